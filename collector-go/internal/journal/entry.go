@@ -1,0 +1,90 @@
+package journal
+
+import (
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// Position is a place in the journal: it grows with every record, over all segments, and survives restarts. 0 is before the
+// first record.
+type Position uint64
+
+// SeriesID is the journal's own name of a series; it is never used again for another series within one journal.
+type SeriesID uint32
+
+// ProducerID is the journal's own name of a producer (one sender's place: topology, host, port, task). It is the same when
+// that producer comes back on another stream.
+type ProducerID uint32
+
+// Epoch is a sender's start.
+type Epoch [16]byte
+
+// Entry is one record as a reader meets it: *SeriesDefined, *ProducerDefined, *Batch, *Connected, *Disconnected, *Tick or *Started.
+// What a reader is handed is valid until its next call of Next.
+type Entry interface{ entry() }
+
+// SeriesDefined comes before the first batch that uses its ID, and again at every segment's head.
+type SeriesDefined struct {
+	ID     SeriesID
+	Series metric.Raw
+}
+
+// ProducerDefined comes before the first use of its ID, and again at every segment's head.
+type ProducerDefined struct {
+	ID         ProducerID
+	Topology   string
+	TopologyID string
+	Host       string
+	Port       uint32
+	Task       int32
+}
+
+// Batch is what one producer sent at once, less what was rejected at the door.
+type Batch struct {
+	Producer   ProducerID
+	Epoch      Epoch
+	Sequence   uint64
+	SentMs     int64 // by the producer's clock
+	ReceivedMs int64 // by the collector's clock
+
+	// Samples as columns of equal length.
+	IDs     []SeriesID
+	TimesMs []int64
+	Values  []float64
+
+	// Histograms; their SeriesId is a SeriesID of this journal.
+	Histograms []*bulletmetricsv1.HistogramSample
+
+	// Notes are the rest of what the producer said: drops, gaps, topology, workers, annotations; every other field is empty.
+	// nil where there is none.
+	Notes *bulletmetricsv1.Batch
+}
+
+// Samples is the number of samples in the batch, histograms included.
+func (b *Batch) Samples() int { return len(b.IDs) + len(b.Histograms) }
+
+// Connected says that a producer opened a stream.
+type Connected struct {
+	Producer ProducerID
+	TimeMs   int64
+}
+
+// Disconnected says that a producer's stream ended.
+type Disconnected struct {
+	Producer ProducerID
+	TimeMs   int64
+}
+
+// Tick is the collector's clock, once a second: the only way in which time reaches the slicer.
+type Tick struct{ TimeMs int64 }
+
+// Started says that the collector started: no producer is connected.
+type Started struct{ TimeMs int64 }
+
+func (*SeriesDefined) entry()   {}
+func (*ProducerDefined) entry() {}
+func (*Batch) entry()           {}
+func (*Connected) entry()       {}
+func (*Disconnected) entry()    {}
+func (*Tick) entry()            {}
+func (*Started) entry()         {}
