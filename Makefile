@@ -1,0 +1,131 @@
+# Bullet Metrics. `make help` lists the verbs. The same verbs are used at the desk and in CI.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# Every recipe runs with the JDK, Maven and Go that .ci/toolchain found or installed.
+run := source build/toolchain.env;
+mvn := mvn --batch-mode --no-transfer-progress $(MAVEN_ARGS)
+
+go_sources   := $(shell find collector-go -name '*.go' -o -name 'go.*' -not -path '*/testdata/*')
+java_sources := pom.xml $(shell find plugin-java topology -path '*/target' -prune -o \( -path '*/src/*' -o -path '*/conf/*' -o -name pom.xml \) -type f -print)
+proto_sources := $(shell find proto -name '*.proto' -o -name 'buf*.yaml')
+
+version := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+.PHONY: help
+help: ## List the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- the two commands that a newcomer types ----------------------------------------------------------------------------------
+
+.PHONY: demo
+demo: build ## Measure a real Bullet topology on a local Storm cluster; report in out/demo (DEMO_SECONDS=180 for a short one)
+	@$(run) exec build/bullet-metrics demo --out out/demo
+
+.PHONY: test
+test: test-proto test-plugin test-collector test-topology test-dashboards ## Run every test of every part
+	@echo "all tests passed"
+
+# --- build ---------------------------------------------------------------------------------------------------------------------
+
+.PHONY: toolchain
+toolchain:
+	@.ci/toolchain
+
+build/toolchain.env: .ci/toolchain
+	@.ci/toolchain && touch $@
+
+.PHONY: build
+build: toolchain build/bullet-metrics build/java.stamp ## Build the program, the plugin's jar, the topology and the local cluster into build/
+
+build/bullet-metrics: $(go_sources) | build/toolchain.env
+	@echo "building build/bullet-metrics (Go)"
+	@$(run) cd collector-go && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o ../$@ ./cmd/bullet-metrics
+
+build/java.stamp: $(java_sources) | build/toolchain.env
+	@echo "building the Java parts (the first time Maven fetches Storm and Bullet)"
+	@$(run) $(mvn) --quiet -DskipTests package
+	@cp plugin-java/target/bullet-metrics-storm.jar topology/bullet-topology/target/bullet-topology.jar \
+	  topology/local-storm/target/local-storm.jar build/
+	@rm -rf build/storm && cp -r topology/local-storm/target/storm build/storm
+	@touch $@
+
+# --- generated code --------------------------------------------------------------------------------------------------------------
+
+protoc_version := $(shell sed -nE 's|.*<protobuf.version>(.*)</protobuf.version>.*|\1|p' pom.xml)
+grpc_java_version := $(shell sed -nE 's|.*<protoc.grpc.version>(.*)</protoc.grpc.version>.*|\1|p' pom.xml)
+platform := linux-$(shell uname -m | sed 's/aarch64/aarch_64/')
+
+build/tools/go.stamp: proto/tools/go.mod proto/tools/go.sum collector-go/go.mod | build/toolchain.env
+	@echo "building buf and the Go generators"
+	@$(run) mkdir -p build/tools; export GOBIN=$$PWD/build/tools; \
+	  (cd proto/tools && go install github.com/bufbuild/buf/cmd/buf google.golang.org/grpc/cmd/protoc-gen-go-grpc); \
+	  (cd collector-go && go install google.golang.org/protobuf/cmd/protoc-gen-go)
+	@touch $@
+
+build/tools/java.stamp: pom.xml | build/toolchain.env
+	@$(run) mkdir -p build/tools; \
+	  fetch() { $(mvn) --quiet dependency:copy -Dartifact=$$1:exe:$(platform) -DoutputDirectory=$$PWD/build/tools; }; \
+	  fetch com.google.protobuf:protoc:$(protoc_version); fetch io.grpc:protoc-gen-grpc-java:$(grpc_java_version); \
+	  cd build/tools; chmod +x *.exe; ln -sf protoc-$(protoc_version)-$(platform).exe protoc; \
+	  ln -sf protoc-gen-grpc-java-$(grpc_java_version)-$(platform).exe protoc-gen-grpc-java
+	@touch $@
+
+# generate DIR: writes the Go and Java code of the schema below DIR.
+define generate
+rm -rf $(1)/collector-go/gen $(1)/plugin-java/src/generated/java; \
+mkdir -p $(1)/collector-go/gen $(1)/plugin-java/src/generated/java $(1)/proto; \
+(cd proto && buf generate --output $(1)/proto)
+endef
+
+.PHONY: proto
+proto: toolchain build/tools/go.stamp build/tools/java.stamp ## Generate Go and Java code from proto/
+	@$(run) $(call generate,$(CURDIR))
+
+.PHONY: test-proto
+test-proto: toolchain build/tools/go.stamp build/tools/java.stamp ## Lint the schema; check that the generated code is current
+	@$(run) cd proto && buf lint && buf format --diff --exit-code
+	@$(run) $(call generate,$(CURDIR)/build/generated); \
+	  for part in collector-go/gen plugin-java/src/generated/java; do \
+	    diff -r "$$part" "build/generated/$$part" || { echo "$$part is not what proto/ says: type make proto" >&2; exit 1; }; done
+	@echo "proto: lint, format and generated code passed"
+
+# --- tests -----------------------------------------------------------------------------------------------------------------------
+
+.PHONY: test-plugin
+test-plugin: build ## Test the Storm plugin, the finished jar included
+	@$(run) $(mvn) -pl plugin-java -am -Dbullet.metrics.binary=$$PWD/build/bullet-metrics verify
+
+.PHONY: test-collector
+test-collector: toolchain | build/toolchain.env ## Test the collector
+	@$(run) cd collector-go && go test ./...
+
+.PHONY: test-topology
+test-topology: build ## Test the Bullet topology and the local Storm cluster, then everything together on real parts
+	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm -am verify -Dsurefire.failIfNoSpecifiedTests=false
+	@$(run) cd collector-go && go test -tags e2e -count=1 -timeout 20m -v ./e2e/...
+
+.PHONY: test-dashboards
+test-dashboards: ## Test the dashboards and alert rules
+	@echo "dashboards: none yet"
+
+# --- checks ----------------------------------------------------------------------------------------------------------------------
+
+.PHONY: check
+check: test-proto ## Check format, lint, generated code and the table of imports
+	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
+	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
+	@$(run) cd collector-go && go vet ./... && go vet -tags e2e ./e2e/... && go test -count=1 ./internal/house
+	@echo "check passed"
+
+.PHONY: bench
+bench: build ## Run the benchmarks (they print figures; nothing passes or fails)
+	@$(run) cd collector-go && go test -run '^$$' -bench . -benchmem ./internal/...
+	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package && java -jar plugin-java/bench/target/benchmarks.jar -prof gc
+
+.PHONY: clean
+clean: ## Remove what was built and written
+	rm -rf build out $$(find . -name target -type d -not -path './.git/*')
