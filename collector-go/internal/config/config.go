@@ -1,0 +1,179 @@
+// Package config is the collector's settings: their names, defaults and meaning, one YAML file and the same names as flags.
+// It opens no port and no directory.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Config is everything that an operator can set. The keys are those of the YAML file; docs/configuration.md is made from the
+// same table (see settings.go).
+type Config struct {
+	DataDir        string
+	InsecureListen bool
+	Shutdown       time.Duration
+	GRPC           GRPC
+	HTTP           HTTP
+	Slice          Slice
+	Journal        Journal
+	Embedded       Embedded
+	Query          Query
+	Limits         Limits
+	Log            Log
+}
+
+// GRPC is the port that plugins send to.
+type GRPC struct {
+	Listen       string
+	TLSCertFile  string
+	TLSKeyFile   string
+	ClientCAFile string
+	TokenFile    string
+}
+
+// HTTP is the port that people and Grafana ask.
+type HTTP struct {
+	Listen       string
+	AllowedHosts []string
+}
+
+// Slice is how event time is cut.
+type Slice struct {
+	Width         time.Duration
+	WidthByMetric map[string]time.Duration
+	Lateness      time.Duration
+}
+
+// Journal bounds what is kept of what was acknowledged.
+type Journal struct {
+	MaxBytes     int64
+	SegmentBytes int64
+}
+
+// Embedded is the store inside the collector.
+type Embedded struct {
+	Enabled        bool
+	RetentionTime  time.Duration
+	RetentionBytes int64
+}
+
+// Query bounds what one question may cost.
+type Query struct {
+	Timeout       time.Duration
+	MaxSamples    int
+	MaxConcurrent int
+	Lookback      time.Duration
+}
+
+// Limits bound what producers may bring.
+type Limits struct {
+	SeriesPerTopology int
+	Streams           int
+	BatchBytes        int
+}
+
+// Log is how the collector speaks of itself.
+type Log struct {
+	Level  string
+	Format string
+}
+
+// Default is the configuration of a collector that nobody configured.
+func Default() Config {
+	return Config{
+		DataDir:  "bullet-metrics-data",
+		Shutdown: 10 * time.Second, // below the 30 s after which systemd and Kubernetes kill
+		GRPC:     GRPC{Listen: "127.0.0.1:4320"},
+		HTTP:     HTTP{Listen: "127.0.0.1:9320"},
+		Slice:    Slice{Width: 10 * time.Second, Lateness: 30 * time.Second}, // Bullet's own emit interval; three of them
+		Journal:  Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
+		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour}, // Prometheus' default
+		Query:    Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute},
+		Limits:   Limits{SeriesPerTopology: 200_000, Streams: 256, BatchBytes: 4 << 20},
+		Log:      Log{Level: "info", Format: "text"},
+	}
+}
+
+// Validate says what does not fit together, with the key to change.
+func (c Config) Validate() error {
+	return errors.Join(
+		c.validateListen("grpc.listen", c.GRPC.Listen, c.GRPC.TLSCertFile != ""),
+		c.validateListen("http.listen", c.HTTP.Listen, false),
+		c.GRPC.validate(),
+		c.Slice.validate(),
+		positive("journal.segment_bytes", c.Journal.SegmentBytes),
+		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes, "two segments (2 x journal.segment_bytes)"),
+		positive("query.max_samples", int64(c.Query.MaxSamples)),
+		positive("query.max_concurrent", int64(c.Query.MaxConcurrent)),
+		positive("query.timeout", int64(c.Query.Timeout)),
+		positive("limits.series_per_topology", int64(c.Limits.SeriesPerTopology)),
+		positive("limits.streams", int64(c.Limits.Streams)),
+		positive("limits.batch_bytes", int64(c.Limits.BatchBytes)),
+	)
+}
+
+func (g GRPC) validate() error {
+	switch {
+	case (g.TLSCertFile == "") != (g.TLSKeyFile == ""):
+		return errors.New("grpc.tls.cert_file and grpc.tls.key_file belong together: set both or none")
+	case g.ClientCAFile != "" && g.TLSCertFile == "":
+		return errors.New("grpc.tls.client_ca_file needs grpc.tls.cert_file and grpc.tls.key_file")
+	}
+	return nil
+}
+
+func (s Slice) validate() error {
+	err := wholeSeconds("slice.width", s.Width)
+	for name, width := range s.WidthByMetric {
+		err = errors.Join(err, wholeSeconds("slice.width_by_metric."+name, width))
+		if err == nil && width%s.Width != 0 {
+			err = fmt.Errorf("slice.width_by_metric.%s is %s: it must be a multiple of slice.width, %s", name, width, s.Width)
+		}
+	}
+	if s.Lateness < 0 || s.Lateness > time.Hour {
+		err = errors.Join(err, fmt.Errorf("slice.lateness is %s: it must lie between 0s and 1h", s.Lateness))
+	}
+	return err
+}
+
+func wholeSeconds(key string, d time.Duration) error {
+	if d < time.Second || d%time.Second != 0 {
+		return fmt.Errorf("%s is %s: it must be a whole number of seconds, at least 1s", key, d)
+	}
+	return nil
+}
+
+// validateListen refuses an address that others can reach without TLS, unless the operator said that this is meant.
+func (c Config) validateListen(key, address string, tls bool) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s is %q: it must be HOST:PORT, such as 127.0.0.1:4320", key, address)
+	}
+	if tls || c.InsecureListen || isLoopback(host) {
+		return nil
+	}
+	return fmt.Errorf("%s is %s, which other machines can reach without TLS: set TLS, listen on 127.0.0.1, or say --insecure-listen",
+		key, address)
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+func positive(key string, v int64) error {
+	if v <= 0 {
+		return fmt.Errorf("%s must be above 0", key)
+	}
+	return nil
+}
+
+func atLeast(key string, v, least int64, what string) error {
+	if v < least {
+		return fmt.Errorf("%s is %d: it must be at least %s, %d", key, v, what, least)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func never(Setting) bool { return false }
+
+func TestTheDefaultIsValid(t *testing.T) {
+	require.NoError(t, Default().Validate())
+}
+
+func TestAFileIsRead(t *testing.T) {
+	c := Default()
+	require.NoError(t, load("f.yaml", []byte(`
+# comment
+data_dir: /var/lib/bullet-metrics
+slice:
+  width: 1m
+  lateness: 5s
+  width_by_metric: {bullet_active_queries: 2m}
+http.allowed_hosts: [metrics.example, other.example]
+journal: {max_bytes: 1GiB}
+store:
+  embedded:
+    enabled: false
+    retention_time: 15d
+`), Settings(&c), never))
+	assert.Equal(t, "/var/lib/bullet-metrics", c.DataDir)
+	assert.Equal(t, Slice{Width: time.Minute, Lateness: 5 * time.Second, WidthByMetric: map[string]time.Duration{"bullet_active_queries": 2 * time.Minute}}, c.Slice)
+	assert.Equal(t, []string{"metrics.example", "other.example"}, c.HTTP.AllowedHosts)
+	assert.Equal(t, int64(1<<30), c.Journal.MaxBytes)
+	assert.False(t, c.Embedded.Enabled)
+	assert.Equal(t, 15*24*time.Hour, c.Embedded.RetentionTime)
+	assert.NoError(t, c.Validate())
+}
+
+func TestFaultsNameFileLineKeyAndWhatToDo(t *testing.T) {
+	for name, c := range map[string]struct{ file, want string }{
+		"typo":                {"slice:\n  widht: 10s\n", `f.yaml:2: unknown setting "slice.widht"; did you mean "slice.width"?`},
+		"typo in a group":     {"slcie:\n  width: 10s\n", `f.yaml:1: unknown setting "slcie"; did you mean "slice"?`},
+		"not a duration":      {"\nslice:\n  width: ten\n", `f.yaml:3: slice.width: "ten" is not a duration, such as 10s or 15d`},
+		"not a size":          {"journal.max_bytes: 3 apples\n", `f.yaml:1: journal.max_bytes: "3 apples" is not a number of bytes`},
+		"not a choice":        {"log:\n  level: loud\n", `f.yaml:2: log.level: "loud" is none of debug, info, warn, error`},
+		"twice":               {"slice.width: 10s\nslice:\n  width: 20s\n", `f.yaml:3: slice.width is set twice, first in line 1`},
+		"a value for a group": {"slice: 10s\n", `f.yaml:1: slice holds settings, not a value`},
+		"null":                {"data_dir:\n", `f.yaml:1: data_dir has a value of the wrong shape`},
+		"not YAML":            {"a: [1\n", `f.yaml: [1:`},
+		"two documents":       {"data_dir: a\n---\ndata_dir: b\n", `more than one YAML document`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := Default()
+			assert.ErrorContains(t, load("f.yaml", []byte(c.file), Settings(&config), never), c.want)
+		})
+	}
+}
+
+func TestAllFaultsAreNamedAtOnce(t *testing.T) {
+	c := Default()
+	err := load("f.yaml", []byte("dta_dir: a\nslice.width: x\n"), Settings(&c), never)
+	assert.ErrorContains(t, err, "f.yaml:1:")
+	assert.ErrorContains(t, err, "f.yaml:2:")
+}
+
+func TestAFlagWinsOverTheFile(t *testing.T) {
+	c := Default()
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	AddFlags(flags, &c)
+	require.NoError(t, flags.Parse([]string{"--slice-width", "20s", "--insecure-listen"}))
+	given := func(s Setting) bool { return flags.Changed(s.Flag()) }
+	require.NoError(t, load("f.yaml", []byte("slice.width: 30s\ndata_dir: d\n"), Settings(&c), given))
+	assert.Equal(t, 20*time.Second, c.Slice.Width)
+	assert.Equal(t, "d", c.DataDir)
+	assert.True(t, c.InsecureListen)
+}
+
+func TestEverySettingReadsItsOwnDefault(t *testing.T) {
+	c := Default()
+	want := Default()
+	for _, s := range Settings(&c) {
+		if text := s.Default(); text != "" {
+			assert.NoError(t, s.value.Set(text), s.Key)
+		}
+	}
+	assert.Equal(t, want, c)
+}
+
+func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Config)
+		want   string
+	}{
+		"open to others":      {func(c *Config) { c.GRPC.Listen = "0.0.0.0:4320" }, "--insecure-listen"},
+		"no port":             {func(c *Config) { c.HTTP.Listen = "localhost" }, "http.listen"},
+		"half a key pair":     {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
+		"fraction of seconds": {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},
+		"not a multiple":      {func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} }, "slice.width_by_metric.m"},
+		"too late":            {func(c *Config) { c.Slice.Lateness = 2 * time.Hour }, "slice.lateness"},
+		"small journal":       {func(c *Config) { c.Journal.MaxBytes = 1 << 20 }, "journal.max_bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := Default()
+			c.change(&config)
+			assert.ErrorContains(t, config.Validate(), c.want)
+		})
+	}
+	open := Default()
+	open.GRPC.Listen, open.InsecureListen = "0.0.0.0:4320", true
+	assert.NoError(t, open.Validate())
+}
+
+func TestAMissingFileIsSaid(t *testing.T) {
+	c := Default()
+	err := LoadFile(filepath.Join(t.TempDir(), "none.yaml"), Settings(&c), never)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Mutations of a good file never panic, and whatever is accepted is one of the known settings.
+func FuzzLoad(f *testing.F) {
+	f.Add("slice:\n  width: 10s\n")
+	f.Add("a: &x {b: *x}\n")
+	f.Add("? [a]\n: b\n")
+	f.Add(strings.Repeat("a:\n ", 50))
+	f.Fuzz(func(t *testing.T, file string) {
+		c := Default()
+		_ = load("f.yaml", []byte(file), Settings(&c), never)
+	})
+}

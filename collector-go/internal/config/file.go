@@ -1,0 +1,206 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// LoadFile reads a YAML file into the settings, except those of the keys for which given says that a flag was set. Every fault
+// names the file, the line and the key; an unknown key also the nearest known one.
+func LoadFile(path string, settings []Setting, given func(Setting) bool) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the configuration: %w", err)
+	}
+	return load(path, data, settings, given)
+}
+
+func load(path string, data []byte, settings []Setting, given func(Setting) bool) error {
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %s", path, firstLine(err))
+	}
+	l := loader{path: path, settings: map[string]Setting{}, given: given, seen: map[string]int{}}
+	for _, s := range settings {
+		l.settings[s.Key] = s
+	}
+	if len(file.Docs) > 1 && file.Docs[1].Body != nil {
+		return fmt.Errorf("%s: more than one YAML document; only one is read", path)
+	}
+	if len(file.Docs) > 0 && file.Docs[0].Body != nil {
+		l.mapping("", file.Docs[0].Body)
+	}
+	return errors.Join(l.faults...)
+}
+
+// firstLine of a YAML error is "[line:column] what"; the rest draws the source.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// loader walks a document and gathers all faults, so that an operator mends a file in one go.
+type loader struct {
+	path     string
+	settings map[string]Setting
+	given    func(Setting) bool
+	seen     map[string]int // key -> line
+	faults   []error
+}
+
+func (l *loader) fault(node ast.Node, format string, args ...any) {
+	l.faults = append(l.faults, fmt.Errorf("%s:%d: %s", l.path, node.GetToken().Position.Line, fmt.Sprintf(format, args...)))
+}
+
+// mapping reads the keys below a prefix; "a: {b: 1}" and "a.b: 1" mean the same.
+func (l *loader) mapping(prefix string, node ast.Node) {
+	var entries []*ast.MappingValueNode
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		entries = n.Values
+	case *ast.MappingValueNode:
+		entries = []*ast.MappingValueNode{n}
+	case *ast.NullNode:
+		return
+	default:
+		l.fault(node, "%s holds settings, not a value; write \"key: value\" lines below it", orTop(prefix))
+		return
+	}
+	for _, entry := range entries {
+		l.entry(prefix+strings.TrimSpace(entry.Key.GetToken().Value), entry)
+	}
+}
+
+func orTop(prefix string) string {
+	if prefix == "" {
+		return "the file"
+	}
+	return strings.TrimSuffix(prefix, ".")
+}
+
+func (l *loader) entry(key string, entry *ast.MappingValueNode) {
+	setting, known := l.settings[key]
+	switch {
+	case known:
+		l.set(setting, entry)
+	case l.isPrefix(key):
+		l.mapping(key+".", entry.Value)
+	default:
+		l.fault(entry, "unknown setting %q; did you mean %q?", key, nearest(key, l.settings))
+	}
+}
+
+func (l *loader) isPrefix(key string) bool {
+	for known := range l.settings {
+		if strings.HasPrefix(known, key+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *loader) set(setting Setting, entry *ast.MappingValueNode) {
+	line := entry.GetToken().Position.Line
+	if before, twice := l.seen[setting.Key]; twice {
+		l.fault(entry, "%s is set twice, first in line %d", setting.Key, before)
+		return
+	}
+	l.seen[setting.Key] = line
+	text, ok := scalarText(entry.Value)
+	if !ok {
+		l.fault(entry, "%s has a value of the wrong shape; %s", setting.Key, setting.Usage)
+		return
+	}
+	if l.given(setting) {
+		return
+	}
+	if err := setting.value.Set(text); err != nil {
+		l.fault(entry, "%s: %s", setting.Key, err)
+	}
+}
+
+// scalarText is a value as a flag would have it: a list joined by commas, a mapping as k=v pairs.
+func scalarText(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.SequenceNode:
+		return joinText(n.Values, scalarText)
+	case *ast.MappingNode:
+		return joinText(n.Values, pairText)
+	case *ast.MappingValueNode:
+		return pairText(n)
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode, *ast.AnchorNode, *ast.AliasNode, *ast.NullNode, *ast.TagNode:
+		return "", false
+	default:
+		return n.GetToken().Value, true
+	}
+}
+
+func pairText(n *ast.MappingValueNode) (string, bool) {
+	text, ok := scalarText(n.Value)
+	return n.Key.GetToken().Value + "=" + text, ok
+}
+
+func joinText[N ast.Node](nodes []N, one func(N) (string, bool)) (string, bool) {
+	var items []string
+	for _, node := range nodes {
+		text, ok := one(node)
+		if !ok {
+			return "", false
+		}
+		items = append(items, text)
+	}
+	return strings.Join(items, ","), true
+}
+
+// nearest is the known key, or group of keys, with the fewest edits to key.
+func nearest(key string, known map[string]Setting) string {
+	best, least := "", len(key)+1<<16
+	for full := range known {
+		for _, candidate := range prefixes(full) {
+			d := distance(key, candidate)
+			if d < least || (d == least && candidate < best) {
+				best, least = candidate, d
+			}
+		}
+	}
+	return best
+}
+
+// prefixes of "a.b.c" are "a", "a.b" and "a.b.c".
+func prefixes(key string) []string {
+	var all []string
+	for i, r := range key {
+		if r == '.' {
+			all = append(all, key[:i])
+		}
+	}
+	return append(all, key)
+}
+
+// distance is Levenshtein's, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diagonal
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diagonal = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,200 @@
+package config
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/spf13/pflag"
+)
+
+// Setting is one key of the file, which is also a flag: "slice.width" is --slice-width.
+type Setting struct {
+	Key   string
+	Usage string // what it means, with its unit
+	value pflag.Value
+}
+
+// Flag is the setting's name on the command line, without dashes.
+func (s Setting) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.Key) }
+
+// Default is the setting's default as text, "" for none.
+func (s Setting) Default() string { return s.value.String() }
+
+// Settings is the table of every setting, bound to the fields of c.
+func Settings(c *Config) []Setting {
+	return []Setting{
+		{"data_dir", "directory of everything the collector keeps", text(&c.DataDir)},
+		{"insecure_listen", "allow addresses that other machines reach without TLS", yesNo(&c.InsecureListen)},
+		{"shutdown.timeout", "longest time from SIGTERM to the end of the process", duration(&c.Shutdown)},
+		{"grpc.listen", "address that plugins send to, HOST:PORT", text(&c.GRPC.Listen)},
+		{"grpc.tls.cert_file", "certificate of the gRPC port, PEM; read again when it changes", text(&c.GRPC.TLSCertFile)},
+		{"grpc.tls.key_file", "private key of the gRPC port, PEM", text(&c.GRPC.TLSKeyFile)},
+		{"grpc.tls.client_ca_file", "authority that senders' certificates must come from, PEM; asks for mutual TLS", text(&c.GRPC.ClientCAFile)},
+		{"grpc.token_file", "file of the tokens that senders may show, one a line", text(&c.GRPC.TokenFile)},
+		{"http.listen", "address of the page, the Prometheus API and /metrics, HOST:PORT", text(&c.HTTP.Listen)},
+		{"http.allowed_hosts", "further names that a request's Host header may have", list(&c.HTTP.AllowedHosts)},
+		{"slice.width", "width of a slice, whole seconds", duration(&c.Slice.Width)},
+		{"slice.width_by_metric", "width of a metric's slices where it differs, METRIC=WIDTH", durations(&c.Slice.WidthByMetric)},
+		{"slice.lateness", "how late a sample may be and still count", duration(&c.Slice.Lateness)},
+		{"journal.max_bytes", "most that the journal may take on disk, bytes", size(&c.Journal.MaxBytes)},
+		{"journal.segment_bytes", "size at which the journal starts a new file, bytes", size(&c.Journal.SegmentBytes)},
+		{"store.embedded.enabled", "keep slices in the collector's own store", yesNo(&c.Embedded.Enabled)},
+		{"store.embedded.retention_time", "how long slices are kept; 0s for ever", duration(&c.Embedded.RetentionTime)},
+		{"store.embedded.retention_bytes", "most that slices may take on disk, bytes; 0 for no bound", size(&c.Embedded.RetentionBytes)},
+		{"query.timeout", "longest time of one query", duration(&c.Query.Timeout)},
+		{"query.max_samples", "most samples that one query may hold in memory", whole(&c.Query.MaxSamples)},
+		{"query.max_concurrent", "most queries at a time", whole(&c.Query.MaxConcurrent)},
+		{"query.lookback", "how far back a query looks for a series' newest value", duration(&c.Query.Lookback)},
+		{"limits.series_per_topology", "most series of one topology", whole(&c.Limits.SeriesPerTopology)},
+		{"limits.streams", "most senders at a time", whole(&c.Limits.Streams)},
+		{"limits.batch_bytes", "largest batch taken, bytes", whole(&c.Limits.BatchBytes)},
+		{"log.level", "least level logged: debug, info, warn, error", oneOf(&c.Log.Level, "debug", "info", "warn", "error")},
+		{"log.format", "text or json", oneOf(&c.Log.Format, "text", "json")},
+	}
+}
+
+// AddFlags makes a flag of every setting. A flag that is given wins over the file, whichever is read first: LoadFile leaves the
+// settings alone whose flags were given.
+func AddFlags(flags *pflag.FlagSet, c *Config) {
+	for _, s := range Settings(c) {
+		flag := flags.VarPF(s.value, s.Flag(), "", s.Usage)
+		if s.value.Type() == "bool" {
+			flag.NoOptDefVal = "true"
+		}
+	}
+}
+
+// value is a setting's text form: how to read it, and how it reads now.
+type value struct {
+	kind  string
+	set   func(string) error
+	print func() string
+}
+
+func (v value) Set(s string) error { return v.set(s) }
+func (v value) String() string {
+	if v.print == nil {
+		return ""
+	}
+	return v.print()
+}
+func (v value) Type() string { return v.kind }
+
+func text(p *string) pflag.Value {
+	return value{"string", func(s string) error { *p = s; return nil }, func() string { return *p }}
+}
+
+func oneOf(p *string, allowed ...string) pflag.Value {
+	return value{"string", func(s string) error {
+		for _, a := range allowed {
+			if s == a {
+				*p = s
+				return nil
+			}
+		}
+		return fmt.Errorf("%q is none of %s", s, strings.Join(allowed, ", "))
+	}, func() string { return *p }}
+}
+
+func yesNo(p *bool) pflag.Value {
+	return value{"bool", func(s string) (err error) { *p, err = parse(s, "true or false", strconv.ParseBool); return err },
+		func() string { return strconv.FormatBool(*p) }}
+}
+
+func whole(p *int) pflag.Value {
+	return value{"int", func(s string) (err error) { *p, err = parse(s, "a whole number", strconv.Atoi); return err },
+		func() string { return strconv.Itoa(*p) }}
+}
+
+func duration(p *time.Duration) pflag.Value {
+	return value{"duration", func(s string) (err error) {
+		*p, err = parse(s, "a duration, such as 10s or 15d", parseDuration)
+		return err
+	},
+		func() string { return model.Duration(*p).String() }}
+}
+
+func size(p *int64) pflag.Value {
+	return value{"bytes", func(s string) (err error) {
+		*p, err = parse(s, "a number of bytes, such as 67108864 or 64MiB", parseSize)
+		return err
+	},
+		func() string { return strconv.FormatInt(*p, 10) }}
+}
+
+func list(p *[]string) pflag.Value {
+	return value{"strings", func(s string) error {
+		*p = nil
+		for _, item := range strings.Split(s, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				*p = append(*p, item)
+			}
+		}
+		return nil
+	}, func() string { return strings.Join(*p, ",") }}
+}
+
+func durations(p *map[string]time.Duration) pflag.Value {
+	return value{"METRIC=WIDTH,...", func(s string) error {
+		read := map[string]time.Duration{}
+		for _, item := range strings.Split(s, ",") {
+			name, width, found := strings.Cut(item, "=")
+			d, err := parse(width, "a duration, such as 60s", parseDuration)
+			if !found || err != nil {
+				return fmt.Errorf("%q is not METRIC=WIDTH, such as bullet_active_queries=60s", item)
+			}
+			read[strings.TrimSpace(name)] = d
+		}
+		*p = read
+		return nil
+	}, func() string { return printDurations(*p) }}
+}
+
+func printDurations(m map[string]time.Duration) string {
+	var items []string
+	for name, width := range m {
+		items = append(items, name+"="+model.Duration(width).String())
+	}
+	sort.Strings(items)
+	return strings.Join(items, ",")
+}
+
+// parse replaces the parser's own words by what is wanted.
+func parse[T any](s, wanted string, parser func(string) (T, error)) (T, error) {
+	v, err := parser(strings.TrimSpace(s))
+	if err != nil {
+		return v, fmt.Errorf("%q is not %s", s, wanted)
+	}
+	return v, nil
+}
+
+// parseDuration takes Go's form ("1m30s") and Prometheus' ("15d").
+func parseDuration(s string) (time.Duration, error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return d, nil
+	}
+	d, err := model.ParseDuration(s)
+	return time.Duration(d), err
+}
+
+var sizeUnits = []struct {
+	suffix string
+	bytes  int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
+
+func parseSize(s string) (int64, error) {
+	for _, unit := range sizeUnits {
+		if number, found := strings.CutSuffix(s, unit.suffix); found {
+			n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+			if err == nil && n > (1<<63-1)/unit.bytes {
+				return 0, strconv.ErrRange
+			}
+			return n * unit.bytes, err
+		}
+	}
+	return 0, strconv.ErrSyntax
+}
