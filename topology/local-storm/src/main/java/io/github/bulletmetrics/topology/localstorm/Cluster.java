@@ -1,0 +1,198 @@
+package io.github.bulletmetrics.topology.localstorm;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The running cluster: starts its processes in order, waits until it can take a topology, and stops everything.
+ *
+ * <p>{@link #start} and {@link #awaitDeath} belong to one thread; {@link #stop} may be called by another at any time, also in the
+ * middle of the start, and more than once.
+ */
+final class Cluster {
+    private static final Duration START_LIMIT = Duration.ofSeconds(120);
+    private static final int CONNECT_TIMEOUT_MS = 500;
+
+    /** These add up to less than the 20 s in which a launcher must have stopped. */
+    private static final Duration WORKERS_STOP_LIMIT = Duration.ofSeconds(6);
+    private static final Duration DAEMON_STOP_LIMIT = Duration.ofSeconds(2);
+    private static final Duration SWEEP_LIMIT = Duration.ofSeconds(5);
+
+    private final ClusterDirectory directory;
+    private final Endpoints endpoints;
+    private final JvmCommand commands;
+    private final List<Daemon> daemons = new ArrayList<>();
+    private ClusterRecord record;
+    private Nimbus nimbus;
+    private boolean stopping;
+
+    Cluster(ClusterDirectory directory, Endpoints endpoints) {
+        this.directory = directory;
+        this.endpoints = endpoints;
+        this.commands = new JvmCommand(directory);
+        this.record = new ClusterRecord(endpoints, Map.of(), false);
+    }
+
+    /**
+     * Starts the processes and returns when Nimbus leads and the Supervisor has reported its slots.
+     *
+     * @throws IOException when a process dies or the cluster is not up within two minutes
+     */
+    void start() throws IOException {
+        Deadline deadline = Deadline.in(START_LIMIT);
+        launch("zookeeper", commands.zookeeper());
+        awaitUp("ZooKeeper", () -> listens(endpoints.zookeeperPort()), deadline);
+        launch("nimbus", commands.nimbus());
+        launch("supervisor", commands.supervisor());
+        connect();
+        awaitUp("Nimbus", () -> listens(endpoints.nimbusPort()), deadline);
+        awaitUp("Supervisor", this::hasAllSlots, deadline);
+        saveReady();
+    }
+
+    /** What {@code up} prints when the cluster is up. */
+    synchronized Map<String, Object> readyLine() {
+        Map<String, Object> line = Json.object("ready", true, "dir", directory.path());
+        line.putAll(endpoints.json());
+        Map<String, Object> pids = Json.object();
+        daemons.forEach(daemon -> pids.put(daemon.name(), daemon.pid()));
+        line.put("pids", pids);
+        return line;
+    }
+
+    /** Returns only by the exception that tells which process died. */
+    void awaitDeath() throws IOException {
+        CompletableFuture.anyOf(snapshot().stream().map(Daemon::onExit).toArray(CompletableFuture<?>[]::new)).join();
+        failIfAnyDied();
+    }
+
+    synchronized boolean isStopping() {
+        return stopping;
+    }
+
+    /**
+     * Stops topologies, workers, Supervisor, Nimbus and ZooKeeper, in this order; takes less than 20 s and leaves nothing running.
+     *
+     * @throws IOException when a process survives even SIGKILL
+     */
+    void stop() throws IOException {
+        Nimbus reachable;
+        synchronized (this) {
+            stopping = true;
+            reachable = nimbus;
+        }
+        if (reachable != null && hasWorkers()) {
+            killTopologies(reachable);
+            Deadline.in(WORKERS_STOP_LIMIT).await(() -> !hasWorkers());
+        }
+        List<Daemon> inReverse = snapshot();
+        Collections.reverse(inReverse);
+        inReverse.forEach(daemon -> daemon.stop(Deadline.in(DAEMON_STOP_LIMIT)));
+        new Leftovers(directory.marker(), recorded()).end(Deadline.in(SWEEP_LIMIT));
+    }
+
+    private synchronized List<ClusterRecord.Pid> recorded() {
+        return List.copyOf(record.pids().values());
+    }
+
+    private synchronized List<Daemon> snapshot() {
+        return new ArrayList<>(daemons);
+    }
+
+    /** Under the lock, so that no process is started after the stop has begun. */
+    private synchronized void launch(String name, List<String> command) throws IOException {
+        failIfStopping();
+        Daemon daemon = Daemon.start(name, command, directory);
+        daemons.add(daemon);
+        Optional<ClusterRecord.Pid> pid = daemon.identity();
+        if (pid.isPresent()) {
+            record = record.with(name, pid.get());
+            record.save(directory.recordFile());
+        }
+    }
+
+    private synchronized void saveReady() throws IOException {
+        record = record.nowReady();
+        record.save(directory.recordFile());
+    }
+
+    private void connect() throws IOException {
+        Nimbus connected = NimbusConnector.connect(directory, endpoints);
+        synchronized (this) {
+            nimbus = connected;
+        }
+    }
+
+    private void awaitUp(String part, Deadline.Condition<IOException> isUp, Deadline deadline) throws IOException {
+        boolean ended = deadline.await(() -> isUp.holds() || isStopping() || anyDied());
+        failIfStopping();
+        failIfAnyDied();
+        if (!ended) {
+            throw new IOException(part + " is not up after " + START_LIMIT.toSeconds() + " s: see the logs in "
+                + directory.child("logs"));
+        }
+        LocalStorm.progress(part + " is up");
+    }
+
+    private synchronized void failIfStopping() throws IOException {
+        if (stopping) {
+            throw new IOException("stopped while starting");
+        }
+    }
+
+    private boolean anyDied() {
+        return snapshot().stream().anyMatch(daemon -> !daemon.isAlive());
+    }
+
+    private void failIfAnyDied() throws IOException {
+        for (Daemon daemon : snapshot()) {
+            if (!daemon.isAlive()) {
+                throw new IOException(daemon.obituary());
+            }
+        }
+    }
+
+    private boolean hasAllSlots() {
+        try {
+            return nimbus.view().slots() >= endpoints.slots().size();
+        } catch (IOException notYet) {
+            return false;
+        }
+    }
+
+    private static boolean listens(int port) {
+        try (Socket socket = new Socket()) {
+            socket.connect(new InetSocketAddress(Endpoints.HOST, port), CONNECT_TIMEOUT_MS);
+            return true;
+        } catch (IOException notYet) {
+            return false;
+        }
+    }
+
+    private boolean hasWorkers() {
+        try {
+            return !Worker.of(directory.marker(), new ProcessTable()).isEmpty();
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    /** A Nimbus that does not answer costs the workers their orderly end, no more: they are swept up afterwards. */
+    private static void killTopologies(Nimbus nimbus) {
+        try {
+            for (Nimbus.Topology topology : nimbus.view().topologies()) {
+                nimbus.kill(topology.name(), 0);
+            }
+        } catch (IOException e) {
+            LocalStorm.progress("topologies not killed in order: " + e.getMessage());
+        }
+    }
+}

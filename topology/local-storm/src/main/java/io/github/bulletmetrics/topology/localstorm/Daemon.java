@@ -1,0 +1,96 @@
+package io.github.bulletmetrics.topology.localstorm;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * One of the cluster's long-running processes, started by this launcher in a session of its own: a Ctrl-C in the terminal, which
+ * goes to the whole foreground process group, does not reach it, so that the launcher can stop it in order.
+ */
+final class Daemon {
+    private static final int TAIL_LINES = 25;
+
+    private final String name;
+    private final Process process;
+    private final List<Path> logs;
+
+    private Daemon(String name, Process process, List<Path> logs) {
+        this.name = name;
+        this.process = process;
+        this.logs = logs;
+    }
+
+    /** Starts a process whose output goes to {@code logs/NAME.out}; what it logs itself is in {@code logs/NAME.log}. */
+    static Daemon start(String name, List<String> command, ClusterDirectory directory) throws IOException {
+        List<String> detached = new ArrayList<>(List.of("setsid"));
+        detached.addAll(command);
+        Path output = directory.log(name + ".out");
+        ProcessBuilder builder = new ProcessBuilder(detached)
+            .directory(directory.path().toFile())
+            .redirectInput(new File("/dev/null"))
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile());
+        JvmCommand.environment(builder.environment());
+        try {
+            return new Daemon(name, builder.start(), List.of(directory.log(name + ".log"), output));
+        } catch (IOException e) {
+            throw new IOException("cannot start " + name + ": " + e.getMessage() + " (setsid is in the package util-linux)", e);
+        }
+    }
+
+    String name() {
+        return name;
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Completes when the process has ended. */
+    CompletableFuture<Process> onExit() {
+        return process.onExit();
+    }
+
+    /** The process as the kernel names it; empty when it has ended already. */
+    Optional<ClusterRecord.Pid> identity() {
+        return new ProcessTable().find(pid()).map(entry -> new ClusterRecord.Pid(entry.pid(), entry.startTicks()));
+    }
+
+    /** Ends the process by SIGTERM and, if it still lives at the deadline, by SIGKILL. */
+    void stop(Deadline deadline) {
+        process.destroy();
+        if (!deadline.await(() -> !process.isAlive())) {
+            process.destroyForcibly();
+        }
+    }
+
+    /** How the process ended, with the last lines that it wrote. */
+    String obituary() {
+        StringBuilder text = new StringBuilder(name + " (pid " + pid() + ") ended unexpectedly with code " + process.exitValue());
+        for (Path log : logs) {
+            text.append("\n--- last lines of ").append(log);
+            tail(log).forEach(line -> text.append("\n").append(line));
+        }
+        return text.toString();
+    }
+
+    private static List<String> tail(Path log) {
+        try {
+            List<String> lines = new String(Files.readAllBytes(log), StandardCharsets.UTF_8).lines().toList();
+            return lines.subList(Math.max(0, lines.size() - TAIL_LINES), lines.size());
+        } catch (IOException e) {
+            return List.of("(cannot be read: " + e.getMessage() + ")");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package io.github.bulletmetrics.topology.localstorm;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Reads the processes of this machine from {@code /proc} (proc(5)). */
+final class ProcessTable {
+    private static final int START_TIME_FIELD = 22;
+
+    private final Path proc;
+
+    ProcessTable() {
+        this(Path.of("/proc"));
+    }
+
+    /** Reads another root; for tests. */
+    ProcessTable(Path proc) {
+        this.proc = proc;
+    }
+
+    /** The live processes that carry the marker, by ascending pid. A zombie has no command line, so it is not among them. */
+    List<ProcessEntry> marked(Marker marker) throws IOException {
+        List<ProcessEntry> found = new ArrayList<>();
+        try (DirectoryStream<Path> directories = Files.newDirectoryStream(proc, "[0-9]*")) {
+            for (Path directory : directories) {
+                find(Long.parseLong(directory.getFileName().toString()))
+                    .filter(process -> marker.marks(process.commandLine()))
+                    .ifPresent(found::add);
+            }
+        }
+        found.sort((a, b) -> Long.compare(a.pid(), b.pid()));
+        return found;
+    }
+
+    /** The process with this pid; empty when there is none, when it is a zombie, or when it ended while being read. */
+    Optional<ProcessEntry> find(long pid) {
+        Path directory = proc.resolve(Long.toString(pid));
+        try {
+            List<String> commandLine = splitCommandLine(Files.readAllBytes(directory.resolve("cmdline")));
+            if (commandLine.isEmpty()) {
+                return Optional.empty();
+            }
+            long startTicks = startTicks(Files.readString(directory.resolve("stat"), StandardCharsets.ISO_8859_1));
+            return Optional.of(new ProcessEntry(pid, startTicks, commandLine));
+        } catch (IOException gone) {
+            return Optional.empty();
+        }
+    }
+
+    static List<String> splitCommandLine(byte[] content) {
+        String text = new String(content, StandardCharsets.UTF_8);
+        return text.isEmpty() ? List.of() : List.of(text.split("\0"));
+    }
+
+    /** Field 22; the second field, the program's name in parentheses, may itself hold blanks and parentheses. */
+    static long startTicks(String stat) {
+        String[] fromThird = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+        return Long.parseLong(fromThird[START_TIME_FIELD - 3]);
+    }
+}

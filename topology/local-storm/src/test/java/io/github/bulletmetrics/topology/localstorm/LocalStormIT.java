@@ -1,0 +1,177 @@
+package io.github.bulletmetrics.topology.localstorm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The finished launcher with a real cluster. */
+class LocalStormIT {
+    private static final Duration UP_LIMIT = Duration.ofSeconds(60);
+    private static final Duration WORKERS_LIMIT = Duration.ofSeconds(60);
+    private static final int STOP_LIMIT_SECS = 20;
+
+    @TempDir
+    private Path scratch;
+
+    private Launcher launcher;
+    private Path dir;
+    private Marker marker;
+
+    @BeforeEach
+    void prepare() throws IOException {
+        launcher = new Launcher(scratch);
+        dir = scratch.resolve("a cluster");
+        marker = ClusterDirectory.at(dir).marker();
+    }
+
+    @AfterEach
+    void leaveNothing() throws Exception {
+        launcher.run("down", "--dir", dir.toString());
+        ClusterDirectory.at(dir).clean();
+    }
+
+    @Test
+    void runsATopologyInTwoWorkersAndStopsOnSigterm() throws Exception {
+        Process up = launcher.up(dir, "--worker-heap-mib", "128", "--worker-opts", "-Dsome.option=1");
+        awaitReady(up);
+        assertThat(launcher.stdout("up")).startsWith("{\"ready\":true,").endsWith("}\n").hasLineCount(1)
+            .contains("\"nimbus_host\":\"127.0.0.1\"");
+
+        Path pids = submitWordCount();
+        List<Worker> workers = awaitCountingWorkers(pids);
+        assertThat(workers).extracting(Worker::port).doesNotHaveDuplicates();
+        assertThat(processes()).filteredOn(ProcessEntry::isWorker)
+            .allSatisfy(worker -> assertThat(worker.commandLine()).contains("-Xmx128m", "-Dsome.option=1"));
+        assertThat(launcher.run("workers", "--dir", dir.toString()).stdout())
+            .isEqualTo(Json.write(workers.stream().map(Worker::json).toList()) + "\n");
+        assertThat(launcher.run("status", "--dir", dir.toString()).stdout())
+            .contains("\"running\":true", "\"ready\":true", "\"name\":\"word-count\"", "\"status\":\"ACTIVE\"");
+
+        long victim = workers.get(0).pid();
+        ProcessHandle.of(victim).orElseThrow().destroyForcibly();
+        assertThat(awaitCountingWorkers(pids)).extracting(Worker::pid).doesNotContain(victim).contains(workers.get(1).pid());
+
+        up.destroy();
+        assertStopped(up, 0);
+    }
+
+    @Test
+    void killEndsTheWorkersOfATopologyAndDownThoseOfAKilledLauncher() throws Exception {
+        Process up = launcher.up(dir);
+        awaitReady(up);
+        awaitCountingWorkers(submitWordCount());
+        assertThat(launcher.run("kill", "--dir", dir.toString(), "--topology", "other").stderr())
+            .contains("no topology other is alive; there are [word-count]");
+        assertThat(launcher.run("kill", "--dir", dir.toString(), "--topology", "word-count").code()).isZero();
+        assertThat(processes()).noneMatch(ProcessEntry::isWorker);
+
+        awaitCountingWorkers(submitWordCount());
+        up.destroyForcibly().waitFor();
+        assertThat(processes()).anyMatch(ProcessEntry::isSupervisor).anyMatch(ProcessEntry::isWorker);
+        Launcher.Result down = launcher.run("down", "--dir", dir.toString());
+        assertThat(processes()).isEmpty();
+        assertThat(down.code()).as(down.stderr()).isZero();
+        assertThat(launcher.run("down", "--dir", dir.toString()).stderr()).contains("nothing is left running");
+    }
+
+    @Test
+    void survivesTheInterruptOfATerminalUntilItHasStoppedEverythingAndRefusesASecondLauncher() throws Exception {
+        Process up = launcher.up(dir);
+        awaitReady(up);
+        Launcher second = new Launcher(Files.createDirectory(scratch.resolve("second")));
+        Process refused = second.up(dir);
+        assertThat(refused.waitFor(STOP_LIMIT_SECS, TimeUnit.SECONDS)).isTrue();
+        assertThat(refused.exitValue()).isEqualTo(1);
+        assertThat(second.stderr("up")).contains("is held by a running cluster");
+
+        interruptGroup(up);
+        interruptGroup(up);
+        assertStopped(up, 0);
+        assertThat(launcher.stderr("up")).contains("stopping", "stopped").doesNotContain("unexpectedly");
+    }
+
+    @Test
+    void stopsInTheMiddleOfItsStartWhenStdinEnds() throws Exception {
+        Process up = launcher.up(dir, "--stop-with-stdin");
+        awaitStderr(up, "ZooKeeper is up");
+        up.getOutputStream().close();
+        assertStopped(up, 0);
+        assertThat(launcher.stdout("up")).isEmpty();
+    }
+
+    @Test
+    void tellsWhichProcessDiedAndEndsTheOthers() throws Exception {
+        Process up = launcher.up(dir);
+        awaitReady(up);
+        long nimbus = ClusterRecord.load(ClusterDirectory.at(dir).recordFile()).pids().get("nimbus").pid();
+        ProcessHandle.of(nimbus).orElseThrow().destroyForcibly();
+        assertStopped(up, 1);
+        assertThat(launcher.stderr("up")).contains("nimbus (pid " + nimbus + ") ended unexpectedly", "last lines of", "nimbus.log");
+    }
+
+    private void awaitReady(Process up) throws IOException {
+        assertThat(Deadline.in(UP_LIMIT).await(() -> !launcher.stdout("up").isEmpty() || !up.isAlive())).isTrue();
+        assertThat(up.isAlive()).as(launcher.stderr("up")).isTrue();
+    }
+
+    private void awaitStderr(Process up, String text) throws IOException {
+        assertThat(Deadline.in(UP_LIMIT).await(() -> launcher.stderr("up").contains(text) || !up.isAlive())).isTrue();
+        assertThat(up.isAlive()).as(launcher.stderr("up")).isTrue();
+    }
+
+    /** @return where each counter leaves its pid once tuples have come to it */
+    private Path submitWordCount() throws Exception {
+        Path pids = Files.createTempDirectory(scratch, "pids");
+        Launcher.Result submitted = launcher.run("submit", "--dir", dir.toString(), "--jar", launcher.wordCountJar().toString(),
+            "--main", "io.github.bulletmetrics.topology.localstorm.wordcount.WordCountTopology", "--name", "word-count",
+            "--", "word-count", pids.toString());
+        assertThat(submitted.code()).as(submitted.stderr()).isZero();
+        assertThat(submitted.stderr()).contains("submitted word-count");
+        return pids;
+    }
+
+    /** Waits until there are two workers, both of which have counted words. */
+    private List<Worker> awaitCountingWorkers(Path pids) throws IOException {
+        boolean counting = Deadline.in(WORKERS_LIMIT).await(() -> {
+            List<Worker> workers = workers();
+            return workers.size() == 2 && names(pids).containsAll(workers.stream().map(worker -> "" + worker.pid()).toList());
+        });
+        assertThat(counting).as("two counting workers; workers %s, counters %s", workers(), names(pids)).isTrue();
+        return workers();
+    }
+
+    private List<Worker> workers() throws IOException {
+        return Worker.of(marker, new ProcessTable());
+    }
+
+    private List<ProcessEntry> processes() throws IOException {
+        return new ProcessTable().marked(marker);
+    }
+
+    private static Set<String> names(Path directory) throws IOException {
+        try (var files = Files.list(directory)) {
+            return files.map(file -> file.getFileName().toString()).collect(Collectors.toSet());
+        }
+    }
+
+    private static void interruptGroup(Process leader) throws Exception {
+        new ProcessBuilder("kill", "-INT", "--", "-" + leader.pid()).inheritIO().start().waitFor();
+    }
+
+    private void assertStopped(Process up, int code) throws Exception {
+        assertThat(up.waitFor(STOP_LIMIT_SECS, TimeUnit.SECONDS)).as(launcher.stderr("up")).isTrue();
+        assertThat(up.exitValue()).as(launcher.stderr("up")).isEqualTo(code);
+        assertThat(processes()).isEmpty();
+    }
+}
