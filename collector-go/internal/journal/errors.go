@@ -1,0 +1,41 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrFull is what Append says when it takes nothing for now; errors.As with *FullError tells why and for how long.
+	ErrFull = errors.New("journal is full")
+	// ErrClosed is said by everything after Close.
+	ErrClosed = errors.New("journal is closed")
+	// ErrExpired is said by Reader for a position whose segment was deleted.
+	ErrExpired = errors.New("journal position has been deleted")
+	// ErrTooLarge is said of a batch that does not fit a record, whatever is done.
+	ErrTooLarge = errors.New("batch is larger than a journal record may be")
+	// ErrSeriesLimit is said by Define when Options.MaxSeries are known; ErrProducerLimit by DefineProducer likewise.
+	ErrSeriesLimit   = errors.New("journal knows as many series as it may")
+	ErrProducerLimit = errors.New("journal knows as many producers as it may")
+)
+
+// FullError is an ErrFull with its reason. Nothing was taken and nothing is lost: the sender keeps the batch and comes again.
+type FullError struct {
+	Reason     string        // "queue", "disk", "write" or "epochs"
+	RetryAfter time.Duration // when trying again makes sense
+	Err        error         // what the disk said, where it was the disk
+}
+
+func (e *FullError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%v (%s): %v", ErrFull, e.Reason, e.Err)
+	}
+	return fmt.Sprintf("%v (%s)", ErrFull, e.Reason)
+}
+
+// Is makes errors.Is(err, ErrFull) hold.
+func (e *FullError) Is(target error) bool { return target == ErrFull }
+
+// Unwrap is what the disk said.
+func (e *FullError) Unwrap() error { return e.Err }

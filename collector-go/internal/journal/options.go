@@ -1,0 +1,72 @@
+package journal
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are the journal's settings. Start from DefaultOptions.
+type Options struct {
+	// SegmentBytes is how much is written to a segment, its head apart, before the next one starts.
+	SegmentBytes int64
+	// MaxBytes bounds the segments on disk; beyond it Append says full until Release has made room. Marks are still taken
+	// (about 3 MB a day), and a segment's head may exceed it once.
+	MaxBytes int64
+	// QueueBytes bounds what waits in memory to be written; beyond it Append says full.
+	QueueBytes int64
+	// MaxSeries bounds the dictionary of series over all topologies.
+	MaxSeries int
+	// MaxProducers bounds the dictionary of producers.
+	MaxProducers int
+	// MaxEpochs bounds how many senders' starts are remembered for deduplication.
+	MaxEpochs int
+	// RetryInterval is how long to wait after a failed write before trying again, and what Append tells a sender that is
+	// refused.
+	RetryInterval time.Duration
+	// FS is where segments are kept; nil is the operating system's.
+	FS FS
+	// Logger takes what an operator should know; nil discards it.
+	Logger *slog.Logger
+	// Registerer takes the journal's own figures; may be nil.
+	Registerer prometheus.Registerer
+}
+
+// DefaultOptions are those of a collector for one large topology.
+func DefaultOptions() Options {
+	return Options{
+		SegmentBytes:  64 << 20,    // about ten million samples; a restart reads at most one segment
+		MaxBytes:      8 << 30,     // a day of 15,000 samples a second
+		QueueBytes:    32 << 20,    // more than a second of any disk
+		MaxSeries:     500_000,     // four topologies of 1,162 executors; about 150 MB
+		MaxProducers:  65_536,      // every place where a consumer task ever ran
+		MaxEpochs:     65_536,      // restarts of senders in 24 h
+		RetryInterval: time.Second, // a full disk is looked at once a second
+	}
+}
+
+// Validate says which setting is out of range.
+func (o Options) Validate() error {
+	for _, bound := range []struct {
+		name       string
+		value, min int64
+	}{
+		{"SegmentBytes", o.SegmentBytes, 4 << 10},
+		{"MaxBytes", o.MaxBytes, 8 << 10},
+		{"QueueBytes", o.QueueBytes, 4 << 10},
+		{"MaxSeries", int64(o.MaxSeries), 1},
+		{"MaxProducers", int64(o.MaxProducers), 1},
+		{"MaxEpochs", int64(o.MaxEpochs), 1},
+		{"RetryInterval", int64(o.RetryInterval), 1},
+	} {
+		if bound.value < bound.min {
+			return fmt.Errorf("journal: %s is %d, must be at least %d", bound.name, bound.value, bound.min)
+		}
+	}
+	if o.SegmentBytes > maxSegmentBytes {
+		return fmt.Errorf("journal: SegmentBytes is %d, must be at most %d", o.SegmentBytes, int64(maxSegmentBytes))
+	}
+	return nil
+}
