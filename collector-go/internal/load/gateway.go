@@ -1,0 +1,140 @@
+// Package load is the client side of an experiment: it asks a Bullet topology's query gateway, holds a number of queries
+// running, and checks each answer against what the topology's record source generated. It knows Bullet's HTTP and the source's
+// control; it knows nothing of Storm, of the collector or of verdicts.
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Bounds of what the gateway may answer.
+const (
+	maxAnswerBytes = 16 << 20
+	maxErrorBytes  = 512
+)
+
+// controlTimeout bounds the questions that are answered at once.
+const controlTimeout = 5 * time.Second
+
+// Gateway speaks to one query gateway. It is safe for concurrent use.
+type Gateway struct {
+	base string
+	http *http.Client
+}
+
+// NewGateway returns a client of the gateway at address, "host:port". Up to connections queries share its connections.
+func NewGateway(address string, connections int) *Gateway {
+	transport := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: controlTimeout}).DialContext,
+		MaxIdleConns:        connections,
+		MaxIdleConnsPerHost: connections,
+		IdleConnTimeout:     time.Minute,
+	}
+	return &Gateway{base: "http://" + address, http: &http.Client{Transport: transport}}
+}
+
+// Close lets go of idle connections.
+func (g *Gateway) Close() { g.http.CloseIdleConnections() }
+
+// Record is what a probe query returns of a record.
+type Record struct {
+	Probe    string `json:"probe"`
+	Sequence int64  `json:"probe_sequence"`
+}
+
+// Answer is what a query returned.
+type Answer struct {
+	Records []Record        `json:"records"`
+	Meta    json.RawMessage `json:"meta"`
+}
+
+// Query submits a BQL text and returns when the query has finished. How long it may take is for ctx to say.
+func (g *Gateway) Query(ctx context.Context, bql string) (Answer, error) {
+	var answer Answer
+	err := g.exchange(ctx, http.MethodPost, "/api/bullet/queries/http-query", "text/plain", strings.NewReader(bql), &answer)
+	return answer, err
+}
+
+// Control is what the record source is asked to emit, over the whole topology.
+type Control struct {
+	// RecordsPerSecond is the rate of background records, the probes' not counted.
+	RecordsPerSecond float64 `json:"records_per_second"`
+	// Probes are the records that queries look for.
+	Probes []Probe `json:"probes"`
+}
+
+// Probe is a stream of records whose field "probe" holds Value.
+type Probe struct {
+	Value     string  `json:"value"`
+	PerSecond float64 `json:"per_second"`
+}
+
+// Control asks what the source emits now.
+func (g *Gateway) Control(ctx context.Context) (Control, error) {
+	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	defer cancel()
+	var control Control
+	err := g.exchange(ctx, http.MethodGet, "/api/source/control", "", nil, &control)
+	return control, err
+}
+
+// SetControl changes what the source emits; the source follows within its own poll interval (1 s).
+func (g *Gateway) SetControl(ctx context.Context, control Control) error {
+	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	defer cancel()
+	body, err := json.Marshal(control)
+	if err != nil {
+		return fmt.Errorf("source control: %w", err)
+	}
+	return g.exchange(ctx, http.MethodPut, "/api/source/control", "application/json", bytes.NewReader(body), nil)
+}
+
+func (g *Gateway) exchange(ctx context.Context, method, path, contentType string, body io.Reader, into any) error {
+	request, err := http.NewRequestWithContext(ctx, method, g.base+path, body)
+	if err != nil {
+		return err
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	response, err := g.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		return refusal(request, response)
+	}
+	return decode(response, into)
+}
+
+func decode(response *http.Response, into any) error {
+	limited := &io.LimitedReader{R: response.Body, N: maxAnswerBytes}
+	if into == nil {
+		_, err := io.Copy(io.Discard, limited)
+		return err
+	}
+	err := json.NewDecoder(limited).Decode(into)
+	if err != nil && limited.N == 0 {
+		return fmt.Errorf("%s: the answer is larger than %d bytes", response.Request.URL, maxAnswerBytes)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: the answer is not the JSON expected: %w", response.Request.URL, err)
+	}
+	_, err = io.Copy(io.Discard, limited) // so that the connection can be used again
+	return err
+}
+
+func refusal(request *http.Request, response *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
+	return fmt.Errorf("%s %s: %s: %w", request.Method, request.URL, response.Status, errors.New(strings.TrimSpace(string(text))))
+}

@@ -1,0 +1,166 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Submitter runs one query to its end. An error means that there is no answer.
+type Submitter interface {
+	Query(ctx context.Context, bql string) (Answer, error)
+}
+
+// HeldOptions are the bounds of a Held.
+type HeldOptions struct {
+	// Grace is how long after its own end a query may take to return before it has failed.
+	Grace time.Duration
+	// Backoff is how long a slot waits after a failure, so that a broken gateway is not stormed.
+	Backoff time.Duration
+}
+
+// DefaultHeldOptions allow the topology 15 s to answer a query that is over, and ask a failing gateway once a second a slot.
+func DefaultHeldOptions() HeldOptions {
+	return HeldOptions{Grace: 15 * time.Second, Backoff: time.Second}
+}
+
+// Held holds a number of queries running: each slot submits its query again as soon as it has returned.
+type Held struct {
+	query   RawQuery
+	gateway Submitter
+	options HeldOptions
+	observe func(Outcome)
+
+	ctx    context.Context // of the queries; ends with Close
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	target  int
+	running map[int]bool
+	active  int
+	counts  map[Status]int
+	slots   sync.WaitGroup
+}
+
+// NewHeld returns a Held that holds no query yet. observe is called once for every query that ended, from many goroutines.
+func NewHeld(query RawQuery, gateway Submitter, options HeldOptions, observe func(Outcome)) *Held {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Held{
+		query: query, gateway: gateway, options: options, observe: observe,
+		ctx: ctx, cancel: cancel, running: map[int]bool{}, counts: map[Status]int{},
+	}
+}
+
+// Hold changes how many queries are held. New ones start at once; superfluous ones end by themselves and are not repeated.
+func (h *Held) Hold(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.target = n
+	for slot := range n {
+		if !h.running[slot] && h.ctx.Err() == nil {
+			h.running[slot] = true
+			h.slots.Go(func() { h.run(slot) })
+		}
+	}
+}
+
+// Progress is how many queries are under way now, and how many ended in which manner.
+func (h *Held) Progress() (active, returned, failed int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.active, h.counts[Returned], h.counts[Failed]
+}
+
+// Drain starts no more queries and waits until those under way have returned or ctx ends.
+func (h *Held) Drain(ctx context.Context) error {
+	h.Hold(0)
+	done := make(chan struct{})
+	go func() { h.slots.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		h.Close()
+		<-done
+		return ctx.Err()
+	}
+}
+
+// Close gives up the queries under way, which end as Unfinished, and returns when all have. It may be called twice.
+func (h *Held) Close() {
+	h.cancel()
+	h.slots.Wait()
+}
+
+func (h *Held) run(slot int) {
+	for intended := time.Now(); h.wanted(slot); {
+		outcome := h.ask(slot, intended)
+		h.count(outcome)
+		h.observe(outcome)
+		intended = time.UnixMilli(outcome.FinishedMs)
+		if outcome.Status == Failed {
+			intended = h.backOff(intended)
+		}
+	}
+}
+
+// wanted tells whether the slot goes on; if not it is free from now on.
+func (h *Held) wanted(slot int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if slot < h.target && h.ctx.Err() == nil {
+		h.active++
+		return true
+	}
+	delete(h.running, slot)
+	return false
+}
+
+func (h *Held) count(outcome Outcome) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.active--
+	h.counts[outcome.Status]++
+}
+
+func (h *Held) ask(slot int, intended time.Time) Outcome {
+	probe := ProbeValue(slot)
+	ctx, cancel := context.WithTimeout(h.ctx, h.query.Duration+h.options.Grace)
+	defer cancel()
+	submitted := time.Now()
+	answer, err := h.gateway.Query(ctx, h.query.BQL(probe))
+	finished := time.Now()
+	outcome := Outcome{
+		Slot: slot, Probe: probe, IntendedMs: intended.UnixMilli(), SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
+		Status: h.status(err), Records: len(answer.Records), Generated: h.query.Generated(submitted, finished),
+	}
+	if err != nil {
+		outcome.Error = err.Error()
+		return outcome
+	}
+	outcome.Missing, outcome.Foreign = h.query.check(answer.Records, probe, submitted, finished)
+	return outcome
+}
+
+func (h *Held) status(err error) Status {
+	switch {
+	case err == nil:
+		return Returned
+	case errors.Is(err, context.Canceled) && h.ctx.Err() != nil:
+		return Unfinished
+	}
+	return Failed
+}
+
+// backOff waits, and returns when the next query is meant to start.
+func (h *Held) backOff(failed time.Time) time.Time {
+	next := failed.Add(h.options.Backoff)
+	timer := time.NewTimer(time.Until(next))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-h.ctx.Done():
+	}
+	return next
+}

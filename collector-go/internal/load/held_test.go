@@ -1,0 +1,134 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// gate is a topology whose queries end when the test says so.
+type gate struct {
+	started chan string
+	finish  chan error
+}
+
+func newGate() *gate { return &gate{make(chan string, 100), make(chan error)} }
+
+func (g *gate) Query(ctx context.Context, bql string) (Answer, error) {
+	g.started <- bql
+	select {
+	case err := <-g.finish:
+		return Answer{}, err
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
+}
+
+func (g *gate) await(t *testing.T, n int) (queries []string) {
+	t.Helper()
+	for range n {
+		select {
+		case q := <-g.started:
+			queries = append(queries, q)
+		case <-time.After(10 * time.Second):
+			t.Fatalf("only %d of %d queries came", len(queries), n)
+		}
+	}
+	return queries
+}
+
+type ledger struct {
+	mu       sync.Mutex
+	outcomes []Outcome
+}
+
+func (l *ledger) add(o Outcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.outcomes = append(l.outcomes, o)
+}
+
+func (l *ledger) count(status Status) (n int) {
+	for _, o := range l.outcomes {
+		if o.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+func TestHeldSubmitsAgainWhatReturned(t *testing.T) {
+	gate, ledger := newGate(), &ledger{}
+	held := NewHeld(DefaultRawQuery(), gate, DefaultHeldOptions(), ledger.add)
+	held.Hold(3)
+	first := gate.await(t, 3)
+	assert.ElementsMatch(t, []string{DefaultRawQuery().BQL("probe-0"), DefaultRawQuery().BQL("probe-1"), DefaultRawQuery().BQL("probe-2")}, first)
+
+	gate.finish <- nil
+	assert.Contains(t, first, gate.await(t, 1)[0], "the slot that became free asks again")
+	active, returned, failed := held.Progress()
+	assert.Equal(t, []int{3, 1, 0}, []int{active, returned, failed})
+
+	held.Hold(5)
+	gate.await(t, 2)
+	held.Close()
+	assert.Equal(t, 5, ledger.count(Unfinished))
+	assert.Equal(t, 1, ledger.count(Returned))
+	assert.Len(t, ledger.outcomes, 6, "every query is told of once")
+}
+
+func TestHeldLetsSuperfluousQueriesEnd(t *testing.T) {
+	gate, ledger := newGate(), &ledger{}
+	held := NewHeld(DefaultRawQuery(), gate, DefaultHeldOptions(), ledger.add)
+	held.Hold(4)
+	gate.await(t, 4)
+	drained := make(chan error)
+	go func() { drained <- held.Drain(context.Background()) }()
+	require.Eventually(t, func() bool { held.mu.Lock(); defer held.mu.Unlock(); return held.target == 0 }, 10*time.Second, time.Millisecond)
+	for range 4 {
+		gate.finish <- nil
+	}
+	require.NoError(t, <-drained)
+	assert.Equal(t, 4, ledger.count(Returned))
+	assert.Empty(t, gate.started, "none was submitted again")
+}
+
+func TestDrainGivesUpWithItsContext(t *testing.T) {
+	gate, ledger := newGate(), &ledger{}
+	held := NewHeld(DefaultRawQuery(), gate, DefaultHeldOptions(), ledger.add)
+	held.Hold(2)
+	gate.await(t, 2)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.ErrorIs(t, held.Drain(ctx), context.Canceled)
+	assert.Equal(t, 2, ledger.count(Unfinished))
+}
+
+func TestFailureIsCountedAndBackedOff(t *testing.T) {
+	gate, ledger := newGate(), &ledger{}
+	options := DefaultHeldOptions()
+	options.Backoff = time.Hour // so that a second submission would show
+	held := NewHeld(DefaultRawQuery(), gate, options, ledger.add)
+	held.Hold(1)
+	gate.await(t, 1)
+	gate.finish <- errors.New("503")
+	require.Eventually(t, func() bool { _, _, failed := held.Progress(); return failed == 1 }, 10*time.Second, time.Millisecond)
+	held.Close()
+	held.Close()
+	assert.Empty(t, gate.started)
+	assert.Equal(t, "503", ledger.outcomes[0].Error)
+}
+
+// A client that was stalled between the intended and the real submission cannot hide it.
+func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
+	outcome := Outcome{IntendedMs: 1_000, SubmittedMs: 3_000, FinishedMs: 3_100}
+	assert.Equal(t, 2_100*time.Millisecond, outcome.Latency())
+}

@@ -1,0 +1,98 @@
+package load
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Status is how a query ended.
+type Status string
+
+// The statuses.
+const (
+	Returned   Status = "returned"   // with an answer, be it empty
+	Failed     Status = "failed"     // with an error
+	Unfinished Status = "unfinished" // the run ended first
+)
+
+// Outcome is what became of one query. Times are ms since the Unix epoch.
+type Outcome struct {
+	Slot  int    `json:"slot"`
+	Probe string `json:"probe"`
+	// IntendedMs is when the query was meant to be submitted: the end of the slot's previous query. Latency counts from here, so
+	// that a stalled client or gateway cannot hide it.
+	IntendedMs  int64  `json:"intended_ms"`
+	SubmittedMs int64  `json:"submitted_ms"`
+	FinishedMs  int64  `json:"finished_ms"`
+	Status      Status `json:"status"`
+	Error       string `json:"error,omitempty"`
+	// Records is how many records came back; Generated how many matching ones were made in the query's life.
+	Records   int `json:"records"`
+	Generated int `json:"generated"`
+	// Missing is how many records the query should have returned and did not; Foreign how many it should not have returned.
+	Missing int `json:"missing"`
+	Foreign int `json:"foreign"`
+}
+
+// Latency is from the intended start to the end.
+func (o Outcome) Latency() time.Duration {
+	return time.Duration(o.FinishedMs-o.IntendedMs) * time.Millisecond
+}
+
+// Summary is what became of a number of queries. Averages of nothing are NaN.
+type Summary struct {
+	Submitted, Returned, Failed, Unfinished int
+	// AverageResultSize is the mean number of records of the queries that returned.
+	AverageResultSize float64
+	// Missing and Foreign are records, over all queries that returned.
+	Missing, Foreign int
+	// Latencies of the queries that returned, from the intended start, ms.
+	LatencyMeanMs, LatencyP50Ms, LatencyP99Ms float64
+}
+
+// Summarise counts the queries that were submitted in [from, to), whenever they ended: a query that lost records lives longer
+// than one that did not, so counting by the end would leave out the bad ones.
+func Summarise(outcomes []Outcome, from, to time.Time) Summary {
+	var s Summary
+	var records int
+	var latencies []float64
+	for _, o := range outcomes {
+		if o.SubmittedMs < from.UnixMilli() || o.SubmittedMs >= to.UnixMilli() {
+			continue
+		}
+		s.Submitted++
+		switch o.Status {
+		case Returned:
+			s.Returned++
+			s.Missing += o.Missing
+			s.Foreign += o.Foreign
+			records += o.Records
+			latencies = append(latencies, float64(o.Latency().Milliseconds()))
+		case Failed:
+			s.Failed++
+		case Unfinished:
+			s.Unfinished++
+		}
+	}
+	s.AverageResultSize = float64(records) / float64(s.Returned) // NaN when none returned
+	s.LatencyMeanMs, s.LatencyP50Ms, s.LatencyP99Ms = mean(latencies), percentile(latencies, 0.5), percentile(latencies, 0.99)
+	return s
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// percentile is the nearest-rank percentile.
+func percentile(values []float64, p float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[int(math.Ceil(p*float64(len(sorted))))-1]
+}

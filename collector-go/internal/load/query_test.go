@@ -1,0 +1,67 @@
+package load
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestBQL(t *testing.T) {
+	assert.Equal(t, "SELECT * FROM STREAM(30000, TIME) WHERE probe = 'probe-7' LIMIT 10", DefaultRawQuery().BQL(ProbeValue(7)))
+}
+
+func TestQueryValidate(t *testing.T) {
+	require.NoError(t, DefaultRawQuery().Validate())
+	assert.Error(t, RawQuery{Limit: 0, Duration: time.Second}.Validate())
+	assert.Error(t, RawQuery{Limit: 1, Duration: time.Millisecond}.Validate())
+	assert.Error(t, RawQuery{Limit: 1, Duration: time.Second, PerSecond: -1}.Validate())
+}
+
+// The slow twin walks over the records of the source's definition, one by one.
+func TestGeneratedCountsWhatTheSourceMakes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		query := RawQuery{PerSecond: rapid.SampledFrom([]float64{0.5, 1, 2.5, 10}).Draw(t, "rate")}
+		from := rapid.Int64Range(0, 20_000_000).Draw(t, "from")
+		to := from + rapid.Int64Range(0, 30_000_000).Draw(t, "length")
+		want := 0
+		for k := int64(0); float64(k)*1e6/query.PerSecond <= float64(to); k++ {
+			if float64(k)*1e6/query.PerSecond > float64(from) {
+				want++
+			}
+		}
+		assert.Equal(t, want, query.Generated(time.UnixMicro(from), time.UnixMicro(to)))
+	})
+}
+
+func TestCheck(t *testing.T) {
+	records := func(probe string, sequences ...int64) (answer []Record) {
+		for _, s := range sequences {
+			answer = append(answer, Record{probe, s})
+		}
+		return answer
+	}
+	query := RawQuery{Limit: 5, Duration: 30 * time.Second, PerSecond: 1}
+	for name, c := range map[string]struct {
+		records          []Record
+		life             time.Duration
+		missing, foreign int
+	}{
+		"complete":                     {records("p", 1, 2, 3, 4, 5), 5 * time.Second, 0, 0},
+		"in another order":             {records("p", 3, 1, 2, 5, 4), 5 * time.Second, 0, 0},
+		"one missing in the middle":    {records("p", 1, 2, 4, 5, 6), 6 * time.Second, 1, 0},
+		"a record twice is one record": {records("p", 1, 2, 2, 3, 4), 7 * time.Second, 1, 0},
+		"fewer than were made":         {records("p", 1, 2), 30 * time.Second, 3, 0},
+		"none of those that were made": {nil, 30 * time.Second, 5, 0},
+		"a short life needs no record": {nil, 2 * time.Second, 0, 0},
+		"a stranger":                   {append(records("p", 1, 2, 3, 4), Record{"q", 9}), 5 * time.Second, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			missing, foreign := query.check(c.records, "p", time.Unix(100, 0), time.Unix(100, 0).Add(c.life))
+			assert.Equal(t, c.missing, missing, "missing")
+			assert.Equal(t, c.foreign, foreign, "foreign")
+		})
+	}
+}
