@@ -1,0 +1,70 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// TopologyInfo is the constant series that says which run of which software a topology is. An info series holds 1.
+func TopologyInfo(topology string, info *bulletmetricsv1.TopologyInfo) metric.Series {
+	return infoSeries("bullet_topology_info",
+		"topology", topology,
+		"topology_id", info.GetId(),
+		"storm_version", info.GetStormVersion(),
+		"bullet_version", info.GetBulletVersion(),
+		"java_version", info.GetJavaVersion(),
+		"plugin_version", info.GetPluginVersion())
+}
+
+// WorkerInfo is the worker that a note is about, and the constant series that says which process it is.
+func WorkerInfo(topology string, info *bulletmetricsv1.WorkerInfo) (metric.Worker, metric.Series) {
+	worker := metric.Worker{Topology: topology, Host: info.GetHost(), Port: info.GetPort()}
+	return worker, infoSeries("bullet_worker_info",
+		"topology", topology,
+		"worker", worker.String(),
+		"host", info.GetHost(),
+		"pid", strconv.FormatUint(info.GetPid(), 10))
+}
+
+// infoSeries leaves out what is not known: Prometheus takes an empty label for a missing one.
+func infoSeries(name string, pairs ...string) metric.Series {
+	builder := labels.NewScratchBuilder(1 + len(pairs)/2)
+	builder.Add(labels.MetricName, name)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			builder.Add(pairs[i], pairs[i+1])
+		}
+	}
+	builder.Sort()
+	return metric.Series{Labels: builder.Labels(), Kind: metric.KindGauge}
+}
+
+// Histogram is a wire histogram in the form of the stores: bucket counts as differences, checked. Negative observations are
+// not part of it (HistogramSample.negative_count).
+func Histogram(sample *bulletmetricsv1.HistogramSample) (*histogram.Histogram, error) {
+	h := &histogram.Histogram{
+		Schema:        sample.GetSchema(),
+		ZeroThreshold: sample.GetZeroThreshold(),
+		ZeroCount:     sample.GetZeroCount(),
+		Count:         sample.GetCount(),
+		Sum:           sample.GetSum(),
+	}
+	for _, span := range sample.GetPositiveSpans() {
+		h.PositiveSpans = append(h.PositiveSpans, histogram.Span{Offset: span.GetOffset(), Length: span.GetLength()})
+	}
+	var previous int64
+	for _, count := range sample.GetPositiveCounts() {
+		h.PositiveBuckets = append(h.PositiveBuckets, int64(count)-previous)
+		previous = int64(count)
+	}
+	if err := h.Validate(); err != nil {
+		return nil, fmt.Errorf("histogram of series %d: %w", sample.GetSeriesId(), err)
+	}
+	return h, nil
+}
