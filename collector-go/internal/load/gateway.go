@@ -98,6 +98,27 @@ func (g *Gateway) SetControl(ctx context.Context, control Control) error {
 	return g.exchange(ctx, http.MethodPut, "/api/source/control", "application/json", bytes.NewReader(body), nil)
 }
 
+// Status is what the source's tasks that spoke in the last 10 s say, summed.
+type Status struct {
+	// Reporting is the number of tasks; Following the number of those that follow the control last set.
+	Reporting int `json:"reporting"`
+	Following int `json:"following"`
+	// Emitted, Failed and LeftOut count records since the tasks' start; Lag is how many are due and not yet emitted.
+	Emitted int64 `json:"emitted"`
+	Failed  int64 `json:"failed"`
+	LeftOut int64 `json:"left_out"`
+	Lag     int64 `json:"lag"`
+}
+
+// Status asks what the source has done.
+func (g *Gateway) Status(ctx context.Context) (Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	defer cancel()
+	var status Status
+	err := g.exchange(ctx, http.MethodGet, "/api/source/status", "", nil, &status)
+	return status, err
+}
+
 func (g *Gateway) exchange(ctx context.Context, method, path, contentType string, body io.Reader, into any) error {
 	request, err := http.NewRequestWithContext(ctx, method, g.base+path, body)
 	if err != nil {

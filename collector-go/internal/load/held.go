@@ -39,7 +39,7 @@ type Held struct {
 	target  int
 	running map[int]bool
 	active  int
-	counts  map[Status]int
+	counts  map[End]int
 	slots   sync.WaitGroup
 }
 
@@ -48,7 +48,7 @@ func NewHeld(query RawQuery, gateway Submitter, options HeldOptions, observe fun
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Held{
 		query: query, gateway: gateway, options: options, observe: observe,
-		ctx: ctx, cancel: cancel, running: map[int]bool{}, counts: map[Status]int{},
+		ctx: ctx, cancel: cancel, running: map[int]bool{}, counts: map[End]int{},
 	}
 }
 
@@ -99,7 +99,7 @@ func (h *Held) run(slot int) {
 		h.count(outcome)
 		h.observe(outcome)
 		intended = time.UnixMilli(outcome.FinishedMs)
-		if outcome.Status == Failed {
+		if outcome.End == Failed {
 			intended = h.backOff(intended)
 		}
 	}
@@ -121,7 +121,7 @@ func (h *Held) count(outcome Outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.active--
-	h.counts[outcome.Status]++
+	h.counts[outcome.End]++
 }
 
 func (h *Held) ask(slot int, intended time.Time) Outcome {
@@ -133,7 +133,7 @@ func (h *Held) ask(slot int, intended time.Time) Outcome {
 	finished := time.Now()
 	outcome := Outcome{
 		Slot: slot, Probe: probe, IntendedMs: intended.UnixMilli(), SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
-		Status: h.status(err), Records: len(answer.Records), Generated: h.query.Generated(submitted, finished),
+		End: h.end(err), Records: len(answer.Records), Generated: h.query.Generated(submitted, finished),
 	}
 	if err != nil {
 		outcome.Error = err.Error()
@@ -143,7 +143,7 @@ func (h *Held) ask(slot int, intended time.Time) Outcome {
 	return outcome
 }
 
-func (h *Held) status(err error) Status {
+func (h *Held) end(err error) End {
 	switch {
 	case err == nil:
 		return Returned

@@ -56,9 +56,9 @@ func (l *ledger) add(o Outcome) {
 	l.outcomes = append(l.outcomes, o)
 }
 
-func (l *ledger) count(status Status) (n int) {
+func (l *ledger) count(end End) (n int) {
 	for _, o := range l.outcomes {
-		if o.Status == status {
+		if o.End == end {
 			n++
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Status is how a query ended.
-type Status string
+// End is how a query ended.
+type End string
 
-// The statuses.
+// The ends.
 const (
-	Returned   Status = "returned"   // with an answer, be it empty
-	Failed     Status = "failed"     // with an error
-	Unfinished Status = "unfinished" // the run ended first
+	Returned   End = "returned"   // with an answer, be it empty
+	Failed     End = "failed"     // with an error
+	Unfinished End = "unfinished" // the run ended first
 )
 
 // Outcome is what became of one query. Times are ms since the Unix epoch.
@@ -25,7 +25,7 @@ type Outcome struct {
 	IntendedMs  int64  `json:"intended_ms"`
 	SubmittedMs int64  `json:"submitted_ms"`
 	FinishedMs  int64  `json:"finished_ms"`
-	Status      Status `json:"status"`
+	End         End    `json:"end"`
 	Error       string `json:"error,omitempty"`
 	// Records is how many records came back; Generated how many matching ones were made in the query's life.
 	Records   int `json:"records"`
@@ -62,7 +62,7 @@ func Summarise(outcomes []Outcome, from, to time.Time) Summary {
 			continue
 		}
 		s.Submitted++
-		switch o.Status {
+		switch o.End {
 		case Returned:
 			s.Returned++
 			s.Missing += o.Missing

@@ -9,8 +9,8 @@ import (
 )
 
 func TestSummarise(t *testing.T) {
-	at := func(submitted, took int64, status Status, records int) Outcome {
-		return Outcome{IntendedMs: submitted - 10, SubmittedMs: submitted, FinishedMs: submitted + took, Status: status, Records: records}
+	at := func(submitted, took int64, end End, records int) Outcome {
+		return Outcome{IntendedMs: submitted - 10, SubmittedMs: submitted, FinishedMs: submitted + took, End: end, Records: records}
 	}
 	outcomes := []Outcome{
 		at(999, 100, Returned, 1),     // before the window
