@@ -1,0 +1,60 @@
+package io.github.bulletmetrics.topology;
+
+import com.yahoo.bullet.storm.BulletStormConfig;
+
+import org.apache.storm.Config;
+import org.apache.storm.StormSubmitter;
+import org.apache.storm.utils.Utils;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+
+/** Submits the Bullet topology to Storm: {@code storm jar bullet-topology.jar} and this class. */
+@Command(name = "bullet-topology", mixinStandardHelpOptions = true, sortOptions = false,
+    description = "Submits the Bullet topology to Storm.",
+    footer = {"", "Example:",
+        "  storm jar bullet-topology.jar io.github.bulletmetrics.topology.BulletTopology \\",
+        "    --bullet-conf bullet_settings.yaml -c bullet.topology.filter.bolt.parallelism=4"})
+public final class BulletTopology implements Callable<Integer> {
+    @Option(names = "--bullet-conf", required = true, paramLabel = "FILE", description = "Bullet's settings, a YAML file.")
+    private Path file;
+
+    @Option(names = "-c", paramLabel = "KEY=VALUE", description = "A setting over the file's, as YAML: bullet.* is Bullet's, "
+        + "any other Storm's. May be repeated.")
+    private Map<String, String> overrides = new LinkedHashMap<>();
+
+    @Option(names = "--name", paramLabel = "NAME", description = "The topology's name, over bullet.topology.name.")
+    private String name;
+
+    /**
+     * Exits with 0 when Storm has taken the topology, 1 when it has not, 2 on wrong arguments.
+     *
+     * @param arguments see {@code --help}.
+     */
+    public static void main(String[] arguments) {
+        System.exit(new CommandLine(new BulletTopology()).setExecutionExceptionHandler((e, line, parsed) -> {
+            line.getErr().println("The topology was not submitted: " + e.getMessage());
+            e.printStackTrace(line.getErr());
+            return line.getCommandSpec().exitCodeOnExecutionException();
+        }).execute(arguments));
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        Overrides given = Overrides.of(Utils.readCommandLineOpts()).with(overrides);
+        BulletStormConfig config = Settings.forTopology(file, given.bullet());
+        if (name != null) {
+            config.set(BulletStormConfig.TOPOLOGY_NAME, name);
+        }
+        Config storm = Wiring.stormConfig(config);
+        storm.putAll(given.storm());
+        StormSubmitter.submitTopology(config.getAs(BulletStormConfig.TOPOLOGY_NAME, String.class), storm,
+                                      Wiring.topology(config));
+        return CommandLine.ExitCode.OK;
+    }
+}

@@ -1,0 +1,109 @@
+package io.github.bulletmetrics.topology;
+
+import com.yahoo.bullet.pubsub.Metadata;
+import com.yahoo.bullet.pubsub.PubSubMessage;
+import com.yahoo.bullet.pubsub.PubSubMessageSerDe;
+import com.yahoo.bullet.querying.Querier;
+import com.yahoo.bullet.querying.RunningQuery;
+import com.yahoo.bullet.storm.BulletStormConfig;
+import io.github.bulletmetrics.topology.metrics.BuiltInMetrics;
+
+import org.apache.storm.task.OutputCollector;
+import org.apache.storm.task.TopologyContext;
+import org.apache.storm.topology.base.BaseRichBolt;
+import org.apache.storm.tuple.Tuple;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.util.Map;
+
+/** What the filter and the join bolt share: taking in queries and signals, and ticks. All on the executor's thread. */
+abstract class QueryBolt extends BaseRichBolt {
+    private static final long serialVersionUID = 1L;
+    private static final Logger LOG = LoggerFactory.getLogger(QueryBolt.class);
+
+    /** The topology's settings. */
+    protected final BulletStormConfig config;
+    /** Storm's collector of this task. */
+    protected transient OutputCollector collector;
+    private transient PubSubMessageSerDe serDe;
+
+    QueryBolt(BulletStormConfig config) {
+        this.config = config;
+    }
+
+    @Override
+    public final void prepare(Map<String, Object> conf, TopologyContext context, OutputCollector collector) {
+        this.collector = collector;
+        serDe = PubSubMessageSerDe.from(config);
+        prepare(new BuiltInMetrics(config), context);
+    }
+
+    @Override
+    public final void execute(Tuple tuple) {
+        if (take(tuple)) {
+            collector.ack(tuple);
+        } else {
+            LOG.error("Left out a tuple of unknown origin: {} {}", tuple.getSourceComponent(), tuple.getSourceStreamId());
+        }
+    }
+
+    private boolean take(Tuple tuple) {
+        switch (tuple.getSourceComponent()) {
+            case Streams.TICK_COMPONENT:
+                onTick();
+                return true;
+            case Streams.QUERY_COMPONENT:
+                if (Streams.METADATA_STREAM.equals(tuple.getSourceStreamId())) {
+                    onSignal(tuple.getString(0), (Metadata) tuple.getValue(1));
+                } else {
+                    onQuery((PubSubMessage) tuple.getValue(1));
+                }
+                return true;
+            default:
+                return onOther(tuple);
+        }
+    }
+
+    private void onSignal(String id, Metadata metadata) {
+        if (metadata != null && Streams.endsQuery(metadata.getSignal())) {
+            LOG.debug("Query {} ends: {}", id, metadata.getSignal());
+            removeQuery(id);
+        }
+    }
+
+    private void onQuery(PubSubMessage message) {
+        if (hasQuery(message.getId())) {
+            onDuplicate(message.getId());
+            return;
+        }
+        try {
+            PubSubMessage opened = serDe.fromMessage(message);
+            RunningQuery query = new RunningQuery(opened.getId(), opened.getContentAsQuery(), opened.getMetadata());
+            addQuery(opened.getId(), opened.getMetadata(), new Querier(mode(), query, config));
+        } catch (RuntimeException e) {
+            onImproper(message, e);
+        }
+    }
+
+    /** Registers metrics and makes what the task keeps. */
+    protected abstract void prepare(BuiltInMetrics metrics, TopologyContext context);
+
+    protected abstract Querier.Mode mode();
+
+    protected abstract boolean hasQuery(String id);
+
+    protected abstract void addQuery(String id, Metadata metadata, Querier querier);
+
+    /** Removes a query; none of that id is no error: signals come more than once. */
+    protected abstract void removeQuery(String id);
+
+    protected abstract void onDuplicate(String id);
+
+    protected abstract void onImproper(PubSubMessage message, RuntimeException cause);
+
+    protected abstract void onTick();
+
+    /** Takes a tuple that is neither a tick, a query nor a signal; false if it is of no known kind. */
+    protected abstract boolean onOther(Tuple tuple);
+}

@@ -1,0 +1,64 @@
+package io.github.bulletmetrics.topology;
+
+import com.yahoo.bullet.pubsub.Metadata;
+
+/**
+ * The names of Bullet's components and streams, and the layout of the tuples on them.
+ *
+ * <pre>
+ * from        stream    values
+ * DataSource  default   record: BulletRecord, timestamp: Long (ms, when emitted)
+ * QuerySpout  default   id: String, query: PubSubMessage
+ * QuerySpout  metadata  id: String, metadata: Metadata (KILL, COMPLETE)
+ * TickSpout   default   id: Integer, tick: Long
+ * FilterBolt  default   id: String, data: byte[]
+ * FilterBolt  error     id: String, error: RateLimitError
+ * FilterBolt  feedback  id: String, metadata: Metadata
+ * JoinBolt    default   id: String, result: String (JSON), metadata: Metadata (COMPLETE, FAIL; no signal on a window)
+ * JoinBolt    feedback  id: String, metadata: Metadata (COMPLETE, KILL)
+ * </pre>
+ */
+public final class Streams {
+    /** The source of records, whatever spout or bolt it is. */
+    public static final String RECORD_COMPONENT = "DataSource";
+    /** The spout that reads queries and signals. */
+    public static final String QUERY_COMPONENT = "QuerySpout";
+    /** The spout that ticks. */
+    public static final String TICK_COMPONENT = "TickSpout";
+    /** The bolt that sees every record. */
+    public static final String FILTER_COMPONENT = "FilterBolt";
+    /** The bolt that combines a query's results. */
+    public static final String JOIN_COMPONENT = "JoinBolt";
+    /** The bolt that publishes results. */
+    public static final String RESULT_COMPONENT = "ResultBolt";
+    /** The bolt that publishes signals back to the query spout. */
+    public static final String LOOP_COMPONENT = "LoopBolt";
+
+    /** Records, queries, ticks, data and results. */
+    public static final String DEFAULT_STREAM = "default";
+    /** Signals about queries. */
+    public static final String METADATA_STREAM = "metadata";
+    /** Queries that emit too often. */
+    public static final String ERROR_STREAM = "error";
+    /** Signals to be looped back. */
+    public static final String FEEDBACK_STREAM = "feedback";
+
+    static final String ID = "id";
+    static final String QUERY = "query";
+    static final String METADATA = "metadata";
+    static final String TICK = "tick";
+    static final String DATA = "data";
+    static final String ERROR = "error";
+    static final String RESULT = "result";
+    /** The name of a record tuple's first value. */
+    public static final String RECORD = "record";
+    /** The name of a record tuple's second value. */
+    public static final String TIMESTAMP = "timestamp";
+
+    private Streams() {
+    }
+
+    static boolean endsQuery(Metadata.Signal signal) {
+        return signal == Metadata.Signal.KILL || signal == Metadata.Signal.COMPLETE;
+    }
+}

@@ -1,0 +1,231 @@
+package io.github.bulletmetrics.topology.gateway;
+
+import com.google.gson.JsonObject;
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import com.yahoo.bullet.common.BulletConfig;
+import io.github.bulletmetrics.topology.source.GeneratorSettings;
+import io.github.bulletmetrics.topology.source.SourceControl;
+import io.github.bulletmetrics.topology.source.SourceReport;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The gateway's HTTP: clients' queries, the endpoints that bullet-core's RESTPubSub polls, the record source's control,
+ * and its own figures. Several hundred clients can wait without a thread each.
+ */
+public final class GatewayServer implements AutoCloseable {
+    /** Clients POST BQL here. */
+    public static final String QUERIES = "/api/bullet/queries/http-query";
+    /** The topology GETs queries and signals here, and POSTs signals. */
+    public static final String PUBSUB_QUERY = "/api/bullet/pubsub/query";
+    /** The topology POSTs results here. */
+    public static final String PUBSUB_RESULT = "/api/bullet/pubsub/result";
+    /** GET and PUT what the record source is to emit. */
+    public static final String SOURCE_CONTROL = "/api/source/control";
+
+    private static final Logger LOG = LoggerFactory.getLogger(GatewayServer.class);
+    static final int MOST_QUERY_BYTES = 1 << 16;
+    private static final int MOST_CONTROL_BYTES = 1 << 18;
+    private static final int MOST_RESULT_BYTES = 1 << 26;
+    private static final int BACKLOG = 1_024;
+    private static final int READERS = 16;
+    private static final int WRITERS = 8;
+    private static final long READY_WITHIN_MS = 5_000;
+    private static final long STOP_MS = 2_000;
+
+    private final HttpServer http;
+    private final ExecutorService readers = Executors.newFixedThreadPool(READERS, Threads.named("gateway-http"));
+    private final ExecutorService writers = Executors.newFixedThreadPool(WRITERS, Threads.named("gateway-reply"));
+    private final Counters counters = new Counters();
+    private final GatewayOptions options;
+    private final OutgoingQueue outgoing;
+    private final HeldQueries held;
+    private final QueryDesk desk;
+    private final SourceDesk source;
+    private final Map<String, Map<String, Route>> routes = new LinkedHashMap<>();
+
+    private interface Route {
+        void handle(HttpExchange exchange, Reply reply) throws IOException;
+    }
+
+    /**
+     * Takes the address; serves nothing before {@link #start}.
+     *
+     * @param config Bullet's settings: limits of queries, the schema file, what the record source emits at first.
+     * @param options the gateway's limits.
+     * @param listen where to listen; port 0 for any.
+     * @param advertised the {@code HOST:PORT} at which the topology's workers reach this gateway, or null for the address
+     *     that it listens on.
+     * @throws IOException when the address cannot be taken.
+     */
+    public GatewayServer(BulletConfig config, GatewayOptions options, InetSocketAddress listen, String advertised)
+        throws IOException {
+        this.options = options;
+        http = HttpServer.create(listen, BACKLOG);
+        outgoing = new OutgoingQueue(options.queueCapacity(), counters);
+        held = new HeldQueries(options.maxQueries());
+        String reachable = advertised == null ? address() : advertised;
+        desk = new QueryDesk(config, options, counters, outgoing, held, writers, "http://" + reachable + PUBSUB_RESULT);
+        source = new SourceDesk(GeneratorSettings.from(config).control());
+        http.setExecutor(readers);
+        http.createContext("/", this::dispatch);
+        addRoutes();
+    }
+
+    private void addRoutes() {
+        route("POST", QUERIES, (exchange, reply) -> desk.submit(body(exchange, MOST_QUERY_BYTES), reply));
+        route("GET", PUBSUB_QUERY, (exchange, reply) -> poll(reply));
+        route("POST", PUBSUB_QUERY, (exchange, reply) -> signal(body(exchange, MOST_QUERY_BYTES), reply));
+        route("POST", PUBSUB_RESULT, (exchange, reply) -> {
+            desk.result(body(exchange, MOST_RESULT_BYTES));
+            reply.empty(Reply.OK);
+        });
+        route("GET", SOURCE_CONTROL, (exchange, reply) -> reply.json(Reply.OK, source.control().toJson()));
+        route("PUT", SOURCE_CONTROL, (exchange, reply) -> reply.json(Reply.OK,
+            source.change(SourceControl.fromJson(body(exchange, MOST_CONTROL_BYTES))).toJson()));
+        route("POST", "/api/source/report", (exchange, reply) ->
+            reply.empty(source.report(SourceReport.fromJson(body(exchange, MOST_CONTROL_BYTES))) ? Reply.OK : Reply.UNAVAILABLE));
+        route("GET", "/api/source/status", (exchange, reply) -> reply.json(Reply.OK, source.status()));
+        route("GET", "/api/stats", (exchange, reply) -> reply.json(Reply.OK, stats()));
+        route("GET", "/-/healthy", (exchange, reply) -> reply.text(Reply.OK, "healthy\n"));
+        route("GET", "/-/ready", (exchange, reply) -> ready(reply));
+    }
+
+    private void route(String method, String path, Route route) {
+        routes.computeIfAbsent(path, any -> new LinkedHashMap<>()).put(method, route);
+    }
+
+    /** Starts to serve. */
+    public void start() {
+        http.start();
+    }
+
+    /**
+     * Where the gateway listens.
+     *
+     * @return {@code HOST:PORT}, with the port that was taken.
+     */
+    public String address() {
+        InetSocketAddress address = http.getAddress();
+        String host = address.getAddress().getHostAddress();
+        return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
+    }
+
+    private void dispatch(HttpExchange exchange) {
+        Reply reply = new Reply(exchange);
+        String path = exchange.getRequestURI().getPath();
+        Map<String, Route> methods = routes.get(path);
+        Route route = methods == null ? null : methods.get(exchange.getRequestMethod());
+        if (methods == null) {
+            reply.error(Reply.NOT_FOUND, "Nothing is at " + path + "; there is " + routes.keySet());
+        } else if (route == null) {
+            reply.error(Reply.METHOD_NOT_ALLOWED, path + " takes " + methods.keySet());
+        } else {
+            handle(route, exchange, reply);
+        }
+    }
+
+    private static void handle(Route route, HttpExchange exchange, Reply reply) {
+        try {
+            route.handle(exchange, reply);
+        } catch (TooLargeException e) {
+            reply.error(Reply.TOO_LARGE, e.getMessage());
+        } catch (IllegalArgumentException e) {
+            reply.error(Reply.BAD_REQUEST, e.getMessage());
+        } catch (IOException e) {
+            LOG.debug("A request broke off", e);
+            exchange.close();
+        } catch (RuntimeException e) {
+            LOG.error("{} {} failed", exchange.getRequestMethod(), exchange.getRequestURI(), e);
+            reply.error(Reply.INTERNAL_ERROR, "The gateway failed: " + e);
+        }
+    }
+
+    private static String body(HttpExchange exchange, int mostBytes) throws IOException {
+        byte[] bytes = exchange.getRequestBody().readNBytes(mostBytes + 1);
+        if (bytes.length > mostBytes) {
+            throw new TooLargeException("The body must have at most " + mostBytes + " bytes");
+        }
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    private void poll(Reply reply) {
+        String message = outgoing.poll();
+        if (message == null) {
+            reply.empty(Reply.NO_CONTENT);
+        } else {
+            reply.json(Reply.OK, message);
+        }
+    }
+
+    private void signal(String json, Reply reply) {
+        if (desk.signal(json)) {
+            reply.empty(Reply.OK);
+        } else {
+            reply.error(Reply.UNAVAILABLE, "Too many messages wait for the topology");
+        }
+    }
+
+    private void ready(Reply reply) {
+        long age = outgoing.lastPollAgeMs();
+        if (age >= 0 && age <= READY_WITHIN_MS) {
+            reply.text(Reply.OK, "ready\n");
+        } else {
+            reply.text(Reply.UNAVAILABLE, "no topology polls " + PUBSUB_QUERY + "\n");
+        }
+    }
+
+    private JsonObject stats() {
+        JsonObject json = new JsonObject();
+        json.addProperty("submitted", counters.submitted);
+        json.addProperty("active", held.active());
+        json.addProperty("returned", counters.returned);
+        json.addProperty("failed", counters.failed);
+        json.addProperty("timed_out", counters.timedOut);
+        json.addProperty("rejected", counters.rejected);
+        json.addProperty("refused", counters.refused);
+        json.addProperty("stopped", counters.stopped);
+        json.addProperty("unknown_results", counters.unknownResults);
+        json.addProperty("signals", counters.signals);
+        json.addProperty("queue_depth", outgoing.depth());
+        json.addProperty("queue_capacity", options.queueCapacity());
+        json.addProperty("queue_full", counters.queueFull);
+        json.addProperty("polls", counters.polls);
+        json.addProperty("last_poll_age_ms", outgoing.lastPollAgeMs());
+        return json;
+    }
+
+    /** Answers all who wait, then ends within about 5 s. May be called twice. */
+    @Override
+    public void close() {
+        held.close();
+        desk.letGo();
+        writers.shutdown();
+        try {
+            writers.awaitTermination(STOP_MS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        http.stop(0);
+        readers.shutdownNow();
+    }
+
+    private static final class TooLargeException extends IllegalArgumentException {
+        private static final long serialVersionUID = 1L;
+
+        TooLargeException(String message) {
+            super(message);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package io.github.bulletmetrics.topology.gateway;
+
+import com.yahoo.bullet.common.BulletConfig;
+import io.github.bulletmetrics.topology.Overrides;
+import io.github.bulletmetrics.topology.Settings;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * Takes queries over HTTP and hands them to the topology, as Bullet's web service does, in a process of its own:
+ * {@code java -cp bullet-topology.jar} and this class. When it serves, it prints one line of JSON,
+ * {@code {"ready":true,"address":"127.0.0.1:9901"}}.
+ */
+@Command(name = "query-gateway", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true,
+    description = "Takes queries over HTTP and hands them to the topology.",
+    footer = {"", "Example:",
+        "  java -cp bullet-topology.jar io.github.bulletmetrics.topology.gateway.QueryGateway \\",
+        "    --bullet-conf bullet_settings.yaml --listen 127.0.0.1:9901",
+        "  curl -H 'Content-Type: text/plain' --data \"SELECT * FROM STREAM(30000, TIME) LIMIT 1\" \\",
+        "    http://127.0.0.1:9901/api/bullet/queries/http-query"})
+public final class QueryGateway implements Callable<Integer> {
+    @Option(names = "--bullet-conf", required = true, paramLabel = "FILE",
+        description = "Bullet's settings, the file that the topology has.")
+    private Path file;
+
+    @Option(names = "-c", paramLabel = "KEY=VALUE", description = "A setting over the file's, as YAML. May be repeated.")
+    private Map<String, String> overrides = new LinkedHashMap<>();
+
+    @Option(names = "--listen", paramLabel = "HOST:PORT", defaultValue = "127.0.0.1:9901",
+        description = "Where to listen; port 0 for any. Nobody is authenticated: keep it on loopback.")
+    private String listen;
+
+    @Option(names = "--advertise", paramLabel = "HOST:PORT",
+        description = "Where the topology's workers reach the gateway, if not where it listens.")
+    private String advertise;
+
+    @Option(names = "--max-queries", paramLabel = "N", defaultValue = "2000", description = "The most queries held at once.")
+    private int maxQueries;
+
+    @Option(names = "--queue-capacity", paramLabel = "N", defaultValue = "8192",
+        description = "The most messages that wait for the topology.")
+    private int queueCapacity;
+
+    @Option(names = "--longest-query-ms", paramLabel = "MS", defaultValue = "600000",
+        description = "How long a query without a duration is waited for.")
+    private long longestMs;
+
+    @Option(names = "--grace-ms", paramLabel = "MS", defaultValue = "10000",
+        description = "How long after its end a query's result may come.")
+    private long graceMs;
+
+    /**
+     * Serves until SIGTERM or SIGINT. Exits with 1 when it cannot serve, 2 on wrong arguments.
+     *
+     * @param arguments see {@code --help}.
+     */
+    public static void main(String[] arguments) {
+        // Both must be set before the classes that read them load: the log that the jar carries, and answers at once.
+        defaultProperty("slf4j.provider", "org.slf4j.jul.JULServiceProvider");
+        defaultProperty("sun.net.httpserver.nodelay", "true");
+        System.exit(new CommandLine(new QueryGateway()).setExecutionExceptionHandler((e, line, parsed) -> {
+            line.getErr().println("The gateway cannot serve: " + e.getMessage());
+            return line.getCommandSpec().exitCodeOnExecutionException();
+        }).execute(arguments));
+    }
+
+    private static void defaultProperty(String name, String value) {
+        if (System.getProperty(name) == null) {
+            System.setProperty(name, value);
+        }
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        BulletConfig config = Settings.forGateway(file, Overrides.of(Map.of()).with(overrides).bullet());
+        GatewayOptions options = new GatewayOptions(maxQueries, queueCapacity, longestMs, graceMs);
+        GatewayServer server = new GatewayServer(config, options, socketAddress(listen), advertise);
+        Runtime.getRuntime().addShutdownHook(new Thread(server::close, "gateway-stop"));
+        server.start();
+        System.out.println("{\"ready\":true,\"address\":\"" + server.address() + "\"}");
+        System.out.flush();
+        new CountDownLatch(1).await();
+        return CommandLine.ExitCode.OK;
+    }
+
+    private static InetSocketAddress socketAddress(String text) {
+        int colon = text.lastIndexOf(':');
+        try {
+            return new InetSocketAddress(text.substring(0, colon), Integer.parseInt(text.substring(colon + 1)));
+        } catch (IndexOutOfBoundsException | IllegalArgumentException e) {
+            throw new IllegalArgumentException("--listen must be like 127.0.0.1:9901, but is " + text, e);
+        }
+    }
+}

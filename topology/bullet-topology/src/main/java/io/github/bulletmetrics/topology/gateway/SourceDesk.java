@@ -1,0 +1,82 @@
+package io.github.bulletmetrics.topology.gateway;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import io.github.bulletmetrics.topology.source.SourceControl;
+import io.github.bulletmetrics.topology.source.SourceReport;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+
+/** Keeps what the record source is to emit, and what its tasks last said that they have done. Thread-safe. */
+final class SourceDesk {
+    /** The most tasks kept; a report of one more is refused. */
+    static final int MOST_TASKS = 10_000;
+    private static final long FORGET_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private final Map<String, Heard> reports = new TreeMap<>();
+    private SourceControl control;
+
+    private record Heard(SourceReport report, long atNanos) {
+    }
+
+    SourceDesk(SourceControl control) {
+        this.control = control.withVersion(1);
+    }
+
+    synchronized SourceControl control() {
+        return control;
+    }
+
+    /** Changes what is to be emitted; the version goes up if that is something else. */
+    synchronized SourceControl change(SourceControl next) {
+        if (!next.asksForTheSameAs(control)) {
+            control = next.withVersion(control.version() + 1);
+        }
+        return control;
+    }
+
+    /** False when there are too many tasks. */
+    synchronized boolean report(SourceReport report) {
+        forgetSilent();
+        String key = report.topology() + "/" + report.task();
+        if (reports.size() >= MOST_TASKS && !reports.containsKey(key)) {
+            return false;
+        }
+        reports.put(key, new Heard(report, System.nanoTime()));
+        return true;
+    }
+
+    /**
+     * What the tasks of the last 10 s said: {@code version} is the control's, {@code following} the number of tasks that
+     * follow it, {@code reporting} the number of all; then the sums, then each.
+     */
+    synchronized JsonObject status() {
+        forgetSilent();
+        long following = reports.values().stream().filter(heard -> heard.report().version() == control.version()).count();
+        JsonObject json = new JsonObject();
+        json.addProperty("version", control.version());
+        json.addProperty("following", following);
+        json.addProperty("reporting", reports.size());
+        for (String sum : new String[] {"emitted", "acked", "failed", "lag", "left_out", "control_failures"}) {
+            json.addProperty(sum, reports.values().stream()
+                .mapToLong(heard -> heard.report().toJson().get(sum).getAsLong()).sum());
+        }
+        JsonArray tasks = new JsonArray();
+        reports.values().forEach(heard -> tasks.add(task(heard)));
+        json.add("tasks", tasks);
+        return json;
+    }
+
+    private static JsonObject task(Heard heard) {
+        JsonObject json = heard.report().toJson();
+        json.addProperty("age_ms", TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - heard.atNanos()));
+        return json;
+    }
+
+    private void forgetSilent() {
+        long now = System.nanoTime();
+        reports.values().removeIf(heard -> now - heard.atNanos() > FORGET_NANOS);
+    }
+}
