@@ -79,7 +79,7 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
             "storm.zookeeper.retry.times", 20,
             "storm.nimbus.retry.interval.millis", 250,
             "storm.nimbus.retry.intervalceiling.millis", 1000,
-            "storm.nimbus.retry.times", 30,
+            "storm.nimbus.retry.times", 29,
             // No history of metrics in Nimbus: RocksDB is not part of the distribution.
             "storm.metricstore.class", "org.apache.storm.metricstore.NoOpMetricStore",
             "nimbus.thrift.threads", 16,

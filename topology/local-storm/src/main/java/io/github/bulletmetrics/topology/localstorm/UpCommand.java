@@ -124,8 +124,8 @@ final class UpCommand implements Callable<Integer> {
         try {
             cluster.stop();
             LocalStorm.progress("stopped");
-        } catch (IOException | RuntimeException e) {
-            LocalStorm.progress(e.getMessage() == null ? e.toString() : e.getMessage());
+        } catch (IOException | RuntimeException | LinkageError e) {
+            LocalStorm.progress("not stopped in order (" + e + "): run local-storm down --dir " + dir);
             exitCode = 1;
         }
         Runtime.getRuntime().halt(exitCode);

@@ -11,7 +11,7 @@ import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.topology.base.BaseBasicBolt;
 import org.apache.storm.tuple.Tuple;
 
-/** Counts words, and leaves a file named by its pid once it has seen some of them ten times. */
+/** Counts words, and leaves a file named by its pid once it has seen one of them twice. */
 public final class CountBolt extends BaseBasicBolt {
     private final String directory;
     private final Map<String, Long> counts = new HashMap<>();
@@ -22,7 +22,7 @@ public final class CountBolt extends BaseBasicBolt {
 
     @Override
     public void execute(Tuple input, BasicOutputCollector collector) {
-        if (counts.merge(input.getStringByField("word"), 1L, Long::sum) == 10) {
+        if (counts.merge(input.getStringByField("word"), 1L, Long::sum) == 2) {
             leavePid();
         }
     }

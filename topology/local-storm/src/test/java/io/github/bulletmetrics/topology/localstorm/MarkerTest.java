@@ -1,0 +1,32 @@
+package io.github.bulletmetrics.topology.localstorm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class MarkerTest {
+    @ParameterizedTest
+    @CsvSource({
+        "/work/out/storm,      -Dlocal.storm.dir=/work/out/storm",
+        "/a b,                 -Dlocal.storm.dir=/a=20b",
+        "/a=20b,               -Dlocal.storm.dir=/a=3D20b",
+        "/100%ID%,             -Dlocal.storm.dir=/100=25ID=25",
+        "/ü,                   -Dlocal.storm.dir=/=C3=BC",
+    })
+    void keepsWhatIsPlainAndEscapesTheRest(String path, String argument) {
+        assertThat(Marker.of(Path.of(path)).argument()).isEqualTo(argument);
+    }
+
+    @Test
+    void marksOnlyTheSameDirectory() {
+        List<String> commandLine = List.of("java", Marker.of(Path.of("/x/storm")).argument(), "Main");
+        assertThat(Marker.of(Path.of("/x/storm")).marks(commandLine)).isTrue();
+        assertThat(Marker.of(Path.of("/x/storm/a")).marks(commandLine)).isFalse();
+        assertThat(Marker.of(Path.of("/x")).marks(commandLine)).isFalse();
+        assertThat(Marker.of(Path.of("/x/storm")).marks(List.of("grep", "local.storm.dir=/x/storm"))).isFalse();
+    }
+}
