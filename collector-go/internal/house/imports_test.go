@@ -1,0 +1,123 @@
+// Package house holds the rules of the house as tests: which package may import which.
+package house
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/bullet-metrics/bullet-metrics/collector-go/"
+
+// allowed is the staircase: what each package of ours may import of ours, test code apart. A package that is missing here
+// fails the test, so that a new room is given its place before it is furnished.
+var allowed = map[string][]string{
+	"gen/bulletmetrics/v1":    {},
+	"internal/metric":         {},
+	"internal/slice":          {"internal/metric"},
+	"internal/journal":        {"internal/metric", "gen/bulletmetrics/v1"},
+	"internal/ingest":         {"internal/journal", "internal/metric", "gen/bulletmetrics/v1"},
+	"internal/catalog":        {"internal/metric", "gen/bulletmetrics/v1"},
+	"internal/slicer":         {"internal/slice", "internal/metric"},
+	"internal/feed":           {"internal/journal", "internal/catalog", "internal/slicer", "internal/slice", "internal/metric", "gen/bulletmetrics/v1"},
+	"internal/store/embedded": {"internal/slice", "internal/metric"},
+	"internal/query":          {},
+	"internal/httpapi":        {"internal/query"},
+	"internal/config":         {},
+	"internal/tuning":         {},
+	"internal/load":           {},
+	"internal/stack":          {},
+	"internal/report":         {"internal/tuning"},
+	"internal/experiment":     {"internal/tuning", "internal/load", "internal/stack", "internal/report"},
+	"internal/house":          {},
+}
+
+// pure packages take time and input as values: no clock of their own, no I/O, no goroutine. What they may not import says so.
+var pure = map[string][]string{
+	"internal/slicer":  {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/tuning":  {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/catalog": {"os", "net", "io/fs", "net/http", "log/slog", "context"},
+	"internal/slice":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/metric":  {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// packages lists ours, as the go command sees them.
+func packages(t *testing.T) []listed {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	require.NoError(t, err)
+	var all []listed
+	decoder := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p listed
+		err := decoder.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			require.Greater(t, len(all), 5, "go list found too little to judge")
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, p)
+	}
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "e2e") {
+			continue // the program joins everything
+		}
+		may, placed := allowed[name]
+		if strings.HasSuffix(name, "test") && !placed {
+			continue // suites that tests share
+		}
+		if !assert.True(t, placed, "%s has no place in the table of imports", name) {
+			continue
+		}
+		for _, path := range p.Imports {
+			if ours, found := strings.CutPrefix(path, module); found {
+				assert.Contains(t, may, ours, "%s must not import %s", name, ours)
+			}
+		}
+	}
+}
+
+func TestPurePackagesTouchNoWorld(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, forbidden := range pure[strings.TrimPrefix(p.ImportPath, module)] {
+			assert.NotContains(t, p.Imports, forbidden, "%s is pure", p.ImportPath)
+		}
+	}
+}
+
+// The engine and the wire have one room each.
+func TestLibrariesHaveOneRoom(t *testing.T) {
+	rooms := map[string][]string{
+		"github.com/prometheus/prometheus/tsdb":   {"internal/store/embedded"},
+		"github.com/prometheus/prometheus/promql": {"internal/query", "internal/httpapi"},
+		"google.golang.org/grpc":                  {"internal/ingest", "gen/bulletmetrics/v1"},
+		"gonum.org/v1/plot":                       {"internal/report"},
+	}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if strings.HasPrefix(name, "cmd/") || strings.HasSuffix(name, "test") {
+			continue
+		}
+		for library, may := range rooms {
+			for _, path := range p.Imports {
+				if path == library {
+					assert.Contains(t, may, name, "%s imports %s", name, library)
+				}
+			}
+		}
+	}
+}
