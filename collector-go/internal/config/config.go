@@ -90,7 +90,7 @@ func Default() Config {
 		HTTP:     HTTP{Listen: "127.0.0.1:9320"},
 		Slice:    Slice{Width: 10 * time.Second, Lateness: 30 * time.Second}, // Bullet's own emit interval; three of them
 		Journal:  Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
-		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour}, // Prometheus' default
+		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30}, // the days are Prometheus' default
 		Query:    Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute},
 		Limits:   Limits{SeriesPerTopology: 200_000, Streams: 256, BatchBytes: 4 << 20},
 		Log:      Log{Level: "info", Format: "text"},
