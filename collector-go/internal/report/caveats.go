@@ -1,0 +1,42 @@
+package report
+
+import "fmt"
+
+// caveats are what a reader must know before using the numbers elsewhere.
+func caveats(run *Run, r *Report) []string {
+	out := []string{
+		"Everything ran on one machine: the cluster, the load client and the collector share its processors with the workers. " +
+			"Each step states how much of the host was idle and what each process took.",
+		"The figures hold for this schema, record size, record rate and these versions; other data and other queries cost differently.",
+		"Filter latency is the " + filterLatencyStatistic + "; no percentile can be made from it.",
+		"Warm-up is left out of every step's averages; the figures over time show it.",
+	}
+	out = append(out, idleCaveat(run)...)
+	if r.Collection.MissingSlices > 0 {
+		out = append(out, fmt.Sprintf("%d of %d worker slices are missing; they are gaps in the figures.",
+			r.Collection.MissingSlices, r.Collection.ExpectedSlices))
+	}
+	if run.CollectorRestarts > 0 {
+		out = append(out, fmt.Sprintf("The collector was started again %d times during the run.", run.CollectorRestarts))
+	}
+	for _, w := range run.Workers {
+		if len(w.Pids) > 1 {
+			out = append(out, fmt.Sprintf("Worker %s was started again by Storm: its processes were %v.", w.Name, w.Pids))
+		}
+	}
+	return append(out, run.Notes...)
+}
+
+// idleTolerance is how far from the calibration's goal the first step's idle may be before the reader is told.
+const idleTolerance = 0.1
+
+func idleCaveat(run *Run) []string {
+	target, reached := run.Calibration.TargetIdle, run.Steps[0].HostIdle
+	if !target.Known() || !reached.Known() {
+		return nil
+	}
+	if d := reached - target; d < idleTolerance && d > -idleTolerance {
+		return nil
+	}
+	return []string{fmt.Sprintf("The record rate was to leave %.0f%% of the host idle at 0 queries; it left %.0f%%.", 100*target, 100*reached)}
+}

@@ -1,0 +1,150 @@
+package report_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+func build(t *testing.T, run *report.Run) *report.Report {
+	t.Helper()
+	r, err := report.Build(run)
+	require.NoError(t, err)
+	return r
+}
+
+func TestSlicesAreAlignedWithTheFirstStep(t *testing.T) {
+	r := build(t, synthetic())
+	require.NotEmpty(t, r.TimesMs)
+	assert.Equal(t, originMs-40_000, r.TimesMs[0], "the first whole slice of the calibration")
+	assert.Contains(t, r.TimesMs, originMs+10_000)
+	assert.Equal(t, originMs+240_000, r.TimesMs[len(r.TimesMs)-1])
+	for _, w := range r.Workers {
+		assert.Len(t, w.CPUMsPerMinute, len(r.TimesMs))
+		assert.Len(t, w.HeapUsedBytes, len(r.TimesMs))
+		assert.Len(t, w.GCMsPerMinute, len(r.TimesMs))
+	}
+	assert.Len(t, r.QueriesRunning, len(r.TimesMs))
+	assert.Len(t, r.FilterLatencyMeanMs, len(r.TimesMs))
+}
+
+func TestFiguresAreScaledToAMinute(t *testing.T) {
+	run := synthetic()
+	run.Workers = []report.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: report.Slices{
+		TimesMs: []int64{originMs, originMs + 10_000, originMs + 20_000}, Values: []report.Figure{100, 105, 110},
+	}}}
+	r := build(t, run)
+	i := indexOf(t, r.TimesMs, originMs+10_000)
+	assert.InDelta(t, 30_000, float64(r.Workers[0].CPUMsPerMinute[i]), 1e-6, "5 s of CPU in 10 s")
+	assert.InDelta(t, 0.5, float64(r.Workers[0].CPUCores[i]), 1e-9)
+}
+
+// The same totals give the same minute whether the report's slices are 10 s or 60 s.
+func TestWiderSlicesAreTheMeansOfNarrowOnes(t *testing.T) {
+	narrow := build(t, synthetic())
+	wide := synthetic()
+	wide.SliceMs = 60_000
+	r := build(t, wide)
+	last := len(r.TimesMs) - 1
+	sum := report.Figure(0)
+	for _, f := range narrow.Workers[0].CPUMsPerMinute[len(narrow.TimesMs)-6:] {
+		sum += f
+	}
+	assert.InDelta(t, float64(sum/6), float64(r.Workers[0].CPUMsPerMinute[last]), 1e-6)
+}
+
+func TestAGapIsNull(t *testing.T) {
+	r := build(t, synthetic())
+	for _, missing := range []int64{130_000, 140_000, 150_000} { // the slice after a gap has no total to count from
+		i := indexOf(t, r.TimesMs, originMs+missing)
+		assert.False(t, r.Workers[1].CPUMsPerMinute[i].Known(), "at %d", missing)
+		assert.True(t, r.Workers[0].CPUMsPerMinute[i].Known())
+	}
+	text, err := r.JSON()
+	require.NoError(t, err)
+	var decoded struct {
+		Workers []struct {
+			CPU []*float64 `json:"cpu_ms_per_minute"`
+		} `json:"workers"`
+	}
+	require.NoError(t, json.Unmarshal(text, &decoded))
+	assert.Nil(t, decoded.Workers[1].CPU[indexOf(t, r.TimesMs, originMs+130_000)])
+	assert.Equal(t, 2, r.Collection.MissingSlices)
+	assert.Equal(t, 50, r.Collection.ExpectedSlices)
+}
+
+func TestStepsLeaveWarmUpOut(t *testing.T) {
+	run := synthetic()
+	burst := report.Worker{Name: "w:1", Pids: []int{7}}
+	for t, total := range map[int64]report.Figure{0: 0, 10_000: 500, 20_000: 1000, 40_000: 1010, 60_000: 1020} {
+		burst.CPUSeconds.TimesMs = append(burst.CPUSeconds.TimesMs, originMs+t)
+		burst.CPUSeconds.Values = append(burst.CPUSeconds.Values, total)
+	}
+	sortByTime(&burst.CPUSeconds)
+	run.Workers, run.Steps = []report.Worker{burst}, run.Steps[:1]
+	r := build(t, run)
+	assert.InDelta(t, 30_000, float64(r.Steps[0].AverageCPUMsPerMinute), 1e-6, "20 s of CPU in the 40 s measured")
+	assert.Equal(t, 1, r.Steps[0].Workers)
+}
+
+func TestVerdicts(t *testing.T) {
+	run := synthetic()
+	run.Steps[2].Clients.AverageResultSize = 8.9
+	run.Steps[3].HostIdle = 0.01
+	r := build(t, run)
+	assert.Equal(t, []tuning.Verdict{tuning.OK, tuning.OK, tuning.Fail, tuning.Inconclusive},
+		[]tuning.Verdict{r.Steps[0].Verdict, r.Steps[1].Verdict, r.Steps[2].Verdict, r.Steps[3].Verdict})
+	assert.Equal(t, tuning.Fail, r.Verdict)
+	assert.InDelta(t, 4.3, float64(r.Steps[1].FilterLatencyMeanMs), 1, "ms, mean of two tasks")
+}
+
+func TestARunWithNothingCollectedIsInconclusive(t *testing.T) {
+	run := synthetic()
+	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, report.Slices{}
+	r := build(t, run)
+	assert.Equal(t, tuning.Inconclusive, r.Verdict)
+	require.NoError(t, r.Write(t.TempDir()))
+}
+
+func TestARunNeedsSteps(t *testing.T) {
+	_, err := report.Build(&report.Run{SliceMs: 10_000})
+	assert.Error(t, err)
+}
+
+func TestARunSurvivesItsFile(t *testing.T) {
+	dir := t.TempDir()
+	run := synthetic()
+	require.NoError(t, run.Save(dir))
+	loaded, err := report.LoadRun(dir)
+	require.NoError(t, err)
+	want, err := build(t, run).JSON()
+	require.NoError(t, err)
+	got, err := build(t, loaded).JSON()
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), string(got))
+}
+
+func indexOf(t *testing.T, times []int64, ms int64) int {
+	t.Helper()
+	for i, at := range times {
+		if at == ms {
+			return i
+		}
+	}
+	require.Failf(t, "no slice", "none ends at %d", ms)
+	return -1
+}
+
+func sortByTime(s *report.Slices) {
+	for i := range s.TimesMs {
+		for j := i; j > 0 && s.TimesMs[j] < s.TimesMs[j-1]; j-- {
+			s.TimesMs[j], s.TimesMs[j-1] = s.TimesMs[j-1], s.TimesMs[j]
+			s.Values[j], s.Values[j-1] = s.Values[j-1], s.Values[j]
+		}
+	}
+}

@@ -1,0 +1,162 @@
+// Package report turns a run into what people read: tables, verdicts and figures, as HTML, Markdown, JSON, SVG and PNG. A Run
+// holds everything that a report is made of, so a report can be made again from a run's directory. The package knows no network
+// and no process; it reads no clock.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// Figure is a number that may be unknown: NaN here, null in JSON.
+type Figure float64
+
+// Unknown is the figure that is not known.
+var Unknown = Figure(math.NaN())
+
+// Known tells whether the figure is a finite number.
+func (f Figure) Known() bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
+
+// MarshalJSON writes null for what is not known: JSON has no NaN.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	if !f.Known() {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, float64(f), 'g', -1, 64), nil
+}
+
+// UnmarshalJSON reads null as NaN.
+func (f *Figure) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*f = Unknown
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(f))
+}
+
+// Slices are a series as the collector stored it: times are slice ends, ms since the Unix epoch, ascending. A time that is not
+// there is a gap.
+type Slices struct {
+	TimesMs []int64  `json:"times_ms"`
+	Values  []Figure `json:"values"`
+}
+
+// Worker is what was recorded of one worker, "host:port".
+type Worker struct {
+	Name string `json:"worker"`
+	// Pids are the processes that held the worker's slot, in their order; more than one after a restart.
+	Pids []int `json:"pids"`
+	// CPUSeconds and GCSeconds are totals (CPU: user and system; GC: all collectors); HeapUsedBytes is a gauge.
+	CPUSeconds    Slices `json:"cpu_seconds"`
+	GCSeconds     Slices `json:"gc_seconds"`
+	HeapUsedBytes Slices `json:"heap_used_bytes"`
+}
+
+// Clients is what the load client saw of a step's queries: those submitted in the step's measured time, whenever they ended.
+type Clients struct {
+	Submitted         int    `json:"submitted"`
+	Returned          int    `json:"returned"`
+	Failed            int    `json:"failed"`
+	Unfinished        int    `json:"unfinished"`
+	AverageResultSize Figure `json:"average_result_size"`
+	MissingRecords    int    `json:"missing_records"`
+	ForeignRecords    int    `json:"foreign_records"`
+	LatencyMeanMs     Figure `json:"latency_mean_ms"`
+	LatencyP50Ms      Figure `json:"latency_p50_ms"`
+	LatencyP99Ms      Figure `json:"latency_p99_ms"`
+}
+
+// Share is a process' share of all the host's processors over a step's measured time.
+type Share struct {
+	Process string `json:"process"`
+	Pid     int    `json:"pid,omitempty"`
+	Ratio   Figure `json:"ratio"`
+}
+
+// Step is one step of the run. Its measured time is (MeasuredFromMs, EndMs]; what comes before is warm-up.
+type Step struct {
+	Queries        int     `json:"queries"`
+	StartMs        int64   `json:"start_ms"`
+	MeasuredFromMs int64   `json:"measured_from_ms"`
+	EndMs          int64   `json:"end_ms"`
+	Clients        Clients `json:"clients"`
+	HostIdle       Figure  `json:"host_idle"`
+	Shares         []Share `json:"shares"`
+	// RecordsPerSecond is what the record source really emitted, RecordsLag how many records were due and not emitted at the end.
+	RecordsPerSecond Figure `json:"records_per_second"`
+	RecordsLag       int64  `json:"records_lag"`
+}
+
+// Reading is one look at the host while the record rate was calibrated.
+type Reading struct {
+	RecordsPerSecond Figure `json:"records_per_second"`
+	HostIdle         Figure `json:"host_idle"`
+}
+
+// Calibration is how the record rate was found.
+type Calibration struct {
+	TargetIdle       Figure    `json:"target_idle"`
+	Readings         []Reading `json:"readings"`
+	RecordsPerSecond Figure    `json:"records_per_second"`
+}
+
+// Entry is a line of the manifest.
+type Entry struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Run is everything that a report is made of.
+type Run struct {
+	Topology string       `json:"topology"`
+	Goals    tuning.Goals `json:"goals"`
+	// SubmittedMs is when the topology was submitted, CollectedMs when the last figures were read.
+	SubmittedMs int64 `json:"submitted_ms"`
+	CollectedMs int64 `json:"collected_ms"`
+	// StoredSliceMs is the collector's slice width, SliceMs that of the report.
+	StoredSliceMs int64       `json:"stored_slice_ms"`
+	SliceMs       int64       `json:"slice_ms"`
+	Query         string      `json:"query"`
+	Manifest      []Entry     `json:"manifest"`
+	Settings      []Entry     `json:"settings"`
+	Calibration   Calibration `json:"calibration"`
+	Steps         []Step      `json:"steps"`
+	Workers       []Worker    `json:"workers"`
+	// QueriesRunning is the sum of bullet_active_queries over the JoinBolt's tasks; FilterLatencySeconds is bullet_filter_latency's
+	// mean of each filter task.
+	QueriesRunning       Slices   `json:"queries_running"`
+	FilterLatencySeconds []Slices `json:"filter_latency_seconds"`
+	CollectorRestarts    int      `json:"collector_restarts"`
+	// Notes are what the run wants its reader to know.
+	Notes []string `json:"notes"`
+}
+
+const runFile = "run.json"
+
+// Save writes the run into its directory.
+func (r *Run) Save(dir string) error {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return fmt.Errorf("save the run: %w", err)
+	}
+	return os.WriteFile(filepath.Join(dir, runFile), text, 0o644)
+}
+
+// LoadRun reads what Save wrote.
+func LoadRun(dir string) (*Run, error) {
+	text, err := os.ReadFile(filepath.Join(dir, runFile))
+	if err != nil {
+		return nil, err
+	}
+	run := new(Run)
+	if err := json.Unmarshal(text, run); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
+	}
+	return run, nil
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// table is a table of text, for HTML and Markdown alike.
+type table struct {
+	Heads []string
+	Rows  [][]string
+	// Numeric says which columns are numbers, set flush right.
+	Numeric []bool
+}
+
+// stepTable is the document's table: simultaneous queries, average CPU, average result size; then what it takes to believe them.
+func (r *Report) stepTable() table {
+	t := table{
+		Heads: []string{"Simultaneous queries", "Average CPU ms/min", "Average result size", "Filter latency, mean ms", "Verdict",
+			"Average cores", "Workers", "Total CPU ms/min", "GC of CPU", "Host idle", "Records/s"},
+		Numeric: []bool{true, true, true, true, false, true, true, true, true, true, true},
+	}
+	for _, s := range r.Steps {
+		size := number(s.AverageResultSize, 2)
+		if s.Queries == 0 {
+			size = ""
+		}
+		t.Rows = append(t.Rows, []string{strconv.Itoa(s.Queries), number(s.AverageCPUMsPerMinute, 0), size, number(s.FilterLatencyMeanMs, 2),
+			string(s.Verdict), number(s.AverageCPUCores, 2), strconv.Itoa(s.Workers), number(s.TotalCPUMsPerMinute, 0), percent(s.GCShareOfCPU),
+			percent(s.HostIdle), number(s.RecordsPerSecond, 0)})
+	}
+	return t
+}
+
+// queryTable is what became of the queries.
+func (r *Report) queryTable() table {
+	t := table{
+		Heads: []string{"Simultaneous queries", "Submitted", "Running, mean", "Returned", "Failed", "Unfinished", "Records missing",
+			"Time to result, mean ms", "p50 ms", "p99 ms"},
+		Numeric: []bool{true, true, true, true, true, true, true, true, true, true},
+	}
+	for _, s := range r.Steps {
+		c := s.Clients
+		t.Rows = append(t.Rows, []string{strconv.Itoa(s.Queries), strconv.Itoa(c.Submitted), number(s.QueriesRunningMean, 1), strconv.Itoa(c.Returned),
+			strconv.Itoa(c.Failed), strconv.Itoa(c.Unfinished), strconv.Itoa(c.MissingRecords), number(c.LatencyMeanMs, 0), number(c.LatencyP50Ms, 0),
+			number(c.LatencyP99Ms, 0)})
+	}
+	return t
+}
+
+// shareTable is each process' share of the host, step by step.
+func (r *Report) shareTable() table {
+	t := table{Heads: []string{"Process"}, Numeric: []bool{false}}
+	rows := map[string]int{}
+	for i, s := range r.Steps {
+		t.Heads, t.Numeric = append(t.Heads, fmt.Sprintf("%d queries", s.Queries)), append(t.Numeric, true)
+		for _, share := range s.Shares {
+			row, found := rows[share.Process]
+			if !found {
+				row = len(t.Rows)
+				rows[share.Process] = row
+				t.Rows = append(t.Rows, blanks(share.Process, len(r.Steps)))
+			}
+			t.Rows[row][i+1] = percent(share.Ratio)
+		}
+	}
+	return t
+}
+
+func blanks(name string, n int) []string {
+	row := make([]string, n+1)
+	row[0] = name
+	for i := range n {
+		row[i+1] = "–"
+	}
+	return row
+}
+
+func entryTable(entries []Entry) table {
+	t := table{Heads: []string{"", ""}, Numeric: []bool{false, false}}
+	for _, e := range entries {
+		t.Rows = append(t.Rows, []string{e.Key, e.Value})
+	}
+	return t
+}
+
+// markdown is the table as Markdown; a bar within a cell is escaped.
+func (t table) markdown() string {
+	var out strings.Builder
+	row := func(cells []string) {
+		out.WriteString("|")
+		for _, cell := range cells {
+			cell = strings.NewReplacer("|", `\|`, "\n", " ").Replace(cell)
+			out.WriteString(" " + cell + " |")
+		}
+		out.WriteString("\n")
+	}
+	row(t.Heads)
+	out.WriteString("|")
+	for _, numeric := range t.Numeric {
+		if numeric {
+			out.WriteString("---:|")
+		} else {
+			out.WriteString("---|")
+		}
+	}
+	out.WriteString("\n")
+	for _, cells := range t.Rows {
+		row(cells)
+	}
+	return out.String()
+}

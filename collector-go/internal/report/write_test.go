@@ -1,0 +1,88 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, build(t, synthetic()).Write(dir))
+	for _, name := range []string{"timeline", "queries", "cpu", "heap", "gc", "latency"} {
+		svg, err := os.ReadFile(filepath.Join(dir, "figures", name+".svg"))
+		require.NoError(t, err)
+		assertXML(t, svg)
+		picture, err := os.Open(filepath.Join(dir, "figures", name+".png"))
+		require.NoError(t, err)
+		decoded, err := png.Decode(picture)
+		require.NoError(t, err)
+		assert.Equal(t, 1520, decoded.Bounds().Dx())
+		require.NoError(t, picture.Close())
+	}
+	markdown, err := os.ReadFile(filepath.Join(dir, "report.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(markdown), "| Simultaneous queries | Average CPU ms/min | Average result size |")
+	assert.Contains(t, string(markdown), `two \| cores <of> it`)
+}
+
+func assertXML(t *testing.T, text []byte) {
+	t.Helper()
+	decoder := xml.NewDecoder(bytes.NewReader(text))
+	for {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			require.NoError(t, err)
+		}
+	}
+}
+
+// The page must work offline: the only addresses in it are the names of XML's vocabularies.
+func TestThePageNeedsNothingBesideIt(t *testing.T) {
+	page, err := build(t, synthetic()).HTML()
+	require.NoError(t, err)
+	for _, address := range regexp.MustCompile(`https?://[^\s"']+`).FindAllString(string(page), -1) {
+		assert.True(t, strings.HasPrefix(address, "http://www.w3.org/"), address)
+	}
+	assert.NotRegexp(t, `<(script|link|img|iframe)\b`, string(page))
+	assert.Contains(t, string(page), "var(--ink)", "the figures follow the page's colours")
+	assert.NotContains(t, string(page), "#1F2328")
+}
+
+func TestHostileNamesStayText(t *testing.T) {
+	run := synthetic()
+	run.Topology = `<script>alert("x")</script>`
+	run.Workers[0].Name = `"><script>alert(1)</script>`
+	run.Notes = []string{"<b>note</b>"}
+	r := build(t, run)
+	page, err := r.HTML()
+	require.NoError(t, err)
+	assert.NotContains(t, string(page), "<script")
+	assert.NotContains(t, string(page), "<b>note")
+	require.NoError(t, r.WriteFigures(t.TempDir()))
+}
+
+// A line's path starts anew after a gap: worker 6701 has one gap and so one path more than worker 6700.
+func TestAGapIsNotDrawnAcross(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, build(t, synthetic()).WriteFigures(dir))
+	svg, err := os.ReadFile(filepath.Join(dir, "cpu.svg"))
+	require.NoError(t, err)
+	paths := func(colour string) int {
+		return len(regexp.MustCompile(`<path d="M[^"]*"[^>]*stroke:`+colour).FindAllString(string(svg), -1))
+	}
+	whole, broken := paths("#2B7BD6"), paths("#D97706")
+	require.Positive(t, whole)
+	assert.Equal(t, whole+1, broken)
+}
