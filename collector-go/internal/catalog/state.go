@@ -1,9 +1,13 @@
-// Package catalog knows what every number that Storm, Bullet and our own sampler send is called, what it counts from, and in
-// which unit. It owns the table of canonical metrics (proto/METRICS.md is made from it) and, for each feed, which of the
-// series that tell the same story is stored. It will never know a time, a slice or a store.
+// Package catalog knows what every number that Storm, Bullet and our own sampler send is called here, what it counts from, and
+// in which unit. It owns the table of canonical metrics (metrics.go, sources.go; proto/METRICS.md is made from them) and, for
+// each feed, which of several series that tell the same story is stored. It will never know a time, a slice or a store.
 package catalog
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+import (
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
 
 // Outcome is what becomes of a series' samples.
 type Outcome uint8
@@ -12,57 +16,237 @@ type Outcome uint8
 const (
 	Stored  Outcome = iota + 1 // sliced by its rule
 	LeftOut                    // another series tells the same
-	Refused                    // of no use; the reason says why
-	Dormant                    // not heard of since its topology was started anew; Judge wakes it
+	Refused                    // of no use
+	Dormant                    // not heard since its topology was started anew; Judge wakes it
 )
 
 // Verdict is the catalogue's answer about a series.
 type Verdict struct {
 	Outcome Outcome
-	Reason  string // "" for Stored and Dormant; otherwise one of the Reason constants
-	Unknown bool   // stored under its own name, since the table has none for it
+	Reason  string // one of the Reason constants for LeftOut and Refused, else ""
+	Unknown bool   // Stored under its own name, since the table has none for it
 }
 
-// Change is a verdict that is new. A feed applies changes in order: Stored is slicer.Define(ID, Rule), Dormant is
-// slicer.Detach(ID), anything else is slicer.Withdraw(ID) and CountLeftOut of what that returns.
+// Change is a verdict that is new. A feed applies changes in their order: Stored is slicer.Define(ID, Rule), Dormant is
+// slicer.Detach(ID), and anything else is CountWithdrawn(ID, slicer.Withdraw(ID)).
 type Change struct {
 	ID      uint32
 	Verdict Verdict
 	Rule    metric.Rule // where Stored
 }
 
-// State is what one feed has learned of its series: their names, and which of those that tell the same story is stored.
-type State struct{}
+// Options bound a State.
+type Options struct {
+	// MaxSeries is how many series it remembers. Past it, series that have slept since their topology was started anew are
+	// forgotten; where there is none, new series are refused.
+	MaxSeries int
+}
+
+// DefaultOptions hold the series of the largest cluster that one collector is meant for, some generations over; a series
+// takes about 300 bytes.
+func DefaultOptions() Options { return Options{MaxSeries: 2 << 20} }
+
+// State is what one feed has learned of its series, by the journal's ids. It is for one goroutine.
+type State struct {
+	limit      int
+	entries    map[uint32]*entry
+	contests   map[uint64][]uint32        // ids that may have the same labels, by the labels' hash
+	sampled    map[metric.Worker]int      // how many sampler series of a worker are awake
+	yielding   map[metric.Worker][]uint32 // series that a worker's sampler overrules
+	topologies map[string]*topology
+	counts     Counts
+	changes    []Change
+}
+
+type entry struct {
+	raw     metric.Raw
+	meaning shortMeaning
+	verdict Verdict
+	asleep  bool
+}
+
+// shortMeaning is what is kept of a meaning; the rule is made again when it is asked for.
+type shortMeaning struct {
+	hash    uint64 // of the labels
+	leftOut string
+	yields  bool
+	unknown bool
+}
+
+type topology struct {
+	starts []string // ids heard, oldest first
+	series []uint32
+}
+
+// maxStarts is how many ids of one topology are remembered, so that an old one said again is not taken for a new start.
+const maxStarts = 64
+
+// Counts are the catalogue's side of the books: samples by reason.
+type Counts struct {
+	LeftOut map[string]uint64
+	Refused map[string]uint64
+	// Unknown is how many series are stored under a name that the table does not have.
+	Unknown int
+}
 
 // NewState returns the state before the journal's first entry.
-func NewState(o Options) *State { return &State{} }
+func NewState(o Options) *State {
+	return &State{
+		limit:      o.MaxSeries,
+		entries:    make(map[uint32]*entry),
+		contests:   make(map[uint64][]uint32),
+		sampled:    make(map[metric.Worker]int),
+		yielding:   make(map[metric.Worker][]uint32),
+		topologies: make(map[string]*topology),
+		counts:     Counts{LeftOut: make(map[string]uint64), Refused: make(map[string]uint64)},
+	}
+}
 
-// Options bound a State.
-type Options struct{ MaxSeries int }
+// Define takes the name of a series and returns the verdicts that are new: its own, and those that it overturns. Defining an
+// id again with the same name changes nothing. The result is valid until the next call.
+func (s *State) Define(id uint32, raw metric.Raw) []Change {
+	s.changes = s.changes[:0]
+	if _, known := s.entries[id]; known || !s.room() {
+		return nil
+	}
+	s.enter(id, raw)
+	s.wake(id)
+	return s.changes
+}
 
-// DefaultOptions are the bounds that suit a cluster.
-func DefaultOptions() Options { return Options{MaxSeries: 4 << 20} }
+// TopologyStarted takes the id of a topology as a producer gives it. One that was not heard before is a new start under the
+// same name: its workers may report other metrics at other intervals, so all its series sleep until they are heard again.
+func (s *State) TopologyStarted(name, id string) []Change {
+	s.changes = s.changes[:0]
+	t := s.topology(name)
+	if t.heard(id) {
+		return nil
+	}
+	for _, series := range t.series {
+		s.sleep(series)
+	}
+	return s.changes
+}
 
-// Define takes the name of a series and returns which verdicts are new: its own, and those that it overturns. Defining an id
-// again changes nothing.
-func (s *State) Define(id uint32, raw metric.Raw) []Change { return nil }
+// Judge says what becomes of a sample whose series the slicer does not hold, and counts it unless its series is Stored: then
+// the changes, which are never empty, are to be applied and the sample is to be added again. A dormant series wakes.
+func (s *State) Judge(id uint32) (Verdict, []Change) {
+	s.changes = s.changes[:0]
+	e, known := s.entries[id]
+	if !known {
+		return s.count(Verdict{Outcome: Refused, Reason: s.reasonUnknown()}), nil
+	}
+	if e.asleep {
+		s.wake(id)
+	} else if e.verdict.Outcome == Stored {
+		s.tell(id, e)
+	}
+	return s.count(e.verdict), s.changes
+}
 
-// TopologyStarted takes the id of a topology as its producers give it. An id that was not heard of before is a new start
-// under the same name: what its workers report may have changed, so all its series sleep until they are heard again.
-func (s *State) TopologyStarted(topology, topologyID string) []Change { return nil }
+// CountWithdrawn counts samples that were open when their series was overturned.
+func (s *State) CountWithdrawn(id uint32, samples int) {
+	e, known := s.entries[id]
+	if !known {
+		return
+	}
+	for range samples {
+		s.count(e.verdict)
+	}
+}
 
-// Judge says what becomes of a sample whose series the slicer does not hold, and counts it unless its series is Stored. A
-// dormant series wakes: its changes are to be applied, and the sample added again when the verdict is Stored.
-func (s *State) Judge(id uint32) (Verdict, []Change) { return Verdict{}, nil }
+// Counts are the samples that Judge and CountWithdrawn counted, those before a restart included.
+func (s *State) Counts() Counts { return s.counts }
 
-// Sleep takes the series whose state the slicer dropped (Slicer.Dropped): they wake when they are heard again.
-func (s *State) Sleep(ids []uint32) {}
+func (s *State) count(v Verdict) Verdict {
+	switch v.Outcome {
+	case LeftOut:
+		s.counts.LeftOut[v.Reason]++
+	case Refused:
+		s.counts.Refused[v.Reason]++
+	}
+	return v
+}
 
-// CountLeftOut counts samples that were open when their series was overturned.
-func (s *State) CountLeftOut(v Verdict, samples int) {}
+func (s *State) reasonUnknown() string {
+	if len(s.entries) >= s.limit {
+		return ReasonSeriesLimit
+	}
+	return ReasonUndefined
+}
 
-// Snapshot is the state as bytes (docs/formats/checkpoint.md), the same for the same state.
-func (s *State) Snapshot() []byte { return nil }
+// enter adds a series, asleep.
+func (s *State) enter(id uint32, raw metric.Raw) *entry {
+	m := look(&raw)
+	e := &entry{raw: raw, asleep: true, verdict: Verdict{Outcome: Dormant},
+		meaning: shortMeaning{hash: m.rule.Series.Labels.Hash(), leftOut: m.leftOut, yields: m.yields, unknown: m.unknown}}
+	s.entries[id] = e
+	s.topology(raw.Topology).series = append(s.topology(raw.Topology).series, id)
+	if m.leftOut == "" {
+		s.contests[e.meaning.hash] = append(s.contests[e.meaning.hash], id)
+	}
+	if m.yields {
+		s.yielding[raw.Worker] = append(s.yielding[raw.Worker], id)
+	}
+	if m.unknown {
+		s.counts.Unknown++
+	}
+	return e
+}
 
-// Restore reads what Snapshot wrote.
-func Restore(data []byte, o Options) (*State, error) { return &State{}, nil }
+func (s *State) topology(name string) *topology {
+	t := s.topologies[name]
+	if t == nil {
+		t = &topology{}
+		s.topologies[name] = t
+	}
+	return t
+}
+
+// heard takes an id and says whether it tells nothing new. The first of all is nothing new either: nothing came before it.
+func (t *topology) heard(id string) bool {
+	for _, start := range t.starts {
+		if start == id {
+			return true
+		}
+	}
+	t.starts = append(t.starts, id)
+	if len(t.starts) > maxStarts {
+		t.starts = t.starts[1:]
+	}
+	return len(t.starts) == 1
+}
+
+// room makes sure that one more series may be remembered, by forgetting those that sleep.
+func (s *State) room() bool {
+	if len(s.entries) >= s.limit {
+		s.forgetSleepers()
+	}
+	return len(s.entries) < s.limit
+}
+
+func (s *State) forgetSleepers() {
+	for id, e := range s.entries {
+		if !e.asleep {
+			continue
+		}
+		delete(s.entries, id)
+		if e.meaning.unknown {
+			s.counts.Unknown--
+		}
+	}
+	gone := func(id uint32) bool { return s.entries[id] == nil }
+	for _, t := range s.topologies {
+		t.series = slices.DeleteFunc(t.series, gone)
+	}
+	prune(s.contests, gone)
+	prune(s.yielding, gone)
+}
+
+func prune[K comparable](lists map[K][]uint32, gone func(uint32) bool) {
+	for key, ids := range lists {
+		if lists[key] = slices.DeleteFunc(ids, gone); len(lists[key]) == 0 {
+			delete(lists, key)
+		}
+	}
+}

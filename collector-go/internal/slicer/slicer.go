@@ -70,9 +70,6 @@ func (s *Slicer) Tick(nowMs int64) {}
 // CloseAll closes every open slice: the end of a replay.
 func (s *Slicer) CloseAll() {}
 
-// Dropped returns, once, the ids whose state was dropped since the last call.
-func (s *Slicer) Dropped() []uint32 { return nil }
-
 // Counts are the books.
 func (s *Slicer) Counts() Counts { return Counts{} }
 

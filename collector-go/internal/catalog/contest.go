@@ -1,0 +1,140 @@
+package catalog
+
+import (
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// Several series may tell the same story: Storm's heap and the sampler's, one metric at two intervals, two names that become
+// one. At any time one of those that are awake is stored. Which one depends on the names alone, not on the order in which
+// they came.
+
+// wake lets a series take part again.
+func (s *State) wake(id uint32) {
+	e := s.entries[id]
+	e.asleep = false
+	if e.meaning.leftOut != "" {
+		s.judge(id, e, Verdict{Outcome: LeftOut, Reason: e.meaning.leftOut})
+		return
+	}
+	first := e.raw.Shape == metric.ShapeSampler && s.sampled[e.raw.Worker] == 0
+	if e.raw.Shape == metric.ShapeSampler {
+		s.sampled[e.raw.Worker]++
+	}
+	if first {
+		for _, rival := range s.yielding[e.raw.Worker] {
+			s.decide(s.entries[rival].meaning.hash)
+		}
+	}
+	s.decide(e.meaning.hash)
+}
+
+// sleep takes a series out until it is heard again. Its topology's other series sleep with it, so nothing is decided anew.
+func (s *State) sleep(id uint32) {
+	e := s.entries[id]
+	if e.asleep {
+		return
+	}
+	e.asleep = true
+	if e.raw.Shape == metric.ShapeSampler && e.meaning.leftOut == "" {
+		s.sampled[e.raw.Worker]--
+	}
+	was := e.verdict.Outcome
+	e.verdict = Verdict{Outcome: Dormant}
+	if was == Stored {
+		s.tell(id, e)
+	}
+}
+
+// decide judges the awake series of one hash: the losers first, so that a slicer never has two of one name.
+func (s *State) decide(hash uint64) {
+	awake := make([]uint32, 0, 4)
+	for _, id := range s.contests[hash] {
+		if !s.entries[id].asleep {
+			awake = append(awake, id)
+		}
+	}
+	slices.SortFunc(awake, func(a, b uint32) int { return s.compare(a, b) })
+	for i := len(awake) - 1; i >= 0; i-- {
+		e := s.entries[awake[i]]
+		s.judge(awake[i], e, s.verdict(e, s.rival(awake[:i], e)))
+	}
+}
+
+// rival is the best of the better ones that has the same labels; equal hashes alone are an accident.
+func (s *State) rival(better []uint32, e *entry) *entry {
+	for _, id := range better {
+		other := s.entries[id]
+		if s.overruled(other) {
+			continue
+		}
+		if sameSeries(&other.raw, &e.raw) {
+			return other
+		}
+	}
+	return nil
+}
+
+func sameSeries(a, b *metric.Raw) bool {
+	return labels.Equal(look(a).rule.Series.Labels, look(b).rule.Series.Labels)
+}
+
+// verdict of a series, given the better one of the same labels, if any.
+func (s *State) verdict(e *entry, rival *entry) Verdict {
+	switch {
+	case s.overruled(e):
+		return Verdict{Outcome: LeftOut, Reason: ReasonSampler}
+	case rival == nil:
+		return Verdict{Outcome: Stored, Unknown: e.meaning.unknown}
+	case rival.raw.Name == e.raw.Name && rival.raw.Key == e.raw.Key:
+		return Verdict{Outcome: LeftOut, Reason: ReasonRepeat}
+	}
+	return Verdict{Outcome: Refused, Reason: ReasonCollision}
+}
+
+// overruled says that the worker's sampler reports what this series does.
+func (s *State) overruled(e *entry) bool {
+	return e.meaning.yields && s.sampled[e.raw.Worker] > 0
+}
+
+// compare puts the one to be stored first: the shorter interval, then the one that was named first.
+func (s *State) compare(a, b uint32) int {
+	first, second := s.entries[a], s.entries[b]
+	if d := rank(first.raw.IntervalMs) - rank(second.raw.IntervalMs); d != 0 {
+		return int(max(-1, min(1, d)))
+	}
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+// rank puts an interval that is not said behind all others.
+func rank(intervalMs int64) int64 {
+	if intervalMs <= 0 {
+		return 1 << 62
+	}
+	return intervalMs
+}
+
+func (s *State) judge(id uint32, e *entry, v Verdict) {
+	if e.verdict == v {
+		return
+	}
+	was := e.verdict.Outcome
+	e.verdict = v
+	if v.Outcome == Stored || was == Stored {
+		s.tell(id, e)
+	}
+}
+
+func (s *State) tell(id uint32, e *entry) {
+	change := Change{ID: id, Verdict: e.verdict}
+	if e.verdict.Outcome == Stored {
+		change.Rule = look(&e.raw).rule
+	}
+	s.changes = append(s.changes, change)
+}

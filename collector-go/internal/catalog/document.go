@@ -1,0 +1,84 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const documentHead = `# Canonical metrics
+
+Generated from the table in collector-go/internal/catalog (` + "`go test ./internal/catalog -run MetricsPage -update`" + `); a test holds it current.
+
+A sample reaches the store under the name below, whichever version of Storm or Bullet it came from. A gauge's slice is stored as
+its mean and, where a slice can hold more than one sample, also as its least and greatest sample under the names in brackets. A
+counter is a total that never falls, over restarts of the worker too. A distribution is a native histogram, cumulative; its
+negative observations are counted apart under the name in brackets.
+
+Anything else numeric keeps its name, sanitised, under ` + "`storm_`" + `, with the labels topology, worker, component and task, and ` + "`key`" + ` for
+the path in a map.
+`
+
+// Document is proto/METRICS.md.
+func Document() string {
+	var b strings.Builder
+	b.WriteString(documentHead)
+	from := sourcesByMetric()
+	b.WriteString("\n| metric | unit | kind | labels | what it is | source |\n|---|---|---|---|---|---|\n")
+	for i := range metrics {
+		m := &metrics[i]
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", namesOf(m), m.unit(), m.kind,
+			strings.Join(m.allLabels(), ", "), m.help, strings.Join(from[m.name], "<br>"))
+	}
+	b.WriteString("\n## Left out\n\nBeside what the worker's sampler overrules (marked * above) and the longer of two intervals:\n\n")
+	b.WriteString("| source | reason | why |\n|---|---|---|\n")
+	for _, l := range leftOutSources {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", sourceName(l.name, l.key), l.reason, l.why)
+	}
+	return b.String()
+}
+
+func namesOf(m *canonical) string {
+	names := "`" + m.name + "`"
+	if least, greatest := m.spread(); least != "" {
+		names += fmt.Sprintf("<br>(`%s`, `%s`)", least, greatest)
+	}
+	if negative := m.negative(); negative != "" {
+		names += fmt.Sprintf("<br>(`%s`)", negative)
+	}
+	return names
+}
+
+func sourcesByMetric() map[string][]string {
+	from := map[string][]string{
+		"bullet_topology_info":         {"the plugin's TopologyInfo"},
+		"bullet_worker_info":           {"the plugin's WorkerInfo"},
+		"bullet_worker_restarts_total": {"derived from bullet_worker_start_time_seconds"},
+	}
+	for _, s := range slices.Concat(samplerSources, histogramSources, stormSources) {
+		from[s.to] = append(from[s.to], describeSource(&s))
+	}
+	return from
+}
+
+func describeSource(s *source) string {
+	text := sourceName(s.name, s.key)
+	if s.yields {
+		text += "*"
+	}
+	about := []string{s.versions}
+	if s.temporality == delta {
+		about = append(about, "added since the last report")
+	}
+	if s.perUnit == ms {
+		about = append(about, "ms")
+	}
+	return fmt.Sprintf("%s (%s)", text, strings.Join(about, "; "))
+}
+
+func sourceName(name, key string) string {
+	if key != "" {
+		name += " → " + key
+	}
+	return "`" + strings.ReplaceAll(name, "|", `\|`) + "`"
+}

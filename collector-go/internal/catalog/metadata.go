@@ -1,0 +1,27 @@
+package catalog
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+
+// Description is what Prometheus' metadata endpoint says of a metric.
+type Description struct {
+	Type string // gauge, counter or histogram
+	Help string
+	Unit string // "" for a plain number
+}
+
+// Metadata describes every metric that has a name of ours, those that are derived from another included, by name.
+func Metadata() map[string]Description {
+	all := make(map[string]Description, 2*len(metrics))
+	for i := range metrics {
+		m := &metrics[i]
+		all[m.name] = Description{Type: m.kind.String(), Help: m.help + ".", Unit: m.unit()}
+		if least, greatest := m.spread(); least != "" {
+			all[least] = Description{Type: "gauge", Help: "Least of a slice's samples: " + m.help + ".", Unit: m.unit()}
+			all[greatest] = Description{Type: "gauge", Help: "Greatest of a slice's samples: " + m.help + ".", Unit: m.unit()}
+		}
+		if negative := m.negative(); negative != "" {
+			all[negative] = Description{Type: metric.KindCounter.String(), Help: "Observations below zero, as clocks that differ make them, kept out of the distribution: " + m.help + "."}
+		}
+	}
+	return all
+}

@@ -1,0 +1,153 @@
+package catalog
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+
+// scope says whose figure a metric is, and so which labels it has beside its own.
+type scope uint8
+
+const (
+	ofTopology scope = iota + 1 // topology
+	ofWorker                    // topology, worker
+	ofTask                      // topology, worker, component, task
+)
+
+// labels of a scope, in the order in which METRICS.md lists them.
+func (s scope) labels() []string {
+	return map[scope][]string{
+		ofTopology: {"topology"},
+		ofWorker:   {"topology", "worker"},
+		ofTask:     {"topology", "worker", "component", "task"},
+	}[s]
+}
+
+// canonical is a metric that users meet. Its unit is the end of its name.
+type canonical struct {
+	name   string
+	kind   metric.Kind
+	scope  scope
+	labels string // its own labels, separated by spaces
+	help   string // one sentence, without a full stop at its end
+}
+
+const (
+	gauge        = metric.KindGauge
+	counter      = metric.KindCounter
+	distribution = metric.KindDistribution
+)
+
+// metrics are all metrics that have a name of ours, in the order of METRICS.md. sources.go says where each comes from.
+var metrics = []canonical{
+	// What runs.
+	{"bullet_topology_info", gauge, ofTopology, "topology_id storm_version bullet_version java_version plugin_version", "1; the labels say which run of which software the topology is"},
+	{"bullet_worker_info", gauge, ofWorker, "host pid", "1; the labels say which process the worker is"},
+	{"bullet_worker_start_time_seconds", gauge, ofWorker, "", "When the worker's process started, since the Unix epoch; the last value of a slice"},
+	{"bullet_worker_restarts_total", counter, ofWorker, "", "Times that the worker's process was seen started anew, from 0"},
+
+	// The worker's process.
+	{"bullet_worker_cpu_seconds_total", counter, ofWorker, "mode", "CPU time of the worker's process, all its threads included; mode is user or system, or total where they cannot be told apart"},
+	{"bullet_worker_heap_used_bytes", gauge, ofWorker, "", "Heap in use"},
+	{"bullet_worker_heap_committed_bytes", gauge, ofWorker, "", "Heap that the JVM has from the operating system"},
+	{"bullet_worker_heap_limit_bytes", gauge, ofWorker, "", "Most heap that the JVM may use"},
+	{"bullet_worker_gc_seconds_total", counter, ofWorker, "collector", "Time spent in collections, as the JVM's collector reports it"},
+	{"bullet_worker_gc_collections_total", counter, ofWorker, "collector", "Collections"},
+
+	// Bullet.
+	{"bullet_active_queries", gauge, ofTask, "", "Queries running in the task; a topology's figure is the sum over JoinBolt's tasks"},
+	{"bullet_created_queries_total", counter, ofTask, "", "Queries created"},
+	{"bullet_improper_queries_total", counter, ofTask, "", "Queries that could not be made to run"},
+	{"bullet_rate_exceeded_queries_total", counter, ofTask, "", "Queries killed for exceeding their rate limit"},
+	{"bullet_duplicated_queries_total", counter, ofTask, "", "Queries that came while one of the same id was running"},
+	{"bullet_batched_queries", gauge, ofTask, "", "Queries held for replaying"},
+	{"bullet_active_replays", gauge, ofTask, "target", "Replays under way; target is the task replayed to, as \"component-task\", where ReplayBolt reports"},
+	{"bullet_created_replays_total", counter, ofTask, "target", "Replays begun"},
+	{"bullet_filter_latency_mean_seconds", gauge, ofTask, "", "Bullet's own mean over its interval of the time from a record's timestamp to its being filtered"},
+	{"bullet_filter_latency_seconds", distribution, ofTask, "", "Time from a record's timestamp to its being filtered"},
+	{"bullet_query_engine_latency_seconds", distribution, ofTask, "outcome", "Time from a query's being seen to its result's being sent"},
+	{"bullet_query_latency_seconds", distribution, ofTask, "class", "Time from when a query was meant to start to its result, as a client sees it"},
+	{"bullet_query_result_completeness_ratio", gauge, ofTask, "class", "Records in a query's result over those that were generated to match"},
+	{"bullet_source_records_total", counter, ofTask, "", "Records read from the data source"},
+	{"bullet_source_bytes_total", counter, ofTask, "", "Bytes read from the data source"},
+	{"bullet_source_lag_records", gauge, ofTask, "", "Records that the data source holds and that were not read yet"},
+
+	// Storm: tuples.
+	{"storm_emitted_total", counter, ofTask, "stream", "Tuples emitted, estimated from a sample (topology.stats.sample.rate)"},
+	{"storm_transferred_total", counter, ofTask, "stream", "Tuples sent to other tasks, estimated from a sample"},
+	{"storm_acked_total", counter, ofTask, "source stream", "Tuples acknowledged, estimated from a sample; a spout has no source"},
+	{"storm_failed_total", counter, ofTask, "source stream", "Tuples failed, estimated from a sample; a spout has no source"},
+	{"storm_executed_total", counter, ofTask, "source stream", "Tuples executed, estimated from a sample"},
+	{"storm_execute_latency_seconds", gauge, ofTask, "source stream", "Storm's mean time in execute()"},
+	{"storm_process_latency_seconds", gauge, ofTask, "source stream", "Storm's mean time from a tuple's arrival to its acknowledgement"},
+	{"storm_complete_latency_seconds", gauge, ofTask, "stream", "Storm's mean time from a tuple's emission to the acknowledgement of its whole tree"},
+	{"storm_capacity_ratio", gauge, ofTask, "", "Share of its time that a bolt spends executing; 1 is saturated"},
+	{"storm_skipped_seconds_total", counter, ofTask, "reason", "Time for which a spout was not asked for tuples; reason is max_spout_pending, inactive or backpressure"},
+	{"storm_skipped_calls_total", counter, ofTask, "reason", "Times that a spout was not asked for tuples (Storm 1.x counts calls, not time)"},
+	{"storm_reported_errors_total", counter, ofTask, "", "Errors that the component reported"},
+	{"storm_backpressure_last_overflow_count", gauge, ofTask, "", "Overflow of the receive queue when back-pressure was last noticed"},
+
+	// Storm: queues.
+	{"storm_receive_queue_population", gauge, ofTask, "", "Tuples waiting in the executor's receive queue"},
+	{"storm_receive_queue_capacity", gauge, ofTask, "", "Tuples that the receive queue holds"},
+	{"storm_receive_queue_full_ratio", gauge, ofTask, "", "Population of the receive queue over its capacity"},
+	{"storm_receive_queue_overflow_population", gauge, ofTask, "", "Tuples waiting behind a full receive queue"},
+	{"storm_receive_queue_sojourn_seconds", gauge, ofTask, "", "Time that a tuple spends in the receive queue, from population and arrival rate"},
+	{"storm_receive_queue_arrivals_per_second", gauge, ofTask, "", "Tuples arriving at the receive queue"},
+	{"storm_receive_queue_insert_failures_per_second", gauge, ofTask, "", "Failed attempts to insert into the receive queue"},
+	{"storm_receive_queue_dropped_messages_total", counter, ofTask, "", "Messages dropped since the overflow was full"},
+	{"storm_send_queue_population", gauge, ofTask, "", "Tuples waiting in the executor's send queue (Storm 1.x)"},
+	{"storm_send_queue_capacity", gauge, ofTask, "", "Tuples that the send queue holds"},
+	{"storm_send_queue_overflow_population", gauge, ofTask, "", "Tuples waiting behind a full send queue"},
+	{"storm_send_queue_sojourn_seconds", gauge, ofTask, "", "Time that a tuple spends in the send queue"},
+	{"storm_send_queue_arrivals_per_second", gauge, ofTask, "", "Tuples arriving at the send queue"},
+	{"storm_transfer_queue_population", gauge, ofWorker, "", "Messages waiting to be sent to other workers"},
+	{"storm_transfer_queue_capacity", gauge, ofWorker, "", "Messages that the transfer queue holds"},
+	{"storm_transfer_queue_full_ratio", gauge, ofWorker, "", "Population of the transfer queue over its capacity"},
+	{"storm_transfer_queue_overflow_population", gauge, ofWorker, "", "Messages waiting behind a full transfer queue"},
+	{"storm_transfer_queue_sojourn_seconds", gauge, ofWorker, "", "Time that a message spends in the transfer queue"},
+	{"storm_transfer_queue_arrivals_per_second", gauge, ofWorker, "", "Messages arriving at the transfer queue"},
+	{"storm_transfer_queue_insert_failures_per_second", gauge, ofWorker, "", "Failed attempts to insert into the transfer queue"},
+	{"storm_transfer_queue_dropped_messages_total", counter, ofWorker, "", "Messages dropped since the overflow was full"},
+
+	// Storm: connections between workers.
+	{"storm_connection_enqueued_messages_total", counter, ofWorker, "peer", "Messages received from another worker"},
+	{"storm_connection_dequeued_messages_total", counter, ofWorker, "", "A relic of older Storm: 0"},
+	{"storm_connection_sent_messages_total", counter, ofWorker, "peer", "Messages sent to another worker"},
+	{"storm_connection_lost_messages_total", counter, ofWorker, "peer", "Messages lost while being sent to another worker"},
+	{"storm_connection_reconnects_total", counter, ofWorker, "peer", "Attempts to connect to another worker"},
+	{"storm_connection_pending_messages", gauge, ofWorker, "peer", "Messages not yet sent to another worker"},
+
+	// Storm: the worker.
+	{"storm_worker_uptime_seconds", gauge, ofWorker, "", "Time since the worker started"},
+	{"storm_new_worker_event", gauge, ofWorker, "", "1 in a worker's first report"},
+	{"storm_worker_cpu_usage_cores", gauge, ofWorker, "", "CPU of the worker's live Java threads, so without its garbage collector; bullet_worker_cpu_seconds_total has all"},
+	{"storm_heartbeat_calls_total", counter, ofWorker, "", "Heartbeats that the worker sent"},
+	{"storm_memory_used_bytes", gauge, ofWorker, "area", "Memory in use; area is non-heap or total"},
+	{"storm_memory_committed_bytes", gauge, ofWorker, "area", "Memory committed"},
+	{"storm_memory_limit_bytes", gauge, ofWorker, "area", "Most memory that may be used"},
+	{"storm_memory_init_bytes", gauge, ofWorker, "area", "Memory at start; area is heap, non-heap or total"},
+	{"storm_memory_usage_ratio", gauge, ofWorker, "area", "Memory in use over the most that may be used, as Storm computes it"},
+	{"storm_memory_unused_bytes", gauge, ofWorker, "area", "Memory committed and not in use (Storm 1.x)"},
+	{"storm_memory_free_bytes", gauge, ofWorker, "area", "Limit less what is in use (Storm 1.x)"},
+	{"storm_memory_pool_used_bytes", gauge, ofWorker, "pool", "Memory in use in one of the JVM's pools"},
+	{"storm_memory_pool_used_after_gc_bytes", gauge, ofWorker, "pool", "Memory in use in the pool after its last collection"},
+	{"storm_memory_pool_committed_bytes", gauge, ofWorker, "pool", "Memory committed to the pool"},
+	{"storm_memory_pool_limit_bytes", gauge, ofWorker, "pool", "Most memory that the pool may use"},
+	{"storm_memory_pool_init_bytes", gauge, ofWorker, "pool", "Memory of the pool at start"},
+	{"storm_memory_pool_usage_ratio", gauge, ofWorker, "pool", "Memory in use over the most that the pool may use"},
+	{"storm_worker_threads", gauge, ofWorker, "", "Live threads"},
+	{"storm_worker_daemon_threads", gauge, ofWorker, "", "Live daemon threads"},
+	{"storm_worker_peak_threads", gauge, ofWorker, "", "Most threads that were alive at once"},
+	{"storm_worker_deadlocked_threads", gauge, ofWorker, "", "Threads in a deadlock"},
+	{"storm_worker_threads_in_state", gauge, ofWorker, "state", "Live threads by state"},
+	{"storm_worker_started_threads_total", counter, ofWorker, "", "Threads started"},
+
+	// The cgroup that Storm sees: often the host's, so never taken for the worker's.
+	{"storm_cgroup_cpu_seconds_total", counter, ofWorker, "mode", "CPU time of the cgroup that Storm sees, which is the host's unless the worker has one of its own"},
+	{"storm_cgroup_cpu_guarantee", gauge, ofWorker, "", "CPU guaranteed to the cgroup, as Storm reports it"},
+	{"storm_cgroup_cpu_quota_percent", gauge, ofWorker, "", "CPU quota of the cgroup, in percent of a core"},
+	{"storm_cgroup_cpu_periods", gauge, ofWorker, "", "Enforcement periods, as Storm reports them"},
+	{"storm_cgroup_cpu_throttled_periods", gauge, ofWorker, "", "Throttled periods, as Storm reports them"},
+	{"storm_cgroup_cpu_throttled_percent", gauge, ofWorker, "", "Share of periods that were throttled"},
+	{"storm_cgroup_cpu_throttled_seconds", gauge, ofWorker, "", "Time throttled, as Storm reports it"},
+	{"storm_cgroup_memory_used_bytes", gauge, ofWorker, "", "Memory of the cgroup that Storm sees"},
+	{"storm_cgroup_memory_limit_bytes", gauge, ofWorker, "", "Memory limit of the cgroup that Storm sees"},
+}

@@ -1,0 +1,114 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// magic and version of docs/formats/checkpoint.md.
+const (
+	magic   = "BMCATALG"
+	version = 1
+)
+
+// Snapshot is the state as bytes (docs/formats/checkpoint.md), the same for the same state.
+func (s *State) Snapshot() []byte {
+	e := metric.NewEncoder(magic, version)
+	writeCounts(e, s.counts.LeftOut)
+	writeCounts(e, s.counts.Refused)
+	names := slices.Sorted(maps.Keys(s.topologies))
+	e.Uint(uint64(len(names)))
+	for _, name := range names {
+		e.String(name)
+		e.Uint(uint64(len(s.topologies[name].starts)))
+		for _, id := range s.topologies[name].starts {
+			e.String(id)
+		}
+	}
+	ids := slices.Sorted(maps.Keys(s.entries))
+	e.Uint(uint64(len(ids)))
+	for _, id := range ids {
+		e.Uint(uint64(id))
+		e.Bool(s.entries[id].asleep)
+		e.Raw(s.entries[id].raw)
+	}
+	return e.Finish()
+}
+
+func writeCounts(e *metric.Encoder, counts map[string]uint64) {
+	e.Uint(uint64(len(counts)))
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		e.String(reason)
+		e.Uint(counts[reason])
+	}
+}
+
+// Restore reads what Snapshot wrote. What is stored follows from which series are awake, by the table of this version.
+func Restore(data []byte, o Options) (*State, error) {
+	d, v, err := metric.NewDecoder(data, magic)
+	if err != nil {
+		return nil, fmt.Errorf("restore the catalogue: %w", err)
+	}
+	if v != version {
+		return nil, fmt.Errorf("restore the catalogue: its format is version %d, this program knows %d", v, version)
+	}
+	s := NewState(o)
+	s.read(d)
+	if err := d.Done(); err != nil {
+		return nil, fmt.Errorf("restore the catalogue: %w", err)
+	}
+	return s, nil
+}
+
+func (s *State) read(d *metric.Decoder) {
+	readCounts(d, s.counts.LeftOut)
+	readCounts(d, s.counts.Refused)
+	for range d.Count() {
+		t := s.topology(d.String())
+		for range d.Count() {
+			t.starts = append(t.starts, d.String())
+		}
+	}
+	for range d.Count() {
+		id, asleep, raw := d.Uint32(), d.Bool(), d.Raw()
+		if d.Err() != nil {
+			return
+		}
+		if _, twice := s.entries[id]; twice {
+			d.Fail(fmt.Errorf("series %d comes twice", id))
+			return
+		}
+		s.enter(id, raw)
+		if !asleep {
+			s.wake(id)
+		}
+	}
+	s.changes = nil
+}
+
+func readCounts(d *metric.Decoder, counts map[string]uint64) {
+	for range d.Count() {
+		reason := d.String()
+		counts[reason] = d.Uint()
+	}
+}
+
+// Resume returns every verdict that is not Dormant, those that take a series away first. A feed applies them after it restored catalogue and slicer, so
+// that a program with a newer table than the one that wrote the checkpoint acts by its own.
+func (s *State) Resume() []Change {
+	s.changes = s.changes[:0]
+	for _, id := range slices.Sorted(maps.Keys(s.entries)) {
+		if e := s.entries[id]; !e.asleep && e.verdict.Outcome != Stored {
+			s.tell(id, e)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.entries)) {
+		if e := s.entries[id]; e.verdict.Outcome == Stored {
+			s.tell(id, e)
+		}
+	}
+	return s.changes
+}

@@ -1,0 +1,228 @@
+package catalog
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+
+// source is a row of the table from what Storm, Bullet or our sampler calls a number to what we call it. In name and key,
+// "{label}" takes the text in its place for that label of the metric.
+type source struct {
+	name        string // as metric.Raw has it
+	key         string // path into a map, joined by "/"; "" for a plain number
+	to          string // name of the canonical metric
+	with        string // labels that the name implies, "mode=user"
+	temporality metric.Temporality
+	perUnit     float64 // the source's units in one of ours
+	versions    string  // of Storm, or of what is named
+	yields      bool    // left out where the worker's sampler reports
+}
+
+const (
+	instant    = metric.Gauge              // each value for itself
+	cumulative = metric.Cumulative         // since the process started
+	delta      = metric.Delta              // since the last report
+	asSaid     = metric.TemporalityUnknown // as the sender says with the series
+
+	one = 1
+	ms  = 1000 // in a second
+)
+
+// sources of what the worker's sampler reports (DESIGN, decision 15). GC counts and times are keyed by the JVM's name of the
+// collector.
+var samplerSources = []source{
+	{"cpu.user_ms", "", "bullet_worker_cpu_seconds_total", "mode=user", cumulative, ms, "sampler", false},
+	{"cpu.system_ms", "", "bullet_worker_cpu_seconds_total", "mode=system", cumulative, ms, "sampler", false},
+	{"cpu.total_ms", "", "bullet_worker_cpu_seconds_total", "mode=total", cumulative, ms, "sampler", false},
+	{"heap.used_bytes", "", "bullet_worker_heap_used_bytes", "", instant, one, "sampler", false},
+	{"heap.committed_bytes", "", "bullet_worker_heap_committed_bytes", "", instant, one, "sampler", false},
+	{"heap.limit_bytes", "", "bullet_worker_heap_limit_bytes", "", instant, one, "sampler", false},
+	{"gc.time_ms", "{collector}", "bullet_worker_gc_seconds_total", "", cumulative, ms, "sampler", false},
+	{"gc.count", "{collector}", "bullet_worker_gc_collections_total", "", cumulative, one, "sampler", false},
+	{"process.start_time_ms", "", "bullet_worker_start_time_seconds", "", instant, ms, "sampler", false},
+}
+
+// sources of distributions, from the latency hook and the load program; what they count from is said with the series.
+var histogramSources = []source{
+	{"bullet_filter_latency_seconds", "", "bullet_filter_latency_seconds", "", asSaid, one, "hook", false},
+	{"bullet_query_engine_latency_seconds", "", "bullet_query_engine_latency_seconds", "", asSaid, one, "hook", false},
+	{"bullet_query_engine_latency_seconds", "{outcome}", "bullet_query_engine_latency_seconds", "", asSaid, one, "hook", false},
+	{"bullet_query_latency_seconds", "{class}", "bullet_query_latency_seconds", "", asSaid, one, "load program", false},
+}
+
+// sources of what Bullet and Storm report.
+var stormSources = []source{
+	// Bullet, by its version.
+	{"bullet_active_queries", "", "bullet_active_queries", "", instant, one, "Bullet 0.4.0 on", false},
+	{"bullet_active_rules", "", "bullet_active_queries", "", instant, one, "Bullet 0.3", false},
+	{"bullet_created_queries", "", "bullet_created_queries_total", "", cumulative, one, "Bullet 0.4.0 on", false},
+	{"bullet_created_rules", "", "bullet_created_queries_total", "", cumulative, one, "Bullet 0.3", false},
+	{"bullet_improper_queries", "", "bullet_improper_queries_total", "", cumulative, one, "Bullet 0.4.0 on", false},
+	{"bullet_improper_rules", "", "bullet_improper_queries_total", "", cumulative, one, "Bullet 0.3", false},
+	{"bullet_rate_exceeded_queries", "", "bullet_rate_exceeded_queries_total", "", cumulative, one, "Bullet 0.8.0 on", false},
+	{"bullet_duplicated_queries", "", "bullet_duplicated_queries_total", "", cumulative, one, "Bullet 0.8.4 on", false},
+	{"bullet_batched_queries", "", "bullet_batched_queries", "", instant, one, "Bullet 1.0.0 on", false},
+	{"bullet_active_replays", "", "bullet_active_replays", "", instant, one, "Bullet 1.0.0 on, QuerySpout", false},
+	{"bullet_active_replays", "{target}", "bullet_active_replays", "", instant, one, "Bullet 1.0.0 on, ReplayBolt", false},
+	{"bullet_created_replays", "", "bullet_created_replays_total", "", cumulative, one, "Bullet 1.0.0 on", false},
+	{"bullet_created_replays", "{target}", "bullet_created_replays_total", "", cumulative, one, "Bullet 1.0.0 on, ReplayBolt", false},
+	{"bullet_filter_latency", "", "bullet_filter_latency_mean_seconds", "", instant, ms, "Bullet 0.4.3 on", false},
+	{"bullet_query_result_completeness_ratio", "{class}", "bullet_query_result_completeness_ratio", "", instant, one, "load program", false},
+	{"bullet_source_records", "", "bullet_source_records_total", "", cumulative, one, "our record spout", false},
+	{"bullet_source_bytes", "", "bullet_source_bytes_total", "", cumulative, one, "our record spout", false},
+	{"bullet_source_lag", "", "bullet_source_lag_records", "", instant, one, "our record spout", false},
+
+	// Tuples: a cumulative number a stream from 2.3, a map of what was added by stream before.
+	{"__emit-count-{stream}", "", "storm_emitted_total", "", cumulative, one, "2.3 on", false},
+	{"__emit-count", "{stream}", "storm_emitted_total", "", delta, one, "1.0 to 2.2", false},
+	{"__transfer-count-{stream}", "", "storm_transferred_total", "", cumulative, one, "2.3 on", false},
+	{"__transfer-count", "{stream}", "storm_transferred_total", "", delta, one, "1.0 to 2.2", false},
+	{"__ack-count-{source}:{stream}", "", "storm_acked_total", "", cumulative, one, "2.3 on, bolts", false},
+	{"__ack-count-{stream}", "", "storm_acked_total", "", cumulative, one, "2.3 on, spouts", false},
+	{"__ack-count", "{source}:{stream}", "storm_acked_total", "", delta, one, "1.0 to 2.2, bolts", false},
+	{"__ack-count", "{stream}", "storm_acked_total", "", delta, one, "1.0 to 2.2, spouts", false},
+	{"__fail-count-{source}:{stream}", "", "storm_failed_total", "", cumulative, one, "2.3 on, bolts", false},
+	{"__fail-count-{stream}", "", "storm_failed_total", "", cumulative, one, "2.3 on, spouts", false},
+	{"__fail-count", "{source}:{stream}", "storm_failed_total", "", delta, one, "1.0 to 2.2, bolts", false},
+	{"__fail-count", "{stream}", "storm_failed_total", "", delta, one, "1.0 to 2.2, spouts", false},
+	{"__execute-count-{source}:{stream}", "", "storm_executed_total", "", cumulative, one, "2.3 on", false},
+	{"__execute-count", "{source}:{stream}", "storm_executed_total", "", delta, one, "1.0 to 2.2", false},
+	{"__execute-latency-{source}:{stream}", "", "storm_execute_latency_seconds", "", instant, ms, "2.3 on, over the last 3 samples", false},
+	{"__execute-latency", "{source}:{stream}", "storm_execute_latency_seconds", "", instant, ms, "1.0 to 2.2, over the interval", false},
+	{"__process-latency-{source}:{stream}", "", "storm_process_latency_seconds", "", instant, ms, "2.3 on, over the last 3 samples", false},
+	{"__process-latency", "{source}:{stream}", "storm_process_latency_seconds", "", instant, ms, "1.0 to 2.2, over the interval", false},
+	{"__complete-latency-{stream}", "", "storm_complete_latency_seconds", "", instant, ms, "2.3 on, over the last 3 samples", false},
+	{"__complete-latency", "{stream}", "storm_complete_latency_seconds", "", instant, ms, "1.0 to 2.2, over the interval", false},
+	{"__capacity", "", "storm_capacity_ratio", "", instant, one, "2.3 on", false},
+	{"__skipped-max-spout-ms", "", "storm_skipped_seconds_total", "reason=max_spout_pending", cumulative, ms, "2.3 on", false},
+	{"__skipped-inactive-ms", "", "storm_skipped_seconds_total", "reason=inactive", cumulative, ms, "2.3 on", false},
+	{"__skipped-backpressure-ms", "", "storm_skipped_seconds_total", "reason=backpressure", cumulative, ms, "2.3 on", false},
+	{"__skipped-max-spout", "", "storm_skipped_calls_total", "reason=max_spout_pending", delta, one, "1.x", false},
+	{"__skipped-inactive", "", "storm_skipped_calls_total", "reason=inactive", delta, one, "1.x", false},
+	{"__skipped-throttle", "", "storm_skipped_calls_total", "reason=backpressure", delta, one, "1.x", false},
+	{"__reported-error-count", "", "storm_reported_errors_total", "", cumulative, one, "2.3 on", false},
+	{"__backpressure-last-overflow-count", "", "storm_backpressure_last_overflow_count", "", instant, one, "2.3 on", false},
+
+	// Queues.
+	{"receive-queue-population", "", "storm_receive_queue_population", "", instant, one, "2.3 on", false},
+	{"receive-queue-capacity", "", "storm_receive_queue_capacity", "", instant, one, "2.3 on", false},
+	{"receive-queue-pct_full", "", "storm_receive_queue_full_ratio", "", instant, one, "2.3 on", false},
+	{"receive-queue-overflow", "", "storm_receive_queue_overflow_population", "", instant, one, "2.3 on", false},
+	{"receive-queue-sojourn_time_ms", "", "storm_receive_queue_sojourn_seconds", "", instant, ms, "2.3 on", false},
+	{"receive-queue-arrival_rate_secs", "", "storm_receive_queue_arrivals_per_second", "", instant, one, "2.3 on", false},
+	{"receive-queue-insert_failures", "", "storm_receive_queue_insert_failures_per_second", "", instant, one, "2.3 on", false},
+	{"receive-queue-dropped_messages", "", "storm_receive_queue_dropped_messages_total", "", cumulative, one, "2.3 on", false},
+	{"__receive", "population", "storm_receive_queue_population", "", instant, one, "1.0 to 2.2", false},
+	{"__receive", "capacity", "storm_receive_queue_capacity", "", instant, one, "1.0 to 2.2", false},
+	{"__receive", "pct_full", "storm_receive_queue_full_ratio", "", instant, one, "2.0 to 2.2", false},
+	{"__receive", "overflow", "storm_receive_queue_overflow_population", "", instant, one, "1.1 to 2.2", false},
+	{"__receive", "sojourn_time_ms", "storm_receive_queue_sojourn_seconds", "", instant, ms, "1.0 to 2.2", false},
+	{"__receive", "arrival_rate_secs", "storm_receive_queue_arrivals_per_second", "", instant, one, "1.0 to 2.2", false},
+	{"__receive", "insert_failures", "storm_receive_queue_insert_failures_per_second", "", instant, one, "2.0 to 2.2", false},
+	{"__receive", "dropped_messages", "storm_receive_queue_dropped_messages_total", "", cumulative, one, "2.0 to 2.2", false},
+	{"__sendqueue", "population", "storm_send_queue_population", "", instant, one, "1.x", false},
+	{"__sendqueue", "capacity", "storm_send_queue_capacity", "", instant, one, "1.x", false},
+	{"__sendqueue", "overflow", "storm_send_queue_overflow_population", "", instant, one, "1.x", false},
+	{"__sendqueue", "sojourn_time_ms", "storm_send_queue_sojourn_seconds", "", instant, ms, "1.x", false},
+	{"__sendqueue", "arrival_rate_secs", "storm_send_queue_arrivals_per_second", "", instant, one, "1.x", false},
+	{"worker-transfer-queue-population", "", "storm_transfer_queue_population", "", instant, one, "2.2 on", false},
+	{"worker-transfer-queue-capacity", "", "storm_transfer_queue_capacity", "", instant, one, "2.2 on", false},
+	{"worker-transfer-queue-pct_full", "", "storm_transfer_queue_full_ratio", "", instant, one, "2.3 on", false},
+	{"worker-transfer-queue-overflow", "", "storm_transfer_queue_overflow_population", "", instant, one, "2.3 on", false},
+	{"worker-transfer-queue-sojourn_time_ms", "", "storm_transfer_queue_sojourn_seconds", "", instant, ms, "2.3 on", false},
+	{"worker-transfer-queue-arrival_rate_secs", "", "storm_transfer_queue_arrivals_per_second", "", instant, one, "2.3 on", false},
+	{"worker-transfer-queue-insert_failures", "", "storm_transfer_queue_insert_failures_per_second", "", instant, one, "2.3 on", false},
+	{"worker-transfer-queue-dropped_messages", "", "storm_transfer_queue_dropped_messages_total", "", cumulative, one, "2.3 on", false},
+
+	// Connections between workers.
+	{"__recv-iconnection", "enqueued/{peer}", "storm_connection_enqueued_messages_total", "", delta, one, "1.0 on", false},
+	{"__recv-iconnection", "dequeuedMessages", "storm_connection_dequeued_messages_total", "", delta, one, "1.0 on", false},
+	{"__send-iconnection-sent-{peer}", "", "storm_connection_sent_messages_total", "", cumulative, one, "2.3 on", false},
+	{"__send-iconnection-lostOnSend-{peer}", "", "storm_connection_lost_messages_total", "", cumulative, one, "2.3 on", false},
+	{"__send-iconnection-reconnects-{peer}", "", "storm_connection_reconnects_total", "", cumulative, one, "2.3 on", false},
+	{"__send-iconnection-pending-{peer}", "", "storm_connection_pending_messages", "", instant, one, "2.3 on", false},
+
+	// Heap, collections and start time: the sampler's, where it reports.
+	{"memory.heap.used", "", "bullet_worker_heap_used_bytes", "", instant, one, "2.2 on", true},
+	{"memory.heap.committed", "", "bullet_worker_heap_committed_bytes", "", instant, one, "2.2 on", true},
+	{"memory.heap.max", "", "bullet_worker_heap_limit_bytes", "", instant, one, "2.2 on", true},
+	{"memory/heap", "usedBytes", "bullet_worker_heap_used_bytes", "", instant, one, "1.0 to 2.1", true},
+	{"memory/heap", "committedBytes", "bullet_worker_heap_committed_bytes", "", instant, one, "1.0 to 2.1", true},
+	{"memory/heap", "maxBytes", "bullet_worker_heap_limit_bytes", "", instant, one, "1.0 to 2.1", true},
+	{"GC.{collector}.time", "", "bullet_worker_gc_seconds_total", "", cumulative, ms, "2.2 on", true},
+	{"GC.{collector}.count", "", "bullet_worker_gc_collections_total", "", cumulative, one, "2.2 on", true},
+	{"GC/{collector}", "timeMs", "bullet_worker_gc_seconds_total", "", delta, ms, "1.0 to 2.1", true},
+	{"GC/{collector}", "count", "bullet_worker_gc_collections_total", "", delta, one, "1.0 to 2.1", true},
+	{"startTimeSecs", "", "bullet_worker_start_time_seconds", "", instant, one, "1.0 on", true},
+
+	// The rest of the JVM.
+	{"memory.heap.init", "", "storm_memory_init_bytes", "area=heap", instant, one, "2.2 on", false},
+	{"memory.heap.usage", "", "storm_memory_usage_ratio", "area=heap", instant, one, "2.2 on", false},
+	{"memory.pools.{pool}.used", "", "storm_memory_pool_used_bytes", "", instant, one, "2.2 on", false},
+	{"memory.pools.{pool}.used-after-gc", "", "storm_memory_pool_used_after_gc_bytes", "", instant, one, "2.2 on", false},
+	{"memory.pools.{pool}.committed", "", "storm_memory_pool_committed_bytes", "", instant, one, "2.2 on", false},
+	{"memory.pools.{pool}.max", "", "storm_memory_pool_limit_bytes", "", instant, one, "2.2 on", false},
+	{"memory.pools.{pool}.init", "", "storm_memory_pool_init_bytes", "", instant, one, "2.2 on", false},
+	{"memory.pools.{pool}.usage", "", "storm_memory_pool_usage_ratio", "", instant, one, "2.2 on", false},
+	{"memory.{area}.used", "", "storm_memory_used_bytes", "", instant, one, "2.2 on", false},
+	{"memory.{area}.committed", "", "storm_memory_committed_bytes", "", instant, one, "2.2 on", false},
+	{"memory.{area}.max", "", "storm_memory_limit_bytes", "", instant, one, "2.2 on", false},
+	{"memory.{area}.init", "", "storm_memory_init_bytes", "", instant, one, "2.2 on", false},
+	{"memory.{area}.usage", "", "storm_memory_usage_ratio", "", instant, one, "2.2 on", false},
+	{"memory/heap", "initBytes", "storm_memory_init_bytes", "area=heap", instant, one, "1.0 to 2.1", false},
+	{"memory/heap", "unusedBytes", "storm_memory_unused_bytes", "area=heap", instant, one, "1.0 to 2.1", false},
+	{"memory/heap", "virtualFreeBytes", "storm_memory_free_bytes", "area=heap", instant, one, "1.0 to 2.1", false},
+	{"memory/nonHeap", "usedBytes", "storm_memory_used_bytes", "area=non-heap", instant, one, "1.0 to 2.1", false},
+	{"memory/nonHeap", "committedBytes", "storm_memory_committed_bytes", "area=non-heap", instant, one, "1.0 to 2.1", false},
+	{"memory/nonHeap", "maxBytes", "storm_memory_limit_bytes", "area=non-heap", instant, one, "1.0 to 2.1", false},
+	{"memory/nonHeap", "initBytes", "storm_memory_init_bytes", "area=non-heap", instant, one, "1.0 to 2.1", false},
+	{"memory/nonHeap", "unusedBytes", "storm_memory_unused_bytes", "area=non-heap", instant, one, "1.0 to 2.1", false},
+	{"memory/nonHeap", "virtualFreeBytes", "storm_memory_free_bytes", "area=non-heap", instant, one, "1.0 to 2.1", false},
+	{"threads.count", "", "storm_worker_threads", "", instant, one, "2.2 on", false},
+	{"threadCount", "", "storm_worker_threads", "", instant, one, "2.0 and 2.1", false},
+	{"threads.daemon.count", "", "storm_worker_daemon_threads", "", instant, one, "2.2 on", false},
+	{"threads.peak.count", "", "storm_worker_peak_threads", "", instant, one, "2.3 on", false},
+	{"threads.deadlock.count", "", "storm_worker_deadlocked_threads", "", instant, one, "2.2 on", false},
+	{"threads.total_started.count", "", "storm_worker_started_threads_total", "", cumulative, one, "2.3 on", false},
+	{"threads.{state}.count", "", "storm_worker_threads_in_state", "", instant, one, "2.2 on", false},
+	{"uptimeSecs", "", "storm_worker_uptime_seconds", "", instant, one, "1.0 on", false},
+	{"newWorkerEvent", "", "storm_new_worker_event", "", instant, one, "1.0 on", false},
+	{"workerCpuUsage", "", "storm_worker_cpu_usage_cores", "", instant, one, "2.6.3 on", false},
+	{"doHeartbeat-calls.count", "", "storm_heartbeat_calls_total", "", cumulative, one, "2.3 on", false},
+
+	// The cgroup.
+	{"CGroupCpu.user-ms", "", "storm_cgroup_cpu_seconds_total", "mode=user", cumulative, ms, "2.3 on", false},
+	{"CGroupCpu.sys-ms", "", "storm_cgroup_cpu_seconds_total", "mode=system", cumulative, ms, "2.3 on", false},
+	{"CGroupCpu", "user-ms", "storm_cgroup_cpu_seconds_total", "mode=user", delta, ms, "2.2", false},
+	{"CGroupCpu", "sys-ms", "storm_cgroup_cpu_seconds_total", "mode=system", delta, ms, "2.2", false},
+	{"CGroupCpuGuarantee", "", "storm_cgroup_cpu_guarantee", "", instant, one, "2.2 on", false},
+	{"CGroupCpuGuaranteeByCfsQuota", "", "storm_cgroup_cpu_quota_percent", "", instant, one, "2.3 on", false},
+	{"CGroupCpuStat.nr.period-count", "", "storm_cgroup_cpu_periods", "", instant, one, "2.3 on", false},
+	{"CGroupCpuStat.nr.throttled-count", "", "storm_cgroup_cpu_throttled_periods", "", instant, one, "2.3 on", false},
+	{"CGroupCpuStat.nr.throttled-percentage", "", "storm_cgroup_cpu_throttled_percent", "", instant, one, "2.3 on", false},
+	{"CGroupCpuStat.throttled.time-ms", "", "storm_cgroup_cpu_throttled_seconds", "", instant, ms, "2.3 on", false},
+	{"CGroupMemoryUsage", "", "storm_cgroup_memory_used_bytes", "", instant, one, "2.2 on", false},
+	{"CGroupMemoryLimit", "", "storm_cgroup_memory_limit_bytes", "", instant, one, "2.2 on", false},
+}
+
+// leaving is a row of what is left out because other rows tell the same, better.
+type leaving struct {
+	name, key, reason, why string
+}
+
+var leftOutSources = []leaving{
+	{"{name}.m1_rate", "", ReasonDerived, "a rate of a counter that is stored"},
+	{"{name}.m5_rate", "", ReasonDerived, "a rate of a counter that is stored"},
+	{"{name}.m15_rate", "", ReasonDerived, "a rate of a counter that is stored"},
+	{"{name}.mean_rate", "", ReasonDerived, "a rate of a counter that is stored"},
+	{"acked", "", ReasonRepeat, "2.2: `__ack-count` without its streams, which overwrite each other"},
+	{"emitted", "", ReasonRepeat, "2.2: `__emit-count` without its streams"},
+	{"transferred", "", ReasonRepeat, "2.2: `__transfer-count` without its streams"},
+	{"failed", "", ReasonRepeat, "2.2: `__fail-count` without its streams"},
+	{"executed", "", ReasonRepeat, "2.2: `__execute-count` without its streams"},
+	{"receive-queue[{executor}]-population", "", ReasonRepeat, "2.2: `__receive` has it by task"},
+	{"receive-queue[{executor}]-capacity", "", ReasonRepeat, "2.2: `__receive` has it by task"},
+	{"__receive", "tuple_population", ReasonRepeat, "1.x: the same as `population`, overflow included"},
+	{"__sendqueue", "tuple_population", ReasonRepeat, "1.x: the same as `population`, overflow included"},
+	{"__receive", "read_pos", ReasonDerived, "1.x: a position in a ring"},
+	{"__receive", "write_pos", ReasonDerived, "1.x: a position in a ring"},
+	{"__sendqueue", "read_pos", ReasonDerived, "1.x: a position in a ring"},
+	{"__sendqueue", "write_pos", ReasonDerived, "1.x: a position in a ring"},
+}
