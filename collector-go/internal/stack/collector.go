@@ -1,0 +1,97 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// startCollector starts the collector, waits until it is ready, and from then on starts it again whenever it dies.
+func (s *Stack) startCollector(ctx context.Context) error {
+	p, err := s.launch(s.collectorCommand())
+	if err != nil {
+		return err
+	}
+	s.setCollector(p)
+	if _, err := awaitWithin(ctx, collectorReadyLimit, func(ctx context.Context) ([]byte, error) {
+		return nil, s.awaitCollector(ctx, p)
+	}); err != nil {
+		return err
+	}
+	s.watchers.Go(s.supervise)
+	return nil
+}
+
+func (s *Stack) setCollector(p *Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.collector = p
+}
+
+// awaitCollector polls the ready endpoint: a collector that replays its journal says so there only.
+func (s *Stack) awaitCollector(ctx context.Context, p *Process) error {
+	url := "http://" + s.options.HTTPListen + "/-/ready"
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for !respondsOK(ctx, url) {
+		select {
+		case <-ticker.C:
+		case <-p.done:
+			return p.obituary()
+		case <-ctx.Done():
+			return fmt.Errorf("the collector does not answer at %s: %w; its log is %s", url, context.Cause(ctx), p.log)
+		}
+	}
+	return nil
+}
+
+// supervise starts the collector again, on the same data directory, each time it dies before the stack is stopped.
+func (s *Stack) supervise() {
+	for {
+		s.mu.Lock()
+		current := s.collector
+		s.mu.Unlock()
+		<-current.done
+		again, err := s.revive(current)
+		if err != nil {
+			s.fail(err)
+		}
+		if !again {
+			return
+		}
+	}
+}
+
+// revive replaces a dead collector. It holds the lock, so that no collector is started once the stop has begun.
+func (s *Stack) revive(dead *Process) (again bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		return false, nil
+	}
+	if s.restarts == maxCollectorRestarts {
+		return false, fmt.Errorf("given up after %d restarts: %w", s.restarts, dead.obituary())
+	}
+	p, err := s.launch(s.collectorCommand())
+	if err != nil {
+		return false, err
+	}
+	s.restarts++
+	s.collector = p
+	s.log.Warn("the collector died and was started again on its data directory", "how", fmt.Sprint(dead.err), "pid", p.Pid(), "restarts", s.restarts)
+	return true, nil
+}
+
+// CollectorPid is the process id of the collector that runs now.
+func (s *Stack) CollectorPid() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.collector.Pid()
+}
+
+// CollectorRestarts is how often the collector died and was started again.
+func (s *Stack) CollectorRestarts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.restarts
+}

@@ -1,0 +1,134 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Options say where the parts are and how they run.
+type Options struct {
+	// Dir is the run's directory: logs, the cluster's state, the record of processes.
+	Dir string
+	// DataDir is the collector's data directory, kept from run to run.
+	DataDir string
+	// BuildDir holds what `make build` leaves: local-storm.jar, storm/, bullet-topology.jar, bullet-metrics-storm.jar.
+	BuildDir string
+	// Program is the bullet-metrics binary that is run as the collector.
+	Program string
+	// Java is the java binary for all Java parts.
+	Java string
+	// GRPCListen, HTTPListen and GatewayListen are loopback addresses, "host:port".
+	GRPCListen, HTTPListen, GatewayListen string
+	// SliceWidth and SliceLateness are the collector's.
+	SliceWidth, SliceLateness time.Duration
+	// Topology is the name to submit under.
+	Topology string
+	// BulletConf is the Bullet YAML of the topology.
+	BulletConf string
+	// Settings are laid over BulletConf, "key=value" with the value in YAML.
+	Settings []string
+	// Workers is how many worker processes there are.
+	Workers int
+	// WorkerHeapMiB limits each worker's heap.
+	WorkerHeapMiB int
+}
+
+// DefaultOptions run the parts built under buildDir for a run in dir, two workers of 384 MiB heap each, on the addresses that
+// users know.
+func DefaultOptions(dir, buildDir string) Options {
+	return Options{
+		Dir: dir, DataDir: filepath.Join(dir, "data"), BuildDir: buildDir, Program: filepath.Join(buildDir, "bullet-metrics"), Java: java(),
+		GRPCListen: "127.0.0.1:4320", HTTPListen: "127.0.0.1:9320", GatewayListen: "127.0.0.1:9901",
+		SliceWidth: 10 * time.Second, SliceLateness: 5 * time.Second,
+		Topology: "bullet", BulletConf: "topology/bullet-topology/conf/bullet_settings.yaml",
+		Workers: 2, WorkerHeapMiB: 384,
+	}
+}
+
+// java is JAVA_HOME's, or else the one on the path.
+func java() string {
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		return filepath.Join(home, "bin", "java")
+	}
+	return "java"
+}
+
+// Validate tells what is missing, and what to do about it.
+func (o Options) Validate() error {
+	if o.Workers < 1 || o.WorkerHeapMiB < 64 {
+		return errors.New("at least one worker with at least 64 MiB of heap is needed")
+	}
+	for _, path := range []string{o.Program, o.BulletConf, o.built("local-storm.jar"), o.built("storm"), o.built("bullet-topology.jar"), o.built("bullet-metrics-storm.jar")} {
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("%s is missing: type make build at the repository's root, and run the demo from there", path)
+		}
+	}
+	return nil
+}
+
+func (o Options) built(name string) string { return filepath.Join(o.BuildDir, name) }
+
+func (o Options) clusterDir() string { return filepath.Join(o.Dir, "storm") }
+
+// checkPorts finds a busy port before anything is started, and names the flag that chooses another.
+func (o Options) checkPorts() error {
+	for _, port := range []struct{ address, flag, what string }{
+		{o.GRPCListen, "--grpc-listen", "the collector's gRPC"},
+		{o.HTTPListen, "--http-listen", "the collector's HTTP"},
+		{o.GatewayListen, "--gateway-listen", "the query gateway"},
+	} {
+		listener, err := net.Listen("tcp", port.address)
+		if err != nil {
+			return fmt.Errorf("%s cannot listen on %s: %w: end what listens there (ss -ltnp shows it) or choose another address with %s",
+				port.what, port.address, err, port.flag)
+		}
+		listener.Close()
+	}
+	return nil
+}
+
+func (s *Stack) collectorCommand() command {
+	o := s.options
+	return command{name: "collector", path: o.Program, log: s.logPath("collector"), args: []string{
+		"serve", "--data-dir", o.DataDir, "--grpc-listen", o.GRPCListen, "--http-listen", o.HTTPListen,
+		"--slice-width", o.SliceWidth.String(), "--slice-lateness", o.SliceLateness.String(),
+	}}
+}
+
+func (s *Stack) localStorm(verb string, more ...string) []string {
+	return append([]string{"-XX:TieredStopAtLevel=1", "-jar", s.options.built("local-storm.jar"), verb, "--dir", s.options.clusterDir()}, more...)
+}
+
+func (s *Stack) clusterCommand() command {
+	o := s.options
+	return command{name: "local-storm", path: o.Java, log: s.logPath("local-storm"), holdStdin: true, args: s.localStorm("up",
+		"--home", o.built("storm"), "--slots", strconv.Itoa(o.Workers), "--worker-heap-mib", strconv.Itoa(o.WorkerHeapMiB),
+		"--extlib", o.built("bullet-metrics-storm.jar"), "--stop-with-stdin")}
+}
+
+func (s *Stack) gatewayCommand() command {
+	o := s.options
+	args := []string{"-Xmx256m", "-XX:+UseSerialGC", "-cp", o.built("bullet-topology.jar"),
+		"io.github.bulletmetrics.topology.gateway.QueryGateway", "--bullet-conf", o.BulletConf, "--listen", o.GatewayListen}
+	return command{name: "gateway", path: o.Java, log: s.logPath("gateway"), args: append(args, o.settings()...)}
+}
+
+func (s *Stack) submitCommand() command {
+	o := s.options
+	args := s.localStorm("submit", "--jar", o.built("bullet-topology.jar"), "--main", "io.github.bulletmetrics.topology.BulletTopology",
+		"--name", o.Topology, "--", "--bullet-conf", o.BulletConf)
+	return command{name: "submit", path: o.Java, log: s.logPath("submit"), args: append(args, o.settings()...)}
+}
+
+func (o Options) settings() []string {
+	var args []string
+	for _, setting := range o.Settings {
+		args = append(args, "-c", setting)
+	}
+	return args
+}

@@ -1,0 +1,169 @@
+package stack
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// command is a process to start.
+type command struct {
+	name string
+	path string
+	args []string
+	// log is the file that its stdout and stderr are appended to.
+	log string
+	// holdStdin gives it a pipe as stdin that ends when we do, for programs that stop with their stdin.
+	holdStdin bool
+}
+
+// Process is a child in a process group of its own, so that Ctrl-C at the terminal reaches us and not it.
+type Process struct {
+	name  string
+	log   string
+	cmd   *exec.Cmd
+	stdin io.Closer
+	ready chan []byte // the first line of stdout that is a JSON object
+	done  chan struct{}
+	err   error // why it ended; valid once done is closed
+}
+
+// maxReadyLine bounds the line on which a program says that it is ready.
+const maxReadyLine = 1 << 20
+
+// start starts a process. What it prints goes to its log.
+func (c command) start() (*Process, error) {
+	if err := os.MkdirAll(filepath.Dir(c.log), 0o755); err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(c.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{name: c.name, log: c.log, ready: make(chan []byte, 1), done: make(chan struct{})}
+	p.cmd = exec.Command(c.path, c.args...)
+	p.cmd.Stderr = log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.launch(c.holdStdin, log); err != nil {
+		log.Close()
+		return nil, fmt.Errorf("start %s: %w", c.name, err)
+	}
+	return p, nil
+}
+
+func (p *Process) launch(holdStdin bool, log *os.File) error {
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if holdStdin {
+		if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+			return err
+		}
+	}
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	go p.wait(stdout, log)
+	return nil
+}
+
+// wait reads stdout to its end, which comes with the process' own, and notes how it ended.
+func (p *Process) wait(stdout io.Reader, log *os.File) {
+	defer log.Close()
+	lines := bufio.NewReaderSize(io.TeeReader(stdout, log), maxReadyLine)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if len(line) > 0 && line[0] == '{' {
+			select {
+			case p.ready <- append([]byte(nil), line...):
+			default: // only the first is waited for
+			}
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			break
+		}
+	}
+	p.err = p.cmd.Wait()
+	close(p.done)
+}
+
+// Pid is the process' id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// awaitReady returns the JSON line by which the process says that it is ready.
+func (p *Process) awaitReady(ctx context.Context) ([]byte, error) {
+	select {
+	case line := <-p.ready:
+		return line, nil
+	case <-p.done:
+		return nil, p.obituary()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s did not become ready: %w; its log is %s", p.name, context.Cause(ctx), p.log)
+	}
+}
+
+// obituary tells how the process ended, with the end of its log. To be called once it has.
+func (p *Process) obituary() error {
+	how := "ended by itself"
+	if p.err != nil {
+		how = "ended: " + p.err.Error()
+	}
+	return fmt.Errorf("%s %s; the end of %s says:\n%s", p.name, how, p.log, logTail(p.log))
+}
+
+// Bounds of the tail of a log in an error.
+const (
+	tailLines = 8
+	tailBytes = 8 << 10
+)
+
+func logTail(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return "  (" + err.Error() + ")"
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > tailBytes {
+		_, _ = file.Seek(-tailBytes, io.SeekEnd)
+	}
+	text, _ := io.ReadAll(io.LimitReader(file, tailBytes))
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
+}
+
+// stop asks the process to end, and ends it and its whole group by force after grace, or as soon as hasten is closed. It tells
+// whether the process ended by itself, and returns only when it has ended.
+func (p *Process) stop(grace time.Duration, hasten <-chan struct{}) (orderly bool) {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	if p.stdin != nil {
+		_ = p.stdin.Close()
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+	case <-hasten:
+	}
+	p.kill()
+	return false
+}
+
+// kill ends the process and its group at once.
+func (p *Process) kill() {
+	_ = syscall.Kill(-p.Pid(), syscall.SIGKILL)
+	<-p.done
+}

@@ -1,0 +1,109 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sh starts a shell script; the test ends what it leaves.
+func sh(t *testing.T, script string, holdStdin bool) *Process {
+	t.Helper()
+	p, err := command{name: "script", path: "/bin/sh", args: []string{"-c", script}, log: filepath.Join(t.TempDir(), "logs", "script.log"), holdStdin: holdStdin}.start()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		select {
+		case <-p.Done():
+		default:
+			p.kill()
+		}
+	})
+	return p
+}
+
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+const never = 20 * time.Second
+
+func TestReadyIsTheFirstJSONLine(t *testing.T) {
+	p := sh(t, `echo starting; echo '{"ready":true}'; echo '{"later":1}'; exec sleep 60`, false)
+	line, err := p.awaitReady(within(t))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"ready":true}`, string(line))
+	assert.True(t, p.stop(never, nil), "sleep ends at SIGTERM")
+}
+
+func TestAProcessThatDiesTellsWhy(t *testing.T) {
+	p := sh(t, `echo 'no such heap' >&2; exit 3`, false)
+	_, err := p.awaitReady(within(t))
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "exit status 3")
+	assert.Contains(t, err.Error(), "no such heap", "the end of its log is told")
+	assert.Contains(t, err.Error(), p.log)
+}
+
+func TestALongSilenceNamesTheLog(t *testing.T) {
+	p := sh(t, `exec sleep 60`, false)
+	_, err := awaitWithin(context.Background(), time.Millisecond, p.awaitReady)
+	require.ErrorContains(t, err, "nothing came within 1ms")
+	require.ErrorContains(t, err, p.log)
+}
+
+func TestStopEscalatesToTheWholeGroup(t *testing.T) {
+	p := sh(t, `trap '' TERM; sleep 60 & echo "{\"child\":$!}"; while :; do wait; done`, false)
+	line, err := p.awaitReady(within(t))
+	require.NoError(t, err)
+	assert.False(t, p.stop(10*time.Millisecond, nil))
+	var child struct{ Child int }
+	require.NoError(t, json.Unmarshal(line, &child))
+	assert.True(t, awaitGone([]identity{{Pid: child.Child, StartTicks: startOf(child.Child)}}, never), "the child is gone with its group")
+}
+
+func TestHasteCutsTheGraceShort(t *testing.T) {
+	p := sh(t, `trap '' TERM; echo '{}'; while :; do read -r _ </dev/zero; done`, false)
+	_, err := p.awaitReady(within(t))
+	require.NoError(t, err)
+	hasten := make(chan struct{})
+	close(hasten)
+	started := time.Now()
+	assert.False(t, p.stop(time.Hour, hasten))
+	assert.Less(t, time.Since(started), never)
+}
+
+func TestStdinEndsWithTheStop(t *testing.T) {
+	p := sh(t, `trap '' TERM; echo '{}'; cat >/dev/null`, true)
+	_, err := p.awaitReady(within(t))
+	require.NoError(t, err)
+	assert.True(t, p.stop(never, nil), "cat ends with its stdin")
+}
+
+// startOf is 0 for a process that is gone already.
+func startOf(pid int) uint64 {
+	stat, err := processStat(pid)
+	if err != nil {
+		return 0
+	}
+	return stat.Starttime
+}
+
+func TestLogTailIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.log")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("line\n", 10_000)+"last\n"), 0o644))
+	lines := strings.Split(logTail(path), "\n")
+	assert.Len(t, lines, tailLines)
+	assert.Equal(t, "  last", lines[tailLines-1])
+}

@@ -1,0 +1,295 @@
+// Package stack runs everything that a measurement needs on one machine: the collector, a local Storm cluster, the query gateway
+// and a Bullet topology. It owns their processes, from the first to the last: each in a process group of its own, its output in
+// a log file, all of them recorded, so that what a killed run leaves behind is ended by the next. It knows no metric and no
+// query.
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Limits of how long a part may take to come up or to stop.
+const (
+	collectorReadyLimit = 60 * time.Second // opening a store replays its journal
+	clusterReadyLimit   = 150 * time.Second
+	gatewayReadyLimit   = 60 * time.Second
+	submitLimit         = 120 * time.Second
+	commandLimit        = 60 * time.Second
+
+	clusterStopGrace   = 25 * time.Second // the launcher promises 20 s
+	gatewayStopGrace   = 8 * time.Second  // it answers those who wait
+	collectorStopGrace = 20 * time.Second // it drains
+)
+
+// A collector that dies is started again at once, but one that cannot run is not started for ever.
+const maxCollectorRestarts = 10
+
+// Stack is the running parts. Start, Submit and Stop belong to one goroutine; the others may be called by any.
+type Stack struct {
+	options Options
+	log     *slog.Logger
+	place   *workplace
+
+	cluster *Process
+	gateway *Process
+	failed  chan error
+
+	mu        sync.Mutex
+	collector *Process
+	restarts  int
+	daemons   map[string]int
+	stopping  bool
+	watchers  sync.WaitGroup
+}
+
+// Enter takes the run's directory and ends what an earlier run left there. It starts nothing. ErrBusy says that another run
+// holds the directory.
+func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	place, err := enter(options.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stack{options: options, log: log, place: place, failed: make(chan error, 1), daemons: map[string]int{}}
+	if err := s.endLeftovers(ctx); err != nil {
+		place.leave()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Stack) endLeftovers(ctx context.Context) error {
+	names, err := s.place.endLeftovers()
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	s.log.Info("ended what an earlier run had left running", "processes", names)
+	return s.down(ctx)
+}
+
+// Start brings the parts up and returns when each says that it is ready. After an error Stop is still to be called.
+func (s *Stack) Start(ctx context.Context) error {
+	if err := s.options.checkPorts(); err != nil {
+		return err
+	}
+	if err := s.startCollector(ctx); err != nil {
+		return err
+	}
+	var err error
+	if s.cluster, err = s.launch(s.clusterCommand()); err != nil {
+		return err
+	}
+	if s.gateway, err = s.launch(s.gatewayCommand()); err != nil {
+		return err
+	}
+	if err := s.awaitCluster(ctx); err != nil {
+		return err
+	}
+	if _, err := awaitWithin(ctx, gatewayReadyLimit, s.gateway.awaitReady); err != nil {
+		return err
+	}
+	s.watch(s.cluster)
+	s.watch(s.gateway)
+	return nil
+}
+
+func awaitWithin(ctx context.Context, limit time.Duration, await func(context.Context) ([]byte, error)) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("nothing came within %s", limit))
+	defer cancel()
+	return await(ctx)
+}
+
+func (s *Stack) launch(c command) (*Process, error) {
+	p, err := c.start()
+	if err != nil {
+		return nil, err
+	}
+	err = s.place.note(c.name, p.Pid())
+	if errors.Is(err, os.ErrNotExist) {
+		<-p.done // it ended before it could be recorded; whoever waits for it will hear so
+		return p, nil
+	}
+	if err != nil {
+		p.kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (s *Stack) awaitCluster(ctx context.Context) error {
+	line, err := awaitWithin(ctx, clusterReadyLimit, s.cluster.awaitReady)
+	if err != nil {
+		return err
+	}
+	var ready struct {
+		Pids map[string]int `json:"pids"`
+	}
+	if err := json.Unmarshal(line, &ready); err != nil {
+		return fmt.Errorf("the cluster's ready line %q: %w", line, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.daemons = ready.Pids
+	return nil
+}
+
+// watch reports the death of a process that the run cannot go on without.
+func (s *Stack) watch(p *Process) {
+	s.watchers.Go(func() {
+		<-p.done
+		if !s.isStopping() {
+			s.fail(p.obituary())
+		}
+	})
+}
+
+func (s *Stack) fail(err error) {
+	select {
+	case s.failed <- err:
+	default: // the first failure is told
+	}
+}
+
+// Failed gives the error of the first part that died and could not be started again.
+func (s *Stack) Failed() <-chan error { return s.failed }
+
+func (s *Stack) isStopping() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopping
+}
+
+// Submit submits the topology and returns when Nimbus has taken it.
+func (s *Stack) Submit(ctx context.Context) error {
+	p, err := s.launch(s.submitCommand())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, submitLimit, fmt.Errorf("not done within %s", submitLimit))
+	defer cancel()
+	select {
+	case <-p.done:
+		if p.err != nil {
+			return p.obituary()
+		}
+		return nil
+	case <-ctx.Done():
+		p.stop(commandLimit, ctx.Done())
+		return fmt.Errorf("submit the topology: %w", context.Cause(ctx))
+	}
+}
+
+// Worker is a live worker process of the cluster.
+type Worker struct {
+	Topology string `json:"topology"`
+	Port     int    `json:"port"`
+	Pid      int    `json:"pid"`
+}
+
+// Workers lists the worker processes as the machine has them, without asking Storm or the collector.
+func (s *Stack) Workers(ctx context.Context) ([]Worker, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("workers")...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the workers: %w", withStderr(err))
+	}
+	var workers []Worker
+	if err := json.Unmarshal(out, &workers); err != nil {
+		return nil, fmt.Errorf("list the workers: %w", err)
+	}
+	return workers, nil
+}
+
+func withStderr(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	return err
+}
+
+// Pids are the processes of the stack by name, the topology's workers apart.
+func (s *Stack) Pids() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pids := map[string]int{}
+	for name, pid := range s.daemons {
+		pids[name] = pid
+	}
+	if s.collector != nil {
+		pids["collector"] = s.collector.Pid()
+	}
+	if s.gateway != nil {
+		pids["query gateway"] = s.gateway.Pid()
+	}
+	return pids
+}
+
+// Stop ends the topology, the cluster, the gateway and the collector, in this order, and gives the directory back. It takes
+// bounded time; when hasten is closed it takes what it needs to kill them. Nothing is left running unless it returns an error.
+func (s *Stack) Stop(hasten <-chan struct{}) error {
+	defer s.place.leave()
+	collector := s.beginStop()
+	var problem error
+	if s.cluster != nil && !s.cluster.stop(clusterStopGrace, hasten) {
+		problem = s.down(context.Background()) // workers may have outlived their killed launcher
+	}
+	if s.gateway != nil {
+		s.gateway.stop(gatewayStopGrace, hasten)
+	}
+	if collector != nil && !collector.stop(collectorStopGrace, hasten) {
+		s.log.Warn("the collector was killed; it recovers from its journal when started again")
+	}
+	s.watchers.Wait()
+	return problem
+}
+
+func (s *Stack) beginStop() *Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = true
+	return s.collector
+}
+
+// down lets local-storm end whatever is left of the cluster.
+func (s *Stack) down(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	if _, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("down")...).Output(); err != nil {
+		return fmt.Errorf("end what is left of the cluster in %s: %w", s.options.clusterDir(), withStderr(err))
+	}
+	return nil
+}
+
+// logPath is the log of a part.
+func (s *Stack) logPath(name string) string { return filepath.Join(s.options.Dir, "logs", name+".log") }
+
+// respondsOK asks once.
+func respondsOK(ctx context.Context, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}

@@ -1,0 +1,85 @@
+package stack
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// build lays out a build directory of empty files, and a program that answers as the collector does as far as processes go.
+func build(t *testing.T, program string) Options {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"local-storm.jar", "storm", "bullet-topology.jar", "bullet-metrics-storm.jar", "bullet.yaml"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
+	}
+	o := DefaultOptions(filepath.Join(dir, "out"), dir)
+	o.Program, o.BulletConf = filepath.Join(dir, "program"), filepath.Join(dir, "bullet.yaml")
+	require.NoError(t, os.WriteFile(o.Program, []byte("#!/bin/sh\n"+program), 0o755))
+	for _, address := range []*string{&o.GRPCListen, &o.HTTPListen, &o.GatewayListen} {
+		*address = "127.0.0.1:0"
+	}
+	return o
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	o := build(t, "")
+	require.NoError(t, os.Remove(filepath.Join(o.BuildDir, "local-storm.jar")))
+	_, err := Enter(context.Background(), o, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "local-storm.jar is missing: type make build")
+}
+
+func TestABusyPortIsNamedWithItsFlag(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	o := build(t, "")
+	o.HTTPListen = listener.Addr().String()
+	err = o.checkPorts()
+	require.ErrorContains(t, err, listener.Addr().String())
+	require.ErrorContains(t, err, "--http-listen")
+}
+
+func TestACollectorThatDiesIsStartedAgain(t *testing.T) {
+	s, err := Enter(within(t), build(t, `exec sleep 60`), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	first, err := s.launch(s.collectorCommand())
+	require.NoError(t, err)
+	s.setCollector(first)
+	s.watchers.Go(s.supervise)
+
+	first.kill()
+	require.Eventually(t, func() bool { return s.CollectorRestarts() == 1 }, never, time.Millisecond)
+	assert.NotEqual(t, first.Pid(), s.CollectorPid())
+	second := s.CollectorPid()
+	require.NoError(t, s.Stop(nil))
+	assert.Error(t, processGone(second))
+	assert.Equal(t, 1, s.CollectorRestarts(), "none is started once the stop has begun")
+}
+
+// processGone gives an error for a process that is gone.
+func processGone(pid int) error { _, err := processStat(pid); return err }
+
+func TestACollectorThatCannotRunIsGivenUp(t *testing.T) {
+	s, err := Enter(within(t), build(t, `echo 'disk full' >&2; exit 1`), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	first, err := s.launch(s.collectorCommand())
+	require.NoError(t, err)
+	s.setCollector(first)
+	s.watchers.Go(s.supervise)
+	select {
+	case err := <-s.Failed():
+		assert.ErrorContains(t, err, "given up after 10 restarts")
+		assert.ErrorContains(t, err, "disk full")
+	case <-time.After(never):
+		t.Fatal("no failure was told")
+	}
+	require.NoError(t, s.Stop(nil))
+}

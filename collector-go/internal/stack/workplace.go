@@ -1,0 +1,144 @@
+package stack
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// ErrBusy says that another run holds the directory.
+var ErrBusy = errors.New("the directory is held by another run")
+
+// identity names a process for good: the kernel gives a pid out again, but not with the same start.
+type identity struct {
+	Name       string `json:"name"`
+	Pid        int    `json:"pid"`
+	StartTicks uint64 `json:"start_ticks"` // since boot, field 22 of /proc/PID/stat
+}
+
+// alive tells whether that very process still runs; a zombie does not.
+func (i identity) alive() bool {
+	stat, err := processStat(i.Pid)
+	return err == nil && stat.Starttime == i.StartTicks && stat.State != "Z"
+}
+
+func processStat(pid int) (procfs.ProcStat, error) {
+	process, err := procfs.NewProc(pid)
+	if err != nil {
+		return procfs.ProcStat{}, err
+	}
+	return process.Stat()
+}
+
+// workplace is a run's directory: one run at a time holds it, and it records which processes the run started, so that the
+// next run can end what a killed one left.
+type workplace struct {
+	dir  string
+	lock *os.File
+
+	mu      sync.Mutex
+	started []identity
+}
+
+// enter takes the directory, which is created where it is missing, until leave or the end of this process.
+func enter(dir string) (*workplace, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("%s: %w: wait for it, end it, or give another directory with --out", dir, ErrBusy)
+	}
+	return &workplace{dir: dir, lock: lock}, nil
+}
+
+// leave gives the directory back. It may be called twice.
+func (w *workplace) leave() { _ = w.lock.Close() }
+
+func (w *workplace) recordPath() string { return filepath.Join(w.dir, "processes.json") }
+
+// note adds a process to the record before anything else is done with it.
+func (w *workplace) note(name string, pid int) error {
+	stat, err := processStat(pid)
+	if err != nil {
+		return fmt.Errorf("record %s: %w", name, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.started = slices.DeleteFunc(w.started, func(i identity) bool { return !i.alive() })
+	w.started = append(w.started, identity{Name: name, Pid: pid, StartTicks: stat.Starttime})
+	return w.save()
+}
+
+func (w *workplace) save() error {
+	text, err := json.MarshalIndent(w.started, "", "  ")
+	if err != nil {
+		return err
+	}
+	aside := w.recordPath() + ".new"
+	if err := os.WriteFile(aside, text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(aside, w.recordPath())
+}
+
+// leftoverGrace is how long a left process may take to end in order.
+const leftoverGrace = 5 * time.Second
+
+// endLeftovers ends what an earlier run recorded and left running, and returns the names.
+func (w *workplace) endLeftovers() ([]string, error) {
+	text, err := os.ReadFile(w.recordPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var left []identity
+	if err := json.Unmarshal(text, &left); err != nil {
+		return nil, fmt.Errorf("%s is not a record of processes: %w: remove it", w.recordPath(), err)
+	}
+	left = slices.DeleteFunc(left, func(i identity) bool { return !i.alive() })
+	var names []string
+	for _, process := range left {
+		names = append(names, process.Name)
+		_ = syscall.Kill(process.Pid, syscall.SIGTERM)
+	}
+	if awaitGone(left, leftoverGrace) {
+		return names, nil
+	}
+	for _, process := range left {
+		if process.alive() {
+			_ = syscall.Kill(-process.Pid, syscall.SIGKILL)
+		}
+	}
+	if !awaitGone(left, leftoverGrace) {
+		return names, fmt.Errorf("cannot end %v, left by an earlier run: end them by hand (kill -9)", names)
+	}
+	return names, nil
+}
+
+// pollInterval is how often what gives no sign of its own, such as the end of a stranger's process, is looked at.
+const pollInterval = 50 * time.Millisecond
+
+func awaitGone(processes []identity, limit time.Duration) bool {
+	gone := func() bool { return !slices.ContainsFunc(processes, identity.alive) }
+	for deadline := time.Now().Add(limit); !gone(); time.Sleep(pollInterval) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
