@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -120,7 +121,7 @@ func (s *Stack) launch(c command) (*Process, error) {
 		return nil, err
 	}
 	err = s.place.note(c.name, p.Pid())
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		<-p.done // it ended before it could be recorded; whoever waits for it will hear so
 		return p, nil
 	}
