@@ -13,6 +13,9 @@ var (
 	ErrClosed = errors.New("journal is closed")
 	// ErrExpired is said by Reader for a position whose segment was deleted.
 	ErrExpired = errors.New("journal position has been deleted")
+	// ErrAhead is said by Reader for a position that this journal cannot have given: its directory was replaced, and the
+	// position belongs to the one before.
+	ErrAhead = errors.New("position is ahead of the journal")
 	// ErrTooLarge is said of a batch that does not fit a record, whatever is done.
 	ErrTooLarge = errors.New("batch is larger than a journal record may be")
 	// ErrSeriesLimit is said by Define when Options.MaxSeries are known; ErrProducerLimit by DefineProducer likewise.

@@ -47,6 +47,8 @@ func DefaultOptions() Options {
 	}
 }
 
+const maxSegmentBytes = 1 << 31
+
 // Validate says which setting is out of range.
 func (o Options) Validate() error {
 	for _, bound := range []struct {

@@ -1,0 +1,164 @@
+package journal
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+)
+
+// appendBatch appends the payload of a batch record.
+func appendBatch(to []byte, b *Batch) ([]byte, error) {
+	to = binary.AppendUvarint(to, uint64(b.Producer))
+	to = append(to, b.Epoch[:]...)
+	to = binary.AppendUvarint(to, b.Sequence)
+	to = binary.AppendVarint(to, b.SentMs)
+	to = binary.AppendVarint(to, b.ReceivedMs-b.SentMs)
+	to = appendColumns(to, b)
+	to, err := appendHistograms(to, b.Histograms)
+	if err != nil {
+		return nil, err
+	}
+	return appendNotes(to, b.Notes)
+}
+
+func appendColumns(to []byte, b *Batch) []byte {
+	to = binary.AppendUvarint(to, uint64(len(b.IDs)))
+	var before int64
+	for _, id := range b.IDs {
+		to = binary.AppendVarint(to, int64(id)-before)
+		before = int64(id)
+	}
+	before = b.SentMs
+	for _, t := range b.TimesMs {
+		to = binary.AppendVarint(to, t-before)
+		before = t
+	}
+	return appendValues(to, b.Values)
+}
+
+// appendValues leaves out each value's trailing zero bytes: whole numbers, which most samples are, have six of them.
+func appendValues(to []byte, values []float64) []byte {
+	widths := len(to)
+	to = append(to, make([]byte, (len(values)+1)/2)...)
+	for i, v := range values {
+		raw := math.Float64bits(v)
+		width := 8 - bits.TrailingZeros64(raw)/8
+		to[widths+i/2] |= byte(width) << (4 * (i % 2))
+		var big [8]byte
+		binary.BigEndian.PutUint64(big[:], raw)
+		to = append(to, big[:width]...)
+	}
+	return to
+}
+
+func appendHistograms(to []byte, histograms []*bulletmetricsv1.HistogramSample) ([]byte, error) {
+	to = binary.AppendUvarint(to, uint64(len(histograms)))
+	for _, h := range histograms {
+		to = binary.AppendUvarint(to, uint64(proto.Size(h)))
+		var err error
+		if to, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(to, h); err != nil {
+			return nil, fmt.Errorf("journal: encode histogram: %w", err)
+		}
+	}
+	return to, nil
+}
+
+func appendNotes(to []byte, notes *bulletmetricsv1.Batch) ([]byte, error) {
+	if notes == nil {
+		return binary.AppendUvarint(to, 0), nil
+	}
+	to = binary.AppendUvarint(to, uint64(proto.Size(notes)))
+	to, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(to, notes)
+	if err != nil {
+		return nil, fmt.Errorf("journal: encode notes: %w", err)
+	}
+	return to, nil
+}
+
+// decodeBatch fills b from a payload and uses b's memory again. Nothing in b refers to the payload.
+func decodeBatch(payload []byte, b *Batch) error {
+	c := &cursor{rest: payload}
+	b.Producer = ProducerID(c.uint32())
+	copy(b.Epoch[:], c.bytes(uint64(len(b.Epoch))))
+	b.Sequence = c.uvarint()
+	b.SentMs = c.varint()
+	b.ReceivedMs = b.SentMs + c.varint()
+	decodeColumns(c, b)
+	if err := decodeHistograms(c, b); err != nil {
+		return err
+	}
+	if err := decodeNotes(c, b); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+func decodeColumns(c *cursor, b *Batch) {
+	n := c.count(2)
+	b.IDs = slices.Grow(b.IDs[:0], n)[:n]
+	b.TimesMs = slices.Grow(b.TimesMs[:0], n)[:n]
+	b.Values = slices.Grow(b.Values[:0], n)[:n]
+	var before int64
+	for i := range b.IDs {
+		before += c.varint()
+		if before < 0 || before > math.MaxUint32 {
+			c.fail()
+		}
+		b.IDs[i] = SeriesID(before)
+	}
+	before = b.SentMs
+	for i := range b.TimesMs {
+		before += c.varint()
+		b.TimesMs[i] = before
+	}
+	decodeValues(c, b.Values)
+}
+
+func decodeValues(c *cursor, values []float64) {
+	widths := c.bytes(uint64(len(values)+1) / 2)
+	if c.err != nil {
+		return
+	}
+	for i := range values {
+		width := widths[i/2] >> (4 * (i % 2)) & 0xf
+		if width > 8 {
+			c.fail()
+			return
+		}
+		var big [8]byte
+		copy(big[:], c.bytes(uint64(width)))
+		values[i] = math.Float64frombits(binary.BigEndian.Uint64(big[:]))
+	}
+}
+
+func decodeHistograms(c *cursor, b *Batch) error {
+	n := c.count(1)
+	b.Histograms = b.Histograms[:0]
+	for range n {
+		h := new(bulletmetricsv1.HistogramSample)
+		if err := proto.Unmarshal(c.bytes(c.uvarint()), h); err != nil {
+			return fmt.Errorf("%w: histogram: %w", errPayload, err)
+		}
+		b.Histograms = append(b.Histograms, h)
+	}
+	return nil
+}
+
+func decodeNotes(c *cursor, b *Batch) error {
+	b.Notes = nil
+	length := c.uvarint()
+	if length == 0 {
+		return nil
+	}
+	b.Notes = new(bulletmetricsv1.Batch)
+	if err := proto.Unmarshal(c.bytes(length), b.Notes); err != nil {
+		return fmt.Errorf("%w: notes: %w", errPayload, err)
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package journal
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+const groupBytes = 8 << 20 // of records that are written at once; one record may exceed it
+
+// committer is the one goroutine that writes: it takes what waits, writes it at once and fsyncs it, then says so. While the
+// disk is busy the next group grows. After any failure it seals the segment and tries a fresh one.
+type committer struct {
+	j         *Journal
+	work      chan struct{} // holds a token when there may be something to write
+	closing   chan struct{}
+	stopped   chan struct{}
+	unsettled []segment // found at the start, not yet known to be durable
+
+	active File // nil after a failure
+	number uint32
+	offset int64
+	limit  int64 // offset at which the segment is full
+	buffer []byte
+}
+
+func newCommitter(j *Journal) *committer {
+	return &committer{j: j,
+		work: make(chan struct{}, 1), closing: make(chan struct{}), stopped: make(chan struct{})}
+}
+
+// begin opens the first segment, or notes why not, and starts the goroutine.
+func (c *committer) begin() {
+	if err := c.startSegment(); err != nil {
+		c.fail(nil, err)
+	}
+	go c.run()
+}
+
+func (c *committer) wake() {
+	select {
+	case c.work <- struct{}{}:
+	default:
+	}
+}
+
+func (c *committer) stop() error {
+	close(c.closing)
+	<-c.stopped
+	if c.active == nil {
+		return nil
+	}
+	return c.active.Close()
+}
+
+func (c *committer) run() {
+	defer close(c.stopped)
+	for {
+		if c.active == nil && !c.retry() {
+			return
+		}
+		select {
+		case <-c.work:
+			c.drain()
+		case <-c.closing:
+			c.drain()
+			return
+		}
+	}
+}
+
+// retry waits, then tries a fresh segment; false when the journal closes.
+func (c *committer) retry() bool {
+	timer := time.NewTimer(c.j.o.RetryInterval)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.closing:
+		return false
+	}
+	if err := c.startSegment(); err != nil {
+		c.fail(nil, err)
+	}
+	c.wake()
+	return true
+}
+
+// drain writes group after group until nothing waits or a write fails.
+func (c *committer) drain() {
+	for c.active != nil {
+		group := c.takeGroup()
+		if len(group) == 0 {
+			return
+		}
+		if err := c.commit(group); err != nil {
+			c.fail(group, err)
+			return
+		}
+		c.succeed(group)
+	}
+}
+
+func (c *committer) takeGroup() []queued {
+	c.j.mu.Lock()
+	defer c.j.mu.Unlock()
+	return c.j.queue.take()
+}
+
+// commit makes a group durable.
+func (c *committer) commit(group []queued) error {
+	if c.offset >= c.limit {
+		if err := c.rotate(); err != nil {
+			return err
+		}
+	}
+	c.buffer = appendQueued(c.buffer[:0], positionOf(c.number, c.offset), group)
+	if len(c.buffer) == 0 {
+		return nil
+	}
+	begun := time.Now()
+	if err := writeDurably(c.active, c.buffer, c.offset); err != nil {
+		return fmt.Errorf("journal: %s: %w", segmentName(c.number), err)
+	}
+	c.offset += int64(len(c.buffer))
+	c.j.figures.fsync.Observe(time.Since(begun).Seconds())
+	return nil
+}
+
+func writeDurably(f File, b []byte, at int64) error {
+	if _, err := f.WriteAt(b, at); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("fsync: %w", err)
+	}
+	return nil
+}
+
+// rotate goes on in a new segment.
+func (c *committer) rotate() error {
+	if err := c.active.Close(); err != nil {
+		c.active = nil
+		return fmt.Errorf("journal: close %s: %w", segmentName(c.number), err)
+	}
+	c.active = nil
+	return c.startSegment()
+}
+
+// succeed publishes a durable group and calls back.
+func (c *committer) succeed(group []queued) {
+	j := c.j
+	j.mu.Lock()
+	records := 0
+	for _, r := range group {
+		if r.kind == kindBatch {
+			j.state.epochs.add(r.key.epoch, r.key.sequence, r.timeMs)
+			delete(j.inFlight, r.key)
+		}
+		if r.kind != 0 {
+			records++
+		}
+	}
+	j.queue.written(group)
+	j.grow(c.offset)
+	j.figures.records.Add(float64(records))
+	j.mu.Unlock()
+	for _, r := range group {
+		if r.done != nil {
+			r.done(nil)
+		}
+	}
+}
+
+// grow raises the newest segment's end. The caller holds mu.
+func (j *Journal) grow(end int64) {
+	newest := &j.segments[len(j.segments)-1]
+	if end == newest.end {
+		return
+	}
+	j.figures.written.Add(float64(end - newest.end))
+	j.bytes += end - newest.size
+	newest.end, newest.size = end, end
+	j.durable = newest.endPosition()
+	j.showSizes()
+	j.wakeReaders()
+}
+
+// showSizes brings the gauges up to date. The caller holds mu.
+func (j *Journal) showSizes() {
+	j.figures.segments.Set(float64(len(j.segments)))
+	j.figures.bytes.Set(float64(j.bytes))
+	j.figures.epochs.Set(float64(len(j.state.epochs)))
+	j.figures.queueBytes.Set(float64(j.queue.bytes))
+	j.figures.queueLength.Set(float64(len(j.queue.records)))
+}
+
+// fail seals the segment, refuses what waits, and keeps who is connected. What the failed write left behind the segment's
+// end is not part of the journal: the next segment's head says where it ended.
+func (c *committer) fail(group []queued, err error) {
+	c.seal()
+	j := c.j
+	j.mu.Lock()
+	first := j.failure == nil
+	j.failure = err
+	dropped := j.queue.empty(group)
+	clear(j.inFlight)
+	j.showSizes()
+	j.mu.Unlock()
+	j.figures.fsyncFailed.Inc()
+	j.figures.failing.Set(1)
+	if first {
+		j.log.Error("journal takes no writes; senders are told to wait", "dir", j.dir, "err", err, "retry", j.o.RetryInterval)
+	}
+	for _, r := range dropped {
+		if r.done != nil {
+			r.done(j.full("write", err))
+		}
+	}
+}
+
+// seal gives up the active segment. Cutting it is a courtesy that saves disk.
+func (c *committer) seal() {
+	if c.active == nil {
+		return
+	}
+	_ = c.active.Truncate(c.offset)
+	_ = c.active.Close()
+	c.active = nil
+}
+
+// startSegment settles what was recovered, if that is still to be done, and opens a fresh segment behind it.
+func (c *committer) startSegment() error {
+	if err := c.settle(); err != nil {
+		return err
+	}
+	number, head := c.j.nextHead()
+	file, err := c.createSegment(number, head)
+	if err != nil {
+		return fmt.Errorf("journal: start %s: %w", segmentName(number), err)
+	}
+	c.active, c.number = file, number
+	c.offset = int64(len(head))
+	c.limit = c.offset + c.j.o.SegmentBytes
+	c.j.addSegment(segment{number: number, end: c.offset, size: c.offset})
+	return nil
+}
+
+// nextHead is a new segment's number, never used before, and its head, with all that is defined so far.
+func (j *Journal) nextHead() (number uint32, head []byte) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.newest++
+	previous := j.before
+	if n := len(j.segments); n > 0 {
+		previous = j.segments[n-1].endPosition()
+	}
+	j.fresh = definitions{}
+	return j.newest, j.state.encodeHead(j.newest, previous)
+}
+
+// createSegment makes the file and its name durable before anything in it counts.
+func (c *committer) createSegment(number uint32, head []byte) (File, error) {
+	name := filepath.Join(c.j.dir, segmentName(number))
+	file, err := c.j.fs.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	if err = writeDurably(file, head, 0); err == nil {
+		err = c.j.fs.SyncDir(c.j.dir)
+	}
+	if err != nil {
+		_ = file.Close()
+		_ = c.j.fs.Remove(name)
+		return nil, err
+	}
+	return file, nil
+}
+
+// addSegment opens a segment to readers, and the journal to batches.
+func (j *Journal) addSegment(s segment) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failure != nil {
+		j.log.Info("journal takes writes again", "dir", j.dir, "segment", segmentName(s.number))
+	}
+	j.failure = nil
+	j.figures.failing.Set(0)
+	j.figures.written.Add(float64(s.size))
+	j.segments = append(j.segments, s)
+	j.bytes += s.size
+	j.durable = s.endPosition()
+	j.showSizes()
+	j.wakeReaders()
+}

@@ -1,0 +1,135 @@
+package journal
+
+import (
+	"encoding/binary"
+	"slices"
+	"sort"
+)
+
+const (
+	keepEpochMs  = 24 * hourMs
+	crowdEpochMs = 2 * hourMs // kept when there are too many: a sender gives a batch up after 1 h
+	maxSpans     = 128        // holes in an epoch's sequence that are remembered
+)
+
+// span is a run of sequences, both ends included.
+type span struct{ first, last uint64 }
+
+// history is what the journal has of one epoch.
+type history struct {
+	seenMs int64
+	spans  []span // ascending, apart by more than one
+}
+
+// has says whether a batch of this sequence was journaled.
+func (h *history) has(sequence uint64) bool {
+	i := sort.Search(len(h.spans), func(i int) bool { return h.spans[i].last >= sequence })
+	return i < len(h.spans) && h.spans[i].first <= sequence
+}
+
+// add notes a batch. Of more than maxSpans runs the two lowest become one: a sender goes through its sequence in order, so
+// what it never sent down there it never will.
+func (h *history) add(sequence uint64) {
+	i := sort.Search(len(h.spans), func(i int) bool { return h.spans[i].last >= sequence })
+	if i < len(h.spans) && h.spans[i].first <= sequence {
+		return
+	}
+	h.spans = slices.Insert(h.spans, i, span{sequence, sequence})
+	h.joinAt(i + 1)
+	h.joinAt(i)
+	if len(h.spans) > maxSpans {
+		h.spans[1].first = h.spans[0].first
+		h.spans = slices.Delete(h.spans, 0, 1)
+	}
+}
+
+// joinAt joins run i to the one before, if they touch.
+func (h *history) joinAt(i int) {
+	if i > 0 && i < len(h.spans) && h.spans[i-1].last+1 == h.spans[i].first {
+		h.spans[i-1].last = h.spans[i].last
+		h.spans = slices.Delete(h.spans, i, i+1)
+	}
+}
+
+// epochs is the memory of what was journaled, for deduplication.
+type epochs map[Epoch]*history
+
+func (e epochs) has(epoch Epoch, sequence uint64) bool {
+	h := e[epoch]
+	return h != nil && h.has(sequence)
+}
+
+func (e epochs) add(epoch Epoch, sequence uint64, seenMs int64) {
+	h := e[epoch]
+	if h == nil {
+		h = &history{}
+		e[epoch] = h
+	}
+	h.add(sequence)
+	h.seenMs = seenMs
+}
+
+// forget drops the epochs last seen before a time.
+func (e epochs) forget(beforeMs int64) {
+	for epoch, h := range e {
+		if h.seenMs < beforeMs {
+			delete(e, epoch)
+		}
+	}
+}
+
+// encodeEpochs is the payloads of as many epochs records as it takes.
+func (e epochs) encode() [][]byte {
+	keys := make([]Epoch, 0, len(e))
+	for epoch := range e {
+		keys = append(keys, epoch)
+	}
+	slices.SortFunc(keys, func(a, b Epoch) int { return slices.Compare(a[:], b[:]) })
+	var payloads [][]byte
+	for part := range slices.Chunk(keys, rowsPerRecord) {
+		payload := binary.AppendUvarint(nil, uint64(len(part)))
+		for _, epoch := range part {
+			payload = appendHistory(append(payload, epoch[:]...), e[epoch])
+		}
+		payloads = append(payloads, payload)
+	}
+	return payloads
+}
+
+func appendHistory(to []byte, h *history) []byte {
+	to = binary.AppendVarint(to, h.seenMs)
+	to = binary.AppendUvarint(to, uint64(len(h.spans)))
+	var end uint64
+	for _, s := range h.spans {
+		to = binary.AppendUvarint(to, s.first-end)
+		to = binary.AppendUvarint(to, s.last-s.first)
+		end = s.last
+	}
+	return to
+}
+
+// decode adds the rows of an epochs record.
+func (e epochs) decode(payload []byte) error {
+	c := &cursor{rest: payload}
+	for range c.count(18) {
+		var epoch Epoch
+		copy(epoch[:], c.bytes(uint64(len(epoch))))
+		h := &history{seenMs: c.varint()}
+		var end uint64
+		for range min(c.count(2), maxSpans) {
+			s := span{first: end + c.uvarint()}
+			s.last = s.first + c.uvarint()
+			if s.first < end || s.last < s.first {
+				c.fail()
+				break
+			}
+			h.spans = append(h.spans, s)
+			end = s.last
+		}
+		if c.err != nil {
+			break
+		}
+		e[epoch] = h
+	}
+	return c.done()
+}

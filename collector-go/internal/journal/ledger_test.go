@@ -1,0 +1,312 @@
+package journal
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+var (
+	ledgerSeed  = flag.Uint64("journal.seed", 0, "run the ledger tests with this seed alone")
+	ledgerCases = flag.Int("journal.cases", 400, "seeds that the ledger tests run")
+)
+
+// eachSeed runs a test under many seeds; the name of a failed one says which, and -journal.seed repeats it.
+func eachSeed(t *testing.T, cases int, run func(t *testing.T, seed uint64)) {
+	first, n := uint64(1), cases
+	if *ledgerSeed != 0 {
+		first, n = *ledgerSeed, 1
+	}
+	for seed := first; seed < first+uint64(n); seed++ {
+		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { run(t, seed) }) {
+			return
+		}
+	}
+}
+
+// sender is one epoch's: it keeps what is not acknowledged and sends it again after a restart.
+type sender struct {
+	producer ProducerDefined
+	epoch    Epoch
+	sequence uint64
+	held     []uint64
+}
+
+// batchOf is a batch whose content follows from its name, so that a reader can check it.
+func batchOf(t require.TestingT, j *Journal, s *sender, sequence uint64) *Batch {
+	producer, err := j.DefineProducer(s.producer)
+	require.NoError(t, err)
+	b := &Batch{Producer: producer, Epoch: s.epoch, Sequence: sequence, SentMs: 1_000_000, ReceivedMs: 1_000_000 + int64(sequence)}
+	for i := range sequence%40 + 1 {
+		id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: s.producer.Topology, Host: "h", Port: s.producer.Port},
+			Component: "FilterBolt", Task: int32(i), Name: fmt.Sprintf("m%d", (sequence+i)%97)})
+		require.NoError(t, err)
+		b.IDs = append(b.IDs, id)
+		b.TimesMs = append(b.TimesMs, int64(sequence*1000+i))
+		b.Values = append(b.Values, float64(sequence)+float64(i)/7)
+	}
+	return b
+}
+
+// reading is what a store makes of the journal: each batch that it was handed, and where it would go on.
+type reading struct {
+	at      Position
+	batches map[batchKey]int
+	series  map[SeriesID]metric.Raw
+	samples int
+}
+
+func newReading() *reading {
+	return &reading{batches: map[batchKey]int{}, series: map[SeriesID]metric.Raw{}}
+}
+
+// catchUp reads all that is durable.
+func (r *reading) catchUp(t require.TestingT, j *Journal) {
+	reader, err := j.Reader(r.at)
+	require.NoError(t, err)
+	defer reader.Close()
+	nothingToWaitFor, cancel := context.WithCancel(context.Background())
+	cancel()
+	for {
+		at, entry, err := reader.Next(nothingToWaitFor)
+		if errors.Is(err, context.Canceled) {
+			return
+		}
+		require.NoError(t, err)
+		r.take(t, entry)
+		r.at = at
+	}
+}
+
+func (r *reading) take(t require.TestingT, entry Entry) {
+	switch e := entry.(type) {
+	case *SeriesDefined:
+		if known, ok := r.series[e.ID]; ok {
+			require.Equal(t, known, e.Series, "series %d was defined as another", e.ID)
+		}
+		r.series[e.ID] = e.Series
+	case *Batch:
+		r.batches[batchKey{e.Epoch, e.Sequence}]++
+		r.samples += e.Samples()
+		require.Len(t, e.IDs, int(e.Sequence%40+1))
+		for i, id := range e.IDs {
+			require.Contains(t, r.series, id)
+			require.Equal(t, fmt.Sprintf("m%d", (e.Sequence+uint64(i))%97), r.series[id].Name)
+			require.Equal(t, float64(e.Sequence)+float64(i)/7, e.Values[i])
+			require.Equal(t, int64(e.Sequence*1000+uint64(i)), e.TimesMs[i])
+		}
+	}
+}
+
+// world is senders, a disk, a journal and a store, with the ledger of what was acknowledged.
+type world struct {
+	t       *testing.T
+	random  *rand.Rand
+	fs      *memFS
+	j       *Journal
+	senders []*sender
+
+	mu           sync.Mutex
+	acknowledged map[batchKey]bool
+	waiting      sync.WaitGroup
+
+	store  *reading
+	stored map[batchKey]int // as of the store's checkpoint
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: newMemFS(seed), acknowledged: map[batchKey]bool{},
+		store: newReading()}
+	for i := range 3 {
+		s := &sender{producer: ProducerDefined{Topology: "t", Host: "h", Port: uint32(6700 + i), Task: int32(i)}}
+		binary.BigEndian.PutUint64(s.epoch[:], seed<<8|uint64(i))
+		w.senders = append(w.senders, s)
+	}
+	w.open()
+	return w
+}
+
+func smallOptions(fs FS) Options {
+	o := DefaultOptions()
+	o.SegmentBytes, o.RetryInterval, o.FS = 4<<10, time.Millisecond, fs
+	return o
+}
+
+func (w *world) open() {
+	j, err := Open("/journal", smallOptions(w.fs))
+	require.NoError(w.t, err)
+	w.j = j
+	for _, s := range w.senders {
+		w.resend(s)
+	}
+}
+
+// resend is what a sender does on a new stream: all that it holds, from the oldest.
+func (w *world) resend(s *sender) {
+	for _, sequence := range slices.Clone(s.held) {
+		w.append(s, sequence)
+	}
+}
+
+func (w *world) send(s *sender) {
+	s.sequence++
+	s.held = append(s.held, s.sequence)
+	w.append(s, s.sequence)
+}
+
+func (w *world) append(s *sender, sequence uint64) {
+	w.waiting.Add(1)
+	key := batchKey{s.epoch, sequence}
+	_, err := w.j.Append(batchOf(w.t, w.j, s, sequence), func(err error) {
+		defer w.waiting.Done()
+		if err == nil {
+			w.mu.Lock()
+			w.acknowledged[key] = true
+			w.mu.Unlock()
+		} else if !errors.Is(err, ErrFull) {
+			w.t.Error(err)
+		}
+	})
+	if err != nil {
+		w.waiting.Done()
+		require.ErrorIs(w.t, err, ErrFull)
+	}
+}
+
+// settle waits for every answer, and lets senders forget what was acknowledged.
+func (w *world) settle() {
+	w.waiting.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.senders {
+		s.held = slices.DeleteFunc(s.held, func(sequence uint64) bool { return w.acknowledged[batchKey{s.epoch, sequence}] })
+	}
+}
+
+// checkpoint is the store's: what it has read so far, it has for good.
+func (w *world) checkpoint() {
+	w.store.catchUp(w.t, w.j)
+	w.stored = make(map[batchKey]int, len(w.store.batches))
+	for key, n := range w.store.batches {
+		w.stored[key] = n
+	}
+	if w.random.IntN(3) == 0 {
+		if err := w.j.Release(w.store.at); err != nil {
+			require.False(w.t, errors.Is(err, ErrClosed))
+		}
+	}
+}
+
+// crash ends the collector and starts it on what its disk kept. The store falls back to its checkpoint.
+func (w *world) crash(powerLoss bool) {
+	at := w.store.at
+	if w.stored == nil {
+		at = 0
+	}
+	batches := w.stored
+	if w.random.IntN(2) == 0 { // the store read on after its checkpoint, and loses that
+		w.store.catchUp(w.t, w.j)
+	}
+	next := w.fs.reboot(powerLoss)
+	_ = w.j.Close()
+	w.settle()
+	w.fs = next
+	w.store.at = at
+	w.store.batches = map[batchKey]int{}
+	for key, n := range batches {
+		w.store.batches[key] = n
+	}
+	w.open()
+}
+
+// verify holds the ledger against what the store has.
+func (w *world) verify() {
+	w.store.catchUp(w.t, w.j)
+	for key := range w.acknowledged {
+		require.Equal(w.t, 1, w.store.batches[key], "batch %v was acknowledged", key)
+	}
+	for key, n := range w.store.batches {
+		require.Equal(w.t, 1, n, "batch %v is doubled", key)
+	}
+}
+
+// failSoon makes the n-th call from now, and perhaps some after it, fail.
+func (w *world) failSoon() {
+	w.fs.mu.Lock()
+	defer w.fs.mu.Unlock()
+	from := w.fs.calls + 1 + w.random.IntN(6)
+	to := from + w.random.IntN(4)
+	w.fs.fault = func(call int, op, name string) error {
+		if call >= from && call <= to {
+			return errInputOutput
+		}
+		return nil
+	}
+}
+
+func (w *world) step() {
+	switch n := w.random.IntN(40); {
+	case n < 24:
+		w.send(w.senders[w.random.IntN(len(w.senders))])
+	case n < 28:
+		w.settle()
+	case n < 30:
+		w.settle()
+		for _, s := range w.senders {
+			w.resend(s)
+		}
+	case n < 34:
+		w.checkpoint()
+	case n < 36:
+		require.NoError(w.t, w.j.Mark(&Tick{TimeMs: 1_000_000}))
+	case n < 38:
+		w.failSoon()
+	case n < 39:
+		w.crash(false)
+	default:
+		w.crash(true)
+	}
+}
+
+// awaitReady waits until the journal takes writes.
+func awaitReady(j *Journal) {
+	for {
+		j.mu.Lock()
+		changed, failure := j.changed, j.failure
+		j.mu.Unlock()
+		if failure == nil {
+			return
+		}
+		<-changed
+	}
+}
+
+// TestLedger sends, fails, crashes and restarts at random: nothing acknowledged may be missing or doubled.
+func TestLedger(t *testing.T) {
+	eachSeed(t, *ledgerCases, func(t *testing.T, seed uint64) {
+		w := newWorld(t, seed)
+		for range 120 {
+			w.step()
+		}
+		w.fs.setFault(nil)
+		for w.settle(); len(w.senders[0].held)+len(w.senders[1].held)+len(w.senders[2].held) > 0; w.settle() {
+			for _, s := range w.senders {
+				w.resend(s)
+			}
+			awaitReady(w.j)
+		}
+		w.verify()
+		require.NoError(t, w.j.Close())
+	})
+}

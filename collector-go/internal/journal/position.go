@@ -1,0 +1,33 @@
+package journal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// positionOf is the place in a segment's file.
+func positionOf(number uint32, offset int64) Position {
+	return Position(uint64(number)<<32 | uint64(offset))
+}
+
+func (p Position) segment() uint32 { return uint32(p >> 32) }
+func (p Position) offset() int64   { return int64(uint32(p)) }
+
+// String names segment and offset, for logs.
+func (p Position) String() string { return fmt.Sprintf("%d:%d", p.segment(), p.offset()) }
+
+const segmentSuffix = ".segment"
+
+// segmentName is the name of a segment's file in the journal's directory.
+func segmentName(number uint32) string { return fmt.Sprintf("%010d%s", number, segmentSuffix) }
+
+// parseSegmentName is the inverse of segmentName.
+func parseSegmentName(name string) (number uint32, ok bool) {
+	digits, found := strings.CutSuffix(name, segmentSuffix)
+	if !found || len(digits) != 10 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return uint32(n), err == nil && n > 0
+}

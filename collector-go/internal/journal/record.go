@@ -1,0 +1,82 @@
+package journal
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// kind is what a record holds; the values are those on disk.
+type kind uint8
+
+const (
+	kindSegment kind = iota + 1
+	kindSeries
+	kindProducers
+	kindEpochs
+	kindBatch
+	kindConnected
+	kindDisconnected
+	kindTick
+	kindStarted
+
+	kindLast = kindStarted
+)
+
+const (
+	headerBytes    = 12
+	maxRecordBytes = 16 << 20 // payload; twice what the largest message that ingest takes can grow to
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// record is a whole record as it was found in a segment.
+type record struct {
+	kind       kind
+	payload    []byte
+	start, end int64 // in the file
+}
+
+// appendRecord appends a record that will stand at position at.
+func appendRecord(to []byte, at Position, k kind, payload []byte) []byte {
+	var header [headerBytes]byte
+	binary.LittleEndian.PutUint32(header[0:], uint32(len(payload)))
+	header[8] = byte(k)
+	binary.LittleEndian.PutUint32(header[4:], recordSum(at, header[:], payload))
+	binary.LittleEndian.PutUint16(header[10:], headerCheck(at, header[:]))
+	return append(append(to, header[:]...), payload...)
+}
+
+// recordSum is the checksum of a whole record; of its header it reads length, kind and the zero byte.
+func recordSum(at Position, header, payload []byte) uint32 {
+	var prefix [14]byte
+	binary.LittleEndian.PutUint64(prefix[0:], uint64(at))
+	copy(prefix[8:12], header[0:4])
+	copy(prefix[12:14], header[8:10])
+	return crc32.Update(crc32.Checksum(prefix[:], castagnoli), castagnoli, payload)
+}
+
+// headerCheck tells a header from other bytes.
+func headerCheck(at Position, header []byte) uint16 {
+	var prefix [18]byte
+	binary.LittleEndian.PutUint64(prefix[0:], uint64(at))
+	copy(prefix[8:], header[:10])
+	return uint16(crc32.Checksum(prefix[:], castagnoli))
+}
+
+// parseHeader is the payload's length, where header is one that stood at position at.
+func parseHeader(at Position, header []byte) (k kind, length int64, ok bool) {
+	k = kind(header[8])
+	if k == 0 || k > kindLast || header[9] != 0 {
+		return 0, 0, false
+	}
+	length = int64(binary.LittleEndian.Uint32(header))
+	if length > maxRecordBytes || binary.LittleEndian.Uint16(header[10:]) != headerCheck(at, header) {
+		return 0, 0, false
+	}
+	return k, length, true
+}
+
+// wholeRecord says whether the payload is the one that the header was written for.
+func wholeRecord(at Position, header, payload []byte) bool {
+	return binary.LittleEndian.Uint32(header[4:]) == recordSum(at, header, payload)
+}

@@ -1,0 +1,191 @@
+package journal
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// settleBytes is more than one write can have been, so that it covers all that a failed fsync may have left in doubt.
+const settleBytes = groupBytes + maxRecordBytes + headerBytes
+
+// recover brings back the state from the newest segment whose head is whole, and those behind it. What it reads there is not
+// taken for durable before settle.
+func (j *Journal) recover() error {
+	found, err := j.findSegments()
+	if err != nil {
+		return err
+	}
+	start, err := j.rebuild(found)
+	if err != nil {
+		return err
+	}
+	for _, s := range found[:start] {
+		j.segments = append(j.segments, s)
+		j.bytes += s.size
+		j.durable = s.endPosition()
+	}
+	j.committer.unsettled = found[start:]
+	if len(found) > 0 {
+		j.newest = found[len(found)-1].number
+	}
+	j.forgetIdleSeries()
+	return nil
+}
+
+// findSegments lists the segments, each with the end that a later segment's head names, or else its file's.
+func (j *Journal) findSegments() ([]segment, error) {
+	names, err := j.fs.ReadDir(j.dir)
+	if err != nil {
+		return nil, fmt.Errorf("journal: list %s: %w", j.dir, err)
+	}
+	var found []segment
+	for _, name := range names {
+		if number, ok := parseSegmentName(name); ok {
+			found = append(found, segment{number: number})
+		}
+	}
+	slices.SortFunc(found, func(a, b segment) int { return int(int64(a.number) - int64(b.number)) })
+	ends := map[uint32]int64{}
+	for i := range found {
+		previous, err := j.measure(&found[i])
+		if err != nil {
+			return nil, err
+		}
+		ends[previous.segment()] = previous.offset()
+		if i == 0 {
+			j.before = previous
+		}
+	}
+	for i, s := range found {
+		if end, fixed := ends[s.number]; fixed {
+			found[i].end = min(end, s.size)
+		}
+	}
+	return found, nil
+}
+
+// measure reads a segment's size and what its head says of the one before.
+func (j *Journal) measure(s *segment) (previous Position, err error) {
+	err = j.withFile(s.number, func(f File) error {
+		if s.size, err = f.Size(); err != nil {
+			return err
+		}
+		s.end = s.size
+		h, found, err := readHead(f, s.number, s.size)
+		if found {
+			previous = h.previous
+		}
+		return err
+	})
+	return previous, err
+}
+
+// rebuild makes the state from the newest segments that suffice for it, and says which is the first of them. Their ends become
+// those of their last whole records.
+func (j *Journal) rebuild(found []segment) (start int, err error) {
+	for start = len(found) - 1; start >= 0; start-- {
+		j.state = newState()
+		complete, err := j.replayFile(&found[start], j.state)
+		if err != nil {
+			return 0, err
+		}
+		if complete || start == 0 {
+			break
+		}
+		j.log.Warn("journal segment has no whole head; going back to the one before", "segment", segmentName(found[start].number))
+	}
+	for i := start + 1; i < len(found); i++ {
+		if _, err := j.replayFile(&found[i], j.state); err != nil {
+			return 0, err
+		}
+	}
+	return max(start, 0), nil
+}
+
+// replayFile takes one segment into a state.
+func (j *Journal) replayFile(s *segment, into *state) (complete bool, err error) {
+	err = j.withFile(s.number, func(f File) error {
+		scan := &scanner{file: f, number: s.number, off: magicBytes, end: s.end, damaged: func(from, to int64) {
+			j.reportDamage(s.number, from, to)
+		}}
+		s.end, complete, err = into.replaySegment(scan)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("journal: recover %s: %w", segmentName(s.number), err)
+	}
+	return complete, nil
+}
+
+func (j *Journal) withFile(number uint32, do func(File) error) error {
+	f, err := j.fs.Open(filepath.Join(j.dir, segmentName(number)))
+	if err != nil {
+		return fmt.Errorf("journal: open %s: %w", segmentName(number), err)
+	}
+	defer f.Close()
+	return do(f)
+}
+
+func (j *Journal) reportDamage(number uint32, from, to int64) {
+	j.figures.damaged.Inc()
+	j.log.Warn("journal holds a damaged or half-written record; stepped over it",
+		"segment", filepath.Join(j.dir, segmentName(number)), "from", from, "to", to)
+}
+
+// forgetIdleSeries makes room in a dictionary that has become half full. Only now, at the start, does no stream hold an id.
+func (j *Journal) forgetIdleSeries() {
+	if j.state.dict.known > j.o.MaxSeries/2 {
+		forgotten := j.state.dict.forgetIdle(j.state.nowMs)
+		j.log.Info("journal forgot series that were idle for a day", "series", forgotten)
+	}
+	j.figures.series.Set(float64(j.state.dict.known))
+}
+
+// settle makes what was recovered durable, beyond doubt, and opens it to readers.
+func (c *committer) settle() error {
+	for len(c.unsettled) > 0 {
+		s := c.unsettled[0]
+		if err := c.settleSegment(&s); err != nil {
+			return fmt.Errorf("journal: settle %s: %w", segmentName(s.number), err)
+		}
+		c.unsettled = c.unsettled[1:]
+		if s.end > magicBytes {
+			c.j.adopt(s)
+		}
+	}
+	return nil
+}
+
+// settleSegment cuts a segment's tail and writes its last whole records again in place.
+func (c *committer) settleSegment(s *segment) error {
+	if s.end <= magicBytes { // a crash while it was begun left nothing in it
+		return c.j.fs.Remove(filepath.Join(c.j.dir, segmentName(s.number)))
+	}
+	return c.j.withFile(s.number, func(f File) error {
+		if cut := s.size - s.end; cut > 0 {
+			if err := f.Truncate(s.end); err != nil {
+				return err
+			}
+			c.j.figures.cutBytes.Add(float64(cut))
+			c.j.log.Warn("journal cut a segment behind its last whole record", "segment", segmentName(s.number), "bytes", cut)
+			s.size = s.end
+		}
+		tail := make([]byte, min(s.end, settleBytes))
+		if _, err := f.ReadAt(tail, s.end-int64(len(tail))); err != nil {
+			return err
+		}
+		return writeDurably(f, tail, s.end-int64(len(tail)))
+	})
+}
+
+// adopt takes a settled segment into the list.
+func (j *Journal) adopt(s segment) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.segments = append(j.segments, s)
+	j.bytes += s.size
+	j.durable = s.endPosition()
+	j.showSizes()
+	j.wakeReaders()
+}

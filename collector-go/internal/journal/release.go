@@ -1,0 +1,52 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+)
+
+// Release says that no reader needs what is before p any more; segments wholly before it are deleted, oldest first. The
+// newest segment always stays.
+func (j *Journal) Release(p Position) error {
+	j.releasing.Lock()
+	defer j.releasing.Unlock()
+	for {
+		oldest, ok := j.releasable(p)
+		if !ok {
+			return nil
+		}
+		if err := j.deleteSegment(oldest); err != nil {
+			return fmt.Errorf("journal: delete %s: %w", segmentName(oldest.number), err)
+		}
+	}
+}
+
+// releasable is the oldest segment, if it ends at or before p.
+func (j *Journal) releasable(p Position) (segment, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed || len(j.segments) < 2 || j.segments[0].endPosition() > p {
+		return segment{}, false
+	}
+	return j.segments[0], true
+}
+
+// deleteSegment removes the oldest segment for good before anybody builds on the room.
+func (j *Journal) deleteSegment(s segment) error {
+	if err := j.fs.Remove(filepath.Join(j.dir, segmentName(s.number))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := j.fs.SyncDir(j.dir); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.segments = j.segments[1:]
+	j.bytes -= s.size
+	j.before = s.endPosition()
+	j.showSizes()
+	j.wakeReaders()
+	return nil
+}

@@ -1,0 +1,133 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+const readAheadBytes = 256 << 10
+
+// scanner walks the whole records of one segment and steps over damage. Opening, reading and checking a journal all use it.
+type scanner struct {
+	file   io.ReaderAt
+	number uint32
+	off    int64 // of the next record
+	end    int64 // nothing is read from here on
+
+	// damaged is told of every stretch [from, to) that holds no whole record.
+	damaged func(from, to int64)
+
+	window      []byte // the file's bytes from windowStart on
+	windowStart int64
+}
+
+// next is the next whole record, valid until the next call; io.EOF at the end. After an EOF end may be raised.
+func (s *scanner) next() (record, error) {
+	for s.off < s.end {
+		rec, ok, err := s.recordAt(s.off)
+		if err != nil {
+			return record{}, err
+		}
+		if ok {
+			s.off = rec.end
+			return rec, nil
+		}
+		if err := s.stepOver(); err != nil {
+			return record{}, err
+		}
+	}
+	return record{}, io.EOF
+}
+
+// stepOver moves to the next whole record, or to the end, and reports what lies between.
+func (s *scanner) stepOver() error {
+	from := s.off
+	to, err := s.behindDamage(from)
+	if err != nil {
+		return err
+	}
+	s.off = to
+	if s.damaged != nil {
+		s.damaged(from, to)
+	}
+	return nil
+}
+
+// behindDamage finds the next whole record behind the damaged one at off. Where the header is sound its length leads there.
+func (s *scanner) behindDamage(off int64) (int64, error) {
+	length, sound, err := s.lengthAt(off)
+	if err != nil {
+		return 0, err
+	}
+	if next := off + headerBytes + length; sound && next <= s.end {
+		_, ok, err := s.recordAt(next)
+		if ok || err != nil || next == s.end {
+			return next, err
+		}
+	}
+	for off++; off < s.end; off++ {
+		if _, ok, err := s.recordAt(off); ok || err != nil {
+			return off, err
+		}
+	}
+	return s.end, nil
+}
+
+// recordAt is the record at an offset, if a whole one is there.
+func (s *scanner) recordAt(off int64) (record, bool, error) {
+	length, sound, err := s.lengthAt(off)
+	if !sound || err != nil || off+headerBytes+length > s.end {
+		return record{}, false, err
+	}
+	b, err := s.bytes(off, headerBytes+length)
+	if b == nil || err != nil {
+		return record{}, false, err
+	}
+	header, payload := b[:headerBytes], b[headerBytes:]
+	if !wholeRecord(positionOf(s.number, off), header, payload) {
+		return record{}, false, nil
+	}
+	return record{kind: kind(header[8]), payload: payload, start: off, end: off + int64(len(b))}, true, nil
+}
+
+// lengthAt is the payload's length that a sound header at an offset names.
+func (s *scanner) lengthAt(off int64) (length int64, sound bool, err error) {
+	if off+headerBytes > s.end {
+		return 0, false, nil
+	}
+	header, err := s.bytes(off, headerBytes)
+	if header == nil || err != nil {
+		return 0, false, err
+	}
+	_, length, sound = parseHeader(positionOf(s.number, off), header)
+	return length, sound, nil
+}
+
+// bytes are n bytes at an offset, nil where the file is shorter.
+func (s *scanner) bytes(off, n int64) ([]byte, error) {
+	if off < s.windowStart || off+n > s.windowStart+int64(len(s.window)) {
+		if err := s.load(off, n); err != nil {
+			return nil, err
+		}
+	}
+	at := off - s.windowStart
+	if at+n > int64(len(s.window)) {
+		return nil, nil
+	}
+	return s.window[at : at+n : at+n], nil
+}
+
+// load reads at least n bytes at an offset into the window, or as many as there are.
+func (s *scanner) load(off, n int64) error {
+	want := min(max(n, readAheadBytes), s.end-off)
+	if int64(cap(s.window)) < want {
+		s.window = make([]byte, want)
+	}
+	got, err := s.file.ReadAt(s.window[:want], off)
+	s.window, s.windowStart = s.window[:got], off
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("journal: read %s at %d: %w", segmentName(s.number), off, err)
+	}
+	return nil
+}
