@@ -1,0 +1,77 @@
+package io.github.bulletmetrics.storm.sampler;
+
+import java.io.IOException;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryMXBean;
+import java.lang.management.MemoryUsage;
+import java.lang.management.RuntimeMXBean;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Reads this process: CPU, heap, garbage collections. One thread. */
+final class ProcessReader {
+    /** Collectors that a pack has room for; a JVM has two or three. */
+    static final int MAX_COLLECTORS = 16;
+
+    private final Cpu cpu = Cpu.ofThisMachine();
+    private final long[] cpuMs = new long[2];
+    private final MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
+    private final List<GarbageCollectorMXBean> collectors = new ArrayList<>();
+
+    ProcessReader() {
+        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+            if (collectors.size() < MAX_COLLECTORS) {
+                collectors.add(collector);
+            }
+        }
+    }
+
+    /** What stays the same as long as the process lives. */
+    SamplePack.Process process() {
+        RuntimeMXBean runtime = ManagementFactory.getRuntimeMXBean();
+        List<String> names = new ArrayList<>();
+        for (GarbageCollectorMXBean collector : collectors) {
+            names.add(collector.getName());
+        }
+        return new SamplePack.Process(cpu.mode(), pid(runtime.getName()), runtime.getStartTime(), names);
+    }
+
+    /** Reads what changes, into one sample's row of a pack. What cannot be read is {@link SamplePack#UNKNOWN}. */
+    long[] read() {
+        long[] row = new long[SamplePack.columns(collectors.size())];
+        readCpu(row);
+        MemoryUsage heap = memory.getHeapMemoryUsage();
+        row[SamplePack.HEAP_USED] = heap.getUsed();
+        row[SamplePack.HEAP_COMMITTED] = heap.getCommitted();
+        row[SamplePack.HEAP_LIMIT] = heap.getMax() >= 0 ? heap.getMax() : Runtime.getRuntime().maxMemory();
+        for (int i = 0; i < collectors.size(); i++) {
+            row[SamplePack.gcCount(i)] = collectors.get(i).getCollectionCount();
+            row[SamplePack.gcTime(i)] = collectors.get(i).getCollectionTime();
+        }
+        // Last, so that the time is never before what was read.
+        row[SamplePack.TIME] = System.currentTimeMillis();
+        return row;
+    }
+
+    private void readCpu(long[] row) {
+        try {
+            cpu.read(cpuMs);
+            row[SamplePack.CPU] = cpuMs[0];
+            row[SamplePack.CPU_SYSTEM] = cpuMs[1];
+        } catch (IOException unreadable) {
+            row[SamplePack.CPU] = SamplePack.UNKNOWN;
+            row[SamplePack.CPU_SYSTEM] = SamplePack.UNKNOWN;
+        }
+    }
+
+    /** Java 8 tells the pid only in the name "pid@host". 0 where it does not. */
+    static long pid(String runtimeName) {
+        int at = runtimeName.indexOf('@');
+        try {
+            return Long.parseLong(at < 0 ? runtimeName : runtimeName.substring(0, at));
+        } catch (NumberFormatException noPid) {
+            return 0;
+        }
+    }
+}

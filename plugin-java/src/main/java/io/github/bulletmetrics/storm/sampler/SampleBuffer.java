@@ -1,0 +1,41 @@
+package io.github.bulletmetrics.storm.sampler;
+
+import java.util.ArrayDeque;
+
+/** Samples that wait for Storm to read the worker's metrics. Bounded: the oldest make room, and are counted. Thread-safe. */
+final class SampleBuffer {
+    /** Samples held: Storm's longest interval is 127 s, and one sample a second is taken. */
+    static final int CAPACITY = 130;
+
+    private final SamplePack.Process process;
+    private final ArrayDeque<long[]> rows = new ArrayDeque<>(CAPACITY);
+    private int dropped;
+    private long firstDroppedMs;
+    private long lastDroppedMs;
+
+    SampleBuffer(SamplePack.Process process) {
+        this.process = process;
+    }
+
+    synchronized void add(long[] row) {
+        if (rows.size() == CAPACITY) {
+            lastDroppedMs = rows.remove()[SamplePack.TIME];
+            firstDroppedMs = dropped == 0 ? lastDroppedMs : firstDroppedMs;
+            dropped++;
+        }
+        rows.add(row);
+    }
+
+    /** Hands over what is held as a pack; null when nothing is. */
+    synchronized byte[] take() {
+        if (rows.isEmpty()) {
+            return null;
+        }
+        byte[] pack = SamplePack.encode(process, dropped, firstDroppedMs, lastDroppedMs, rows);
+        rows.clear();
+        dropped = 0;
+        firstDroppedMs = 0;
+        lastDroppedMs = 0;
+        return pack;
+    }
+}

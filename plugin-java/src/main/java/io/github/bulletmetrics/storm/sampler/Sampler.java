@@ -1,0 +1,71 @@
+package io.github.bulletmetrics.storm.sampler;
+
+import java.lang.ref.WeakReference;
+
+/**
+ * Samples this process once a second on a daemon thread of its own, until it is garbage collected.
+ *
+ * <p>A sample is taken 100 ms before each full second of the wall clock, so that at a slice's end, which is a whole second, the
+ * last sample is at most 0.1 s old.
+ */
+public final class Sampler {
+    /** Time between two samples, ms. */
+    public static final int INTERVAL_MS = 1_000;
+    /** How long before the full second a sample is taken, ms. */
+    static final int LEAD_MS = 100;
+
+    private final SampleBuffer buffer;
+
+    private Sampler(SampleBuffer buffer) {
+        this.buffer = buffer;
+    }
+
+    /** Starts sampling. */
+    public static Sampler start() {
+        ProcessReader reader = new ProcessReader();
+        Sampler sampler = new Sampler(new SampleBuffer(reader.process()));
+        sampler.buffer.add(reader.read());
+        WeakReference<Sampler> owner = new WeakReference<>(sampler);
+        Thread thread = new Thread(() -> run(reader, owner), "bullet-metrics-sampler");
+        thread.setDaemon(true);
+        thread.start();
+        return sampler;
+    }
+
+    /** Hands over the samples since the last call as a {@link SamplePack}; null when there is none. */
+    public byte[] take() {
+        return buffer.take();
+    }
+
+    /** When the sample after a time is due, ms since the Unix epoch; later than that time. */
+    static long nextSampleMs(long nowMs) {
+        long due = Math.floorDiv(nowMs, (long) INTERVAL_MS) * INTERVAL_MS + INTERVAL_MS - LEAD_MS;
+        return due > nowMs ? due : due + INTERVAL_MS;
+    }
+
+    /** Static, and with a weak reference: a sampler that Storm let go of, as in a LocalCluster, takes its thread along. */
+    private static void run(ProcessReader reader, WeakReference<Sampler> owner) {
+        try {
+            while (true) {
+                long now = System.currentTimeMillis();
+                Thread.sleep(nextSampleMs(now) - now);
+                Sampler sampler = owner.get();
+                if (sampler == null) {
+                    return;
+                }
+                sample(reader, sampler.buffer);
+            }
+        } catch (InterruptedException end) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** A reading that fails is missing; the next is a second away. */
+    private static void sample(ProcessReader reader, SampleBuffer buffer) {
+        try {
+            buffer.add(reader.read());
+        } catch (RuntimeException unreadable) {
+            // The consumer sees the hole in the times; there is nobody here to tell.
+        }
+    }
+}

@@ -1,0 +1,34 @@
+package io.github.bulletmetrics.storm.sampler;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Makes packs for tests of those who read them. */
+public final class PackBuilder {
+    private final SamplePack.Process process;
+    private final List<long[]> rows = new ArrayList<>();
+    private int lost;
+    private long firstLostMs;
+    private long lastLostMs;
+
+    public PackBuilder(long pid, long startTimeMs, String... collectors) {
+        process = new SamplePack.Process(CpuMode.USER_AND_SYSTEM, pid, startTimeMs, List.of(collectors));
+    }
+
+    /** In the order of the format. */
+    public PackBuilder sample(long... row) {
+        rows.add(row);
+        return this;
+    }
+
+    public PackBuilder lost(int samples, long firstMs, long lastMs) {
+        lost = samples;
+        firstLostMs = firstMs;
+        lastLostMs = lastMs;
+        return this;
+    }
+
+    public byte[] build() {
+        return SamplePack.encode(process, lost, firstLostMs, lastLostMs, rows);
+    }
+}
