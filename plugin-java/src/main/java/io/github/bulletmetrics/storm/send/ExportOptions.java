@@ -1,0 +1,31 @@
+package io.github.bulletmetrics.storm.send;
+
+/** Bounds and deadlines of sending. Fixed in production; tests set them. */
+final class ExportOptions {
+    /** Samples in a batch at most: about 50 KiB, so that a batch's own cost is small against its samples'. */
+    int batchSamples = 4_096;
+    /** A batch's size at most, bytes, all its definitions included; well below the 4 MiB that gRPC takes in one message. */
+    int batchBytes = 512 * 1024;
+    /** How long a sample waits for company, ms. */
+    long lingerMs = 1_000;
+    /** Batches under way at most, whatever window the collector offers: 64 full ones are half of the default queue. */
+    int maxWindow = 64;
+    /** How long a sample is kept, ms: what the collector's rules on lateness count on. */
+    long keepMs = 3_600_000;
+    /** How long connecting and opening may take, ms. With {@link #maxBackoffMs} below the 10 s within which a collector's return is noticed. */
+    long openTimeoutMs = 4_000;
+    /** How long batches may be under way without any answer, ms, until the stream counts as dead. */
+    long answerTimeoutMs = 10_000;
+    /** The pause after a first round of failed attempts, ms; doubled from round to round. */
+    long minBackoffMs = 250;
+    /** The longest such pause, ms. */
+    long maxBackoffMs = 5_000;
+    /** The pause after a refusal that only a person can lift, ms. */
+    long deniedPauseMs = 10_000;
+    /** The longest pause that a collector's "full" or "busy" can impose, ms. */
+    long maxRetryAfterMs = 60_000;
+    /** How long closing may take, ms. */
+    long closeTimeoutMs = 5_000;
+    /** The least time between two log lines about the same outage, ms. */
+    long logAgainMs = 600_000;
+}

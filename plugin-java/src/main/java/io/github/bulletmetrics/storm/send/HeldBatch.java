@@ -1,0 +1,44 @@
+package io.github.bulletmetrics.storm.send;
+
+import io.github.bulletmetrics.storm.proto.v1.Drop;
+import io.github.bulletmetrics.storm.proto.v1.Gap;
+import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
+import io.github.bulletmetrics.storm.proto.v1.WorkerInfo;
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * A batch that was cut and is not acknowledged. Its samples stay in the queue; what it holds is the same whenever it is sent,
+ * save for the definitions that a new stream needs.
+ */
+final class HeldBatch {
+    final long sequence;
+    /** First queue position of its samples. */
+    final long from;
+    /** End of its samples in the queue. */
+    final long to;
+    /** When it was cut, monotonic, ms. */
+    final long cutMs;
+    List<Drop> drops = Collections.emptyList();
+    List<Gap> gaps = Collections.emptyList();
+    List<WorkerInfo> workers = Collections.emptyList();
+    /** Null where it does not say. */
+    TopologyInfo topology;
+    /** Ids of the series that it defined on this stream. */
+    int[] defined = {};
+
+    HeldBatch(long sequence, long from, long to, long cutMs) {
+        this.sequence = sequence;
+        this.from = from;
+        this.to = to;
+        this.cutMs = cutMs;
+    }
+
+    long samples() {
+        return to - from;
+    }
+
+    boolean announces() {
+        return topology != null || !workers.isEmpty() || !drops.isEmpty();
+    }
+}

@@ -1,0 +1,253 @@
+package io.github.bulletmetrics.storm.send;
+
+import com.google.protobuf.ByteString;
+import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.DropReason;
+import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
+import io.github.bulletmetrics.storm.queue.Losses;
+import io.github.bulletmetrics.storm.queue.SampleQueue;
+import io.github.bulletmetrics.storm.queue.Series;
+import io.github.bulletmetrics.storm.queue.Workers;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+
+/**
+ * Cuts what is queued into batches and holds them until they are acknowledged or too old. Knows where the current stream
+ * stands: the first {@code sent} of the held batches are under way on it. Touches no network and no clock. One thread.
+ */
+final class Outbox {
+    /** What a sample takes in a batch at most, bytes: a five-byte id, a ten-byte time offset, a value. */
+    private static final int SAMPLE_BYTES = 5 + 10 + 8;
+    /** Workers announced in one batch at most: with their tasks about 100 KiB. The others follow in the next. */
+    private static final int WORKERS_PER_BATCH = 1_000;
+
+    private final SampleQueue queue;
+    private final Losses losses;
+    private final Workers workers;
+    private final TopologyInfo topology;
+    private final ExportOptions options;
+    private final BatchEncoder encoder;
+    private final ArrivalLog arrivals = new ArrivalLog();
+    private final BitSet seriesOfCut = new BitSet();
+
+    private final List<HeldBatch> held = new ArrayList<>();
+    private int sent;
+    private long cutTo;
+    private long lastSequence;
+
+    private boolean topologyAnnounced;
+    private long workersAnnounced;
+    private long lossesAnnounced;
+
+    Outbox(byte[] epoch, SampleQueue queue, Losses losses, Workers workers, TopologyInfo topology, ExportOptions options) {
+        this.queue = queue;
+        this.losses = losses;
+        this.workers = workers;
+        this.topology = topology;
+        this.options = options;
+        this.encoder = new BatchEncoder(epoch, queue);
+    }
+
+    /** A new stream: nothing is under way on it, nothing defined, and it is to be told what the topology is. */
+    void beginStream() {
+        sent = 0;
+        encoder.beginStream();
+        announceAll();
+    }
+
+    private void announceAll() {
+        topologyAnnounced = false;
+        workersAnnounced = 0;
+        lossesAnnounced = 0;
+    }
+
+    /**
+     * The next batch for this stream, which the caller sends.
+     *
+     * @param window how many may be under way.
+     * @param maxBatchBytes the largest batch that the collector takes.
+     * @param flush whether to cut a batch even where it is not full.
+     * @return null when there is none.
+     */
+    Batch next(int window, int maxBatchBytes, boolean flush, long nowMs, long wallMs) {
+        if (sent >= window) {
+            return null;
+        }
+        if (sent == held.size()) {
+            if (!isDue(flush)) {
+                return null;
+            }
+            cut(Math.min(options.batchBytes, maxBatchBytes / 2), nowMs);
+        }
+        HeldBatch batch = held.get(sent++);
+        return encoder.encode(batch, held.get(0).sequence, wallMs);
+    }
+
+    private boolean isDue(boolean flush) {
+        long waiting = queue.published() - cutTo;
+        return waiting >= options.batchSamples || flush && (waiting > 0 || hasNews());
+    }
+
+    private boolean hasNews() {
+        return !topologyAnnounced || workers.version() > workersAnnounced || losses.total() != lossesAnnounced;
+    }
+
+    private void cut(int maxBytes, long nowMs) {
+        HeldBatch batch = new HeldBatch(++lastSequence, cutTo, endOfCut(maxBytes), nowMs);
+        cutTo = batch.to;
+        held.add(batch);
+        announce(batch);
+    }
+
+    /** As many samples as fit with the definitions of all their series, which a later stream may need. */
+    private long endOfCut(int maxBytes) {
+        seriesOfCut.clear();
+        long limit = Math.min(queue.published(), cutTo + options.batchSamples);
+        long bytes = 0;
+        long position = cutTo;
+        for (; position < limit; position++) {
+            Series series = queue.series(position);
+            bytes += SAMPLE_BYTES;
+            if (!seriesOfCut.get(series.id())) {
+                seriesOfCut.set(series.id());
+                bytes += series.definitionBytes();
+            }
+            if (bytes > maxBytes && position > cutTo) {
+                break;
+            }
+        }
+        return position;
+    }
+
+    private void announce(HeldBatch batch) {
+        if (!topologyAnnounced) {
+            batch.topology = topology;
+            topologyAnnounced = true;
+        }
+        if (workers.version() > workersAnnounced) {
+            Workers.Changes changes = workers.changedSince(workersAnnounced, WORKERS_PER_BATCH);
+            batch.workers = changes.workers();
+            workersAnnounced = changes.version();
+        }
+        if (losses.total() != lossesAnnounced) {
+            lossesAnnounced = losses.total();
+            batch.drops = losses.drops();
+            batch.gaps = losses.takeGaps();
+        }
+    }
+
+    /**
+     * What was sent on this stream up to a sequence is durable.
+     *
+     * @return whether that was news.
+     */
+    boolean acknowledge(long sequence) {
+        int acknowledged = 0;
+        while (acknowledged < sent && held.get(acknowledged).sequence <= sequence) {
+            acknowledged++;
+        }
+        held.subList(0, acknowledged).clear();
+        sent -= acknowledged;
+        release();
+        return acknowledged > 0;
+    }
+
+    /** The batch of that sequence and those after it were not taken: they are to be sent again. */
+    void goBackTo(long sequence) {
+        while (sent > 0 && held.get(sent - 1).sequence >= sequence) {
+            encoder.undefine(held.get(--sent));
+        }
+    }
+
+    /** Notes what has come, and gives up what has been here too long. */
+    void expire(long nowMs) {
+        arrivals.note(queue.published(), nowMs);
+        long expired = arrivals.arrivedBy(nowMs - options.keepMs);
+        while (!held.isEmpty() && isExpired(held.get(0), expired, nowMs)) {
+            giveUpFirst(DropReason.DROP_REASON_EXPIRED);
+        }
+        if (held.isEmpty() && expired > cutTo) {
+            countLost(DropReason.DROP_REASON_EXPIRED, cutTo, expired);
+            cutTo = expired;
+        }
+        release();
+    }
+
+    private boolean isExpired(HeldBatch batch, long expired, long nowMs) {
+        return batch.samples() > 0 ? batch.to <= expired : nowMs - batch.cutMs >= options.keepMs;
+    }
+
+    /** Gives the oldest held batch up. */
+    void giveUpFirst(DropReason reason) {
+        HeldBatch batch = held.remove(0);
+        if (sent > 0) {
+            sent--;
+            // It may never have been taken, and with it the definitions that later batches rest on.
+            encoder.beginStream();
+        }
+        countLost(reason, batch.from, batch.to);
+        losses.putBack(batch.gaps);
+        if (batch.announces()) {
+            announceAll();
+        }
+        release();
+    }
+
+    /** Gives up everything, at the end. */
+    void giveUpAll(DropReason reason) {
+        held.clear();
+        sent = 0;
+        long published = queue.published();
+        countLost(reason, queue.released(), published);
+        cutTo = published;
+        release();
+    }
+
+    private void countLost(DropReason reason, long from, long to) {
+        if (from == to) {
+            return;
+        }
+        long firstMs = Long.MAX_VALUE;
+        long lastMs = Long.MIN_VALUE;
+        for (long position = from; position < to; position++) {
+            firstMs = Math.min(firstMs, queue.timeMs(position));
+            lastMs = Math.max(lastMs, queue.timeMs(position));
+        }
+        losses.droppedBetween(reason, to - from, firstMs, lastMs);
+    }
+
+    private void release() {
+        queue.release(held.isEmpty() ? cutTo : held.get(0).from);
+    }
+
+    /** Whether an answer is about this sender's batches. */
+    boolean isEpoch(ByteString epoch) {
+        return encoder.epoch().equals(epoch);
+    }
+
+    /** Batches under way on this stream. */
+    int underWay() {
+        return sent;
+    }
+
+    /** The sequence of the oldest held batch; 0 when none is held. */
+    long firstHeld() {
+        return held.isEmpty() ? 0 : held.get(0).sequence;
+    }
+
+    /** The sequence of the last batch under way on this stream; 0 when none is. */
+    long lastUnderWay() {
+        return sent == 0 ? 0 : held.get(sent - 1).sequence;
+    }
+
+    /** Whether batches are held or samples wait. */
+    boolean isEmpty() {
+        return held.isEmpty() && queue.published() == cutTo;
+    }
+
+    /** Samples that wait or are under way. */
+    long samples() {
+        return queue.published() - queue.released();
+    }
+}

@@ -1,0 +1,30 @@
+package io.github.bulletmetrics.storm.send;
+
+import io.github.bulletmetrics.storm.proto.v1.Rejection;
+import io.github.bulletmetrics.storm.proto.v1.RejectionReason;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Counts the samples that the collector refused for ever, and says so once a reason. */
+final class RejectionLog {
+    private static final Logger LOG = LoggerFactory.getLogger(RejectionLog.class);
+
+    private final Map<RejectionReason, Long> samples = new EnumMap<>(RejectionReason.class);
+
+    void rejected(List<Rejection> rejections) {
+        for (Rejection rejection : rejections) {
+            if (samples.merge(rejection.getReason(), rejection.getSamples(), Long::sum) == rejection.getSamples()) {
+                LOG.warn("The collector refuses samples as {}, such as: {}. Further ones are counted, not logged.", rejection.getReason(),
+                        rejection.getExample());
+            }
+        }
+    }
+
+    /** Samples refused, by reason. */
+    Map<RejectionReason, Long> samples() {
+        return samples;
+    }
+}

@@ -1,0 +1,127 @@
+package io.github.bulletmetrics.storm.send;
+
+import io.github.bulletmetrics.storm.proto.v1.DropReason;
+import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
+import io.github.bulletmetrics.storm.queue.Losses;
+import io.github.bulletmetrics.storm.queue.SampleQueue;
+import io.github.bulletmetrics.storm.queue.Workers;
+import java.security.SecureRandom;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one thread that brings queued samples to a collector: a daemon, started on first use. Its epoch is drawn when it is made.
+ *
+ * <p>The queue's offering side belongs to the caller; {@link #wake} and {@link #close} may be called by any thread.
+ */
+public final class Sender implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
+    private static final int EPOCH_BYTES = 16;
+    /** How much longer than the exporter's own time closing waits for the thread, ms. */
+    private static final long CLOSE_GRACE_MS = 500;
+
+    private final ExportOptions options;
+    private final SampleQueue queue;
+    private final Losses losses;
+    private final Exporter exporter;
+    private final Thread thread;
+    private volatile boolean closing;
+    private boolean started;
+    private boolean failed;
+    private long wokenAt;
+
+    /**
+     * @param queue what to send.
+     * @param losses what to tell of drops.
+     * @param workers what to tell of workers.
+     * @param topology what to tell of the topology.
+     * @param open how each stream begins.
+     * @param transport what carries it.
+     * @param addresses collectors, in the order in which they are tried; at least one.
+     */
+    public Sender(SampleQueue queue, Losses losses, Workers workers, TopologyInfo topology, Open open, Transport transport,
+            List<Address> addresses) {
+        this(queue, losses, workers, topology, open, transport, addresses, new ExportOptions());
+    }
+
+    Sender(SampleQueue queue, Losses losses, Workers workers, TopologyInfo topology, Open open, Transport transport,
+            List<Address> addresses, ExportOptions options) {
+        this.options = options;
+        this.queue = queue;
+        this.losses = losses;
+        byte[] epoch = new byte[EPOCH_BYTES];
+        new SecureRandom().nextBytes(epoch);
+        thread = new Thread(this::run, "bullet-metrics-sender");
+        thread.setDaemon(true);
+        Outbox outbox = new Outbox(epoch, queue, losses, workers, topology, options);
+        exporter = new Exporter(outbox, transport, addresses, open, options, TimeSource.SYSTEM, new Random(), this::unpark);
+    }
+
+    /** Starts the thread, if it was not. */
+    public synchronized void start() {
+        if (!started && !closing) {
+            started = true;
+            thread.start();
+        }
+    }
+
+    /** Tells that samples were queued: wakes the thread once there is a batch full of them. Called by the offering thread. */
+    public void wake() {
+        if (queue.published() - wokenAt >= options.batchSamples) {
+            wokenAt = queue.published();
+            unpark();
+        }
+    }
+
+    /** Brings out what is queued, for {@link ExportOptions#closeTimeoutMs} at most, counts the rest, and ends. May be called again. */
+    @Override
+    public void close() {
+        synchronized (this) {
+            closing = true;
+            if (!started) {
+                started = true;
+                thread.start();
+            }
+        }
+        unpark();
+        try {
+            thread.join(options.closeTimeoutMs + CLOSE_GRACE_MS);
+        } catch (InterruptedException hurried) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void unpark() {
+        LockSupport.unpark(thread);
+    }
+
+    private void run() {
+        while (!exporter.isDone()) {
+            long pauseMs = step();
+            LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(pauseMs));
+        }
+        LOG.info("Metrics sender closed; samples not delivered: {} at closing, {} in all. Refused by the collector: {}.",
+                losses.total(DropReason.DROP_REASON_CLOSED), losses.total(), exporter.rejectedSamples());
+    }
+
+    private long step() {
+        try {
+            if (closing) {
+                exporter.close();
+            }
+            return exporter.step();
+        } catch (Throwable bug) {
+            if (!failed) {
+                LOG.error("Sending metrics failed in an unforeseen way; trying on. Further failures of this kind are not logged.", bug);
+            }
+            failed = true;
+            exporter.recover();
+            return options.lingerMs;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package io.github.bulletmetrics.storm.send;
+
+import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
+import io.github.bulletmetrics.storm.proto.v1.Open;
+
+/** Carries streams of batches to a collector. Called by the sender's thread only; calls listeners on threads of its own. */
+public interface Transport {
+    /**
+     * Begins a stream and says {@code open} on it. Returns without waiting for the network and does not throw: what becomes of
+     * the stream, a failure to begin it included, is told to the listener.
+     *
+     * @param to the collector.
+     * @param open the first message.
+     * @param listener told what the collector answers.
+     */
+    Stream open(Address to, Open open, Listener listener);
+
+    /** One stream. What it holds is given back when it has ended. */
+    interface Stream {
+        /** Whether a batch would be taken at once; when it turns true the listener hears {@link Listener#writable}. */
+        boolean isReady();
+
+        /** Sends a batch after those before it. Ignored on a stream that has ended. */
+        void send(Batch batch);
+
+        /** Says that nothing more will be sent; the collector then ends the stream. */
+        void finish();
+
+        /** Ends the stream at once. May be called more than once, and after its end. */
+        void cancel(String why);
+    }
+
+    /** Hears of one stream. Its methods return at once and do not throw. */
+    interface Listener {
+        /** The collector said something. */
+        void received(ExportResponse response);
+
+        /** The stream takes batches again. */
+        void writable();
+
+        /** The stream has ended; nothing more is heard of it. */
+        void ended(StreamEnd end);
+    }
+}
