@@ -1,0 +1,83 @@
+package io.github.bulletmetrics.storm.grpc;
+
+import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.ExportRequest;
+import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
+import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.send.Transport;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+
+/** One call, on a channel that it owns and shuts down at its end. */
+final class GrpcStream implements Transport.Stream {
+    private final Transport.Listener listener;
+    private ManagedChannel channel;
+    private ClientCall<ExportRequest, ExportResponse> call;
+    private volatile boolean over;
+
+    GrpcStream(Transport.Listener listener) {
+        this.listener = listener;
+    }
+
+    /** Takes over the channel and says the first message. */
+    void begin(ManagedChannel on, CallOptions options, Open open) {
+        channel = on;
+        call = channel.newCall(GrpcTransport.method(), options);
+        call.start(new Answers(), new Metadata());
+        call.request(Integer.MAX_VALUE);
+        call.sendMessage(ExportRequest.newBuilder().setOpen(open).build());
+    }
+
+    @Override
+    public boolean isReady() {
+        return !over && call.isReady();
+    }
+
+    @Override
+    public void send(Batch batch) {
+        if (!over) {
+            call.sendMessage(ExportRequest.newBuilder().setBatch(batch).build());
+        }
+    }
+
+    @Override
+    public void finish() {
+        if (!over) {
+            call.halfClose();
+        }
+    }
+
+    @Override
+    public void cancel(String why) {
+        over = true;
+        if (call != null) {
+            call.cancel(why, null);
+        }
+        if (channel != null) {
+            channel.shutdownNow();
+        }
+    }
+
+    /** Called on the transport's threads. */
+    private final class Answers extends ClientCall.Listener<ExportResponse> {
+        @Override
+        public void onMessage(ExportResponse response) {
+            listener.received(response);
+        }
+
+        @Override
+        public void onReady() {
+            listener.writable();
+        }
+
+        @Override
+        public void onClose(Status status, Metadata trailers) {
+            over = true;
+            channel.shutdown();
+            listener.ended(StatusReader.read(status, trailers));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package io.github.bulletmetrics.storm.grpc;
+
+import io.github.bulletmetrics.storm.proto.v1.IngestServiceGrpc;
+import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.send.Address;
+import io.github.bulletmetrics.storm.send.StreamEnd;
+import io.github.bulletmetrics.storm.send.Transport;
+import io.grpc.ChannelCredentials;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.TlsChannelCredentials;
+import io.grpc.okhttp.OkHttpChannelBuilder;
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Streams over gRPC, each on a connection of its own: so certificates, token and the collector's address are looked at anew each
+ * time, and when to try again is decided in one place, by the sender.
+ */
+public final class GrpcTransport implements Transport {
+    /** Answers are small; a larger one is no answer, bytes. */
+    private static final int MAX_ANSWER_BYTES = 1 << 20;
+    /** A connection that is silent for so long is probed, s. Acknowledgements keep it from being so while there is traffic. */
+    private static final int KEEPALIVE_SECONDS = 60;
+    /** How long the answer to a probe may take, s. */
+    private static final int KEEPALIVE_TIMEOUT_SECONDS = 10;
+
+    private final Security security;
+
+    /** Reads no file yet. */
+    public GrpcTransport(Security security) {
+        this.security = security;
+    }
+
+    @Override
+    public Stream open(Address to, Open open, Listener listener) {
+        GrpcStream stream = new GrpcStream(listener);
+        try {
+            stream.begin(channel(to), callOptions(), open);
+        } catch (IOException | RuntimeException failed) {
+            stream.cancel("could not begin");
+            listener.ended(StreamEnd.lost("cannot begin a stream: " + failed.getMessage()));
+        }
+        return stream;
+    }
+
+    private ManagedChannel channel(Address to) throws IOException {
+        // The sender's thread hears of everything through a queue, so that nothing here needs a thread of its own.
+        return OkHttpChannelBuilder.forAddress(to.host(), to.port(), credentials())
+                .directExecutor()
+                .disableRetry()
+                .maxInboundMessageSize(MAX_ANSWER_BYTES)
+                .keepAliveTime(KEEPALIVE_SECONDS, TimeUnit.SECONDS)
+                .keepAliveTimeout(KEEPALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
+                .build();
+    }
+
+    private ChannelCredentials credentials() throws IOException {
+        if (!security.tls()) {
+            return InsecureChannelCredentials.create();
+        }
+        TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder();
+        if (security.authorities() != null) {
+            tls.trustManager(security.authorities());
+        }
+        if (security.certificate() != null) {
+            tls.keyManager(security.certificate(), security.key());
+        }
+        return tls.build();
+    }
+
+    private io.grpc.CallOptions callOptions() throws IOException {
+        io.grpc.CallOptions options = io.grpc.CallOptions.DEFAULT;
+        return security.token() == null ? options : options.withCallCredentials(BearerToken.read(security.token()));
+    }
+
+    /** The one method that is called. */
+    static io.grpc.MethodDescriptor<io.github.bulletmetrics.storm.proto.v1.ExportRequest, io.github.bulletmetrics.storm.proto.v1.ExportResponse> method() {
+        return IngestServiceGrpc.getExportMethod();
+    }
+}

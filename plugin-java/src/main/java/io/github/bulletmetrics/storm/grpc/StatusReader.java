@@ -1,0 +1,63 @@
+package io.github.bulletmetrics.storm.grpc;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.rpc.RetryInfo;
+import io.github.bulletmetrics.storm.send.StreamEnd;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
+
+/** Makes of a gRPC status what the sender needs to know. The codes are those of service.proto. */
+final class StatusReader {
+    private StatusReader() {
+    }
+
+    static StreamEnd read(Status status, Metadata trailers) {
+        return new StreamEnd(kind(status.getCode()), message(status), retryAfterMs(status, trailers));
+    }
+
+    private static StreamEnd.Kind kind(Status.Code code) {
+        switch (code) {
+            case INVALID_ARGUMENT:
+            case UNIMPLEMENTED:
+            case OUT_OF_RANGE:
+                return StreamEnd.Kind.NOT_UNDERSTOOD;
+            case UNAUTHENTICATED:
+            case PERMISSION_DENIED:
+                return StreamEnd.Kind.DENIED;
+            case RESOURCE_EXHAUSTED:
+                return StreamEnd.Kind.BUSY;
+            default:
+                return StreamEnd.Kind.LOST;
+        }
+    }
+
+    /** A connection's failure is in the cause: "UNAVAILABLE: io exception" says little. */
+    private static String message(Status status) {
+        StringBuilder message = new StringBuilder(status.getCode().toString());
+        if (status.getDescription() != null) {
+            message.append(": ").append(status.getDescription());
+        }
+        Throwable cause = status.getCause();
+        for (int depth = 0; cause != null && depth < 3; depth++, cause = cause.getCause()) {
+            message.append(" (").append(cause).append(')');
+        }
+        return message.toString();
+    }
+
+    private static long retryAfterMs(Status status, Metadata trailers) {
+        com.google.rpc.Status details = StatusProto.fromStatusAndTrailers(status, trailers);
+        for (Any detail : details.getDetailsList()) {
+            if (detail.is(RetryInfo.class)) {
+                try {
+                    com.google.protobuf.Duration delay = detail.unpack(RetryInfo.class).getRetryDelay();
+                    return delay.getSeconds() * 1_000 + delay.getNanos() / 1_000_000;
+                } catch (InvalidProtocolBufferException unreadable) {
+                    return 0;
+                }
+            }
+        }
+        return 0;
+    }
+}
