@@ -1,0 +1,84 @@
+package io.github.bulletmetrics.storm;
+
+import io.github.bulletmetrics.storm.flatten.Flattener;
+import io.github.bulletmetrics.storm.grpc.GrpcTransport;
+import io.github.bulletmetrics.storm.proto.v1.DropReason;
+import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
+import io.github.bulletmetrics.storm.queue.Losses;
+import io.github.bulletmetrics.storm.queue.SampleQueue;
+import io.github.bulletmetrics.storm.queue.Workers;
+import io.github.bulletmetrics.storm.send.Sender;
+import java.util.Collection;
+import org.apache.storm.metric.api.IMetricsConsumer.DataPoint;
+import org.apache.storm.metric.api.IMetricsConsumer.TaskInfo;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * From Storm's call to the collector: flattener, queue, sender.
+ *
+ * <p>{@link #handle} may be called by one thread at a time, which is what Storm does; another would wait for it. {@link #close} may
+ * overlap it, and may be called more than once.
+ */
+final class MetricsPipeline implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(MetricsPipeline.class);
+
+    private final Losses losses = new Losses();
+    private final Flattener flattener;
+    private final Sender sender;
+    private boolean started;
+    private boolean failed;
+    private volatile boolean closed;
+
+    MetricsPipeline(Settings settings, Open open, TopologyInfo topology) {
+        SampleQueue queue = new SampleQueue(settings.queueCapacity());
+        Workers workers = new Workers();
+        flattener = new Flattener(queue, losses, workers, settings.seriesLimit(), this::failed);
+        sender = new Sender(queue, losses, workers, topology, open, new GrpcTransport(settings.security()), settings.addresses());
+    }
+
+    /** Queues what a task reported. Never waits for the network, never throws. */
+    synchronized void handle(TaskInfo task, Collection<DataPoint> dataPoints) {
+        if (closed || task == null || dataPoints == null) {
+            return;
+        }
+        try {
+            start();
+            flattener.begin(task.srcWorkerHost, task.srcWorkerPort, task.srcComponentId, task.srcTaskId, task.timestamp,
+                    task.updateIntervalSecs, System.nanoTime() / 1_000_000);
+            for (DataPoint dataPoint : dataPoints) {
+                if (dataPoint != null) {
+                    flattener.add(dataPoint.name, dataPoint.value);
+                }
+            }
+        } catch (Throwable unforeseen) {
+            losses.dropped(DropReason.DROP_REASON_INTERNAL, 1);
+            failed(unforeseen);
+        } finally {
+            flattener.end();
+        }
+        sender.wake();
+    }
+
+    private void start() {
+        if (!started) {
+            started = true;
+            sender.start();
+        }
+    }
+
+    private void failed(Throwable how) {
+        if (!failed) {
+            failed = true;
+            LOG.warn("A data point could not be read and is left out. Further ones are counted (drop reason INTERNAL), not logged.", how);
+        }
+    }
+
+    /** Brings out what is queued, in bounded time. */
+    @Override
+    public void close() {
+        closed = true;
+        sender.close();
+    }
+}

@@ -1,0 +1,122 @@
+package io.github.bulletmetrics.storm;
+
+import io.github.bulletmetrics.storm.flatten.Flattener;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.storm.Config;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Puts into a topology's configuration what its metrics need to get out, and says in the log what and why. What the user has set is
+ * left, and what is a list or a map is added to.
+ */
+final class Registration {
+    private static final Logger LOG = LoggerFactory.getLogger(Registration.class);
+
+    // Names that Storm 1.0.3 does not have yet.
+    static final String V2_TICK = "topology.enable.v2.metrics.tick";
+    static final String V2_TICK_INTERVAL = "topology.v2.metrics.tick.interval.seconds";
+    static final String EMPTY_MAP = "java.util.Collections$EmptyMap";
+
+    /** The interval at which worker, built-in and V2 metrics report where the user has none, s: as wide as a slice. */
+    static final int INTERVAL_SECONDS = 10;
+
+    private Registration() {
+    }
+
+    /**
+     * @param storm the topology's configuration; changed.
+     * @param configuration yields the value of a setting's name; null where it has none.
+     * @throws IllegalArgumentException when a setting is wrong; nothing is changed then.
+     */
+    static void register(Config storm, Function<String, Object> configuration) {
+        Settings settings;
+        try {
+            settings = Settings.from(configuration);
+        } catch (IllegalArgumentException wrong) {
+            LOG.error("Bullet Metrics is not registered, the topology will run without it: {}", wrong.getMessage());
+            throw wrong;
+        }
+        consumer(storm, settings);
+        set(storm, V2_TICK, true, "without it Storm 2.2 and later hand no CPU, heap or GC metrics to a consumer");
+        setUnlessSet(storm, V2_TICK_INTERVAL, INTERVAL_SECONDS, "as wide as a slice, read by Storm 2.3 and later");
+        setUnlessSet(storm, Config.TOPOLOGY_BUILTIN_METRICS_BUCKET_SIZE_SECS, INTERVAL_SECONDS,
+                "as wide as a slice; how often workers hand over their samples");
+        if (settings.isSamplerEnabled()) {
+            sampler(storm);
+        }
+        kryo(storm);
+    }
+
+    private static void consumer(Config storm, Settings settings) {
+        List<Object> registered = listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER));
+        for (Object other : registered) {
+            if (isOurs(other)) {
+                LOG.warn("{} already registers {}: it is left as it is.", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, other);
+                return;
+            }
+        }
+        // Config.registerMetricsConsumer knows no max.retain.metric.tuples.
+        Map<String, Object> entry = new LinkedHashMap<>();
+        entry.put("class", StormMetricsConsumer.class.getName());
+        entry.put("parallelism.hint", settings.parallelism());
+        entry.put("max.retain.metric.tuples", settings.retainTuples());
+        entry.put("argument", new LinkedHashMap<>(settings.asMap()));
+        registered.add(entry);
+        storm.put(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, registered);
+        LOG.info("Added to {}: {} (max.retain.metric.tuples: Storm keeps 100 reports by default, less than one tick of a large topology).",
+                Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry);
+    }
+
+    private static boolean isOurs(Object entry) {
+        Object name = entry instanceof Map ? ((Map<?, ?>) entry).get("class") : null;
+        return StormMetricsConsumer.class.getName().equals(name)
+                || (StormMetricsConsumer.class.getPackage().getName() + ".BulletMetricsConsumer").equals(name);
+    }
+
+    private static void sampler(Config storm) {
+        Map<Object, Object> metrics = new LinkedHashMap<>();
+        if (storm.get(Config.TOPOLOGY_WORKER_METRICS) instanceof Map) {
+            metrics.putAll((Map<?, ?>) storm.get(Config.TOPOLOGY_WORKER_METRICS));
+        }
+        metrics.put(Flattener.SAMPLER_METRIC, WorkerSampler.class.getName());
+        storm.put(Config.TOPOLOGY_WORKER_METRICS, metrics);
+        LOG.info("Added to {}: {} (each worker's CPU, heap and GC once a second).", Config.TOPOLOGY_WORKER_METRICS, WorkerSampler.class.getName());
+    }
+
+    private static void kryo(Config storm) {
+        List<Object> registered = listOf(storm.get(Config.TOPOLOGY_KRYO_REGISTER));
+        for (Object other : registered) {
+            if (EMPTY_MAP.equals(other) || other instanceof Map && ((Map<?, ?>) other).containsKey(EMPTY_MAP)) {
+                return;
+            }
+        }
+        registered.add(EMPTY_MAP);
+        storm.put(Config.TOPOLOGY_KRYO_REGISTER, registered);
+        LOG.info("Added to {}: {} (without it workers of Storm 2.8 crash on each other's metrics).", Config.TOPOLOGY_KRYO_REGISTER, EMPTY_MAP);
+    }
+
+    private static List<Object> listOf(Object value) {
+        return value instanceof Collection ? new ArrayList<>((Collection<?>) value) : new ArrayList<>();
+    }
+
+    private static void set(Config storm, String name, Object value, String why) {
+        Object before = storm.put(name, value);
+        if (!value.equals(before)) {
+            LOG.info("Set {} to {}{}: {}.", name, value, before == null ? "" : " (it was " + before + ")", why);
+        }
+    }
+
+    private static void setUnlessSet(Config storm, String name, Object value, String why) {
+        if (storm.get(name) == null) {
+            set(storm, name, value, why);
+        } else {
+            LOG.info("Left {} at {}.", name, storm.get(name));
+        }
+    }
+}

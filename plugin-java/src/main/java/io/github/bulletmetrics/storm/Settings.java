@@ -1,0 +1,179 @@
+package io.github.bulletmetrics.storm;
+
+import io.github.bulletmetrics.storm.grpc.Security;
+import io.github.bulletmetrics.storm.send.Address;
+import java.io.File;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * The plugin's settings, {@code bullet.topology.metrics.collector.*}, in Bullet's YAML, in the consumer's argument or in Storm's
+ * configuration. Values may be of the type meant or its text. Immutable.
+ */
+final class Settings {
+    /** What all names begin with. */
+    static final String PREFIX = "bullet.topology.metrics.collector.";
+    /** Collectors, "host:port", tried in order: a list, or texts with commas between. */
+    static final String ADDRESS = PREFIX + "address";
+    /** Whether to speak TLS. */
+    static final String TLS_ENABLED = PREFIX + "tls.enabled";
+    /** PEM file with the certificates that the collector's must lead to; Java's own where unset. */
+    static final String TLS_CA_FILE = PREFIX + "tls.ca.file";
+    /** PEM file with the plugin's certificate, for mutual TLS. */
+    static final String TLS_CERT_FILE = PREFIX + "tls.cert.file";
+    /** PEM file (PKCS#8) with the key of that certificate. */
+    static final String TLS_KEY_FILE = PREFIX + "tls.key.file";
+    /** File with a bearer token. */
+    static final String TOKEN_FILE = PREFIX + "token.file";
+    /** Samples that are queued or under way at most; 20 bytes each, taken at the start. */
+    static final String QUEUE_CAPACITY = PREFIX + "queue.capacity";
+    /** Sources, metrics and map keys that are known at most; about 150 bytes each. */
+    static final String SERIES_LIMIT = PREFIX + "series.limit";
+    /** Tasks of the consumer (parallelism.hint of its registration). */
+    static final String PARALLELISM = PREFIX + "parallelism";
+    /** Storm's own queue before the consumer, in reports of tasks (max.retain.metric.tuples of its registration). */
+    static final String RETAIN_TUPLES = PREFIX + "max.retain.metric.tuples";
+    /** Whether workers sample their own process. */
+    static final String SAMPLER_ENABLED = PREFIX + "sampler.enabled";
+
+    /** All names. */
+    static final List<String> NAMES = Collections.unmodifiableList(Arrays.asList(ADDRESS, TLS_ENABLED, TLS_CA_FILE, TLS_CERT_FILE,
+            TLS_KEY_FILE, TOKEN_FILE, QUEUE_CAPACITY, SERIES_LIMIT, PARALLELISM, RETAIN_TUPLES, SAMPLER_ENABLED));
+
+    static final String DEFAULT_ADDRESS = "127.0.0.1:" + Address.DEFAULT_PORT;
+    /**
+     * 10 MB: with the names of 1,162 executors (about 50,000, 8 MB) and gRPC well within 32 MiB. At the document's intervals that is
+     * about 20 minutes without a collector for 1,162 executors, and an hour for 400.
+     */
+    static final int DEFAULT_QUEUE_CAPACITY = 500_000;
+    /** 15 MB when full: twice what 1,162 executors with about 40 numbers each need. */
+    static final int DEFAULT_SERIES_LIMIT = 100_000;
+    static final int DEFAULT_PARALLELISM = 1;
+    /** Storm's default of 100 is less than one tick of 455 executors; this is four ticks of 1,162 with two reports each. */
+    static final int DEFAULT_RETAIN_TUPLES = 10_000;
+    private static final int MAX_QUEUE_CAPACITY = 100_000_000;
+
+    private final Map<String, Object> values;
+
+    private Settings(Map<String, Object> values) {
+        this.values = values;
+    }
+
+    /**
+     * Takes the settings out of a configuration.
+     *
+     * @param configuration yields the value of a name; null where it has none.
+     * @throws IllegalArgumentException when a value is wrong; the message names it and what is right.
+     */
+    static Settings from(Function<String, Object> configuration) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        for (String name : NAMES) {
+            Object value = configuration.apply(name);
+            if (value != null) {
+                values.put(name, value);
+            }
+        }
+        Settings settings = new Settings(values);
+        settings.validate();
+        return settings;
+    }
+
+    private void validate() {
+        addresses();
+        security();
+        queueCapacity();
+        seriesLimit();
+        parallelism();
+        retainTuples();
+        isSamplerEnabled();
+    }
+
+    /** What was set, for a registration's argument. */
+    Map<String, Object> asMap() {
+        return Collections.unmodifiableMap(values);
+    }
+
+    List<Address> addresses() {
+        Object value = values.getOrDefault(ADDRESS, DEFAULT_ADDRESS);
+        Collection<?> texts = value instanceof Collection ? (Collection<?>) value : Arrays.asList(value.toString().split(","));
+        List<Address> addresses = new ArrayList<>();
+        for (Object text : texts) {
+            try {
+                addresses.add(Address.parse(String.valueOf(text)));
+            } catch (IllegalArgumentException wrong) {
+                throw new IllegalArgumentException(ADDRESS + ": " + wrong.getMessage(), wrong);
+            }
+        }
+        if (addresses.isEmpty()) {
+            throw new IllegalArgumentException(ADDRESS + " is an empty list: name at least one collector, or leave it out for " + DEFAULT_ADDRESS);
+        }
+        return addresses;
+    }
+
+    Security security() {
+        try {
+            return new Security(flag(TLS_ENABLED, false), file(TLS_CA_FILE), file(TLS_CERT_FILE), file(TLS_KEY_FILE), file(TOKEN_FILE));
+        } catch (IllegalArgumentException wrong) {
+            throw new IllegalArgumentException(PREFIX + "*: " + wrong.getMessage(), wrong);
+        }
+    }
+
+    int queueCapacity() {
+        return number(QUEUE_CAPACITY, DEFAULT_QUEUE_CAPACITY, 1_000, MAX_QUEUE_CAPACITY);
+    }
+
+    int seriesLimit() {
+        return number(SERIES_LIMIT, DEFAULT_SERIES_LIMIT, 1_000, MAX_QUEUE_CAPACITY);
+    }
+
+    int parallelism() {
+        return number(PARALLELISM, DEFAULT_PARALLELISM, 1, 1_000);
+    }
+
+    int retainTuples() {
+        return number(RETAIN_TUPLES, DEFAULT_RETAIN_TUPLES, 1, 10_000_000);
+    }
+
+    boolean isSamplerEnabled() {
+        return flag(SAMPLER_ENABLED, true);
+    }
+
+    private File file(String name) {
+        Object value = values.get(name);
+        return value == null || value.toString().trim().isEmpty() ? null : new File(value.toString().trim());
+    }
+
+    private boolean flag(String name, boolean byDefault) {
+        Object value = values.get(name);
+        if (value == null) {
+            return byDefault;
+        }
+        String text = value.toString().trim();
+        if (text.equalsIgnoreCase("true") || text.equalsIgnoreCase("false")) {
+            return text.equalsIgnoreCase("true");
+        }
+        throw new IllegalArgumentException(name + " is '" + value + "': write true or false");
+    }
+
+    private int number(String name, int byDefault, int least, int most) {
+        Object value = values.get(name);
+        if (value == null) {
+            return byDefault;
+        }
+        try {
+            long number = value instanceof Number ? ((Number) value).longValue() : Long.parseLong(value.toString().trim());
+            if (number >= least && number <= most) {
+                return (int) number;
+            }
+        } catch (NumberFormatException noNumber) {
+            // Said below.
+        }
+        throw new IllegalArgumentException(name + " is '" + value + "': write a whole number from " + least + " to " + most);
+    }
+}

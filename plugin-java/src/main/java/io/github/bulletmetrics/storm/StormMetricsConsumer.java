@@ -1,0 +1,86 @@
+package io.github.bulletmetrics.storm;
+
+import java.util.Collection;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.storm.metric.api.IMetricsConsumer;
+import org.apache.storm.task.IErrorReporter;
+import org.apache.storm.task.TopologyContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Exports a topology's metrics to Bullet Metrics collectors: the class for {@code topology.metrics.consumer.register} in any Storm
+ * topology.
+ *
+ * <p>Settings, {@code bullet.topology.metrics.collector.*}, are taken from the registration's {@code argument} where that is a map
+ * that has them, and else from the topology's configuration. A topology comes to no harm by this consumer: it waits for nobody,
+ * throws nothing, and with settings that are wrong it says so in the log and does nothing.
+ */
+public class StormMetricsConsumer implements IMetricsConsumer {
+    private static final Logger LOG = LoggerFactory.getLogger(StormMetricsConsumer.class);
+
+    private volatile MetricsPipeline pipeline;
+
+    /** Storm's. */
+    public StormMetricsConsumer() {
+    }
+
+    @Override
+    @SuppressWarnings("rawtypes") // The signature of Storm 1.x, whose erasure is that of 2.x.
+    public void prepare(Map stormConf, Object registrationArgument, TopologyContext context, IErrorReporter errorReporter) {
+        try {
+            Map<?, ?> argument = registrationArgument instanceof Map ? (Map<?, ?>) registrationArgument : null;
+            warnOfUnknown(argument);
+            Settings settings = Settings.from(lookup(argument, stormConf));
+            warnOfOpenToken(settings);
+            pipeline = new MetricsPipeline(settings, TopologyFacts.open(stormConf, context), TopologyFacts.info(stormConf, context));
+            LOG.info("Metrics go to {}{}; at most {} samples are queued.", settings.addresses(), settings.security().tls() ? " over TLS" : "",
+                    settings.queueCapacity());
+        } catch (Throwable wrong) {
+            LOG.error("No metrics are exported: {}. The topology runs on without them.", wrong.getMessage(), wrong);
+        }
+    }
+
+    private static Function<String, Object> lookup(Map<?, ?> argument, Map<?, ?> conf) {
+        return name -> {
+            Object value = argument == null ? null : argument.get(name);
+            return value == null ? conf.get(name) : value;
+        };
+    }
+
+    private static void warnOfUnknown(Map<?, ?> argument) {
+        if (argument == null) {
+            return;
+        }
+        for (Object name : argument.keySet()) {
+            if (name.toString().startsWith(Settings.PREFIX) && !Settings.NAMES.contains(name.toString())) {
+                LOG.warn("There is no setting {}. There are: {}", name, Settings.NAMES);
+            }
+        }
+    }
+
+    private static void warnOfOpenToken(Settings settings) {
+        boolean leavesMachine = settings.addresses().stream().anyMatch(address -> !address.isLoopback());
+        if (settings.security().token() != null && !settings.security().tls() && leavesMachine) {
+            LOG.warn("{} is set without {}: the token travels in the clear.", Settings.TOKEN_FILE, Settings.TLS_ENABLED);
+        }
+    }
+
+    @Override
+    public void handleDataPoints(TaskInfo taskInfo, Collection<DataPoint> dataPoints) {
+        MetricsPipeline to = pipeline;
+        if (to != null) {
+            to.handle(taskInfo, dataPoints);
+        }
+    }
+
+    /** Brings out what is queued, for 5 s at most. May overlap {@link #handleDataPoints} and be called again. */
+    @Override
+    public void cleanup() {
+        MetricsPipeline to = pipeline;
+        if (to != null) {
+            to.close();
+        }
+    }
+}

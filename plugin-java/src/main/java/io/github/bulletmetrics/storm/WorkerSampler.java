@@ -1,0 +1,47 @@
+package io.github.bulletmetrics.storm;
+
+import io.github.bulletmetrics.storm.sampler.Sampler;
+import org.apache.storm.metric.api.IMetric;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A worker's own CPU, heap and garbage collections, for {@code topology.worker.metrics}. Its value is a pack of samples, see
+ * {@link io.github.bulletmetrics.storm.sampler.SamplePack}.
+ *
+ * <p>Storm's SystemBolt makes one a worker. An exception here would end the worker, so whatever goes wrong ends the sampling
+ * instead, and says so once.
+ */
+public class WorkerSampler implements IMetric {
+    private Sampler sampler;
+
+    /** Starts sampling. Storm's. */
+    public WorkerSampler() {
+        try {
+            sampler = Sampler.start();
+        } catch (Throwable noSampling) {
+            giveUp(noSampling);
+        }
+    }
+
+    /** The samples since the last call as a byte[]; null, for which Storm makes no data point, when there is none. */
+    @Override
+    public Object getValueAndReset() {
+        try {
+            return sampler == null ? null : sampler.take();
+        } catch (Throwable noSampling) {
+            giveUp(noSampling);
+            return null;
+        }
+    }
+
+    private void giveUp(Throwable why) {
+        sampler = null;
+        try {
+            Logger log = LoggerFactory.getLogger(WorkerSampler.class);
+            log.error("This worker's CPU, heap and GC are not sampled any more.", why);
+        } catch (Throwable noLog) {
+            // Then in silence: the worker matters more.
+        }
+    }
+}
