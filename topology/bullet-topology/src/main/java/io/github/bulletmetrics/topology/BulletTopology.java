@@ -28,7 +28,8 @@ public final class BulletTopology implements Callable<Integer> {
         + "any other Storm's. May be repeated.")
     private Map<String, String> overrides = new LinkedHashMap<>();
 
-    @Option(names = "--name", paramLabel = "NAME", description = "The topology's name, over bullet.topology.name.")
+    @Option(names = "--name", paramLabel = "NAME", description = "The topology's name, over topology.name given by -c "
+        + "and bullet.topology.name of the file.")
     private String name;
 
     /**
@@ -48,8 +49,9 @@ public final class BulletTopology implements Callable<Integer> {
     public Integer call() throws Exception {
         Overrides given = Overrides.of(Utils.readCommandLineOpts()).with(overrides);
         BulletStormConfig config = Settings.forTopology(file, given.bullet());
-        if (name != null) {
-            config.set(BulletStormConfig.TOPOLOGY_NAME, name);
+        Object stormName = given.storm().remove(Config.TOPOLOGY_NAME);
+        if (name != null || stormName != null) {
+            config.set(BulletStormConfig.TOPOLOGY_NAME, name != null ? name : stormName.toString());
         }
         Config storm = Wiring.stormConfig(config);
         storm.putAll(given.storm());

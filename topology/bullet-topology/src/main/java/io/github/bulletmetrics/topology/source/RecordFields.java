@@ -4,6 +4,7 @@ import com.yahoo.bullet.typesystem.Schema;
 import com.yahoo.bullet.typesystem.Type;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,10 +20,13 @@ public final class RecordFields {
     public static final String RECORD_ID = "record_id";
     /** A long: when the record was made, ms since 1970. */
     public static final String EVENT_TIME = "event_time_ms";
-    /** A long: which record of its probe this is, see {@link Share}; -1 on any other record. */
-    public static final String PROBE_INDEX = "probe_index";
-    /** A long: the microsecond since 1970 at which the probe's record was due, rising and unique; -1 on any other. */
+    /**
+     * A long: which record of its probe this is, counted over the whole topology as {@link Share} has it: unique, and
+     * without holes while the probe's rate stays. -1 on any other record.
+     */
     public static final String PROBE_SEQUENCE = "probe_sequence";
+    /** A long: the microsecond since 1970 at which the probe's record was due; -1 on any other record. */
+    public static final String PROBE_DUE = "probe_due_us";
     /** A long, 0 to 99,999, evenly spread. */
     public static final String DURATION = "duration_ms";
     /** What {@link #PROBE} holds on a record that belongs to no probe. */
@@ -36,7 +40,7 @@ public final class RecordFields {
         "currency", "product", "sku", "brand", "category", "color", "size", "store", "payment", "coupon", "shipping",
         "status", "event", "action", "label", "experiment",
     };
-    private static final String[] LONGS = {EVENT_TIME, PROBE_SEQUENCE, PROBE_INDEX, DURATION};
+    private static final String[] LONGS = {EVENT_TIME, PROBE_SEQUENCE, PROBE_DUE, DURATION};
     private static final String[] STRING_MAPS = {
         "tags", "headers", "cookies", "consent", "flags", "utm", "geo", "client", "server", "cart", "attributes",
     };
@@ -79,7 +83,7 @@ public final class RecordFields {
         put(types, Type.LONG_MAP, LONG_MAPS);
         put(types, Type.DOUBLE_MAP, DOUBLE_MAPS);
         put(types, Type.STRING_MAP_LIST, LISTS);
-        return java.util.Collections.unmodifiableMap(types);
+        return Collections.unmodifiableMap(types);
     }
 
     private static void put(Map<String, Type> types, Type type, String... names) {

@@ -20,8 +20,10 @@ import java.util.SplittableRandom;
  */
 public final class RecordGenerator {
     private static final int DURATION_LIMIT_MS = 100_000;
-    /** Different values of a string field: small, so that GROUP BY has groups. */
-    private static final int STRING_VALUES = 50;
+    /** Times 26 letters, the different values of a string field: few, so that GROUP BY has groups. */
+    private static final int STRING_VALUES = 20;
+    /** SplitMix's increment: spreads neighbouring indices over all seeds. */
+    private static final long GOLDEN = 0x9E3779B97F4A7C15L;
     private static final String[] KEYS = {"a", "b", "c"};
 
     private final long seed;
@@ -49,7 +51,7 @@ public final class RecordGenerator {
      * @return a new record.
      */
     public BulletRecord<?> background(long index, long eventTimeMs) {
-        SplittableRandom random = new SplittableRandom(seed ^ (index * 0x9E3779B97F4A7C15L));
+        SplittableRandom random = new SplittableRandom(seed ^ (index * GOLDEN));
         return record(random, seed + "-" + index, eventTimeMs);
     }
 
@@ -57,17 +59,17 @@ public final class RecordGenerator {
      * A record of a probe.
      *
      * @param value what {@link RecordFields#PROBE} says.
-     * @param index what {@link RecordFields#PROBE_INDEX} says.
-     * @param dueMicros what {@link RecordFields#PROBE_SEQUENCE} says.
+     * @param sequence what {@link RecordFields#PROBE_SEQUENCE} says.
+     * @param dueMicros what {@link RecordFields#PROBE_DUE} says.
      * @param eventTimeMs what {@link RecordFields#EVENT_TIME} says, ms since 1970.
      * @return a new record.
      */
-    public BulletRecord<?> probe(String value, long index, long dueMicros, long eventTimeMs) {
-        SplittableRandom random = new SplittableRandom(seed ^ value.hashCode() ^ (index * 0x9E3779B97F4A7C15L));
-        BulletRecord<?> record = record(random, seed + "-" + value + "-" + index, eventTimeMs);
+    public BulletRecord<?> probe(String value, long sequence, long dueMicros, long eventTimeMs) {
+        SplittableRandom random = new SplittableRandom(seed ^ value.hashCode() ^ (sequence * GOLDEN));
+        BulletRecord<?> record = record(random, seed + "-" + value + "-" + sequence, eventTimeMs);
         record.setString(RecordFields.PROBE, value);
-        record.setLong(RecordFields.PROBE_INDEX, index);
-        record.setLong(RecordFields.PROBE_SEQUENCE, dueMicros);
+        record.setLong(RecordFields.PROBE_SEQUENCE, sequence);
+        record.setLong(RecordFields.PROBE_DUE, dueMicros);
         return record;
     }
 
@@ -83,8 +85,8 @@ public final class RecordGenerator {
         BulletRecord<?> record = new TypedAvroBulletRecord();
         RecordFields.all().forEach((name, type) -> set(record, name, type, random));
         record.setString(RecordFields.PROBE, RecordFields.NO_PROBE);
-        record.setLong(RecordFields.PROBE_INDEX, -1L);
         record.setLong(RecordFields.PROBE_SEQUENCE, -1L);
+        record.setLong(RecordFields.PROBE_DUE, -1L);
         return record;
     }
 
@@ -101,7 +103,7 @@ public final class RecordGenerator {
     }
 
     private static String word(SplittableRandom random) {
-        return "value-" + (char) ('a' + random.nextInt(26)) + random.nextInt(STRING_VALUES);
+        return "v-" + (char) ('a' + random.nextInt(26)) + random.nextInt(STRING_VALUES);
     }
 
     private static Map<String, String> words(SplittableRandom random) {

@@ -87,10 +87,10 @@ final class BulletInProcess implements AutoCloseable {
 
     @Override
     public void close() throws Exception {
-        gateway.close();
         KillOptions now = new KillOptions();
         now.set_wait_secs(0);
         cluster.killTopologyWithOpts(NAME, now);
         cluster.close();
+        gateway.close();
     }
 }

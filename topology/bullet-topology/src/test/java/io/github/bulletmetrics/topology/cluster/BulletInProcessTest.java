@@ -3,8 +3,9 @@ package io.github.bulletmetrics.topology.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import io.github.bulletmetrics.topology.cluster.Capture.Point;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -14,9 +15,24 @@ import org.junit.jupiter.api.io.TempDir;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
+/** The whole topology, gateway and source included, and what a metrics consumer gets of it. */
 class BulletInProcessTest {
+    private static final Path RECORDED = Path.of(System.getProperty("capture.folder"));
+    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final String BACKGROUND_AND_RAW =
+        "{\"records_per_second\": 200, \"probes\": [{\"value\": \"raw\", \"per_second\": 50}]}";
+    private static final String RAW =
+        "SELECT probe, probe_sequence FROM STREAM(30000, TIME) WHERE probe = 'raw' LIMIT 10";
+
     @TempDir
     static Path folder;
     static BulletInProcess bullet;
@@ -28,28 +44,145 @@ class BulletInProcessTest {
             "bullet.topology.custom.topology.v2.metrics.tick.interval.seconds", 5,
             "bullet.topology.custom.topology.builtin.metrics.bucket.size.secs", 5,
             "bullet.topology.custom.topology.stats.sample.rate", 1.0,
-            "bullet.topology.generator.records.per.second", 200));
-        await().atMost(Duration.ofSeconds(60)).until(() -> bullet.get("/api/source/status").get("reporting").getAsInt() == 2);
+            "bullet.topology.generator.records.per.second", 100));
+        bullet.control(BACKGROUND_AND_RAW);
+        await("both source tasks to follow the control").atMost(LONG)
+            .until(() -> bullet.get("/api/source/status").get("following").getAsInt() == 2);
     }
 
     @AfterAll
     static void stop() throws Exception {
-        bullet.close();
+        if (bullet != null) {
+            bullet.close();
+        }
     }
 
     @Test
     void aRawQueryGetsItsTenRecords() throws Exception {
-        bullet.control("{\"records_per_second\": 200, \"probes\": [{\"value\": \"raw\", \"per_second\": 50}]}");
-
-        HttpResponse<String> response =
-            bullet.query("SELECT probe, probe_index FROM STREAM(30000, TIME) WHERE probe = 'raw' LIMIT 10").get();
+        HttpResponse<String> response = bullet.query(RAW).get();
 
         assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+        Set<Long> sequences = new HashSet<>();
+        for (JsonElement element : BulletInProcess.json(response).getAsJsonArray("records")) {
+            assertThat(element.getAsJsonObject().get("probe").getAsString()).isEqualTo("raw");
+            sequences.add(element.getAsJsonObject().get("probe_sequence").getAsLong());
+        }
+        assertThat(sequences).hasSize(10);
+    }
+
+    @Test
+    void aCountOfAProbeMissesNoRecord() throws Exception {
+        HttpResponse<String> response = bullet.query("SELECT COUNT(*) AS records, MIN(probe_sequence) AS first, "
+            + "MAX(probe_sequence) AS last FROM STREAM(3000, TIME) WHERE probe = 'raw'").get();
+
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+        JsonObject result = BulletInProcess.json(response).getAsJsonArray("records").get(0).getAsJsonObject();
+        // The filter bolts start within a few ms of each other: at the first and last record they may disagree.
+        long between = (long) (result.get("last").getAsDouble() - result.get("first").getAsDouble()) + 1;
+        assertThat(result.get("records").getAsLong()).isBetween(between - 8, between).isGreaterThan(120);
+    }
+
+    @Test
+    void aBadQueryGetsTheErrorInBulletsShape() throws Exception {
+        HttpResponse<String> response = bullet.query("SELECT * FROM STREAM(1000, TIME) WHERE probe = ").get();
+
+        assertThat(response.statusCode()).isEqualTo(400);
         JsonObject result = BulletInProcess.json(response);
-        JsonArray records = result.getAsJsonArray("records");
-        assertThat(records).hasSize(10);
-        System.out.println(result);
-        System.out.println(bullet.get("/api/stats"));
-        System.out.println(bullet.get("/api/source/status"));
+        assertThat(result.getAsJsonArray("records")).isEmpty();
+        JsonObject error = result.getAsJsonObject("meta").getAsJsonArray("errors").get(0).getAsJsonObject();
+        assertThat(error.get("error").getAsString()).isNotEmpty();
+        assertThat(error.getAsJsonArray("resolutions")).isNotEmpty();
+    }
+
+    @Test
+    void queriesThatMatchNothingAreActiveInTwoSuccessiveTicks() throws Exception {
+        int held = 25;
+        List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+        for (int i = 0; i < held; i++) {
+            answers.add(bullet.query("SELECT * FROM STREAM(15000, TIME) WHERE probe = 'nothing' LIMIT 10"));
+        }
+
+        await("the sum of bullet_active_queries").atMost(LONG)
+            .until(() -> List.of((long) held, (long) held).equals(lastTwoSums("bullet_active_queries")));
+        assertThat(answers).noneMatch(CompletableFuture::isDone);
+        assertThat(bullet.get("/api/stats").get("active").getAsInt()).isEqualTo(held);
+
+        for (CompletableFuture<HttpResponse<String>> answer : answers) {
+            assertThat(answer.get().statusCode()).isEqualTo(200);
+            assertThat(BulletInProcess.json(answer.get()).getAsJsonArray("records")).isEmpty();
+        }
+        await("no query to be active any more").atMost(LONG)
+            .until(() -> List.of(0L, 0L).equals(lastTwoSums("bullet_active_queries")));
+    }
+
+    /** The sums over tasks of a metric's last two ticks; empty while there are not two of each task. */
+    private static List<Long> lastTwoSums(String name) {
+        Map<Integer, List<Long>> byTask = bullet.capture().points().stream().filter(point -> point.name().equals(name))
+            .collect(Collectors.groupingBy(Point::task, Collectors.mapping(point -> point.value().getAsLong(), Collectors.toList())));
+        if (byTask.size() < 2 || byTask.values().stream().anyMatch(values -> values.size() < 2)) {
+            return List.of();
+        }
+        return Stream.of(2, 1).map(fromEnd -> byTask.values().stream()
+            .mapToLong(values -> values.get(values.size() - fromEnd)).sum()).toList();
+    }
+
+    @Test
+    void bulletsMetricsAreThoseOfTheRecordedCapture() {
+        Set<String> recorded = bulletMetrics(Capture.read(RECORDED.resolve("capture-storm-2.8.4.jsonl")));
+        assertThat(recorded).hasSize(7);
+
+        await("every bullet_* metric").atMost(LONG).untilAsserted(
+            () -> assertThat(bulletMetrics(bullet.capture())).isEqualTo(recorded));
+    }
+
+    private static Set<String> bulletMetrics(Capture capture) {
+        return capture.points().stream().filter(Point::isBullets)
+            .map(point -> point.component() + " " + point.name() + " " + point.type()).collect(Collectors.toSet());
+    }
+
+    @Test
+    void everyOtherMetricIsInARecordedCapture() throws Exception {
+        Set<String> recorded = new HashSet<>(otherMetrics(Capture.read(RECORDED.resolve("capture-storm-2.8.4.jsonl"))));
+        recorded.addAll(otherMetrics(Capture.read(RECORDED.resolve("capture-cluster-2.8.4.jsonl"))));
+        bullet.query(RAW).get();
+
+        await("the metrics of the worker").atMost(LONG)
+            .until(() -> otherMetrics(bullet.capture()).contains("memory.heap.used"));
+        await("the metrics of Storm's bolts").atMost(LONG)
+            .until(() -> otherMetrics(bullet.capture()).contains("__execute-latency-STREAM"));
+        assertThat(recorded).containsAll(otherMetrics(bullet.capture()));
+    }
+
+    private static Set<String> otherMetrics(Capture capture) {
+        return capture.points().stream().filter(point -> !point.isBullets())
+            .map(point -> MetricNames.fold(point.name())).collect(Collectors.toSet());
+    }
+
+    @Test
+    void everyStreamThatAQueryUsesHasItsCounts() throws Exception {
+        bullet.query(RAW).get();
+
+        for (String expected : List.of(
+            "DataSource __emit-count-default", "DataSource __ack-count-default", "DataSource __complete-latency-default",
+            "TickSpout __emit-count-default",
+            "QuerySpout __emit-count-default", "QuerySpout __ack-count-default", "QuerySpout __complete-latency-default",
+            "QuerySpout __emit-count-metadata", "QuerySpout __ack-count-metadata",
+            "FilterBolt __execute-count-DataSource:default", "FilterBolt __ack-count-DataSource:default",
+            "FilterBolt __execute-count-QuerySpout:default", "FilterBolt __execute-count-QuerySpout:metadata",
+            "FilterBolt __execute-count-TickSpout:default", "FilterBolt __emit-count-default",
+            "JoinBolt __execute-count-QuerySpout:default", "JoinBolt __execute-count-QuerySpout:metadata",
+            "JoinBolt __execute-count-FilterBolt:default", "JoinBolt __execute-count-TickSpout:default",
+            "JoinBolt __emit-count-default", "JoinBolt __emit-count-feedback",
+            "ResultBolt __execute-count-JoinBolt:default", "LoopBolt __execute-count-JoinBolt:feedback")) {
+            await(expected).atMost(LONG).until(() -> last(bullet.capture(), expected) > 0);
+        }
+    }
+
+    /** The sum over tasks of a metric's last value; 0 if there is none. */
+    private static double last(Capture capture, String componentAndName) {
+        Map<Integer, Double> byTask = capture.points().stream()
+            .filter(point -> componentAndName.equals(point.component() + " " + point.name()))
+            .collect(Collectors.toMap(Point::task, point -> point.value().getAsDouble(), (before, after) -> after));
+        return byTask.values().stream().mapToDouble(Double::doubleValue).sum();
     }
 }

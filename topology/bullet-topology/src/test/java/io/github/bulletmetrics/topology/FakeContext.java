@@ -1,0 +1,29 @@
+package io.github.bulletmetrics.topology;
+
+import org.apache.storm.metric.api.IMetric;
+import org.apache.storm.task.TopologyContext;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/** A task's context that knows nothing and keeps the metrics registered with it. */
+final class FakeContext extends TopologyContext {
+    final Map<String, IMetric> metrics = new HashMap<>();
+    final Map<String, Integer> intervals = new HashMap<>();
+
+    FakeContext() {
+        super(null, Map.of(), Map.of(), Map.of(), Map.of(), Map.of(), "fake-1", "", "", 1, 0, null, null, null, null, null, null,
+              null);
+    }
+
+    @Override
+    public <T extends IMetric> T registerMetric(String name, T metric, int intervalSeconds) {
+        metrics.put(name, metric);
+        intervals.put(name, intervalSeconds);
+        return metric;
+    }
+
+    Object value(String name) {
+        return metrics.get(name).getValueAndReset();
+    }
+}

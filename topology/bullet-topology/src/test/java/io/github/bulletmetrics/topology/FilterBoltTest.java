@@ -1,0 +1,84 @@
+package io.github.bulletmetrics.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.yahoo.bullet.common.SerializerDeserializer;
+import com.yahoo.bullet.pubsub.Metadata;
+import com.yahoo.bullet.record.BulletRecord;
+import io.github.bulletmetrics.topology.source.RecordGenerator;
+
+import org.apache.storm.tuple.Tuple;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+class FilterBoltTest {
+    private static final String TWO_OF_P = "SELECT * FROM STREAM(3600000, TIME) WHERE probe = 'p' LIMIT 2";
+
+    private final FakeCollector collector = new FakeCollector();
+    private final FakeContext context = new FakeContext();
+    private final RecordGenerator generator = new RecordGenerator(1, 4);
+    private final FilterBolt bolt = new FilterBolt(Streams.RECORD_COMPONENT, Queries.config());
+
+    @BeforeEach
+    void prepare() {
+        bolt.prepare(Map.of(), context, collector.asCollector());
+    }
+
+    @Test
+    void emitsWhatMatchesWhenTheQueryIsFull() {
+        bolt.execute(Queries.query("q", TWO_OF_P));
+        bolt.execute(record(generator.probe("p", 1, 1, 1)));
+        bolt.execute(record(generator.background(1, 1)));
+        assertThat(collector.emitted).isEmpty();
+
+        bolt.execute(record(generator.probe("p", 2, 2, 2)));
+        bolt.execute(record(generator.probe("p", 3, 3, 3)));
+
+        assertThat(collector.on(Streams.DEFAULT_STREAM)).hasSize(1);
+        List<Object> values = collector.on(Streams.DEFAULT_STREAM).get(0);
+        assertThat(values.get(0)).isEqualTo("q");
+        ArrayList<BulletRecord<?>> records = SerializerDeserializer.fromBytes((byte[]) values.get(1));
+        assertThat(records).extracting(found -> found.typedGet("probe_sequence").getValue()).containsExactly(1L, 2L);
+        assertThat(collector.acked).hasSize(5);
+    }
+
+    @Test
+    void aKilledQuerySeesNothing() {
+        bolt.execute(Queries.query("q", TWO_OF_P));
+        bolt.execute(Queries.signal("q", Metadata.Signal.KILL));
+        bolt.execute(record(generator.probe("p", 1, 1, 1)));
+        bolt.execute(record(generator.probe("p", 2, 2, 2)));
+
+        assertThat(collector.emitted).isEmpty();
+        assertThat(collector.acked).hasSize(4);
+    }
+
+    @Test
+    void whatIsNoQueryIsAckedAndLeftToTheJoinBolt() {
+        bolt.execute(Queries.notAQuery("q"));
+        assertThat(collector.emitted).isEmpty();
+        assertThat(collector.acked).hasSize(1);
+    }
+
+    @Test
+    void theLatencyIsTheMeanSinceTheRecordsTimestamps() {
+        long now = System.currentTimeMillis();
+        bolt.execute(record(generator.background(1, now), now - 1_000));
+        bolt.execute(record(generator.background(2, now), now - 3_000));
+
+        assertThat((Double) context.value("bullet_filter_latency")).isBetween(2_000.0, 3_000.0);
+        assertThat(context.value("bullet_filter_latency")).as("without records").isNull();
+    }
+
+    private static Tuple record(BulletRecord<?> record) {
+        return record(record, System.currentTimeMillis());
+    }
+
+    private static Tuple record(BulletRecord<?> record, long timestamp) {
+        return FakeTuples.tuple(Streams.RECORD_COMPONENT, Streams.DEFAULT_STREAM, record, timestamp);
+    }
+}

@@ -1,0 +1,160 @@
+package io.github.bulletmetrics.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.yahoo.bullet.common.SerializerDeserializer;
+import com.yahoo.bullet.pubsub.Metadata;
+import com.yahoo.bullet.querying.RateLimitError;
+import com.yahoo.bullet.record.BulletRecord;
+import io.github.bulletmetrics.topology.source.RecordGenerator;
+
+import org.apache.storm.tuple.Tuple;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+class JoinBoltTest {
+    private static final String LONG_RAW = "SELECT * FROM STREAM(3600000, TIME) LIMIT 2";
+    /** Done when the bolt first looks: an ms has passed since its creation. */
+    private static final String SHORT_RAW = "SELECT * FROM STREAM(1, TIME) LIMIT 100";
+    private static final String WINDOWS = "SELECT * FROM STREAM(3600000, TIME) WINDOWING TUMBLING(3600000, TIME)";
+
+    private final FakeCollector collector = new FakeCollector();
+    private final FakeContext context = new FakeContext();
+    private final JoinBolt bolt = new JoinBolt(Queries.config());
+
+    @BeforeEach
+    void prepare() {
+        bolt.prepare(Map.of(), context, collector.asCollector());
+    }
+
+    @Test
+    void aFullQueryEndsAtOnce() {
+        bolt.execute(Queries.query("q", LONG_RAW));
+        bolt.execute(data("q", 1));
+        assertThat(collector.emitted).isEmpty();
+        assertThat(context.value("bullet_active_queries")).isEqualTo(1L);
+
+        bolt.execute(data("q", 1));
+
+        assertThat(records(theResult("q", Metadata.Signal.COMPLETE))).isEqualTo(2);
+        assertThat(theFeedback("q")).isEqualTo(Metadata.Signal.COMPLETE);
+        assertThat(context.value("bullet_active_queries")).isEqualTo(0L);
+        assertThat(collector.acked).hasSize(3);
+    }
+
+    @Test
+    void aQueryPastItsTimeWaitsThreeTicksForItsLastData() throws Exception {
+        bolt.execute(Queries.query("q", SHORT_RAW));
+        Thread.sleep(2);
+        bolt.execute(FakeTuples.tick());
+        bolt.execute(FakeTuples.tick());
+        bolt.execute(data("q", 3));
+        bolt.execute(FakeTuples.tick());
+        assertThat(collector.emitted).isEmpty();
+        assertThat(context.value("bullet_active_queries")).isEqualTo(1L);
+
+        bolt.execute(FakeTuples.tick());
+
+        assertThat(records(theResult("q", Metadata.Signal.COMPLETE))).isEqualTo(3);
+        assertThat(context.value("bullet_active_queries")).isEqualTo(0L);
+    }
+
+    @Test
+    void aKilledQueryLeavesNoResult() {
+        bolt.execute(Queries.query("q", LONG_RAW));
+        bolt.execute(Queries.signal("q", Metadata.Signal.KILL));
+        bolt.execute(Queries.signal("q", Metadata.Signal.KILL));
+        bolt.execute(data("q", 2));
+
+        assertThat(collector.emitted).isEmpty();
+        assertThat(context.value("bullet_active_queries")).isEqualTo(0L);
+        assertThat(context.value("bullet_created_queries")).isEqualTo(1L);
+    }
+
+    @Test
+    void aQueryThatCannotBeStartedFailsWithItsError() {
+        bolt.execute(Queries.notAQuery("q"));
+
+        JsonObject result = theResult("q", Metadata.Signal.FAIL);
+        assertThat(result.getAsJsonObject("meta").getAsJsonArray("errors")).hasSize(1);
+        assertThat(context.value("bullet_improper_queries")).isEqualTo(1L);
+        assertThat(context.value("bullet_created_queries")).isEqualTo(0L);
+        assertThat(context.value("bullet_active_queries")).isEqualTo(0L);
+    }
+
+    @Test
+    void aQueryThatEmitsTooOftenFailsAndIsKilled() {
+        bolt.execute(Queries.query("q", LONG_RAW));
+        bolt.execute(FakeTuples.tuple(Streams.FILTER_COMPONENT, Streams.ERROR_STREAM, "q", new RateLimitError(10, 5)));
+
+        theResult("q", Metadata.Signal.FAIL);
+        assertThat(theFeedback("q")).isEqualTo(Metadata.Signal.KILL);
+        assertThat(context.value("bullet_rate_exceeded_queries")).isEqualTo(1L);
+        assertThat(context.value("bullet_active_queries")).isEqualTo(0L);
+    }
+
+    @Test
+    void aQueryThatComesTwiceIsOne() {
+        bolt.execute(Queries.query("q", LONG_RAW));
+        bolt.execute(Queries.query("q", LONG_RAW));
+
+        assertThat(context.value("bullet_created_queries")).isEqualTo(1L);
+        assertThat(context.value("bullet_duplicated_queries")).isEqualTo(1L);
+        assertThat(context.value("bullet_active_queries")).isEqualTo(1L);
+    }
+
+    @Test
+    void aQueryWithTimeWindowsStartsTwoTicksLate() {
+        bolt.execute(Queries.query("q", WINDOWS));
+        bolt.execute(FakeTuples.tick());
+        assertThat(context.value("bullet_active_queries")).isEqualTo(0L);
+        bolt.execute(FakeTuples.tick());
+        assertThat(context.value("bullet_active_queries")).isEqualTo(1L);
+    }
+
+    @Test
+    void aTupleOfUnknownOriginIsNotAcked() {
+        bolt.execute(FakeTuples.tuple("Stranger", Streams.DEFAULT_STREAM, "q"));
+        assertThat(collector.acked).isEmpty();
+    }
+
+    @Test
+    void metricsHaveTheIntervalOfTheMapping() {
+        assertThat(context.intervals).hasSize(5).containsEntry("bullet_active_queries", 10);
+    }
+
+    private static Tuple data(String id, int records) {
+        RecordGenerator generator = new RecordGenerator(1, 1);
+        List<BulletRecord<?>> list = new ArrayList<>();
+        for (int i = 0; i < records; i++) {
+            list.add(generator.background(i, 0));
+        }
+        byte[] bytes = SerializerDeserializer.toBytes(new ArrayList<>(list));
+        return FakeTuples.tuple(Streams.FILTER_COMPONENT, Streams.DEFAULT_STREAM, id, bytes);
+    }
+
+    private JsonObject theResult(String id, Metadata.Signal signal) {
+        assertThat(collector.on(Streams.DEFAULT_STREAM)).hasSize(1);
+        List<Object> values = collector.on(Streams.DEFAULT_STREAM).get(0);
+        assertThat(values.get(0)).isEqualTo(id);
+        assertThat(((Metadata) values.get(2)).getSignal()).isEqualTo(signal);
+        return new JsonParser().parse((String) values.get(1)).getAsJsonObject();
+    }
+
+    private static int records(JsonObject result) {
+        return result.getAsJsonArray("records").size();
+    }
+
+    private Metadata.Signal theFeedback(String id) {
+        assertThat(collector.on(Streams.FEEDBACK_STREAM)).hasSize(1);
+        List<Object> values = collector.on(Streams.FEEDBACK_STREAM).get(0);
+        assertThat(values.get(0)).isEqualTo(id);
+        return ((Metadata) values.get(1)).getSignal();
+    }
+}

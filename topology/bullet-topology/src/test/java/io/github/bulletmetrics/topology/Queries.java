@@ -1,0 +1,39 @@
+package io.github.bulletmetrics.topology;
+
+import com.yahoo.bullet.bql.BQLResult;
+import com.yahoo.bullet.bql.BulletQueryBuilder;
+import com.yahoo.bullet.common.BulletConfig;
+import com.yahoo.bullet.pubsub.IdentityPubSubMessageSerDe;
+import com.yahoo.bullet.pubsub.Metadata;
+import com.yahoo.bullet.pubsub.PubSubMessage;
+import com.yahoo.bullet.storm.BulletStormConfig;
+
+import org.apache.storm.tuple.Tuple;
+
+/** Queries as the query spout emits them, and the settings that they need. */
+final class Queries {
+    private Queries() {
+    }
+
+    static BulletStormConfig config() {
+        BulletStormConfig config = new BulletStormConfig();
+        config.set(BulletConfig.PUBSUB_MESSAGE_SERDE_CLASS_NAME, IdentityPubSubMessageSerDe.class.getName());
+        config.set(BulletStormConfig.TOPOLOGY_METRICS_BUILT_IN_ENABLE, true);
+        return config.validate();
+    }
+
+    static Tuple query(String id, String bql) {
+        BQLResult result = new BulletQueryBuilder(config()).buildQuery(bql);
+        PubSubMessage message = new PubSubMessage(id, result.getQuery(), new Metadata(null, result.getBql()));
+        return FakeTuples.tuple(Streams.QUERY_COMPONENT, Streams.DEFAULT_STREAM, id, message);
+    }
+
+    static Tuple notAQuery(String id) {
+        PubSubMessage message = new PubSubMessage(id, "not a query", new Metadata(null, "not a query"));
+        return FakeTuples.tuple(Streams.QUERY_COMPONENT, Streams.DEFAULT_STREAM, id, message);
+    }
+
+    static Tuple signal(String id, Metadata.Signal signal) {
+        return FakeTuples.tuple(Streams.QUERY_COMPONENT, Streams.METADATA_STREAM, id, new Metadata(signal, null));
+    }
+}
