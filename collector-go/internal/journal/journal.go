@@ -43,9 +43,10 @@ type Journal struct {
 	durable    Position
 	changed    chan struct{} // closed, and made anew, when any of the above changes for readers
 
-	releasing sync.Mutex
-	committer *committer
-	closing   sync.Once
+	releasing        sync.Mutex
+	deletionUnsynced bool // guarded by releasing
+	committer        *committer
+	closing          sync.Once
 }
 
 // batchKey is what a batch is known by.

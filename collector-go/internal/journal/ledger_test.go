@@ -99,12 +99,20 @@ func (r *reading) take(t require.TestingT, entry Entry) {
 	case *Batch:
 		r.batches[batchKey{e.Epoch, e.Sequence}]++
 		r.samples += e.Samples()
-		require.Len(t, e.IDs, int(e.Sequence%40+1))
-		for i, id := range e.IDs {
-			require.Contains(t, r.series, id)
-			require.Equal(t, fmt.Sprintf("m%d", (e.Sequence+uint64(i))%97), r.series[id].Name)
-			require.Equal(t, float64(e.Sequence)+float64(i)/7, e.Values[i])
-			require.Equal(t, int64(e.Sequence*1000+uint64(i)), e.TimesMs[i])
+		r.check(t, e)
+	}
+}
+
+// check compares a batch with what its sequence says that it holds (see batchOf).
+func (r *reading) check(t require.TestingT, b *Batch) {
+	if len(b.IDs) != int(b.Sequence%40+1) {
+		require.Fail(t, "batch has lost samples", "%v", b)
+	}
+	for i, id := range b.IDs {
+		n := b.Sequence + uint64(i)
+		if r.series[id].Name != fmt.Sprintf("m%d", n%97) || b.TimesMs[i] != int64(b.Sequence*1000+uint64(i)) ||
+			b.Values[i] != float64(b.Sequence)+float64(i)/7 {
+			require.Fail(t, "sample is not what was sent", "%d of %v, series %v", i, b, r.series[id])
 		}
 	}
 }

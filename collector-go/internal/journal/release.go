@@ -33,14 +33,31 @@ func (j *Journal) releasable(p Position) (segment, bool) {
 	return j.segments[0], true
 }
 
-// deleteSegment removes the oldest segment for good before anybody builds on the room.
+// deleteSegment removes the oldest segment. The deletion before it is durable first, so that no loss of power leaves a hole.
 func (j *Journal) deleteSegment(s segment) error {
+	if err := j.syncDeletion(); err != nil {
+		return err
+	}
 	if err := j.fs.Remove(filepath.Join(j.dir, segmentName(s.number))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	j.deletionUnsynced = true
+	j.forgetOldest(s)
+	return j.syncDeletion()
+}
+
+func (j *Journal) syncDeletion() error {
+	if !j.deletionUnsynced {
+		return nil
 	}
 	if err := j.fs.SyncDir(j.dir); err != nil {
 		return err
 	}
+	j.deletionUnsynced = false
+	return nil
+}
+
+func (j *Journal) forgetOldest(s segment) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.segments = j.segments[1:]
@@ -48,5 +65,4 @@ func (j *Journal) deleteSegment(s segment) error {
 	j.before = s.endPosition()
 	j.showSizes()
 	j.wakeReaders()
-	return nil
 }
