@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 
 # Every recipe runs with the JDK, Maven and Go that .ci/toolchain found or installed.
 run := source build/toolchain.env;
-mvn := mvn --batch-mode --no-transfer-progress $(MAVEN_ARGS)
+mvn := mvn --batch-mode --no-transfer-progress -Dstyle.color=never $(MAVEN_ARGS)
 
 go_sources   := $(shell find collector-go -name '*.go' -o -name 'go.*' -not -path '*/testdata/*')
 java_sources := pom.xml $(shell find plugin-java topology -path '*/target' -prune -o \( -path '*/src/*' -o -path '*/conf/*' -o -name pom.xml \) -type f -print)
@@ -114,11 +114,15 @@ test-dashboards: ## Test the dashboards and alert rules
 
 # --- checks ----------------------------------------------------------------------------------------------------------------------
 
+build/tools/staticcheck: collector-go/tools/lint/go.mod | build/toolchain.env
+	@echo "building staticcheck"
+	@$(run) cd collector-go/tools/lint && go build -o ../../../$@ honnef.co/go/tools/cmd/staticcheck
+
 .PHONY: check
-check: test-proto ## Check format, lint, generated code and the table of imports
+check: test-proto build/tools/staticcheck ## Check format, lint, generated code and the table of imports
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
-	@$(run) cd collector-go && go vet ./... && go vet -tags e2e ./e2e/... && go test -count=1 ./internal/house
+	@$(run) cd collector-go && go vet -tags e2e ./... && ../build/tools/staticcheck -tags e2e ./... && go test -count=1 ./internal/house
 	@echo "check passed"
 
 .PHONY: bench
