@@ -1,0 +1,63 @@
+package experiment
+
+import "math"
+
+// Bounds of the calibration.
+const (
+	firstRate   = 1000.0 // records a second
+	lowestRate  = 50.0
+	highestRate = 50_000.0
+	maxReadings = 3
+	// closeEnough is how far from the target an idle ratio may be and still be taken.
+	closeEnough = 0.04
+	// guessedBase is the busy ratio assumed to be there without any record, until two readings tell.
+	guessedBase = 0.15
+	// largestFactor bounds one change of the rate.
+	largestFactor = 6.0
+)
+
+// reading is one look at the host: what ratio was idle at a record rate.
+type reading struct{ rate, idle float64 }
+
+// calibration looks for the record rate that leaves a ratio of the host idle, taking the busy ratio as a line over the rate.
+type calibration struct {
+	targetIdle float64
+	readings   []reading
+}
+
+// next is the rate to try; done says that it is the one to keep and needs no further reading.
+func (c *calibration) next() (rate float64, done bool) {
+	if len(c.readings) == 0 {
+		return firstRate, false
+	}
+	last := c.readings[len(c.readings)-1]
+	if math.Abs(last.idle-c.targetIdle) <= closeEnough {
+		return last.rate, true
+	}
+	return c.estimate(last), len(c.readings) >= maxReadings
+}
+
+func (c *calibration) add(rate, idle float64) { c.readings = append(c.readings, reading{rate, idle}) }
+
+func (c *calibration) estimate(last reading) float64 {
+	busy, base := 1-last.idle, c.base(last)
+	wanted := max(1-c.targetIdle-base, 0.01)
+	factor := wanted / max(busy-base, 0.01)
+	rate := last.rate * min(max(factor, 1/largestFactor), largestFactor)
+	return math.Round(min(max(rate, lowestRate), highestRate))
+}
+
+// base is the busy ratio at no records: where the line through the last two readings meets the axis, if that makes sense.
+func (c *calibration) base(last reading) float64 {
+	guess := min(guessedBase, (1-last.idle)/2)
+	if len(c.readings) < 2 {
+		return guess
+	}
+	before := c.readings[len(c.readings)-2]
+	slope := (before.idle - last.idle) / (last.rate - before.rate)
+	base := 1 - last.idle - slope*last.rate
+	if !(slope > 0) || !(base >= 0 && base < 1-last.idle) {
+		return guess
+	}
+	return base
+}

@@ -1,0 +1,135 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+)
+
+// look is what the machine and the source say at one moment.
+type look struct {
+	at        time.Time
+	host      hostTime
+	processes map[string]usage
+	source    load.Status
+}
+
+type usage struct {
+	pid int
+	cpu time.Duration
+}
+
+// climb goes through the plan's steps, which begin at ends of slices.
+func (r *Runner) climb(ctx context.Context, held *load.Held, p plan, run *report.Run) error {
+	start := nextSlice(time.Now(), r.options.SliceWidth)
+	if err := r.until(ctx, start, func() string { return "waiting for the next slice" }); err != nil {
+		return err
+	}
+	for i, planned := range p.steps {
+		step, err := r.step(ctx, held, planned, start, fmt.Sprintf("step %d/%d", i+1, len(p.steps)))
+		if err != nil {
+			return err
+		}
+		run.Steps = append(run.Steps, step)
+		start = time.UnixMilli(step.EndMs)
+	}
+	return nil
+}
+
+func (r *Runner) step(ctx context.Context, held *load.Held, planned plannedStep, start time.Time, name string) (report.Step, error) {
+	measured, end := start.Add(planned.warmUp), start.Add(planned.length())
+	status := func() string {
+		active, returned, failed := held.Progress()
+		return fmt.Sprintf("%s: %d queries, %s left; under way %d, returned %d, failed %d in all", name, planned.queries,
+			time.Until(end).Round(time.Second), active, returned, failed)
+	}
+	held.Hold(planned.queries)
+	if err := r.until(ctx, measured, status); err != nil {
+		return report.Step{}, err
+	}
+	before, err := r.look(ctx)
+	if err != nil {
+		return report.Step{}, err
+	}
+	if err := r.until(ctx, end, status); err != nil {
+		return report.Step{}, err
+	}
+	after, err := r.look(ctx)
+	if err != nil {
+		return report.Step{}, err
+	}
+	step := report.Step{Queries: planned.queries, StartMs: start.UnixMilli(), MeasuredFromMs: measured.UnixMilli(), EndMs: end.UnixMilli()}
+	fill(&step, before, after)
+	_, returned, failed := held.Progress()
+	r.ports.Progress.Say("%s: %d queries held for %s, host idle %.0f%%, %.0f records/s; %d queries returned and %d failed so far", name,
+		planned.queries, planned.length(), 100*float64(step.HostIdle), float64(step.RecordsPerSecond), returned, failed)
+	return step, nil
+}
+
+// fill sets what two looks at the machine and the source tell of the time between them.
+func fill(step *report.Step, before, after look) {
+	step.HostIdle = figure(after.host.idleSince(before.host))
+	step.RecordsPerSecond = figure(float64(after.source.Emitted-before.source.Emitted) / after.at.Sub(before.at).Seconds())
+	step.RecordsLag = after.source.Lag
+	step.Shares = shares(before, after)
+}
+
+// everythingElse is what the processes that are known by name did not use.
+const everythingElse = "everything else on the host"
+
+func shares(before, after look) []report.Share {
+	total := float64(after.host.total - before.host.total)
+	rest := float64(after.host.total-before.host.total) - float64(after.host.idle-before.host.idle)
+	var out []report.Share
+	for _, name := range slices.Sorted(maps.Keys(after.processes)) {
+		now, then := after.processes[name], before.processes[name]
+		used := float64(now.cpu - then.cpu)
+		if now.pid != then.pid {
+			used = float64(now.cpu) // started since then
+		}
+		rest -= used
+		out = append(out, report.Share{Process: name, Pid: now.pid, Ratio: figure(used / total)})
+	}
+	return append(out, report.Share{Process: everythingElse, Ratio: figure(max(0, rest) / total)})
+}
+
+func (r *Runner) look(ctx context.Context) (look, error) {
+	host, err := r.ports.Machine.Host()
+	if err != nil {
+		return look{}, err
+	}
+	l := look{at: time.Now(), host: host, processes: map[string]usage{}}
+	for name, pid := range r.ports.Processes() {
+		if cpu, alive := r.ports.Machine.Process(pid); alive {
+			l.processes[name] = usage{pid, cpu}
+		}
+	}
+	l.source, err = r.ports.Source.Status(ctx)
+	return l, err
+}
+
+// showInterval is how often the terminal is told what holds.
+const showInterval = time.Second
+
+// until waits for a moment and shows meanwhile how it stands.
+func (r *Runner) until(ctx context.Context, moment time.Time, status func() string) error {
+	timer := time.NewTimer(time.Until(moment))
+	defer timer.Stop()
+	ticker := time.NewTicker(showInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return nil
+		case <-ticker.C:
+			r.ports.Progress.Show("%s", status())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

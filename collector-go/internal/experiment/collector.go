@@ -1,0 +1,104 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+)
+
+// Series is one series as stored: its slices by their ends, gaps left out.
+type Series struct {
+	Labels map[string]string
+	Slices report.Slices
+}
+
+// Newest is when a series' newest slice ended.
+type Newest struct {
+	Labels map[string]string
+	EndMs  int64
+}
+
+// Collector asks a collector by PromQL, as anybody may. It is safe for concurrent use.
+type Collector struct{ api v1.API }
+
+// queryTimeout bounds one question.
+const queryTimeout = 10 * time.Second
+
+// NewCollector returns a client of the collector that serves HTTP at address, "host:port".
+func NewCollector(address string) (*Collector, error) {
+	client, err := api.NewClient(api.Config{Address: "http://" + address})
+	if err != nil {
+		return nil, fmt.Errorf("the collector's address %q: %w", address, err)
+	}
+	return &Collector{v1.NewAPI(client)}, nil
+}
+
+// Slices reads the stored slices of the series that a selector names, with ends in (from, to]: a range selector gives what is
+// stored, where a range query would fill gaps from before.
+func (c *Collector) Slices(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
+	query := fmt.Sprintf("%s[%dms]", selector, to.Sub(from).Milliseconds())
+	value, err := c.ask(ctx, query, to)
+	if err != nil {
+		return nil, err
+	}
+	matrix, ok := value.(model.Matrix)
+	if !ok {
+		return nil, fmt.Errorf("%s: the answer is a %s instead of a matrix", query, value.Type())
+	}
+	series := make([]Series, 0, len(matrix))
+	for _, stream := range matrix {
+		series = append(series, Series{labelsOf(stream.Metric), slicesOf(stream.Values)})
+	}
+	return series, nil
+}
+
+// Newest tells of each series that a selector names when its newest slice ended, as seen at a time.
+func (c *Collector) Newest(ctx context.Context, selector string, at time.Time) ([]Newest, error) {
+	query := "timestamp(" + selector + ")"
+	value, err := c.ask(ctx, query, at)
+	if err != nil {
+		return nil, err
+	}
+	vector, ok := value.(model.Vector)
+	if !ok {
+		return nil, fmt.Errorf("%s: the answer is a %s instead of a vector", query, value.Type())
+	}
+	newest := make([]Newest, 0, len(vector))
+	for _, sample := range vector {
+		newest = append(newest, Newest{labelsOf(sample.Metric), int64(math.Round(float64(sample.Value) * 1000))})
+	}
+	return newest, nil
+}
+
+func (c *Collector) ask(ctx context.Context, query string, at time.Time) (model.Value, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	value, _, _, err := c.api.Query(ctx, query, at)
+	if err != nil {
+		return nil, fmt.Errorf("ask the collector %s: %w", query, err)
+	}
+	return value, nil
+}
+
+func labelsOf(metric model.Metric) map[string]string {
+	labels := make(map[string]string, len(metric))
+	for name, value := range metric {
+		labels[string(name)] = string(value)
+	}
+	return labels
+}
+
+func slicesOf(pairs []model.SamplePair) (s report.Slices) {
+	for _, pair := range pairs {
+		s.TimesMs = append(s.TimesMs, int64(pair.Timestamp))
+		s.Values = append(s.Values, report.Figure(pair.Value))
+	}
+	return s
+}

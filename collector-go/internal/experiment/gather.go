@@ -1,0 +1,137 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+)
+
+// The metrics that a report is made of.
+const (
+	cpuMetric     = "bullet_worker_cpu_seconds_total"
+	heapMetric    = "bullet_worker_heap_used_bytes"
+	gcMetric      = "bullet_worker_gc_seconds_total"
+	workerMetric  = "bullet_worker_info"
+	queriesMetric = "bullet_active_queries"
+	latencyMetric = "bullet_filter_latency_mean_seconds"
+	infoMetric    = "bullet_topology_info"
+)
+
+// selector names a metric of the topology, narrowed by more matchers such as `component="JoinBolt"`.
+func (o Options) selector(metric string, more ...string) string {
+	matchers := "topology=" + strconv.Quote(o.Topology)
+	for _, m := range more {
+		matchers += "," + m
+	}
+	return metric + "{" + matchers + "}"
+}
+
+// joinBolt narrows bullet_active_queries to where a query is counted once.
+const joinBolt = `component="JoinBolt"`
+
+// gather reads what the collector stored in (from, to] into the run.
+func gather(ctx context.Context, collector Slices, o Options, from, to time.Time, run *report.Run) error {
+	read := func(metric string, more ...string) ([]Series, error) {
+		return collector.Slices(ctx, o.selector(metric, more...), from, to)
+	}
+	workers := map[string]*report.Worker{}
+	for metric, field := range map[string]func(*report.Worker) *report.Slices{
+		cpuMetric:  func(w *report.Worker) *report.Slices { return &w.CPUSeconds },
+		gcMetric:   func(w *report.Worker) *report.Slices { return &w.GCSeconds },
+		heapMetric: func(w *report.Worker) *report.Slices { return &w.HeapUsedBytes },
+	} {
+		series, err := read(metric)
+		if err != nil {
+			return err
+		}
+		for name, parts := range byLabel(series, "worker") {
+			*field(workerNamed(workers, name)) = sum(parts)
+		}
+	}
+	if err := gatherPids(read, workers); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(workers)) {
+		run.Workers = append(run.Workers, *workers[name])
+	}
+	return gatherTopology(read, run)
+}
+
+func workerNamed(workers map[string]*report.Worker, name string) *report.Worker {
+	if workers[name] == nil {
+		workers[name] = &report.Worker{Name: name}
+	}
+	return workers[name]
+}
+
+// gatherPids notes the processes of each worker in the order in which they came.
+func gatherPids(read func(string, ...string) ([]Series, error), workers map[string]*report.Worker) error {
+	series, err := read(workerMetric)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(series, func(a, b Series) int { return int(first(a) - first(b)) })
+	for _, s := range series {
+		pid, err := strconv.Atoi(s.Labels["pid"])
+		if err != nil {
+			return fmt.Errorf("%s has no pid: %v", workerMetric, s.Labels)
+		}
+		if w := workers[s.Labels["worker"]]; w != nil && !slices.Contains(w.Pids, pid) {
+			w.Pids = append(w.Pids, pid)
+		}
+	}
+	return nil
+}
+
+func first(s Series) int64 {
+	if len(s.Slices.TimesMs) == 0 {
+		return 0
+	}
+	return s.Slices.TimesMs[0]
+}
+
+func gatherTopology(read func(string, ...string) ([]Series, error), run *report.Run) error {
+	queries, err := read(queriesMetric, joinBolt)
+	if err != nil {
+		return err
+	}
+	run.QueriesRunning = sum(queries)
+	latencies, err := read(latencyMetric)
+	if err != nil {
+		return err
+	}
+	for _, s := range latencies {
+		run.FilterLatencySeconds = append(run.FilterLatencySeconds, s.Slices)
+	}
+	return nil
+}
+
+func byLabel(series []Series, label string) map[string][]Series {
+	groups := map[string][]Series{}
+	for _, s := range series {
+		groups[s.Labels[label]] = append(groups[s.Labels[label]], s)
+	}
+	return groups
+}
+
+// sum adds series up where all of them have a slice; where one is missing the sum is a gap.
+func sum(series []Series) (out report.Slices) {
+	totals, counts := map[int64]report.Figure{}, map[int64]int{}
+	for _, s := range series {
+		for i, t := range s.Slices.TimesMs {
+			totals[t] += s.Slices.Values[i]
+			counts[t]++
+		}
+	}
+	for _, t := range slices.Sorted(maps.Keys(totals)) {
+		if counts[t] == len(series) {
+			out.TimesMs, out.Values = append(out.TimesMs, t), append(out.Values, totals[t])
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+)
+
+// Limits of what is waited for.
+const (
+	pollInterval     = 500 * time.Millisecond
+	sourceReadyLimit = 2 * time.Minute
+	followLimit      = 10 * time.Second
+	workersLimit     = 2 * time.Minute
+)
+
+// Pauses of the calibration: how long the topology may take to show a new rate, and how long the host is then watched.
+const (
+	settleTime  = 3 * time.Second
+	readingTime = 5 * time.Second
+)
+
+// poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is told when limit has passed.
+func (r *Runner) poll(ctx context.Context, limit time.Duration, what string, ask func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s for %s", limit, what))
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		yes, err := ask(ctx)
+		if yes {
+			return nil
+		}
+		r.ports.Progress.Show("waiting for %s", what)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			if err != nil {
+				return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			}
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// awaitSource waits until the topology's source emits records.
+func (r *Runner) awaitSource(ctx context.Context) error {
+	return r.poll(ctx, sourceReadyLimit, "the topology's first records", func(ctx context.Context) (bool, error) {
+		status, err := r.ports.Source.Status(ctx)
+		return status.Reporting > 0 && status.Emitted > 0, err
+	})
+}
+
+// setRate asks for background records, and for those that the queries look for, and waits until all tasks follow.
+func (r *Runner) setRate(ctx context.Context, rate float64) error {
+	control := load.Control{RecordsPerSecond: rate, Probes: r.options.Query.Probes(r.options.mostQueries())}
+	if err := r.ports.Source.SetControl(ctx, control); err != nil {
+		return fmt.Errorf("set the record rate: %w", err)
+	}
+	return r.poll(ctx, followLimit, "the record source to follow", func(ctx context.Context) (bool, error) {
+		status, err := r.ports.Source.Status(ctx)
+		return status.Reporting > 0 && status.Following == status.Reporting, err
+	})
+}
+
+// calibrate finds the record rate, unless it was given.
+func (r *Runner) calibrate(ctx context.Context, run *report.Run) error {
+	run.Calibration.TargetIdle = report.Unknown
+	if given := r.options.RecordsPerSecond; given > 0 {
+		run.Calibration.RecordsPerSecond = report.Figure(given)
+		return r.setRate(ctx, given)
+	}
+	c := calibration{targetIdle: r.options.TargetIdle}
+	rate, done := c.next()
+	for ; !done; rate, done = c.next() {
+		idle, err := r.readIdle(ctx, rate)
+		if err != nil {
+			return err
+		}
+		c.add(rate, idle)
+		r.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate, 100*idle, 100*c.targetIdle)
+	}
+	run.Calibration = calibrationReport(c, rate)
+	r.ports.Progress.Say("calibration: %.0f records/s it is", rate)
+	return r.setRate(ctx, rate)
+}
+
+func calibrationReport(c calibration, rate float64) report.Calibration {
+	out := report.Calibration{TargetIdle: report.Figure(c.targetIdle), RecordsPerSecond: report.Figure(rate)}
+	for _, reading := range c.readings {
+		out.Readings = append(out.Readings, report.Reading{RecordsPerSecond: report.Figure(reading.rate), HostIdle: figure(reading.idle)})
+	}
+	return out
+}
+
+func (r *Runner) readIdle(ctx context.Context, rate float64) (float64, error) {
+	if err := r.setRate(ctx, rate); err != nil {
+		return 0, err
+	}
+	status := func() string { return fmt.Sprintf("calibration: trying %.0f records/s", rate) }
+	if err := r.until(ctx, time.Now().Add(settleTime), status); err != nil {
+		return 0, err
+	}
+	before, err := r.ports.Machine.Host()
+	if err != nil {
+		return 0, err
+	}
+	if err := r.until(ctx, time.Now().Add(readingTime), status); err != nil {
+		return 0, err
+	}
+	after, err := r.ports.Machine.Host()
+	return after.idleSince(before), err
+}
+
+// watchWorkers ends the run early when the workers do not report: a run without their figures is worth nothing.
+func (r *Runner) watchWorkers(ctx context.Context, since time.Time, fail context.CancelCauseFunc) {
+	silent := quiet{r.ports.Progress}
+	watcher := Runner{options: r.options, ports: r.ports}
+	watcher.ports.Progress = silent
+	what := fmt.Sprintf("%d workers to report their CPU time to the collector: see the workers' logs in storm/logs", r.options.Workers)
+	err := watcher.poll(ctx, workersLimit, what, func(ctx context.Context) (bool, error) {
+		series, err := r.ports.Slices.Slices(ctx, r.options.selector(cpuMetric), since, time.Now())
+		return len(byLabel(series, "worker")) >= r.options.Workers, err
+	})
+	if err != nil {
+		fail(err)
+		return
+	}
+	r.ports.Progress.Say("%d workers report", r.options.Workers)
+}
+
+// quiet is a progress that does not show what holds.
+type quiet struct{ Progress }
+
+// Show is left to the run itself.
+func (quiet) Show(string, ...any) {}
