@@ -27,6 +27,7 @@ type seriesRow struct {
 type dictionary struct {
 	series     []*seriesRow // by id; nil where the id is not (or no longer) known
 	known      int
+	ofTopology map[string]int // known series by topology
 	bySeries   map[metric.Raw]SeriesID
 	producers  []*ProducerDefined // by id
 	byProducer map[ProducerDefined]ProducerID
@@ -35,6 +36,7 @@ type dictionary struct {
 func newDictionary() *dictionary {
 	return &dictionary{
 		series:     make([]*seriesRow, 1), // ids start at 1
+		ofTopology: map[string]int{},
 		bySeries:   map[metric.Raw]SeriesID{},
 		producers:  make([]*ProducerDefined, 1),
 		byProducer: map[ProducerDefined]ProducerID{},
@@ -49,6 +51,7 @@ func (d *dictionary) addSeries(row seriesRow) {
 	}
 	if d.series[row.ID] == nil {
 		d.known++
+		d.ofTopology[row.Series.Topology]++
 	}
 	d.series[row.ID] = &row
 	d.bySeries[row.Series] = row.ID
@@ -120,6 +123,7 @@ func (d *dictionary) forgetIdle(nowMs int64) int {
 	for id, row := range d.series {
 		if row != nil && row.usedHour < (nowMs-idleSeriesMs)/hourMs {
 			delete(d.bySeries, row.Series)
+			d.ofTopology[row.Series.Topology]--
 			d.series[id] = nil
 			forgotten++
 		}

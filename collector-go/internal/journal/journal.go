@@ -135,7 +135,8 @@ func (j *Journal) Ready() error {
 	return nil
 }
 
-// Define gives a series its ID, the same for the same series for as long as the journal remembers it.
+// Define gives a series its ID, the same for the same series for as long as the journal remembers it: while the process runs,
+// and over restarts until the series has been idle for a day.
 func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -151,6 +152,21 @@ func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
 	j.fresh.series = append(j.fresh.series, j.state.dict.series[row.ID])
 	j.figures.series.Set(float64(j.state.dict.known))
 	return row.ID, nil
+}
+
+// Lookup is the ID of a series that is defined already.
+func (j *Journal) Lookup(series metric.Raw) (SeriesID, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	id, ok := j.state.dict.bySeries[series]
+	return id, ok
+}
+
+// SeriesOf is how many series of a topology are defined.
+func (j *Journal) SeriesOf(topology string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.state.dict.ofTopology[topology]
 }
 
 // DefineProducer gives a producer its ID; p.ID is ignored.

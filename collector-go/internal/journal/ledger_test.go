@@ -269,8 +269,7 @@ func (w *world) step() {
 		w.send(w.senders[w.random.IntN(len(w.senders))])
 	case n < 28:
 		w.settle()
-	case n < 30:
-		w.settle()
+	case n < 30: // a new stream, while answers to the old one may still be under way
 		for _, s := range w.senders {
 			w.resend(s)
 		}

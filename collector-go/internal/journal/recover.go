@@ -133,10 +133,9 @@ func (j *Journal) reportDamage(number uint32, from, to int64) {
 		"segment", filepath.Join(j.dir, segmentName(number)), "from", from, "to", to)
 }
 
-// forgetIdleSeries makes room in a dictionary that has become half full. Only now, at the start, does no stream hold an id.
+// forgetIdleSeries makes room in the dictionary. Only now, at the start, does no stream hold an id.
 func (j *Journal) forgetIdleSeries() {
-	if j.state.dict.known > j.o.MaxSeries/2 {
-		forgotten := j.state.dict.forgetIdle(j.state.nowMs)
+	if forgotten := j.state.dict.forgetIdle(j.state.nowMs); forgotten > 0 {
 		j.log.Info("journal forgot series that were idle for a day", "series", forgotten)
 	}
 	j.figures.series.Set(float64(j.state.dict.known))
