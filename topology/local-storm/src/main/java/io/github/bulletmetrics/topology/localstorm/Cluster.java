@@ -21,10 +21,13 @@ final class Cluster {
     private static final Duration START_LIMIT = Duration.ofSeconds(120);
     private static final int CONNECT_TIMEOUT_MS = 500;
 
-    /** These add up to less than the 20 s in which a launcher must have stopped. */
-    private static final Duration WORKERS_STOP_LIMIT = Duration.ofSeconds(6);
+    /** A launcher must have stopped within 20 s: this long it tries in order, then it sweeps up what is left. */
+    private static final Duration ORDERLY_STOP_LIMIT = Duration.ofSeconds(15);
+    private static final Duration SWEEP_LIMIT = Duration.ofMillis(4_500);
+
+    /** A worker has 3 s to clean up; Nimbus and the Supervisor each take about one to notice. */
+    private static final Duration WORKERS_STOP_LIMIT = Duration.ofSeconds(7);
     private static final Duration DAEMON_STOP_LIMIT = Duration.ofSeconds(2);
-    private static final Duration SWEEP_LIMIT = Duration.ofSeconds(5);
 
     private final ClusterDirectory directory;
     private final Endpoints endpoints;
@@ -84,18 +87,18 @@ final class Cluster {
      * @throws IOException when a process survives even SIGKILL
      */
     void stop() throws IOException {
+        Deadline orderly = Deadline.in(ORDERLY_STOP_LIMIT);
         Nimbus reachable;
         synchronized (this) {
             stopping = true;
             reachable = nimbus;
         }
-        if (reachable != null && hasWorkers()) {
-            killTopologies(reachable);
-            Deadline.in(WORKERS_STOP_LIMIT).await(() -> !hasWorkers());
+        if (reachable != null && hasWorkers() && killTopologies(reachable)) {
+            orderly.atMost(WORKERS_STOP_LIMIT).await(() -> !hasWorkers());
         }
         List<Daemon> inReverse = snapshot();
         Collections.reverse(inReverse);
-        inReverse.forEach(daemon -> daemon.stop(Deadline.in(DAEMON_STOP_LIMIT)));
+        inReverse.forEach(daemon -> daemon.stop(orderly.atMost(DAEMON_STOP_LIMIT)));
         new Leftovers(directory.marker(), recorded()).end(Deadline.in(SWEEP_LIMIT));
     }
 
@@ -186,13 +189,15 @@ final class Cluster {
     }
 
     /** A Nimbus that does not answer costs the workers their orderly end, no more: they are swept up afterwards. */
-    private static void killTopologies(Nimbus nimbus) {
+    private static boolean killTopologies(Nimbus nimbus) {
         try {
             for (Nimbus.Topology topology : nimbus.view().topologies()) {
                 nimbus.kill(topology.name(), 0);
             }
+            return true;
         } catch (IOException e) {
             LocalStorm.progress("topologies not killed in order: " + e.getMessage());
+            return false;
         }
     }
 }

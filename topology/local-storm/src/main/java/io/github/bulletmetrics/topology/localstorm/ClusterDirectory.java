@@ -20,7 +20,7 @@ import java.util.Optional;
  * {@code log4j2}) with the cluster's state and logs. One launcher at a time holds it, by a lock on a file in it.
  */
 final class ClusterDirectory {
-    private static final List<String> OWN = List.of("lib", "lib-worker", "extlib", "conf", "conf-daemon", "log4j2",
+    private static final List<String> OWN = List.of("lib", "lib-worker", "extlib", "conf", "log4j2",
         "storm-local", "zookeeper", "logs", "cluster.properties", "cluster.properties.new");
 
     private final Path path;
@@ -64,9 +64,14 @@ final class ClusterDirectory {
         return Files.exists(recordFile()) ? Optional.of(ClusterRecord.load(recordFile())) : Optional.empty();
     }
 
-    /** As {@link #record()}, for commands that need a cluster. */
-    ClusterRecord requireRecord() throws IOException {
-        return record().orElseThrow(() -> new IOException("no cluster was started in " + path + ": run local-storm up --dir first"));
+    /**
+     * The record of the cluster that runs here.
+     *
+     * @throws IOException when no launcher lives, or its cluster has not come up yet
+     */
+    ClusterRecord requireReady() throws IOException {
+        Optional<ClusterRecord> ready = holder().isPresent() ? record().filter(ClusterRecord::ready) : Optional.empty();
+        return ready.orElseThrow(() -> new IOException("no cluster is up in " + path + ": start one with local-storm up --dir " + path));
     }
 
     /**

@@ -19,7 +19,7 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
     static final int DEFAULT_WORKER_HEAP_MIB = 768;
 
     private static final String LOOPBACK_TRANSPORT =
-        "io.github.bulletmetrics.topology.localstorm.thrift.LoopbackTransportPlugin";
+        "io.github.bulletmetrics.topology.localstorm.loopback.LoopbackTransportPlugin";
 
     /** The overridden keys that the launcher has to set itself, so that what it tells about the cluster is true. */
     Set<String> refusedOverrides() {
@@ -28,19 +28,12 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
         return refused;
     }
 
-    /** {@code storm.yaml} of clients and workers. */
-    Map<String, Object> client(ClusterDirectory directory, Endpoints endpoints) {
+    /** {@code storm.yaml}, one for all. */
+    Map<String, Object> storm(ClusterDirectory directory, Endpoints endpoints) {
         Map<String, Object> settings = new LinkedHashMap<>(tuned());
         overrides.forEach((key, value) -> settings.put(key, StormYaml.parse(value)));
         settings.putAll(owned(directory.path(), endpoints));
         settings.put("worker.childopts", workerChildOptions(directory.marker()));
-        return settings;
-    }
-
-    /** {@code storm.yaml} of Nimbus and the Supervisor: the same, with Thrift servers that listen on loopback only. */
-    Map<String, Object> daemon(ClusterDirectory directory, Endpoints endpoints) {
-        Map<String, Object> settings = client(directory, endpoints);
-        settings.put("storm.thrift.transport", LOOPBACK_TRANSPORT);
         return settings;
     }
 
@@ -59,7 +52,7 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
             "nimbus.thrift.port", endpoints.nimbusPort(),
             "supervisor.thrift.port", endpoints.supervisorPort(),
             "supervisor.slots.ports", endpoints.slots(),
-            "storm.thrift.transport", "org.apache.storm.security.auth.SimpleTransportPlugin",
+            "storm.thrift.transport", LOOPBACK_TRANSPORT,
             "worker.childopts", "");
     }
 
@@ -73,7 +66,7 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
             "task.heartbeat.frequency.secs", 1,
             "task.refresh.poll.secs", 1,
             // Workers get a moment to clean up, and no more: stopping the cluster has 20 s in all.
-            "supervisor.worker.shutdown.sleep.secs", 2,
+            "supervisor.worker.shutdown.sleep.secs", 3,
             // The parts start at the same time and look for one another often rather than long.
             "storm.zookeeper.retry.interval", 250,
             "storm.zookeeper.retry.times", 20,

@@ -64,7 +64,7 @@ final class Daemon {
 
     /** The process as the kernel names it; empty when it has ended already. */
     Optional<ClusterRecord.Pid> identity() {
-        return new ProcessTable().find(pid()).map(entry -> new ClusterRecord.Pid(entry.pid(), entry.startTicks()));
+        return new ProcessTable().startTicks(pid()).map(startTicks -> new ClusterRecord.Pid(pid(), startTicks));
     }
 
     /** Ends the process by SIGTERM and, if it still lives at the deadline, by SIGKILL. */

@@ -24,7 +24,7 @@ final class JvmCommand {
         // The state is thrown away with the cluster: no sync of the log, and 1 MiB of it at a time instead of 64.
         command.addAll(List.of("-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024",
             "org.apache.storm.shade.org.apache.zookeeper.server.ZooKeeperServerMain",
-            directory.child("conf-daemon").resolve("zoo.cfg").toString()));
+            directory.child("conf").resolve("zoo.cfg").toString()));
         return command;
     }
 
@@ -46,9 +46,10 @@ final class JvmCommand {
     }
 
     private List<String> stormDaemon(int heapMib, String log, String mainClass) {
-        List<String> command = java(heapMib, log, "cluster.xml", directory.child("conf-daemon").toString(), wildcard("lib"),
-            wildcard("extlib"), ownJar().toString());
-        command.addAll(List.of("-Dstorm.options=", mainClass));
+        List<String> command = java(heapMib, log, "cluster.xml", directory.child("conf").toString(), wildcard("lib"), loopbackJar(),
+            wildcard("extlib"));
+        // Nimbus asks for this machine's name and would not start where it does not resolve; no other name is ever asked for.
+        command.addAll(List.of("-Djdk.net.hosts.file=" + directory.child("conf").resolve("hosts"), "-Dstorm.options=", mainClass));
         return command;
     }
 
@@ -62,6 +63,10 @@ final class JvmCommand {
             "-cp", String.join(":", classPath)));
     }
 
+    private String loopbackJar() {
+        return directory.child("lib-worker").resolve("local-storm-loopback.jar").toString();
+    }
+
     private String wildcard(String name) {
         return directory.child(name) + "/*";
     }
@@ -70,7 +75,7 @@ final class JvmCommand {
         return Path.of(System.getProperty("java.home"), "bin", "java").toString();
     }
 
-    /** The launcher's own jar, where the daemons find their loopback transport. */
+    /** The jar (or directory of classes) that this launcher runs from. */
     static Path ownJar() {
         try {
             return Path.of(LocalStorm.class.getProtectionDomain().getCodeSource().getLocation().toURI());

@@ -27,7 +27,7 @@ final class KillCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         ClusterDirectory directory = ClusterDirectory.at(dir);
-        Nimbus nimbus = NimbusConnector.connect(directory, directory.requireRecord().endpoints());
+        Nimbus nimbus = NimbusConnector.connect(directory, directory.requireReady().endpoints());
         if (!nimbus.kill(topology, waitSecs)) {
             List<String> alive = nimbus.view().topologies().stream().map(Nimbus.Topology::name).toList();
             throw new IOException("no topology " + topology + " is alive; there are " + alive);

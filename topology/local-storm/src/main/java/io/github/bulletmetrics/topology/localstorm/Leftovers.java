@@ -13,6 +13,7 @@ import java.util.List;
 final class Leftovers {
     private static final Duration GRACE = Duration.ofSeconds(3);
 
+    private static final Duration SECOND_LOOK = Duration.ofMillis(100);
     private static final Duration LIMIT = Duration.ofSeconds(15);
 
     private final Marker marker;
@@ -46,16 +47,20 @@ final class Leftovers {
         List<ProcessEntry> found = alive();
         found.stream().filter(ProcessEntry::isSupervisor).forEach(process -> signal(process, true));
         alive().forEach(process -> signal(process, false));
-        if (!deadline.atMost(GRACE).await(() -> alive().isEmpty()) && !deadline.await(this::killedAll)) {
+        if (!deadline.atMost(GRACE).await(this::isGone) && !deadline.await(this::killedAll)) {
             throw new IOException("cannot end " + pids(alive()) + ": end them by hand (kill -9)");
         }
         return found.size();
     }
 
     private boolean killedAll() throws IOException {
-        List<ProcessEntry> left = alive();
-        left.forEach(process -> signal(process, true));
-        return left.isEmpty();
+        alive().forEach(process -> signal(process, true));
+        return isGone();
+    }
+
+    /** Looks for a moment longer: a process in the middle of execve(2) has no command line to be known by. */
+    private boolean isGone() throws IOException {
+        return alive().isEmpty() && !Deadline.in(SECOND_LOOK).await(() -> !alive().isEmpty());
     }
 
     /** What is left of the cluster now. */

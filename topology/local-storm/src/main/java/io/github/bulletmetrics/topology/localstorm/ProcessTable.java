@@ -46,20 +46,29 @@ final class ProcessTable {
             if (commandLine.isEmpty()) {
                 return Optional.empty();
             }
-            long startTicks = startTicks(Files.readString(directory.resolve("stat"), StandardCharsets.ISO_8859_1));
-            return Optional.of(new ProcessEntry(pid, startTicks, commandLine));
+            return startTicks(pid).map(startTicks -> new ProcessEntry(pid, startTicks, commandLine));
         } catch (IOException gone) {
             return Optional.empty();
         }
     }
 
-    static List<String> splitCommandLine(byte[] content) {
+    /** When the process was started; empty when there is none. Known from the fork on, unlike the command line. */
+    Optional<Long> startTicks(long pid) {
+        try {
+            String stat = Files.readString(proc.resolve(Long.toString(pid)).resolve("stat"), StandardCharsets.ISO_8859_1);
+            return Optional.of(parseStartTicks(stat));
+        } catch (IOException gone) {
+            return Optional.empty();
+        }
+    }
+
+    private static List<String> splitCommandLine(byte[] content) {
         String text = new String(content, StandardCharsets.UTF_8);
         return text.isEmpty() ? List.of() : List.of(text.split("\0"));
     }
 
     /** Field 22; the second field, the program's name in parentheses, may itself hold blanks and parentheses. */
-    static long startTicks(String stat) {
+    private static long parseStartTicks(String stat) {
         String[] fromThird = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
         return Long.parseLong(fromThird[START_TIME_FIELD - 3]);
     }

@@ -28,7 +28,7 @@ record StormHome(Path path) {
 
     /** Fills a clean directory: links to the jars, copies of the extlib jars, and the configuration. */
     void equip(ClusterDirectory directory, ClusterSettings settings, Endpoints endpoints) throws IOException {
-        for (String name : List.of("extlib", "conf", "conf-daemon", "log4j2", "storm-local", "zookeeper", "logs")) {
+        for (String name : List.of("extlib", "conf", "log4j2", "storm-local", "zookeeper", "logs")) {
             Files.createDirectories(directory.child(name));
         }
         for (String name : List.of("lib", "lib-worker")) {
@@ -41,9 +41,9 @@ record StormHome(Path path) {
         for (String name : List.of("cluster.xml", "worker.xml", "client.xml")) {
             copyResource("log4j2/" + name, directory.child("log4j2").resolve(name));
         }
-        Files.writeString(directory.child("conf").resolve("storm.yaml"), StormYaml.render(settings.client(directory, endpoints)));
-        Files.writeString(directory.child("conf-daemon").resolve("storm.yaml"),
-            StormYaml.render(settings.daemon(directory, endpoints)));
+        Files.writeString(directory.child("conf").resolve("storm.yaml"), StormYaml.render(settings.storm(directory, endpoints)));
+        Files.writeString(directory.child("conf").resolve("hosts"),
+            Endpoints.HOST + " localhost " + Files.readString(Path.of("/proc/sys/kernel/hostname")));
         writeZooKeeperConfig(directory, endpoints);
     }
 
@@ -55,7 +55,7 @@ record StormHome(Path path) {
         zoo.setProperty("tickTime", "2000");
         zoo.setProperty("maxClientCnxns", "0");
         zoo.setProperty("admin.enableServer", "false");
-        try (Writer writer = Files.newBufferedWriter(directory.child("conf-daemon").resolve("zoo.cfg"))) {
+        try (Writer writer = Files.newBufferedWriter(directory.child("conf").resolve("zoo.cfg"))) {
             zoo.store(writer, null);
         }
     }

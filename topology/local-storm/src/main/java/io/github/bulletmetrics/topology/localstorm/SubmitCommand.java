@@ -34,7 +34,7 @@ final class SubmitCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         ClusterDirectory directory = ClusterDirectory.at(dir);
-        ClusterRecord record = directory.requireRecord();
+        ClusterRecord record = directory.requireReady();
         if (!Files.isRegularFile(jar)) {
             throw new IOException("--jar " + jar + " is not a file");
         }

@@ -70,11 +70,32 @@ class ClusterDirectoryTest {
     void keepsTheRecordOfItsCluster() throws IOException {
         ClusterDirectory directory = ClusterDirectory.at(scratch);
         assertThat(directory.record()).isEmpty();
-        assertThatThrownBy(directory::requireRecord).hasMessageContaining("no cluster was started in");
         ClusterRecord record = new ClusterRecord(new Endpoints(1, 2, 3, List.of(4, 5)), Map.of(), false)
             .with("nimbus", new ClusterRecord.Pid(10, 1000)).nowReady();
         record.save(directory.recordFile());
         assertThat(directory.record()).contains(record);
+    }
+
+    @Test
+    void isReadyWhileALauncherLivesWhoseClusterIsUp() throws IOException {
+        ClusterDirectory directory = ClusterDirectory.at(scratch.resolve("c"));
+        assertThatThrownBy(directory::requireReady).hasMessageContaining("no cluster is up in");
+        try (FileLock lock = directory.tryLock().orElseThrow()) {
+            assertThat(lock.isValid()).isTrue();
+            ClusterRecord starting = new ClusterRecord(new Endpoints(1, 2, 3, List.of(4)), Map.of(), false);
+            starting.save(directory.recordFile());
+            assertThatThrownBy(directory::requireReady).hasMessageContaining("no cluster is up in");
+            starting.nowReady().save(directory.recordFile());
+            assertThat(directory.requireReady()).isEqualTo(starting.nowReady());
+        }
+    }
+
+    @Test
+    void isNotReadyWhenItsLauncherIsDead() throws IOException {
+        Files.writeString(scratch.resolve("local-storm.lock"), ProcessHandle.current().pid() + " 1");
+        ClusterDirectory directory = ClusterDirectory.at(scratch);
+        new ClusterRecord(new Endpoints(1, 2, 3, List.of(4)), Map.of(), true).save(directory.recordFile());
+        assertThatThrownBy(directory::requireReady).hasMessageContaining("no cluster is up in");
     }
 
     @Test

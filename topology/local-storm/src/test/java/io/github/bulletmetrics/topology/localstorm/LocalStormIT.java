@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -43,40 +44,41 @@ class LocalStormIT {
 
     @Test
     void runsATopologyInTwoWorkersAndStopsOnSigterm() throws Exception {
-        Process up = launcher.up(dir, "--worker-heap-mib", "128", "--worker-opts", "-Dsome.option=1");
+        Process up = launcher.up(dir, "--slots", "3", "--worker-heap-mib", "128", "--worker-opts", "-Dsome.option=1");
         awaitReady(up);
         assertThat(launcher.stdout("up")).startsWith("{\"ready\":true,").endsWith("}\n").hasLineCount(1)
             .contains("\"nimbus_host\":\"127.0.0.1\"");
 
-        Path pids = submitWordCount();
-        List<Worker> workers = awaitCountingWorkers(pids);
+        Path pids = submit("word-count", 2);
+        Path otherPids = submit("other", 1);
+        List<Worker> workers = awaitCountingWorkers("word-count", 2, pids);
+        awaitCountingWorkers("other", 1, otherPids);
         assertThat(workers).extracting(Worker::port).doesNotHaveDuplicates();
         assertThat(processes()).filteredOn(ProcessEntry::isWorker)
             .allSatisfy(worker -> assertThat(worker.commandLine()).contains("-Xmx128m", "-Dsome.option=1"));
-        assertThat(launcher.run("workers", "--dir", dir.toString()).stdout())
-            .isEqualTo(Json.write(workers.stream().map(Worker::json).toList()) + "\n");
         assertThat(launcher.run("status", "--dir", dir.toString()).stdout())
             .contains("\"running\":true", "\"ready\":true", "\"name\":\"word-count\"", "\"status\":\"ACTIVE\"");
 
+        assertThat(launcher.run("kill", "--dir", dir.toString(), "--topology", "other").code()).isZero();
+        assertThat(launcher.run("workers", "--dir", dir.toString()).stdout())
+            .isEqualTo(Json.write(workers.stream().map(Worker::json).toList()) + "\n");
+        assertThat(launcher.run("kill", "--dir", dir.toString(), "--topology", "other").stderr()).contains("no topology other is");
+
+        assertThat(lostHeartbeats()).isEmpty();
+
         long victim = workers.get(0).pid();
-        ProcessHandle.of(victim).orElseThrow().destroyForcibly();
-        assertThat(awaitCountingWorkers(pids)).extracting(Worker::pid).doesNotContain(victim).contains(workers.get(1).pid());
+        kill(victim);
+        assertThat(awaitCountingWorkers("word-count", 2, pids)).extracting(Worker::pid).doesNotContain(victim).contains(workers.get(1).pid());
 
         up.destroy();
         assertStopped(up, 0);
     }
 
     @Test
-    void killEndsTheWorkersOfATopologyAndDownThoseOfAKilledLauncher() throws Exception {
+    void downEndsWhatAKilledLauncherLeft() throws Exception {
         Process up = launcher.up(dir);
         awaitReady(up);
-        awaitCountingWorkers(submitWordCount());
-        assertThat(launcher.run("kill", "--dir", dir.toString(), "--topology", "other").stderr())
-            .contains("no topology other is alive; there are [word-count]");
-        assertThat(launcher.run("kill", "--dir", dir.toString(), "--topology", "word-count").code()).isZero();
-        assertThat(processes()).noneMatch(ProcessEntry::isWorker);
-
-        awaitCountingWorkers(submitWordCount());
+        awaitCountingWorkers("word-count", 2, submit("word-count", 2));
         up.destroyForcibly().waitFor();
         assertThat(processes()).anyMatch(ProcessEntry::isSupervisor).anyMatch(ProcessEntry::isWorker);
         Launcher.Result down = launcher.run("down", "--dir", dir.toString());
@@ -115,7 +117,7 @@ class LocalStormIT {
         Process up = launcher.up(dir);
         awaitReady(up);
         long nimbus = ClusterRecord.load(ClusterDirectory.at(dir).recordFile()).pids().get("nimbus").pid();
-        ProcessHandle.of(nimbus).orElseThrow().destroyForcibly();
+        kill(nimbus);
         assertStopped(up, 1);
         assertThat(launcher.stderr("up")).contains("nimbus (pid " + nimbus + ") ended unexpectedly", "last lines of", "nimbus.log");
     }
@@ -131,28 +133,41 @@ class LocalStormIT {
     }
 
     /** @return where each counter leaves its pid once tuples have come to it */
-    private Path submitWordCount() throws Exception {
+    private Path submit(String topology, int workers) throws Exception {
         Path pids = Files.createTempDirectory(scratch, "pids");
         Launcher.Result submitted = launcher.run("submit", "--dir", dir.toString(), "--jar", launcher.wordCountJar().toString(),
-            "--main", "io.github.bulletmetrics.topology.localstorm.wordcount.WordCountTopology", "--name", "word-count",
-            "--", "word-count", pids.toString());
+            "--main", "io.github.bulletmetrics.topology.localstorm.wordcount.WordCountTopology", "--name", topology,
+            "--", topology, Integer.toString(workers), pids.toString());
         assertThat(submitted.code()).as(submitted.stderr()).isZero();
-        assertThat(submitted.stderr()).contains("submitted word-count");
+        assertThat(submitted.stderr()).contains("submitted " + topology);
         return pids;
     }
 
-    /** Waits until there are two workers, both of which have counted words. */
-    private List<Worker> awaitCountingWorkers(Path pids) throws IOException {
+    /** Waits until the topology has this many workers, all of which have counted words. */
+    private List<Worker> awaitCountingWorkers(String topology, int count, Path pids) throws IOException {
         boolean counting = Deadline.in(WORKERS_LIMIT).await(() -> {
-            List<Worker> workers = workers();
-            return workers.size() == 2 && names(pids).containsAll(workers.stream().map(worker -> "" + worker.pid()).toList());
+            List<Worker> workers = workers(topology);
+            return workers.size() == count && names(pids).containsAll(workers.stream().map(worker -> "" + worker.pid()).toList());
         });
-        assertThat(counting).as("two counting workers; workers %s, counters %s", workers(), names(pids)).isTrue();
-        return workers();
+        assertThat(counting).as("%s counting workers; workers %s, counters %s", count, workers(topology), names(pids)).isTrue();
+        return workers(topology);
     }
 
-    private List<Worker> workers() throws IOException {
-        return Worker.of(marker, new ProcessTable());
+    /** A worker that cannot send its heartbeats says so in its log and runs on, until Nimbus gives it up half a minute later. */
+    private List<String> lostHeartbeats() throws IOException {
+        try (var files = Files.walk(dir.resolve("logs/workers-artifacts"))) {
+            List<String> lost = new ArrayList<>();
+            for (Path log : files.filter(file -> file.endsWith("worker.log")).toList()) {
+                Files.readAllLines(log).stream().filter(line -> line.contains("Exception when send heartbeat")).forEach(lost::add);
+            }
+            return lost;
+        }
+    }
+
+    private List<Worker> workers(String topology) throws IOException {
+        return Worker.of(marker, new ProcessTable()).stream()
+            .filter(worker -> Worker.topologyName(worker.topologyId()).equals(topology))
+            .toList();
     }
 
     private List<ProcessEntry> processes() throws IOException {
@@ -163,6 +178,13 @@ class LocalStormIT {
         try (var files = Files.list(directory)) {
             return files.map(file -> file.getFileName().toString()).collect(Collectors.toSet());
         }
+    }
+
+    /** Returns when the process is gone. */
+    private static void kill(long pid) throws Exception {
+        ProcessHandle process = ProcessHandle.of(pid).orElseThrow();
+        process.destroyForcibly();
+        process.onExit().get(STOP_LIMIT_SECS, TimeUnit.SECONDS);
     }
 
     private static void interruptGroup(Process leader) throws Exception {

@@ -2,6 +2,7 @@ package io.github.bulletmetrics.topology.localstorm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.bulletmetrics.topology.localstorm.loopback.LoopbackTransportPlugin;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -44,7 +45,7 @@ class StormYamlTest {
     @Test
     void setsAClusterUp() throws IOException {
         Map<String, Object> yaml = read(StormYaml.render(settings(Map.of("topology.workers", "3", "nimbus.monitor.freq.secs", "9"))
-            .client(ClusterDirectory.at(Path.of("/c d")), ENDPOINTS)));
+            .storm(ClusterDirectory.at(Path.of("/c d")), ENDPOINTS)));
         assertThat(yaml).containsEntry("storm.local.dir", "/c d/storm-local")
             .containsEntry("storm.zookeeper.servers", List.of("127.0.0.1"))
             .containsEntry("storm.zookeeper.port", 2181)
@@ -53,18 +54,8 @@ class StormYamlTest {
             .containsEntry("supervisor.slots.ports", List.of(6700, 6701))
             .containsEntry("topology.workers", 3)
             .containsEntry("nimbus.monitor.freq.secs", 9)
-            .containsEntry("storm.thrift.transport", "org.apache.storm.security.auth.SimpleTransportPlugin");
+            .containsEntry("storm.thrift.transport", LoopbackTransportPlugin.class.getName());
         assertThat((String) yaml.get("worker.childopts")).startsWith("-Dlocal.storm.dir=/c=20d -Xmx99m ").endsWith(" -Da=b");
-    }
-
-    @Test
-    void letsOnlyTheDaemonsListenOnLoopbackByThemselves() throws IOException {
-        ClusterDirectory directory = ClusterDirectory.at(Path.of("/c"));
-        Map<String, Object> client = settings(Map.of()).client(directory, ENDPOINTS);
-        Map<String, Object> daemon = settings(Map.of()).daemon(directory, ENDPOINTS);
-        client.put("storm.thrift.transport",
-            "io.github.bulletmetrics.topology.localstorm.thrift.LoopbackTransportPlugin");
-        assertThat(daemon).isEqualTo(client);
     }
 
     @Test

@@ -6,6 +6,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,6 +49,14 @@ class UsageTest {
             "--", "--bullet-conf", "f.yaml", "-c", "a=b", "--dir", "x").subcommand();
         assertThat(submit.matchedPositional(0).<List<String>>getValue())
             .containsExactly("--bullet-conf", "f.yaml", "-c", "a=b", "--dir", "x");
+    }
+
+    @Test
+    void takesWorkerOptionsThatBeginWithADash() {
+        CommandLine.ParseResult up = LocalStorm.commandLine().parseArgs("up", "--dir", "c", "--home", "h", "--worker-opts=-client -Xss1m",
+            "-c", "k=a=b", "-c", "l=[\"x\",2]").subcommand();
+        assertThat(up.<String>matchedOptionValue("--worker-opts", null)).isEqualTo("-client -Xss1m");
+        assertThat(up.<Map<String, String>>matchedOptionValue("-c", null)).isEqualTo(Map.of("k", "a=b", "l", "[\"x\",2]"));
     }
 
     @Test

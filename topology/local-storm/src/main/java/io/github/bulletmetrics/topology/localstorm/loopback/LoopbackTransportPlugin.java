@@ -1,4 +1,4 @@
-package io.github.bulletmetrics.topology.localstorm.thrift;
+package io.github.bulletmetrics.topology.localstorm.loopback;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -18,7 +18,9 @@ import org.apache.storm.thrift.transport.TTransportException;
 
 /**
  * Storm's simple Thrift transport, listening on 127.0.0.1 instead of on every address: whoever reaches Nimbus may run any code, so
- * nobody but this machine should. Clients need not know; on the wire the two are the same.
+ * nobody but this machine should. On the wire the two are the same.
+ *
+ * <p>Nimbus writes its own settings into those of every topology, so workers, too, find this class named, and use it as clients.
  *
  * <p>Source: {@code org.apache.storm.security.auth.SimpleTransportPlugin} of Storm 2.8, whose server cannot be told its address.
  */
