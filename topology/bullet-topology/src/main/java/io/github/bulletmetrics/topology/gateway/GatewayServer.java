@@ -72,7 +72,7 @@ public final class GatewayServer implements AutoCloseable {
     public GatewayServer(BulletConfig config, GatewayOptions options, InetSocketAddress listen, String advertised)
         throws IOException {
         this.options = options;
-        http = HttpServer.create(listen, BACKLOG);
+        http = JdkHttpServer.create(listen, BACKLOG);
         outgoing = new OutgoingQueue(options.queueCapacity(), counters);
         held = new HeldQueries(options.maxQueries());
         String reachable = advertised == null ? address() : advertised;

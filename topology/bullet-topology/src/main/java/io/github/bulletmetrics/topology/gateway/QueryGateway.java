@@ -63,19 +63,14 @@ public final class QueryGateway implements Callable<Integer> {
      * @param arguments see {@code --help}.
      */
     public static void main(String[] arguments) {
-        // Both must be set before the classes that read them load: the log that the jar carries, and answers at once.
-        defaultProperty("slf4j.provider", "org.slf4j.jul.JULServiceProvider");
-        defaultProperty("sun.net.httpserver.nodelay", "true");
+        // The log that the jar carries; set before the first logger is made.
+        if (System.getProperty("slf4j.provider") == null) {
+            System.setProperty("slf4j.provider", "org.slf4j.jul.JULServiceProvider");
+        }
         System.exit(new CommandLine(new QueryGateway()).setExecutionExceptionHandler((e, line, parsed) -> {
             line.getErr().println("The gateway cannot serve: " + e.getMessage());
             return line.getCommandSpec().exitCodeOnExecutionException();
         }).execute(arguments));
-    }
-
-    private static void defaultProperty(String name, String value) {
-        if (System.getProperty(name) == null) {
-            System.setProperty(name, value);
-        }
     }
 
     @Override
