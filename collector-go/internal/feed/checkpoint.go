@@ -1,0 +1,175 @@
+package feed
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+)
+
+// The most checkpoints kept; beyond it every second one of the older is thinned out. A store that has been behind for long
+// then replays more, not less.
+const maxCheckpoints = 64
+
+// errNoCheckpoint means that a feed starts from the journal's oldest entry.
+var errNoCheckpoint = errors.New("no checkpoint at or before the store's cursor")
+
+// checkpoints are the files of one feed's directory, "checkpoint-<position>", each the feed's whole state right after the
+// journal entry at that position. The format is a page: docs/formats/checkpoint.md.
+type checkpoints struct {
+	dir       string
+	positions []journal.Position // ascending
+}
+
+const (
+	checkpointPrefix = "checkpoint-"
+	checkpointMagic  = "BMCK"
+	checkpointHeader = len(checkpointMagic) + 4 // and the CRC32C of what follows
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func openCheckpoints(dir string) (*checkpoints, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the feed's directory: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the feed's checkpoints: %w", err)
+	}
+	c := &checkpoints{dir: dir}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".new") { // left by a crash in the middle of save
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+			continue
+		}
+		digits, ours := strings.CutPrefix(e.Name(), checkpointPrefix)
+		if position, err := strconv.ParseUint(digits, 10, 64); ours && err == nil {
+			c.positions = append(c.positions, journal.Position(position))
+		}
+	}
+	sort.Slice(c.positions, func(i, j int) bool { return c.positions[i] < c.positions[j] })
+	return c, nil
+}
+
+func (c *checkpoints) path(p journal.Position) string {
+	return filepath.Join(c.dir, fmt.Sprintf("%s%020d", checkpointPrefix, p))
+}
+
+// newest returns the state of the newest readable checkpoint at or before limit. One that is damaged is passed over: the one
+// before it only means a longer replay.
+func (c *checkpoints) newest(limit journal.Position, damaged func(path string, err error)) (journal.Position, []byte, error) {
+	for i := len(c.positions) - 1; i >= 0; i-- {
+		p := c.positions[i]
+		if p > limit {
+			continue
+		}
+		state, err := readCheckpoint(c.path(p))
+		if err == nil {
+			return p, state, nil
+		}
+		damaged(c.path(p), err)
+	}
+	return 0, nil, errNoCheckpoint
+}
+
+func readCheckpoint(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) < checkpointHeader || string(data[:len(checkpointMagic)]) != checkpointMagic {
+		return nil, errors.New("not a checkpoint")
+	}
+	state := data[checkpointHeader:]
+	if crc32.Checksum(state, castagnoli) != binary.LittleEndian.Uint32(data[len(checkpointMagic):]) {
+		return nil, errors.New("its checksum does not fit")
+	}
+	return state, nil
+}
+
+// save writes the state at p aside, syncs it, and gives it its name.
+func (c *checkpoints) save(p journal.Position, state []byte) error {
+	header := binary.LittleEndian.AppendUint32([]byte(checkpointMagic), crc32.Checksum(state, castagnoli))
+	if err := writeSynced(c.path(p), header, state); err != nil {
+		return fmt.Errorf("save the feed's checkpoint: %w", err)
+	}
+	if n := len(c.positions); n == 0 || c.positions[n-1] < p {
+		c.positions = append(c.positions, p)
+	}
+	return nil
+}
+
+func writeSynced(path string, parts ...[]byte) error {
+	aside := path + ".new"
+	file, err := os.Create(aside)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err == nil {
+			_, err = file.Write(part)
+		}
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(aside))
+	}
+	if err := os.Rename(aside, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// prune deletes what a restart would never read, given the store's cursor: every checkpoint before the newest at or before the
+// cursor. It returns the oldest position kept, 0 while there is none to start from.
+func (c *checkpoints) prune(cursor journal.Position) journal.Position {
+	first := 0
+	for i, p := range c.positions {
+		if p <= cursor {
+			first = i
+		}
+	}
+	c.remove(func(i int) bool { return i < first })
+	if len(c.positions) > maxCheckpoints {
+		c.remove(func(i int) bool { return i%2 == 1 && i < len(c.positions)-1 })
+	}
+	if len(c.positions) == 0 || c.positions[0] > cursor {
+		return 0
+	}
+	return c.positions[0]
+}
+
+func (c *checkpoints) remove(unwanted func(int) bool) {
+	kept := c.positions[:0:0]
+	for i, p := range c.positions {
+		// One that cannot be deleted is tried again after the next start.
+		if unwanted(i) && os.Remove(c.path(p)) == nil {
+			continue
+		}
+		kept = append(kept, p)
+	}
+	c.positions = kept
+}
+
+// discard forgets every checkpoint after p: they belong to a journal that is no more.
+func (c *checkpoints) discard(p journal.Position) {
+	c.remove(func(i int) bool { return c.positions[i] > p })
+}

@@ -1,0 +1,103 @@
+package feed
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+)
+
+func noDamage(t *testing.T) func(string, error) {
+	return func(path string, err error) { t.Errorf("%s is damaged: %v", path, err) }
+}
+
+func saved(t *testing.T, dir string, positions ...journal.Position) *checkpoints {
+	c, err := openCheckpoints(dir)
+	require.NoError(t, err)
+	for _, p := range positions {
+		require.NoError(t, c.save(p, []byte{byte(p)}))
+	}
+	return c
+}
+
+func TestTheNewestCheckpointAtOrBeforeTheCursorIsUsed(t *testing.T) {
+	dir := t.TempDir()
+	saved(t, dir, 10, 20, 30)
+	c := saved(t, dir) // as after a restart
+	for limit, want := range map[journal.Position]journal.Position{10: 10, 19: 10, 20: 20, 99: 30} {
+		p, state, err := c.newest(limit, noDamage(t))
+		require.NoError(t, err)
+		assert.Equal(t, want, p)
+		assert.Equal(t, []byte{byte(want)}, state)
+	}
+	_, _, err := c.newest(9, noDamage(t))
+	assert.ErrorIs(t, err, errNoCheckpoint)
+}
+
+func TestADamagedCheckpointIsPassedOver(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		"cut":     func(path string) error { return os.Truncate(path, 3) },
+		"flipped": func(path string) error { return os.WriteFile(path, []byte("BMCK\x00\x00\x00\x00?"), 0o644) },
+		"empty":   func(path string) error { return os.Truncate(path, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := saved(t, t.TempDir(), 10, 20)
+			require.NoError(t, damage(c.path(20)))
+			var named []string
+			p, _, err := c.newest(20, func(path string, _ error) { named = append(named, path) })
+			require.NoError(t, err)
+			assert.Equal(t, journal.Position(10), p)
+			assert.Equal(t, []string{c.path(20)}, named)
+		})
+	}
+}
+
+func TestACrashInTheMiddleOfSavingLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	saved(t, dir, 10)
+	half := filepath.Join(dir, "checkpoint-00000000000000000020.new")
+	require.NoError(t, os.WriteFile(half, []byte("half"), 0o644))
+	c := saved(t, dir)
+	assert.Equal(t, []journal.Position{10}, c.positions)
+	assert.NoFileExists(t, half)
+}
+
+func TestPruningKeepsWhatARestartMayRead(t *testing.T) {
+	c := saved(t, t.TempDir(), 10, 20, 30)
+	assert.Equal(t, journal.Position(20), c.prune(25))
+	assert.Equal(t, []journal.Position{20, 30}, c.positions)
+	assert.NoFileExists(t, c.path(10))
+	assert.Equal(t, journal.Position(0), saved(t, t.TempDir(), 10).prune(5), "nothing to start from yet: the journal must keep all")
+}
+
+func TestCheckpointsAreBounded(t *testing.T) {
+	c := saved(t, t.TempDir())
+	for p := journal.Position(1); p <= 10*maxCheckpoints; p++ {
+		require.NoError(t, c.save(p, nil))
+		require.Equal(t, journal.Position(1), c.prune(1), "the one that the cursor needs stays")
+		require.LessOrEqual(t, len(c.positions), maxCheckpoints)
+		require.Equal(t, p, c.positions[len(c.positions)-1], "the newest stays")
+	}
+}
+
+func TestCheckpointsBehindTheJournalsEndAreDiscarded(t *testing.T) {
+	c := saved(t, t.TempDir(), 10, 20, 30)
+	c.discard(20)
+	assert.Equal(t, []journal.Position{10, 20}, c.positions)
+}
+
+func TestRetentionWaitsForTheSlowestFeed(t *testing.T) {
+	var released []journal.Position
+	r := NewRetention(func(p journal.Position) error { released = append(released, p); return nil })
+	r.join("fast")
+	r.join("slow")
+	require.NoError(t, r.need("fast", 100))
+	assert.Empty(t, released, "the slow feed has not said what it needs")
+	require.NoError(t, r.need("slow", 40))
+	require.NoError(t, r.need("fast", 200))
+	assert.Equal(t, []journal.Position{40, 40}, released)
+}

@@ -1,0 +1,235 @@
+// Package feed brings what the journal holds into one store: it reads the journal from its own place, asks the catalogue what
+// each series is, lets the slicer cut, hands closed slices to the store, and saves checkpoints so that a restart replays little.
+// It never knows what a store is made of, nor how samples came in.
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
+)
+
+// Store keeps closed slices. Its methods are called by one goroutine, the feed's.
+type Store interface {
+	// Append takes the slices that closed from journal entries up to the position, and keeps nothing of the columns. After a
+	// restart it may be given slices again, with the same values. rejected counts slices that the store refuses for ever, by
+	// reason; an error means that none were taken and that the call is to be repeated.
+	Append(ctx context.Context, upTo uint64, closed *slice.Columns) (rejected map[string]int, err error)
+	// Durable is a journal position: what closed from entries up to it is on disk and need not be given again.
+	Durable() uint64
+}
+
+// Options of a feed.
+type Options struct {
+	// Name of the store, the label "store" of the feed's figures and its directory's name.
+	Name string
+	// Dir is where feeds keep their checkpoints, each in a directory of its own.
+	Dir string
+	// CheckpointTicks is how many of the journal's ticks (seconds) lie between two checkpoints.
+	CheckpointTicks int
+	// FlushSlices hands closed slices on before the next tick when there are this many: a bound on memory while catching up.
+	FlushSlices int
+	Slicer      slicer.Options
+	Catalog     catalog.Options
+	Registerer  prometheus.Registerer // may be nil
+	Logger      *slog.Logger
+}
+
+// DefaultOptions for a store of that name.
+func DefaultOptions(name, dir string) Options {
+	return Options{
+		Name: name, Dir: dir,
+		CheckpointTicks: 60,      // replaying a minute takes well under a second
+		FlushSlices:     1 << 16, // about 2 MB of columns
+		Slicer:          slicer.DefaultOptions(),
+		Catalog:         catalog.DefaultOptions(),
+		Logger:          slog.New(slog.DiscardHandler),
+	}
+}
+
+// Feed is one store's place in the journal.
+type Feed struct {
+	options     Options
+	journal     *journal.Journal
+	store       Store
+	retention   *Retention
+	checkpoints *checkpoints
+
+	pipeline *pipeline
+	position journal.Position // of the last entry applied
+	ticks    int              // since the last checkpoint
+
+	figures *figures
+	caught  atomic.Uint64 // the position reached, for CaughtUp
+}
+
+// New restores the newest checkpoint that the store's cursor allows. It starts nothing: Run does.
+func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Feed, error) {
+	saved, err := openCheckpoints(filepath.Join(o.Dir, o.Name))
+	if err != nil {
+		return nil, err
+	}
+	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o)}
+	retention.join(o.Name)
+	if err := f.restore(journal.Position(store.Durable())); err != nil {
+		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
+	}
+	return f, nil
+}
+
+// restore takes up the state at or before the cursor. Without a checkpoint it starts from the journal's oldest entry.
+func (f *Feed) restore(cursor journal.Position) error {
+	if durable := f.journal.Durable(); cursor > durable {
+		return fmt.Errorf("the store's cursor is %d, but the journal ends at %d: the journal's directory is not the one that fed this store",
+			cursor, durable)
+	}
+	f.checkpoints.discard(f.journal.Durable())
+	position, state, err := f.checkpoints.newest(cursor, func(path string, err error) {
+		f.options.Logger.Warn("a checkpoint cannot be read; the one before it is used, and the replay is longer", "file", path, "error", err)
+	})
+	if errors.Is(err, errNoCheckpoint) {
+		f.pipeline, err = newPipeline(f.options)
+		return err
+	}
+	if f.pipeline, err = restorePipeline(state, f.options); err != nil {
+		return fmt.Errorf("checkpoint at %d: %w", position, err)
+	}
+	f.position = position
+	return nil
+}
+
+// Run feeds the store until the journal is closed and read to its end; then it saves a last checkpoint, so that the next start
+// replays nothing. It ends early, without one, when ctx is done. Both return nil.
+func (f *Feed) Run(ctx context.Context) error {
+	reader, err := f.openReader()
+	if err != nil {
+		return fmt.Errorf("feed %s: %w", f.options.Name, err)
+	}
+	defer reader.Close()
+	for {
+		position, entry, err := reader.Next(ctx)
+		switch {
+		case errors.Is(err, journal.ErrClosed):
+			return f.finish(ctx)
+		case err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("feed %s: read the journal: %w", f.options.Name, err)
+		}
+		if err := f.take(ctx, position, entry); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("feed %s: %w", f.options.Name, err)
+		}
+	}
+}
+
+func (f *Feed) finish(ctx context.Context) error {
+	if err := f.flush(ctx); err != nil {
+		return nil // out of time; what is missing is replayed by the next start
+	}
+	f.checkpoint()
+	return nil
+}
+
+// openReader starts from the feed's place, or, where the journal has let go of it, from what there is: that is counted as lost
+// history and said.
+func (f *Feed) openReader() (*journal.Reader, error) {
+	reader, err := f.journal.Reader(f.position)
+	if !errors.Is(err, journal.ErrExpired) {
+		return reader, err
+	}
+	oldest := f.journal.Oldest()
+	f.options.Logger.Error("the journal no longer has what this store still needed; what lies between is missing in the store",
+		"store", f.options.Name, "from", f.position, "to", oldest)
+	f.figures.expired.Inc()
+	return f.journal.Reader(0)
+}
+
+// take applies one entry and hands on what it closed.
+func (f *Feed) take(ctx context.Context, position journal.Position, entry journal.Entry) error {
+	f.pipeline.apply(entry)
+	f.position = position
+	_, tick := entry.(*journal.Tick)
+	if !tick && f.pipeline.closed().Len() < f.options.FlushSlices {
+		return nil
+	}
+	if err := f.flush(ctx); err != nil {
+		return err
+	}
+	if tick {
+		f.ticks++
+		if f.ticks >= f.options.CheckpointTicks {
+			f.ticks = 0
+			f.checkpoint()
+		}
+	}
+	return nil
+}
+
+// Delays between attempts to hand slices to a store that fails.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 10 * time.Second
+)
+
+// flush hands the closed slices to the store, again and again until it takes them: this feed waits, no other does.
+func (f *Feed) flush(ctx context.Context) error {
+	closed := f.pipeline.closed()
+	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
+		rejected, err := f.store.Append(ctx, uint64(f.position), closed)
+		if err == nil {
+			f.figures.handedOn(closed.Len(), rejected)
+			closed.Reset()
+			f.caught.Store(uint64(f.position))
+			f.figures.publish(f.pipeline, f.position)
+			return nil
+		}
+		if delay == firstRetry {
+			f.options.Logger.Warn("the store takes nothing; trying again until it does", "store", f.options.Name, "error", err)
+		}
+		f.figures.failures.Inc()
+		if !wait(ctx, delay) {
+			return ctx.Err()
+		}
+	}
+}
+
+// wait returns false when ctx is done first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay, no data.
+func (f *Feed) checkpoint() {
+	if err := f.checkpoints.save(f.position, f.pipeline.snapshot()); err != nil {
+		f.figures.failures.Inc()
+		f.options.Logger.Warn("no checkpoint; a restart will replay more", "store", f.options.Name, "error", err)
+	}
+	oldest := f.checkpoints.prune(journal.Position(f.store.Durable()))
+	if err := f.retention.need(f.options.Name, oldest); err != nil {
+		f.options.Logger.Warn("the journal could not let go of old segments", "error", err)
+	}
+}
+
+// Position is the journal position up to which the store has been given everything. Safe from any goroutine.
+func (f *Feed) Position() uint64 { return f.caught.Load() }

@@ -1,0 +1,129 @@
+package feed
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+)
+
+// figures are what a feed says of itself. The books are totals over the journal's life, kept by the checkpoints, so they are
+// read from the pipeline's state, not counted here.
+type figures struct {
+	store    string
+	books    atomic.Pointer[books]
+	failures prometheus.Counter
+	expired  prometheus.Counter
+	slices   *prometheus.CounterVec
+}
+
+// books is one reading of the feed's side of the books.
+type books struct {
+	position journal.Position
+	samples  map[fate]uint64
+	drops    map[dropKey]uint64
+	unknown  int
+}
+
+// fate is what became of a sample that the feed read; reason is "" where the fate says all.
+type fate struct{ name, reason string }
+
+func newFigures(o Options) *figures {
+	labels := prometheus.Labels{"store": o.Name}
+	f := &figures{
+		store: o.Name,
+		failures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "bullet_metrics_feed_failures_total", ConstLabels: labels,
+			Help: "Attempts to hand slices to the store, or to save a checkpoint, that failed and were or will be repeated.",
+		}),
+		expired: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "bullet_metrics_feed_expired_total", ConstLabels: labels,
+			Help: "Times that the journal had let go of entries which this store had not been given.",
+		}),
+		slices: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bullet_metrics_feed_slices_total", ConstLabels: labels,
+			Help: "Slices and gap markers handed to the store since the process started, by what became of them.",
+		}, []string{"fate", "reason"}),
+	}
+	f.books.Store(&books{})
+	if o.Registerer != nil {
+		o.Registerer.MustRegister(f.failures, f.expired, f.slices, f)
+	}
+	return f
+}
+
+func (f *figures) handedOn(slices int, rejected map[string]int) {
+	for reason, n := range rejected {
+		f.slices.WithLabelValues("rejected", reason).Add(float64(n))
+		slices -= n
+	}
+	f.slices.WithLabelValues("delivered", "").Add(float64(slices))
+}
+
+// publish takes a reading for scrapes, which come from other goroutines.
+func (f *figures) publish(p *pipeline, position journal.Position) {
+	b := &books{position: position, samples: p.books(), drops: make(map[dropKey]uint64, len(p.ledger.drops)), unknown: p.catalog.Counts().Unknown}
+	for key, n := range p.ledger.drops {
+		b.drops[key] = n
+	}
+	f.books.Store(b)
+}
+
+// books says what became of every sample read: read is the sum of all others.
+func (p *pipeline) books() map[fate]uint64 {
+	counts, left := p.slicer.Counts(), p.catalog.Counts()
+	samples := map[fate]uint64{
+		{"read", ""}:                 p.ledger.read,
+		{"in_slices", ""}:            counts.InSlices,
+		{"open", ""}:                 counts.Open,
+		{"late", ""}:                 counts.Late,
+		{"refused", "bad_histogram"}: p.ledger.badHistograms,
+	}
+	for reason, n := range counts.Refused {
+		samples[fate{"refused", string(reason)}] += n
+	}
+	for reason, n := range left.Refused {
+		samples[fate{"refused", reason}] += n
+	}
+	for reason, n := range left.LeftOut {
+		samples[fate{"left_out", reason}] += n
+	}
+	return samples
+}
+
+var (
+	samplesDesc = prometheus.NewDesc("bullet_metrics_feed_samples",
+		"Samples read from the journal, by what became of them; read = in_slices + open + late + refused + left_out.",
+		[]string{"store", "fate", "reason"}, nil)
+	positionDesc = prometheus.NewDesc("bullet_metrics_feed_position",
+		"Journal position up to which the store has been given everything.", []string{"store"}, nil)
+	dropsDesc = prometheus.NewDesc("bullet_metrics_producer_dropped_samples_total",
+		"Samples that producers dropped before they reached the collector, as they report it.", []string{"store", "topology", "reason"}, nil)
+	unknownDesc = prometheus.NewDesc("bullet_metrics_feed_unknown_series",
+		"Series stored under their own name, since the catalogue has none for them.", []string{"store"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (f *figures) Describe(out chan<- *prometheus.Desc) {
+	out <- samplesDesc
+	out <- positionDesc
+	out <- dropsDesc
+	out <- unknownDesc
+}
+
+// Collect implements prometheus.Collector.
+func (f *figures) Collect(out chan<- prometheus.Metric) {
+	b := f.books.Load()
+	gauge := func(d *prometheus.Desc, v uint64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), append([]string{f.store}, labels...)...)
+	}
+	gauge(positionDesc, uint64(b.position))
+	gauge(unknownDesc, uint64(b.unknown))
+	for f, n := range b.samples {
+		gauge(samplesDesc, n, f.name, f.reason)
+	}
+	for key, n := range b.drops {
+		out <- prometheus.MustNewConstMetric(dropsDesc, prometheus.CounterValue, float64(n), f.store, key.topology, key.reason)
+	}
+}

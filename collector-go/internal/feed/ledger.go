@@ -1,0 +1,174 @@
+package feed
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"sort"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+)
+
+// The most sender starts whose drop counts are remembered, the oldest forgotten first: a sender that has been replaced sends no
+// more.
+const maxSenders = 4096
+
+// ledger is the feed's side of the books: what it read, and what producers say that they dropped. It is part of the checkpoint,
+// so that the books balance over restarts.
+type ledger struct {
+	read          uint64 // samples, histograms included
+	badHistograms uint64
+	senders       []*sender // oldest first
+	drops         map[dropKey]uint64
+}
+
+// dropKey is what dropped samples are summed by. The reason is the wire's name, such as "queue_full".
+type dropKey struct{ topology, reason string }
+
+// sender remembers the cumulative counts that one sender start reported last.
+type sender struct {
+	epoch journal.Epoch
+	last  map[int32]uint64 // by wire reason
+}
+
+func newLedger() *ledger { return &ledger{drops: map[dropKey]uint64{}} }
+
+// dropped adds what is new in a sender's cumulative count.
+func (l *ledger) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) {
+	s := l.sender(epoch)
+	reason := int32(drop.GetReason())
+	if last := s.last[reason]; drop.GetTotalSamples() > last {
+		l.drops[dropKey{topology, reasonName(drop.GetReason())}] += drop.GetTotalSamples() - last
+		s.last[reason] = drop.GetTotalSamples()
+	}
+}
+
+func (l *ledger) sender(epoch journal.Epoch) *sender {
+	for i := len(l.senders) - 1; i >= 0; i-- {
+		if l.senders[i].epoch == epoch {
+			return l.senders[i]
+		}
+	}
+	s := &sender{epoch: epoch, last: map[int32]uint64{}}
+	l.senders = append(l.senders, s)
+	if len(l.senders) > maxSenders {
+		l.senders = l.senders[1:]
+	}
+	return s
+}
+
+// reasonName is "queue_full" for DROP_REASON_QUEUE_FULL; a reason of a newer plugin is "unspecified".
+func reasonName(r bulletmetricsv1.DropReason) string {
+	name, known := bulletmetricsv1.DropReason_name[int32(r)]
+	if !known {
+		name = bulletmetricsv1.DropReason_DROP_REASON_UNSPECIFIED.String()
+	}
+	return string(bytes.ToLower([]byte(name[len("DROP_REASON_"):])))
+}
+
+// snapshot is the ledger as bytes, the same for the same ledger.
+func (l *ledger) snapshot() []byte {
+	data := binary.AppendUvarint(nil, l.read)
+	data = binary.AppendUvarint(data, l.badHistograms)
+	data = binary.AppendUvarint(data, uint64(len(l.senders)))
+	for _, s := range l.senders {
+		data = append(data, s.epoch[:]...)
+		data = binary.AppendUvarint(data, uint64(len(s.last)))
+		for _, reason := range sortedKeys(s.last) {
+			data = binary.AppendUvarint(data, uint64(reason))
+			data = binary.AppendUvarint(data, s.last[reason])
+		}
+	}
+	data = binary.AppendUvarint(data, uint64(len(l.drops)))
+	for _, key := range l.dropKeys() {
+		data = appendText(appendText(data, key.topology), key.reason)
+		data = binary.AppendUvarint(data, l.drops[key])
+	}
+	return data
+}
+
+func (l *ledger) dropKeys() []dropKey {
+	keys := make([]dropKey, 0, len(l.drops))
+	for key := range l.drops {
+		keys = append(keys, key)
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		return keys[i].topology < keys[j].topology || (keys[i].topology == keys[j].topology && keys[i].reason < keys[j].reason)
+	})
+	return keys
+}
+
+func sortedKeys(m map[int32]uint64) []int32 {
+	keys := make([]int32, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Slice(keys, func(i, j int) bool { return keys[i] < keys[j] })
+	return keys
+}
+
+func appendText(data []byte, s string) []byte {
+	return append(binary.AppendUvarint(data, uint64(len(s))), s...)
+}
+
+var errTorn = errors.New("the state ends too early")
+
+// restoreLedger reads what snapshot wrote.
+func restoreLedger(data []byte) (*ledger, error) {
+	r := stateReader{data: data}
+	l := newLedger()
+	l.read, l.badHistograms = r.number(), r.number()
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		s := &sender{last: map[int32]uint64{}}
+		copy(s.epoch[:], r.bytes(uint64(len(s.epoch))))
+		for m := r.count(); m > 0 && r.err == nil; m-- {
+			reason := int32(r.number())
+			s.last[reason] = r.number()
+		}
+		l.senders = append(l.senders, s)
+	}
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		key := dropKey{r.text(), r.text()}
+		l.drops[key] = r.number()
+	}
+	return l, r.err
+}
+
+// stateReader reads a checkpoint's parts; its first error stays.
+type stateReader struct {
+	data []byte
+	err  error
+}
+
+func (r *stateReader) number() uint64 {
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.err, r.data = errTorn, nil
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+// count is a number of things that each take a byte at least, so that a damaged one asks for no memory.
+func (r *stateReader) count() uint64 {
+	n := r.number()
+	if n > uint64(len(r.data)) {
+		r.err = errTorn
+		return 0
+	}
+	return n
+}
+
+func (r *stateReader) bytes(n uint64) []byte {
+	if n > uint64(len(r.data)) {
+		r.err, r.data = errTorn, nil
+		return nil
+	}
+	part := r.data[:n]
+	r.data = r.data[n:]
+	return part
+}
+
+func (r *stateReader) text() string { return string(r.bytes(r.number())) }

@@ -1,0 +1,124 @@
+package feed
+
+import (
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
+)
+
+// pipeline is a feed without its files: journal entries go in, closed slices come out. It has no clock and does no I/O, so that
+// living on, catching up and recovering are the same.
+type pipeline struct {
+	catalog   *catalog.State
+	slicer    *slicer.Slicer
+	producers map[journal.ProducerID]journal.ProducerDefined
+	ledger    *ledger
+}
+
+func newPipeline(o Options) (*pipeline, error) {
+	s, err := slicer.New(o.Slicer)
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline{
+		catalog:   catalog.NewState(o.Catalog),
+		slicer:    s,
+		producers: map[journal.ProducerID]journal.ProducerDefined{},
+		ledger:    newLedger(),
+	}, nil
+}
+
+// closed are the slices closed so far; the caller hands them on and resets them.
+func (p *pipeline) closed() *slice.Columns { return p.slicer.Closed() }
+
+// apply takes one entry of the journal.
+func (p *pipeline) apply(entry journal.Entry) {
+	switch e := entry.(type) {
+	case *journal.SeriesDefined:
+		p.change(p.catalog.Define(uint32(e.ID), e.Series))
+	case *journal.ProducerDefined:
+		p.producers[e.ID] = *e
+	case *journal.Connected:
+		if producer, known := p.producers[e.Producer]; known {
+			p.change(p.catalog.TopologyStarted(producer.Topology, producer.TopologyID))
+		}
+		p.slicer.Connect(uint32(e.Producer))
+	case *journal.Disconnected:
+		p.slicer.Disconnect(uint32(e.Producer))
+	case *journal.Started:
+		p.slicer.Started()
+	case *journal.Batch:
+		p.batch(e)
+	case *journal.Tick:
+		p.slicer.Tick(e.TimeMs)
+	}
+}
+
+// change applies what the catalogue has decided anew.
+func (p *pipeline) change(changes []catalog.Change) {
+	for _, c := range changes {
+		switch c.Verdict.Outcome {
+		case catalog.Stored:
+			p.slicer.Define(c.ID, c.Rule)
+		case catalog.Dormant:
+			p.slicer.Detach(c.ID)
+		default:
+			p.catalog.CountWithdrawn(c.ID, p.slicer.Withdraw(c.ID))
+		}
+	}
+}
+
+func (p *pipeline) batch(b *journal.Batch) {
+	p.ledger.read += uint64(b.Samples())
+	if b.Notes != nil {
+		p.notes(b)
+	}
+	p.slicer.Begin(uint32(b.Producer), b.Sequence)
+	for i, id := range b.IDs {
+		if !p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i]) && p.wake(uint32(id)) {
+			p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i])
+		}
+	}
+	for _, sample := range b.Histograms {
+		p.histogram(sample)
+	}
+	p.slicer.End()
+}
+
+// wake asks the catalogue about a sample whose series the slicer does not hold, and says whether it does now.
+func (p *pipeline) wake(id uint32) bool {
+	verdict, changes := p.catalog.Judge(id)
+	p.change(changes)
+	return verdict.Outcome == catalog.Stored
+}
+
+func (p *pipeline) histogram(sample *bulletmetricsv1.HistogramSample) {
+	h, err := catalog.Histogram(sample)
+	if err != nil {
+		p.ledger.badHistograms++ // the door refuses these; one here was journaled by an older collector
+		return
+	}
+	id := sample.GetSeriesId()
+	if !p.slicer.AddHistogram(id, sample.GetTimeMs(), h, sample.GetNegativeCount()) && p.wake(id) {
+		p.slicer.AddHistogram(id, sample.GetTimeMs(), h, sample.GetNegativeCount())
+	}
+}
+
+// notes takes what a producer says beside its samples.
+func (p *pipeline) notes(b *journal.Batch) {
+	producer := p.producers[b.Producer]
+	if info := b.Notes.GetTopology(); info != nil {
+		sender := metric.Worker{Topology: producer.Topology, Host: producer.Host, Port: producer.Port}
+		p.slicer.Describe(sender, catalog.TopologyInfo(producer.Topology, info))
+	}
+	for _, info := range b.Notes.GetWorkers() {
+		worker, series := catalog.WorkerInfo(producer.Topology, info)
+		p.slicer.Describe(worker, series)
+	}
+	for _, drop := range b.Notes.GetDrops() {
+		p.ledger.dropped(b.Epoch, producer.Topology, drop)
+	}
+}

@@ -1,0 +1,46 @@
+package feed
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
+)
+
+const stateVersion = 1
+
+// snapshot is the pipeline's whole state as bytes; nothing may be closed and not yet handed on.
+func (p *pipeline) snapshot() []byte {
+	data := []byte{stateVersion}
+	for _, part := range [][]byte{p.catalog.Snapshot(), p.slicer.Snapshot(), p.ledger.snapshot()} {
+		data = append(binary.AppendUvarint(data, uint64(len(part))), part...)
+	}
+	return data
+}
+
+// restorePipeline reads what snapshot wrote. The producers are not part of it: the journal names them again to every reader.
+func restorePipeline(data []byte, o Options) (*pipeline, error) {
+	if len(data) == 0 || data[0] != stateVersion {
+		return nil, fmt.Errorf("the checkpoint is not of version %d", stateVersion)
+	}
+	r := stateReader{data: data[1:]}
+	names, slices, ledgerPart := r.bytes(r.number()), r.bytes(r.number()), r.bytes(r.number())
+	if r.err != nil {
+		return nil, r.err
+	}
+	p := &pipeline{producers: map[journal.ProducerID]journal.ProducerDefined{}}
+	var err error
+	if p.catalog, err = catalog.Restore(names, o.Catalog); err != nil {
+		return nil, fmt.Errorf("restore the catalogue's state: %w", err)
+	}
+	if p.slicer, err = slicer.Restore(slices, o.Slicer); err != nil {
+		return nil, fmt.Errorf("restore the slicer's state: %w", err)
+	}
+	if p.ledger, err = restoreLedger(ledgerPart); err != nil {
+		return nil, fmt.Errorf("restore the feed's ledger: %w", err)
+	}
+	p.change(p.catalog.Resume())
+	return p, nil
+}
