@@ -23,8 +23,10 @@ public final class LocalStorm {
         System.exit(commandLine().execute(args));
     }
 
+    /** An option takes the next argument whatever it looks like: {@code --worker-opts -client} is not {@code -c lient}. */
     static CommandLine commandLine() {
         return new CommandLine(new LocalStorm())
+            .setAllowOptionsAsOptionParameters(true)
             .setExecutionExceptionHandler((failure, command, parsed) -> explain(failure));
     }
 

@@ -53,7 +53,7 @@ class UsageTest {
 
     @Test
     void takesWorkerOptionsThatBeginWithADash() {
-        CommandLine.ParseResult up = LocalStorm.commandLine().parseArgs("up", "--dir", "c", "--home", "h", "--worker-opts=-client -Xss1m",
+        CommandLine.ParseResult up = LocalStorm.commandLine().parseArgs("up", "--dir", "c", "--home", "h", "--worker-opts", "-client -Xss1m",
             "-c", "k=a=b", "-c", "l=[\"x\",2]").subcommand();
         assertThat(up.<String>matchedOptionValue("--worker-opts", null)).isEqualTo("-client -Xss1m");
         assertThat(up.<Map<String, String>>matchedOptionValue("-c", null)).isEqualTo(Map.of("k", "a=b", "l", "[\"x\",2]"));
