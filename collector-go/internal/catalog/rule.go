@@ -108,7 +108,9 @@ func unknownRule(raw *metric.Raw) metric.Rule {
 	}
 	r := row{source: &source{perUnit: one}, metric: &m}
 	rule := r.rule(raw, said)
-	rule.Least, rule.Most = -math.MaxFloat64, math.MaxFloat64
+	if m.kind == metric.KindGauge {
+		rule.Least = -math.MaxFloat64
+	}
 	return rule
 }
 

@@ -1,86 +1,169 @@
 // Package slicer cuts samples into slices of event time. It owns watermarks, open slices, counter offsets and gap markers. It
 // is pure: journal entries go in, closed slices come out, and the same entries give the same slices to the bit. It has no
 // clock, no I/O and no goroutine, and will never know what a metric means or where its slices go.
+//
+// A slice is (start, end], its time is its end, and ends are multiples of its width since the Unix epoch. Time passes for each
+// worker apart (source.go); what is done with the samples of a closed slice is in fold.go and distribution.go.
 package slicer
 
 import (
-	"github.com/prometheus/prometheus/model/histogram"
+	"fmt"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
 // Slicer is the state between two journal entries. It is for one goroutine.
-type Slicer struct{ closed slice.Columns }
+type Slicer struct {
+	options Options
+
+	clockMs int64 // how long the collector has run, by its ticks; moves only forward
+	tickMs  int64 // the last tick; 0 before the first
+
+	producers map[uint32]*producer
+	sources   []*source // in the order in which they were first heard of
+	byWorker  map[metric.Worker]*source
+	inputs    inputs
+	outputs   map[string]*output
+	infos     map[string]*info
+	nextRef   slice.Ref
+	sweepMs   int64 // the clock's time of the last sweep
+
+	batch   batch
+	open    int // samples in open slices
+	closed  slice.Columns
+	counts  Counts
+	scratch scratch
+}
+
+// batch is the one that is being added.
+type batch struct {
+	number   uint64 // of batches so far, so that a source knows whether it was touched in this one
+	producer *producer
+	sequence uint64
+	touched  []*source
+}
 
 // New returns a slicer that has seen nothing.
-func New(o Options) (*Slicer, error) { return &Slicer{}, nil }
-
-// Options set the grid and the bounds.
-type Options struct {
-	WidthMs    int64
-	Widths     map[string]int64
-	LatenessMs int64
+func New(o Options) (*Slicer, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("slicer options: %w", err)
+	}
+	return &Slicer{
+		options:   o,
+		producers: make(map[uint32]*producer),
+		byWorker:  make(map[metric.Worker]*source),
+		outputs:   make(map[string]*output),
+		infos:     make(map[string]*info),
+		counts:    Counts{Refused: make(map[Reason]uint64)},
+	}, nil
 }
 
-// DefaultOptions are DESIGN's.
-func DefaultOptions() Options { return Options{WidthMs: 10_000, LatenessMs: 30_000} }
-
-// Closed are the slices closed so far; the caller hands them on and calls Reset on them.
+// Closed are the slices that were closed since the caller last called Reset on them.
 func (s *Slicer) Closed() *slice.Columns { return &s.closed }
 
-// Define says how samples of id are sliced.
-func (s *Slicer) Define(id uint32, rule metric.Rule) {}
-
-// Detach forgets id; its open samples stay and are folded in time.
-func (s *Slicer) Detach(id uint32) {}
-
-// Withdraw forgets id and its open samples, and returns how many these were.
-func (s *Slicer) Withdraw(id uint32) int { return 0 }
-
-// Describe sets a constant series (an info metric) that holds 1 in every slice in which the worker was heard.
-func (s *Slicer) Describe(worker metric.Worker, info metric.Series) {}
-
 // Started says that the collector started: no producer is connected.
-func (s *Slicer) Started() {}
+func (s *Slicer) Started() {
+	for _, p := range s.producers {
+		p.connected = false
+	}
+}
 
 // Connect says that a producer opened a stream.
-func (s *Slicer) Connect(producer uint32) {}
+func (s *Slicer) Connect(id uint32) {
+	p := s.producer(id)
+	p.connected, p.connectedMs = true, s.clockMs
+}
 
 // Disconnect says that a producer's stream ended.
-func (s *Slicer) Disconnect(producer uint32) {}
+func (s *Slicer) Disconnect(id uint32) { s.producer(id).connected = false }
 
 // Begin opens a batch; its samples follow in their order, then End.
-func (s *Slicer) Begin(producer uint32, sequence uint64) {}
+func (s *Slicer) Begin(producer uint32, sequence uint64) {
+	p := s.producer(producer)
+	p.sentMs = s.clockMs
+	s.batch.number++
+	s.batch.producer, s.batch.sequence = p, sequence
+	s.batch.touched = s.batch.touched[:0]
+}
 
 // Add takes a sample. It returns false, and counts nothing, where the id is not defined.
-func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool { return false }
-
-// AddHistogram takes a reading of a distribution; negatives are the observations below zero, in no bucket.
-func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, negatives uint64) bool {
-	return false
+func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
+	in := s.inputs.get(id)
+	if in == nil {
+		return false
+	}
+	switch {
+	case in.refused != "":
+		s.refuse(in.refused)
+	case in.kind == metric.KindDistribution:
+		s.refuse(RefusedShape)
+	case !(value >= in.rule.Least && value <= in.rule.Most):
+		s.refuse(RefusedNonsense)
+	default:
+		if b := s.place(in, timeMs); b != nil {
+			b.samples = append(b.samples, sample{timeMs, value, s.batch.sequence, in.slot, s.batch.producer.id})
+			s.open++
+			if in.rule.RestartsName != "" {
+				in.track.source.starts.observe(int64(value/in.rule.PerUnit*1000), timeMs)
+			}
+		}
+	}
+	return true
 }
+
+// place returns the open bucket of a sample, or counts why there is none.
+func (s *Slicer) place(in *input, timeMs int64) *bucket {
+	t := in.track
+	switch {
+	case timeMs <= 0 || timeMs > maxTimeMs:
+		s.refuse(RefusedNonsense)
+		return nil
+	case s.open >= s.options.MaxOpenSamples:
+		s.refuse(RefusedOpenLimit)
+		return nil
+	}
+	s.touch(t.source, timeMs)
+	end := t.endOf(timeMs)
+	if end <= t.closedTo || end <= in.out.lastEnd {
+		s.counts.Late++
+		return nil
+	}
+	return s.bucket(t, end)
+}
+
+// maxTimeMs is the year 5138, beyond which a time is no time.
+const maxTimeMs = 100_000_000_000_000
 
 // End closes what the batch moved its sources past.
-func (s *Slicer) End() {}
-
-// Tick is the collector's clock.
-func (s *Slicer) Tick(nowMs int64) {}
-
-// CloseAll closes every open slice: the end of a replay.
-func (s *Slicer) CloseAll() {}
-
-// Counts are the books.
-func (s *Slicer) Counts() Counts { return Counts{} }
-
-// Counts are the slicer's side of the books.
-type Counts struct {
-	InSlices, Open, Late uint64
-	Refused              map[string]uint64
+func (s *Slicer) End() {
+	for _, src := range s.batch.touched {
+		s.advance(src)
+	}
 }
 
-// Snapshot is the state as bytes; Closed must be empty.
-func (s *Slicer) Snapshot() []byte { return nil }
+// Tick is the collector's clock. It may step in either direction without harm.
+func (s *Slicer) Tick(nowMs int64) {
+	if s.tickMs != 0 {
+		s.clockMs += min(max(nowMs-s.tickMs, 0), s.options.MaxTickStepMs)
+	}
+	s.tickMs = nowMs
+	for _, src := range s.sources {
+		s.advance(src)
+	}
+	if s.clockMs-s.sweepMs >= sweepEveryMs {
+		s.sweepMs = s.clockMs
+		s.sweep()
+	}
+}
 
-// Restore reads what Snapshot wrote.
-func Restore(data []byte, o Options) (*Slicer, error) { return New(o) }
+// CloseAll closes every open slice: the end of a replay.
+func (s *Slicer) CloseAll() {
+	for _, src := range s.sources {
+		for _, t := range src.tracks {
+			if n := len(t.open); n > 0 {
+				s.closeTo(t, t.open[n-1].endMs)
+			}
+		}
+	}
+}

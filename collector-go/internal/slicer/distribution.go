@@ -1,0 +1,245 @@
+package slicer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// distributionState is what a distribution needs from one slice to the next.
+type distributionState struct {
+	base   distribution // the source's earlier lives, or all its deltas
+	last   distribution // the source's last reading, where its readings are cumulative
+	lastMs int64        // its event time
+}
+
+// foldDistribution makes one slice of a distribution out of its readings, which are in order of time: the cumulative histogram
+// as it is at the slice's end.
+func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
+	o := in.out
+	if !s.begin(o, in.track, endMs) {
+		s.counts.Late += uint64(len(readings))
+		return
+	}
+	s.counts.InSlices += uint64(len(readings))
+	if o.distribution == nil {
+		o.distribution = &distributionState{}
+	}
+	for i := range readings {
+		o.distribution.take(in, &readings[i], endMs, s.options.MaxBuckets)
+	}
+	total := o.distribution.total(s.options.MaxBuckets)
+	s.writeHistogram(o.ref, endMs, total.histogram())
+	if in.rule.NegativeName != "" {
+		s.write(o.ref+1, endMs, float64(total.negatives))
+	}
+}
+
+// take adds a reading: a delta to what there is, or a cumulative one in place of the one before, unless the source began anew.
+func (d *distributionState) take(in *input, r *reading, endMs int64, maxBuckets int) {
+	now := readDistribution(r)
+	if in.rule.Temporality == metric.Delta {
+		d.base.merge(&now, maxBuckets)
+		return
+	}
+	fell := now.count < d.last.count || now.negatives < d.last.negatives
+	if fell || in.track.source.starts.between(d.lastMs, r.timeMs, endMs+in.track.packMs) {
+		d.base.merge(&d.last, maxBuckets)
+	}
+	d.last, d.lastMs = now, r.timeMs
+}
+
+func (d *distributionState) total(maxBuckets int) distribution {
+	total := d.base.clone()
+	total.merge(&d.last, maxBuckets)
+	return total
+}
+
+// distribution is an exponential histogram as sparse counts by bucket index, ascending. Bucket i of schema n holds what is in
+// (2^((i-1)/2^n), 2^(i/2^n)]. Source: Prometheus native histograms specification.
+type distribution struct {
+	schema        int32
+	zeroThreshold float64
+	zeroCount     uint64
+	count         uint64
+	sum           float64
+	buckets       []indexed
+	negatives     uint64 // below zero, in no bucket and not in count
+}
+
+type indexed struct {
+	index int32
+	count uint64
+}
+
+// maxIndex is far beyond the bucket of any float64 at the finest schema.
+const maxIndex = 1 << 20
+
+// plausible says that a reading is of the kind that is merged here. That its counts add up was checked at the door.
+func plausible(h *histogram.Histogram) bool {
+	if !histogram.IsExponentialSchema(h.Schema) || len(h.NegativeBuckets) > 0 || math.IsNaN(h.Sum) || !(h.ZeroThreshold >= 0) {
+		return false
+	}
+	var index int64
+	var buckets int
+	for i, span := range h.PositiveSpans {
+		if i > 0 && span.Offset < 0 || span.Length > maxIndex {
+			return false
+		}
+		index += int64(span.Offset)
+		if index < -maxIndex || index+int64(span.Length) > maxIndex {
+			return false
+		}
+		index += int64(span.Length)
+		buckets += int(span.Length)
+	}
+	return buckets == len(h.PositiveBuckets)
+}
+
+func readDistribution(r *reading) distribution {
+	h := r.histogram
+	d := distribution{schema: h.Schema, zeroThreshold: h.ZeroThreshold, zeroCount: h.ZeroCount, count: h.Count, sum: h.Sum,
+		negatives: r.negatives, buckets: make([]indexed, 0, len(h.PositiveBuckets))}
+	var index int32
+	var count int64
+	next := 0
+	for _, span := range h.PositiveSpans {
+		index += span.Offset
+		for range span.Length {
+			count += h.PositiveBuckets[next]
+			next++
+			if count > 0 {
+				d.buckets = append(d.buckets, indexed{index, uint64(count)})
+			}
+			index++
+		}
+	}
+	return d
+}
+
+func (d *distribution) clone() distribution {
+	c := *d
+	c.buckets = slices.Clone(d.buckets)
+	return c
+}
+
+// empty says that nothing was ever read: then its schema says nothing either.
+func (d *distribution) empty() bool {
+	return d.count == 0 && d.negatives == 0 && d.zeroThreshold == 0 && len(d.buckets) == 0
+}
+
+// merge adds another's counts, in the coarser of the two schemas and with the wider of the two zero buckets.
+func (d *distribution) merge(other *distribution, maxBuckets int) {
+	if other.empty() {
+		return
+	}
+	if d.empty() {
+		*d = other.clone()
+		d.limit(maxBuckets)
+		return
+	}
+	o := *other
+	if o.schema > d.schema {
+		o.buckets = coarser(o.buckets, o.schema-d.schema)
+	} else if d.schema > o.schema {
+		d.reduce(o.schema)
+	}
+	d.buckets = addBuckets(d.buckets, o.buckets)
+	d.count += o.count
+	d.zeroCount += o.zeroCount
+	d.sum += o.sum
+	d.negatives += o.negatives
+	if o.zeroThreshold != d.zeroThreshold {
+		d.widenZero(max(o.zeroThreshold, d.zeroThreshold))
+	}
+	d.limit(maxBuckets)
+}
+
+// minSchema is the coarsest that Prometheus has.
+const minSchema = -4
+
+// limit merges neighbours until there are no more than so many buckets.
+func (d *distribution) limit(maxBuckets int) {
+	for len(d.buckets) > maxBuckets && d.schema > minSchema {
+		d.reduce(d.schema - 1)
+	}
+}
+
+func (d *distribution) reduce(schema int32) {
+	d.buckets = coarser(d.buckets, d.schema-schema)
+	d.schema = schema
+}
+
+// coarser merges 2^steps neighbours into one.
+func coarser(buckets []indexed, steps int32) []indexed {
+	merged := make([]indexed, 0, len(buckets))
+	for _, b := range buckets {
+		index := (b.index-1)>>steps + 1
+		if n := len(merged); n > 0 && merged[n-1].index == index {
+			merged[n-1].count += b.count
+		} else {
+			merged = append(merged, indexed{index, b.count})
+		}
+	}
+	return merged
+}
+
+func addBuckets(a, b []indexed) []indexed {
+	sum := make([]indexed, 0, max(len(a), len(b)))
+	for len(a) > 0 && len(b) > 0 {
+		switch cmp.Compare(a[0].index, b[0].index) {
+		case -1:
+			sum, a = append(sum, a[0]), a[1:]
+		case 1:
+			sum, b = append(sum, b[0]), b[1:]
+		default:
+			sum = append(sum, indexed{a[0].index, a[0].count + b[0].count})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return append(append(sum, a...), b...)
+}
+
+// widenZero moves the buckets that lie within a wider zero bucket into it.
+func (d *distribution) widenZero(threshold float64) {
+	d.zeroThreshold = threshold
+	inside := 0
+	for inside < len(d.buckets) && upperBound(d.buckets[inside].index, d.schema) <= threshold {
+		d.zeroCount += d.buckets[inside].count
+		inside++
+	}
+	d.buckets = d.buckets[inside:]
+}
+
+func upperBound(index, schema int32) float64 {
+	return math.Exp2(math.Ldexp(float64(index), -int(schema)))
+}
+
+// histogram is the distribution in the form of the stores. Runs of up to two empty buckets are written out, as Prometheus
+// does, since a span costs more.
+func (d *distribution) histogram() *histogram.Histogram {
+	h := &histogram.Histogram{Schema: d.schema, ZeroThreshold: d.zeroThreshold, ZeroCount: d.zeroCount, Count: d.count, Sum: d.sum}
+	var previous int64
+	next := int32(0) // the index behind the last bucket written
+	put := func(count uint64) {
+		h.PositiveBuckets = append(h.PositiveBuckets, int64(count)-previous)
+		h.PositiveSpans[len(h.PositiveSpans)-1].Length++
+		previous = int64(count)
+		next++
+	}
+	for i, b := range d.buckets {
+		if gap := b.index - next; i == 0 || gap > 2 {
+			h.PositiveSpans = append(h.PositiveSpans, histogram.Span{Offset: gap})
+			next = b.index
+		}
+		for next < b.index {
+			put(0)
+		}
+		put(b.count)
+	}
+	return h
+}

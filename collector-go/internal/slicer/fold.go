@@ -1,0 +1,102 @@
+package slicer
+
+import (
+	"math"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// fold makes one slice of a series out of its samples, which are in order of time.
+func (s *Slicer) fold(in *input, samples []sample, endMs int64) {
+	o := in.out
+	if !s.begin(o, in.track, endMs) {
+		s.counts.Late += uint64(len(samples))
+		return
+	}
+	s.counts.InSlices += uint64(len(samples))
+	switch {
+	case in.rule.RestartsName != "":
+		s.foldStart(in, samples, endMs)
+	case in.kind == metric.KindCounter:
+		s.write(o.ref, endMs, o.counter.fold(in, samples, endMs))
+	default:
+		s.foldGauge(in, samples, endMs)
+	}
+}
+
+// foldGauge writes the mean, and the least and greatest. The mean of floats may come out beside them by a bit, or overflow:
+// then it is the nearer of the two.
+func (s *Slicer) foldGauge(in *input, samples []sample, endMs int64) {
+	least, greatest, sum := math.Inf(1), math.Inf(-1), 0.0
+	for i := range samples {
+		v := samples[i].value / in.rule.PerUnit
+		least, greatest, sum = min(least, v), max(greatest, v), sum+v
+	}
+	mean := min(max(sum/float64(len(samples)), least), greatest)
+	ref := in.out.ref
+	s.write(ref, endMs, mean)
+	if in.out.spread {
+		s.write(ref+1, endMs, least)
+		s.write(ref+2, endMs, greatest)
+	}
+}
+
+// foldStart writes a process' start time as it was at the end of the slice, and how often it has changed. Storm cuts it to
+// whole seconds, the sampler does not: that is no restart.
+func (s *Slicer) foldStart(in *input, samples []sample, endMs int64) {
+	o := in.out
+	for i := range samples {
+		start := samples[i].value / in.rule.PerUnit
+		if o.counter.begun && math.Abs(start-o.counter.last) >= sameStartSeconds {
+			o.restarts++
+		}
+		o.counter.begun, o.counter.last = true, start
+	}
+	s.write(o.ref, endMs, o.counter.last)
+	s.write(o.ref+1, endMs, o.restarts)
+}
+
+const sameStartSeconds = 2
+
+// counterState is what a counter needs from one slice to the next, in canonical units.
+type counterState struct {
+	begun  bool
+	from   *input  // whose samples they were
+	total  float64 // as last written
+	offset float64 // what the source's earlier lives counted
+	last   float64 // the source's last value
+	lastMs int64   // its event time
+}
+
+// fold takes the samples of a slice and returns the total at its end. The total never falls.
+func (c *counterState) fold(in *input, samples []sample, endMs int64) float64 {
+	for i := range samples {
+		v := samples[i].value / in.rule.PerUnit
+		if in.rule.Temporality == metric.Delta {
+			c.total += v
+		} else {
+			c.total = max(c.total, c.cumulative(in, v, samples[i].timeMs, endMs))
+		}
+		c.begun, c.from = true, in
+	}
+	return c.total
+}
+
+// cumulative is the total with a source's new value. A source that fell, or whose process started since its last value, began
+// anew from 0. One that took over from another (see output) goes on from the total: both count the same, but not to the same
+// digit (Storm cuts to seconds), so that a fall between the two says nothing.
+func (c *counterState) cumulative(in *input, v float64, timeMs, endMs int64) float64 {
+	restarted := c.begun && in.track.source.starts.between(c.lastMs, timeMs, endMs+in.track.packMs)
+	switch {
+	case !c.begun:
+		c.offset = 0
+	case restarted:
+		c.offset = c.total
+	case c.from != in && v < c.last:
+		c.offset = c.total - v
+	case v < c.last:
+		c.offset = c.total
+	}
+	c.last, c.lastMs = v, timeMs
+	return c.offset + v
+}

@@ -1,0 +1,180 @@
+package slicer
+
+import (
+	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// input is a raw series in its place.
+type input struct {
+	id      uint32
+	rule    metric.Rule
+	kind    metric.Kind
+	track   *track
+	slot    uint32
+	out     *output
+	refused Reason // why none of its samples is taken; "" where they are
+}
+
+// inputs are the inputs by id, in pages: ids are dense at first, and thin out as series come and go.
+type inputs struct{ pages []*inputPage }
+
+const pageSize = 4096
+
+type inputPage [pageSize]*input
+
+func (x *inputs) get(id uint32) *input {
+	if page := id / pageSize; int(page) < len(x.pages) && x.pages[page] != nil {
+		return x.pages[page][id%pageSize]
+	}
+	return nil
+}
+
+func (x *inputs) set(id uint32, in *input) {
+	page := int(id / pageSize)
+	for len(x.pages) <= page {
+		x.pages = append(x.pages, nil)
+	}
+	if x.pages[page] == nil {
+		x.pages[page] = new(inputPage)
+	}
+	x.pages[page][id%pageSize] = in
+}
+
+// prune forgets what a function says, and pages that are empty then.
+func (x *inputs) prune(gone func(*input) bool) {
+	for n, page := range x.pages {
+		if page == nil {
+			continue
+		}
+		left := 0
+		for i, in := range page {
+			if in != nil && gone(in) {
+				page[i] = nil
+			} else if in != nil {
+				left++
+			}
+		}
+		if left == 0 {
+			x.pages[n] = nil
+		}
+	}
+}
+
+// Define says how samples of id are sliced. Defining the same again changes nothing. A series that has the name and labels of
+// one that was detached or withdrawn goes on in its place.
+func (s *Slicer) Define(id uint32, rule metric.Rule) {
+	if old := s.inputs.get(id); old != nil {
+		if sameRule(&old.rule, &rule) {
+			return
+		}
+		s.Detach(id)
+	}
+	s.inputs.set(id, s.enter(id, rule))
+}
+
+// enter gives a series its output and its track.
+func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
+	in := &input{id: id, rule: rule, kind: rule.Series.Kind}
+	key := outputKey(rule.Series)
+	out := s.outputs[key]
+	switch {
+	case out == nil && len(s.outputs) >= s.options.MaxSeries:
+		in.refused = RefusedSeriesLimit
+		return in
+	case out == nil:
+		out = &output{key: key, lastMs: s.clockMs}
+		s.outputs[key] = out
+	case s.attached(out.owner) || out.owner.kind != in.kind:
+		in.refused = RefusedCollision
+		return in
+	case out.owner.id == id && sameRule(&out.owner.rule, &rule):
+		return out.owner
+	}
+	width := s.options.width(rule.Series.Name(), rule.IntervalMs)
+	interval := intervalIn(width, rule.IntervalMs)
+	pack := min(max(rule.PackSpanMs, 0), maxWidthMs)
+	s.own(out, in, width, interval)
+	src := s.source(rule.Worker)
+	s.track(src, width, interval, pack).enter(in)
+	if rule.RestartsName != "" {
+		src.starts.packMs = pack
+	}
+	return in
+}
+
+// intervalIn is how far apart samples are expected: as the source says, or else a slice.
+func intervalIn(widthMs, intervalMs int64) int64 {
+	if intervalMs <= 0 || intervalMs > widthMs {
+		return widthMs
+	}
+	return intervalMs
+}
+
+// own lets a series write to an output. Another width makes it another series for the stores, under the same labels.
+func (s *Slicer) own(out *output, in *input, widthMs, intervalMs int64) {
+	in.out = out
+	out.owner = in
+	spread := in.rule.MinName != "" && intervalMs < widthMs
+	if out.widthMs != widthMs || out.spread != spread {
+		out.hasRef, out.announced = false, false
+	}
+	out.widthMs, out.spread = widthMs, spread
+}
+
+func (s *Slicer) attached(in *input) bool { return s.inputs.get(in.id) == in }
+
+// Detach forgets id; its open samples stay and are folded in time.
+func (s *Slicer) Detach(id uint32) {
+	if s.inputs.get(id) != nil {
+		s.inputs.set(id, nil)
+	}
+}
+
+// Withdraw forgets id and its open samples, and returns how many these were: another series tells the same. What the series
+// has in closed slices stays.
+func (s *Slicer) Withdraw(id uint32) int {
+	in := s.inputs.get(id)
+	if in == nil {
+		return 0
+	}
+	s.inputs.set(id, nil)
+	if in.refused != "" {
+		return 0
+	}
+	samples, readings := in.track.takeOut(in.slot)
+	removed := len(samples) + len(readings)
+	s.open -= removed
+	return removed
+}
+
+// AddHistogram takes a reading of a distribution, which the slicer keeps; negatives are the observations below zero, which are
+// in no bucket. It returns false, and counts nothing, where the id is not defined.
+func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, negatives uint64) bool {
+	in := s.inputs.get(id)
+	if in == nil {
+		return false
+	}
+	switch {
+	case in.refused != "":
+		s.refuse(in.refused)
+	case in.kind != metric.KindDistribution:
+		s.refuse(RefusedShape)
+	case !plausible(h):
+		s.refuse(RefusedNonsense)
+	default:
+		if b := s.place(in, timeMs); b != nil {
+			b.histograms = append(b.histograms, reading{timeMs, s.batch.sequence, in.slot, s.batch.producer.id, h, negatives})
+			s.open++
+		}
+	}
+	return true
+}
+
+func sameRule(a, b *metric.Rule) bool {
+	return a.Series.Kind == b.Series.Kind && a.Temporality == b.Temporality && a.PerUnit == b.PerUnit &&
+		a.Least == b.Least && a.Most == b.Most && a.IntervalMs == b.IntervalMs && a.PackSpanMs == b.PackSpanMs &&
+		a.Worker == b.Worker && a.MinName == b.MinName && a.MaxName == b.MaxName && a.NegativeName == b.NegativeName &&
+		a.RestartsName == b.RestartsName && outputKey(a.Series) == outputKey(b.Series)
+}

@@ -1,0 +1,74 @@
+package slicer
+
+import "fmt"
+
+// Options set the grid and the bounds. Times are ms.
+type Options struct {
+	// WidthMs is how wide a slice is, where the series' own interval is not wider. Widths overrides it by canonical name.
+	WidthMs int64
+	Widths  map[string]int64
+	// LatenessMs is how far behind its source's event time a sample may be and still count.
+	LatenessMs int64
+	// BacklogMs is for how long a source that no producer speaks for keeps its slices open: as long as a sender keeps a batch.
+	BacklogMs int64
+	// KeepMs is for how long the state of a series that ended is kept, so that a counter goes on where it stood.
+	KeepMs int64
+	// MaxTickStepMs is the most that one tick moves the slicer's clock on, so that a step of the collector's clock is no silence.
+	MaxTickStepMs int64
+	// MaxSeries bounds the series that are defined; samples of further ones are refused.
+	MaxSeries int
+	// MaxOpenSamples bounds the samples of open slices, 32 bytes each; further ones are refused.
+	MaxOpenSamples int
+	// MaxBuckets bounds a distribution's buckets; past it neighbours are merged (Prometheus' own default).
+	MaxBuckets int
+}
+
+// DefaultOptions are DESIGN's: slices of 10 s, which is Bullet's interval; 30 s of lateness, which is three of them; a sender's hour;
+// a day for what comes back. 8 M samples are 256 MB, or some 170,000 samples a second.
+func DefaultOptions() Options {
+	return Options{
+		WidthMs:        10_000,
+		LatenessMs:     30_000,
+		BacklogMs:      3_600_000,
+		KeepMs:         86_400_000,
+		MaxTickStepMs:  5_000,
+		MaxSeries:      1 << 20,
+		MaxOpenSamples: 8 << 20,
+		MaxBuckets:     160,
+	}
+}
+
+// Validate says which option makes no sense, and what would.
+func (o Options) Validate() error {
+	for name, width := range o.Widths {
+		if width < 1 || width > maxWidthMs {
+			return fmt.Errorf("slice width %d ms of %s: choose 1 ms to %d ms", width, name, maxWidthMs)
+		}
+	}
+	switch {
+	case o.WidthMs < 1 || o.WidthMs > maxWidthMs:
+		return fmt.Errorf("slice width %d ms: choose 1 ms to %d ms", o.WidthMs, maxWidthMs)
+	case o.LatenessMs < 0 || o.LatenessMs > maxWidthMs:
+		return fmt.Errorf("lateness %d ms: choose 0 to %d ms", o.LatenessMs, maxWidthMs)
+	case o.BacklogMs < 0 || o.KeepMs < o.BacklogMs:
+		return fmt.Errorf("backlog %d ms, keep %d ms: neither may be negative, and keep no less than backlog", o.BacklogMs, o.KeepMs)
+	case o.MaxTickStepMs < 1:
+		return fmt.Errorf("most of one tick %d ms: choose at least the time between two ticks", o.MaxTickStepMs)
+	case o.MaxSeries < 1 || o.MaxOpenSamples < 1 || o.MaxBuckets < 1:
+		return fmt.Errorf("limits of %d series, %d open samples and %d buckets: each must be at least 1", o.MaxSeries, o.MaxOpenSamples, o.MaxBuckets)
+	}
+	return nil
+}
+
+// maxWidthMs is a day.
+const maxWidthMs = 86_400_000
+
+// width of the slices of a series: the larger of what is set and its own interval, on the grid of what is set.
+func (o *Options) width(name string, intervalMs int64) int64 {
+	width := o.WidthMs
+	if own, ok := o.Widths[name]; ok {
+		width = own
+	}
+	intervalMs = min(max(intervalMs, 1), maxWidthMs)
+	return (intervalMs + width - 1) / width * width
+}

@@ -1,0 +1,332 @@
+package slicer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+)
+
+// Restore reads what Snapshot wrote. Where the options ask for other widths than those it was written with, open samples move
+// to the new slices; what was closed stays.
+func Restore(data []byte, o Options) (*Slicer, error) {
+	s, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	d, v, err := metric.NewDecoder(data, magic)
+	if err != nil {
+		return nil, fmt.Errorf("restore the slicer: %w", err)
+	}
+	if v != version {
+		return nil, fmt.Errorf("restore the slicer: its format is version %d, this program knows %d", v, version)
+	}
+	r := reader{Decoder: d, s: s}
+	r.all()
+	if err := d.Done(); err != nil {
+		return nil, fmt.Errorf("restore the slicer: %w", err)
+	}
+	s.regrid()
+	return s, nil
+}
+
+type reader struct {
+	*metric.Decoder
+	s     *Slicer
+	infos []*info
+}
+
+// demand fails the reading where something that must hold does not.
+func (r *reader) demand(holds bool, what string) bool {
+	if !holds {
+		r.Fail(errors.New(what))
+	}
+	return r.Err() == nil
+}
+
+func (r *reader) all() {
+	s := r.s
+	s.clockMs, s.tickMs, s.sweepMs = r.Int(), r.Int(), r.Int()
+	s.nextRef = slice.Ref(r.Uint32())
+	r.counts()
+	r.producers()
+	for range r.Count() {
+		in := r.info()
+		if !r.demand(s.infos[in.key] == nil, "an info comes twice") {
+			return
+		}
+		s.infos[in.key] = in
+		r.infos = append(r.infos, in)
+	}
+	for range r.Count() {
+		r.source()
+	}
+	for _, out := range s.outputs {
+		if !r.demand(out.owner != nil, "a series has no owner") {
+			return
+		}
+	}
+	for range r.Count() {
+		id, rule, reason := r.Uint32(), r.Rule(), Reason(r.String())
+		if !r.demand(reason != "" && s.inputs.get(id) == nil, "a refused series makes no sense") {
+			return
+		}
+		s.inputs.set(id, &input{id: id, rule: rule, kind: rule.Series.Kind, refused: reason})
+	}
+}
+
+func (r *reader) counts() {
+	c := &r.s.counts
+	c.InSlices, c.Late, c.Slices, c.Markers = r.Uint(), r.Uint(), r.Uint(), r.Uint()
+	for range r.Count() {
+		reason := Reason(r.String())
+		c.Refused[reason] = r.Uint()
+	}
+}
+
+func (r *reader) producers() {
+	for range r.Count() {
+		p := r.s.producer(r.Uint32())
+		p.connected, p.connectedMs, p.sentMs = r.Bool(), r.Int(), r.Int()
+	}
+}
+
+func (r *reader) info() *info {
+	in := &info{series: r.Series(), widthMs: r.Int(), lastEnd: r.Int(), live: r.Bool()}
+	in.hasRef, in.ref = r.ref()
+	in.key = outputKey(in.series)
+	return in
+}
+
+func (r *reader) ref() (bool, slice.Ref) { return r.Bool(), slice.Ref(r.Uint32()) }
+
+func (r *reader) source() {
+	w := r.Worker()
+	if !r.demand(r.s.byWorker[w] == nil, "a worker comes twice") {
+		return
+	}
+	src := r.s.source(w)
+	src.eventMs, src.heardMs = r.Int(), r.Int()
+	for range r.Count() {
+		src.carriers = append(src.carriers, r.s.producer(r.Uint32()))
+	}
+	src.starts.packMs = r.Int()
+	for range r.Count() {
+		src.starts.known = append(src.starts.known, start{ms: r.Int(), seenMs: r.Int()})
+	}
+	r.demand(len(src.starts.known) <= maxStarts && len(src.carriers) <= maxCarriers, "a worker has too many starts or carriers")
+	for range r.Count() {
+		number, owns := r.Uint(), r.Bool()
+		if !r.demand(number < uint64(len(r.infos)), "a worker has an info that is not there") {
+			return
+		}
+		in := r.infos[number]
+		src.infos = append(src.infos, in)
+		if owns {
+			in.owner = src
+		}
+	}
+	for range r.Count() {
+		src.ended = append(src.ended, r.info())
+	}
+	for range r.Count() {
+		r.track(src)
+	}
+}
+
+func (r *reader) track(src *source) {
+	t := &track{source: src, widthMs: r.Int(), intervalMs: r.Int(), packMs: r.Int(), closedTo: r.Int()}
+	if !r.demand(t.widthMs >= 1 && t.widthMs <= maxGridMs && t.intervalMs >= 1 && t.intervalMs <= t.widthMs &&
+		t.packMs >= 0 && t.packMs <= maxWidthMs && t.closedTo >= 0 && t.closedTo <= 2*maxTimeMs, "a track's times make no sense") {
+		return
+	}
+	src.tracks = append(src.tracks, t)
+	for range r.Count() {
+		if !r.Bool() {
+			t.free = append(t.free, uint32(len(t.inputs)))
+			t.inputs = append(t.inputs, nil)
+			continue
+		}
+		in := r.input(t)
+		if r.Err() != nil {
+			return
+		}
+		t.inputs = append(t.inputs, in)
+	}
+	for range r.Count() {
+		b := r.bucket(t)
+		if r.Err() != nil {
+			return
+		}
+		t.open = append(t.open, b)
+		r.s.open += len(b.samples) + len(b.histograms)
+	}
+}
+
+// maxGridMs is the widest that a slice gets: a day's interval on a grid of nearly a day.
+const maxGridMs = 2 * maxWidthMs
+
+func (r *reader) input(t *track) *input {
+	in := &input{id: r.Uint32(), track: t, slot: uint32(len(t.inputs))}
+	attached := r.Bool()
+	in.rule = r.Rule()
+	in.kind = in.rule.Series.Kind
+	owns := r.Bool()
+	if !r.demand(in.kind >= metric.KindGauge && in.kind <= metric.KindDistribution, "a series is of no kind") {
+		return nil
+	}
+	r.demand(!attached || r.s.inputs.get(in.id) == nil, "an id comes twice")
+	key := outputKey(in.rule.Series)
+	out := r.s.outputs[key]
+	if out == nil {
+		out = &output{key: key}
+		r.s.outputs[key] = out
+	}
+	in.out = out
+	if owns {
+		r.demand(out.owner == nil, "a series has two owners")
+		out.owner, out.widthMs = in, t.widthMs
+		r.output(out)
+	}
+	if attached && r.Err() == nil {
+		r.s.inputs.set(in.id, in)
+	}
+	return in
+}
+
+func (r *reader) output(o *output) {
+	o.spread = r.Bool()
+	o.hasRef, o.ref = r.ref()
+	o.lastEnd, o.lastMs, o.live = r.Int(), r.Int(), r.Bool()
+	o.counter.begun = r.Bool()
+	if r.Bool() {
+		o.counter.from = o.owner
+	}
+	o.counter.total, o.counter.offset, o.counter.last = r.Float(), r.Float(), r.Float()
+	o.counter.lastMs = r.Int()
+	o.restarts = r.Float()
+	if r.Bool() {
+		o.distribution = &distributionState{base: r.distribution(), last: r.distribution(), lastMs: r.Int()}
+	}
+}
+
+func (r *reader) distribution() distribution {
+	d := distribution{schema: int32(r.Int()), zeroThreshold: r.Float(), zeroCount: r.Uint(), count: r.Uint(), sum: r.Float(), negatives: r.Uint()}
+	r.demand(d.schema >= minSchema && d.schema <= maxSchema, "a distribution's schema is not one")
+	previous := int64(-maxIndex - 1)
+	for range r.Count() {
+		index := r.Int()
+		if !r.demand(index > previous && index <= maxIndex, "a distribution's buckets are out of order") {
+			break
+		}
+		d.buckets = append(d.buckets, indexed{int32(index), r.Uint()})
+		previous = index
+	}
+	return d
+}
+
+// maxSchema is the finest that Prometheus has.
+const maxSchema = 8
+
+func (r *reader) bucket(t *track) *bucket {
+	b := &bucket{endMs: r.Int()}
+	newest := t.closedTo
+	if n := len(t.open); n > 0 {
+		newest = t.open[n-1].endMs
+	}
+	r.demand(b.endMs > newest && b.endMs%t.widthMs == 0 && b.endMs <= 2*maxTimeMs, "an open slice is out of place")
+	for range r.Count() {
+		x := sample{slot: r.slot(t), timeMs: b.endMs - r.Int(), value: r.Float(), sequence: r.Uint(), producer: r.Uint32()}
+		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a sample is in the wrong slice") {
+			return nil
+		}
+		b.samples = append(b.samples, x)
+	}
+	for range r.Count() {
+		x := reading{slot: r.slot(t), timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.Uint32()}
+		d := r.distribution()
+		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a reading is in the wrong slice") {
+			return nil
+		}
+		x.histogram, x.negatives = d.histogram(), d.negatives
+		b.histograms = append(b.histograms, x)
+	}
+	return b
+}
+
+func (r *reader) slot(t *track) uint32 {
+	slot := r.Uint32()
+	r.demand(int(slot) < len(t.inputs) && t.inputs[slot] != nil, "a sample has no series")
+	return slot
+}
+
+// regrid moves series whose width is another by the options of now than by those of the snapshot.
+func (s *Slicer) regrid() {
+	for _, src := range s.sources {
+		for _, t := range src.tracks {
+			for _, in := range t.inputs {
+				if in == nil || in.out.owner != in {
+					continue
+				}
+				if width := s.options.width(in.rule.Series.Name(), in.rule.IntervalMs); width != t.widthMs {
+					s.move(in, width)
+				}
+			}
+		}
+	}
+}
+
+func (s *Slicer) move(in *input, widthMs int64) {
+	old := in.track
+	interval := intervalIn(widthMs, in.rule.IntervalMs)
+	samples, readings := old.takeOut(in.slot)
+	old.leave(in)
+	s.own(in.out, in, widthMs, interval)
+	s.track(old.source, widthMs, interval, old.packMs).enter(in)
+	for _, x := range samples {
+		if b := s.replace(in, x.timeMs); b != nil {
+			x.slot = in.slot
+			b.samples = append(b.samples, x)
+		}
+	}
+	for _, x := range readings {
+		if b := s.replace(in, x.timeMs); b != nil {
+			x.slot = in.slot
+			b.histograms = append(b.histograms, x)
+		}
+	}
+}
+
+// replace is place for a sample that was open before.
+func (s *Slicer) replace(in *input, timeMs int64) *bucket {
+	end := in.track.endOf(timeMs)
+	if end <= in.track.closedTo || end <= in.out.lastEnd {
+		s.open--
+		s.counts.Late++
+		return nil
+	}
+	return s.bucket(in.track, end)
+}
+
+// takeOut removes the open samples of a slot and returns them.
+func (t *track) takeOut(slot uint32) (samples []sample, readings []reading) {
+	for _, b := range t.open {
+		b.samples = takeIf(b.samples, &samples, func(x *sample) bool { return x.slot == slot })
+		b.histograms = takeIf(b.histograms, &readings, func(x *reading) bool { return x.slot == slot })
+	}
+	return samples, readings
+}
+
+// takeIf moves what a function chooses from one slice to the end of another, both in order.
+func takeIf[T any](from []T, to *[]T, chosen func(*T) bool) []T {
+	kept := from[:0]
+	for i := range from {
+		if chosen(&from[i]) {
+			*to = append(*to, from[i])
+		} else {
+			kept = append(kept, from[i])
+		}
+	}
+	return kept
+}

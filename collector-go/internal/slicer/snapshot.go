@@ -1,0 +1,221 @@
+package slicer
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+)
+
+// magic and version of docs/formats/checkpoint.md.
+const (
+	magic   = "BMSLICER"
+	version = 1
+)
+
+// Snapshot is the state between two entries as bytes (docs/formats/checkpoint.md), the same for the same state. What is in
+// Closed is not part of it: that is to be handed on before.
+func (s *Slicer) Snapshot() []byte {
+	if s.closed.Len() > 0 {
+		panic("slicer: Snapshot while closed slices wait to be handed on")
+	}
+	w := writer{Encoder: metric.NewEncoder(magic, version)}
+	w.Int(s.clockMs)
+	w.Int(s.tickMs)
+	w.Int(s.sweepMs)
+	w.Uint(uint64(s.nextRef))
+	w.counts(&s.counts)
+	w.producers(s.producers)
+	infos := w.infos(s.infos)
+	w.Uint(uint64(len(s.sources)))
+	for _, src := range s.sources {
+		w.source(s, src, infos)
+	}
+	w.refused(s)
+	return w.Finish()
+}
+
+type writer struct{ *metric.Encoder }
+
+func (w writer) counts(c *Counts) {
+	w.Uint(c.InSlices)
+	w.Uint(c.Late)
+	w.Uint(c.Slices)
+	w.Uint(c.Markers)
+	w.Uint(uint64(len(c.Refused)))
+	for _, reason := range slices.Sorted(maps.Keys(c.Refused)) {
+		w.String(string(reason))
+		w.Uint(c.Refused[reason])
+	}
+}
+
+func (w writer) producers(producers map[uint32]*producer) {
+	w.Uint(uint64(len(producers)))
+	for _, id := range slices.Sorted(maps.Keys(producers)) {
+		p := producers[id]
+		w.Uint(uint64(id))
+		w.Bool(p.connected)
+		w.Int(p.connectedMs)
+		w.Int(p.sentMs)
+	}
+}
+
+// infos writes the table of infos and returns each one's number in it.
+func (w writer) infos(infos map[string]*info) map[*info]int {
+	numbers := make(map[*info]int, len(infos))
+	w.Uint(uint64(len(infos)))
+	for _, key := range slices.Sorted(maps.Keys(infos)) {
+		numbers[infos[key]] = len(numbers)
+		w.info(infos[key])
+	}
+	return numbers
+}
+
+func (w writer) info(in *info) {
+	w.Series(in.series)
+	w.Int(in.widthMs)
+	w.Int(in.lastEnd)
+	w.Bool(in.live)
+	w.ref(in.hasRef, in.ref)
+}
+
+func (w writer) ref(has bool, ref slice.Ref) {
+	w.Bool(has)
+	w.Uint(uint64(ref))
+}
+
+func (w writer) source(s *Slicer, src *source, infos map[*info]int) {
+	w.Worker(src.worker)
+	w.Int(src.eventMs)
+	w.Int(src.heardMs)
+	w.Uint(uint64(len(src.carriers)))
+	for _, p := range src.carriers {
+		w.Uint(uint64(p.id))
+	}
+	w.starts(&src.starts)
+	w.Uint(uint64(len(src.infos)))
+	for _, in := range src.infos {
+		w.Uint(uint64(infos[in]))
+		w.Bool(in.owner == src)
+	}
+	w.Uint(uint64(len(src.ended)))
+	for _, in := range src.ended {
+		w.info(in)
+	}
+	w.Uint(uint64(len(src.tracks)))
+	for _, t := range src.tracks {
+		w.track(s, t)
+	}
+}
+
+func (w writer) starts(x *starts) {
+	w.Int(x.packMs)
+	w.Uint(uint64(len(x.known)))
+	for _, known := range x.known {
+		w.Int(known.ms)
+		w.Int(known.seenMs)
+	}
+}
+
+func (w writer) track(s *Slicer, t *track) {
+	w.Int(t.widthMs)
+	w.Int(t.intervalMs)
+	w.Int(t.packMs)
+	w.Int(t.closedTo)
+	w.Uint(uint64(len(t.inputs)))
+	for _, in := range t.inputs {
+		w.Bool(in != nil)
+		if in != nil {
+			w.input(in, s.attached(in))
+		}
+	}
+	w.Uint(uint64(len(t.open)))
+	for _, b := range t.open {
+		w.bucket(b)
+	}
+}
+
+func (w writer) input(in *input, attached bool) {
+	w.Uint(uint64(in.id))
+	w.Bool(attached)
+	w.Rule(in.rule)
+	w.Bool(in.out.owner == in)
+	if in.out.owner == in {
+		w.output(in.out)
+	}
+}
+
+func (w writer) output(o *output) {
+	w.Bool(o.spread)
+	w.ref(o.hasRef, o.ref)
+	w.Int(o.lastEnd)
+	w.Int(o.lastMs)
+	w.Bool(o.live)
+	w.Bool(o.counter.begun)
+	w.Bool(o.counter.from == o.owner)
+	w.Float(o.counter.total)
+	w.Float(o.counter.offset)
+	w.Float(o.counter.last)
+	w.Int(o.counter.lastMs)
+	w.Float(o.restarts)
+	w.Bool(o.distribution != nil)
+	if d := o.distribution; d != nil {
+		w.distribution(&d.base)
+		w.distribution(&d.last)
+		w.Int(d.lastMs)
+	}
+}
+
+func (w writer) distribution(d *distribution) {
+	w.Int(int64(d.schema))
+	w.Float(d.zeroThreshold)
+	w.Uint(d.zeroCount)
+	w.Uint(d.count)
+	w.Float(d.sum)
+	w.Uint(d.negatives)
+	w.Uint(uint64(len(d.buckets)))
+	for _, b := range d.buckets {
+		w.Int(int64(b.index))
+		w.Uint(b.count)
+	}
+}
+
+func (w writer) bucket(b *bucket) {
+	w.Int(b.endMs)
+	w.Uint(uint64(len(b.samples)))
+	for _, x := range b.samples {
+		w.Uint(uint64(x.slot))
+		w.Int(b.endMs - x.timeMs)
+		w.Float(x.value)
+		w.Uint(x.sequence)
+		w.Uint(uint64(x.producer))
+	}
+	w.Uint(uint64(len(b.histograms)))
+	for i := range b.histograms {
+		x := &b.histograms[i]
+		w.Uint(uint64(x.slot))
+		w.Int(b.endMs - x.timeMs)
+		w.Uint(x.sequence)
+		w.Uint(uint64(x.producer))
+		d := readDistribution(x)
+		w.distribution(&d)
+	}
+}
+
+// refused writes the series of which no sample is taken.
+func (w writer) refused(s *Slicer) {
+	var all []*input
+	s.inputs.prune(func(in *input) bool {
+		if in.refused != "" {
+			all = append(all, in)
+		}
+		return false
+	})
+	w.Uint(uint64(len(all)))
+	for _, in := range all {
+		w.Uint(uint64(in.id))
+		w.Rule(in.rule)
+		w.String(string(in.refused))
+	}
+}

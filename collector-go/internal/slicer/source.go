@@ -1,0 +1,121 @@
+package slicer
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// source is a worker: what a watermark belongs to.
+type source struct {
+	worker   metric.Worker
+	eventMs  int64 // greatest event time heard; never before the first sample
+	heardMs  int64 // the slicer's clock when it was last heard
+	carriers []*producer
+	tracks   []*track
+	starts   starts
+	infos    []*info
+	ended    []*info // replaced by a later one; their markers are due
+	batch    uint64  // the last batch that touched it
+}
+
+const never = math.MinInt64
+
+// producer is a sender.
+type producer struct {
+	id          uint32
+	connected   bool
+	connectedMs int64 // the slicer's clock when it last connected
+	sentMs      int64 // the slicer's clock when it last sent
+}
+
+// maxCarriers bounds the producers that a source remembers; those away are forgotten first.
+const maxCarriers = 64
+
+func (s *Slicer) producer(id uint32) *producer {
+	p := s.producers[id]
+	if p == nil {
+		p = &producer{id: id}
+		s.producers[id] = p
+	}
+	return p
+}
+
+func (s *Slicer) source(w metric.Worker) *source {
+	src := s.byWorker[w]
+	if src == nil {
+		src = &source{worker: w, eventMs: never, heardMs: s.clockMs}
+		s.byWorker[w] = src
+		s.sources = append(s.sources, src)
+	}
+	return src
+}
+
+// touch notes that a source was heard.
+func (s *Slicer) touch(src *source, timeMs int64) {
+	src.eventMs = max(src.eventMs, timeMs)
+	if src.batch == s.batch.number {
+		return
+	}
+	src.batch = s.batch.number
+	src.heardMs = s.clockMs
+	s.batch.touched = append(s.batch.touched, src)
+	if !slices.Contains(src.carriers, s.batch.producer) {
+		src.carry(s.batch.producer)
+	}
+}
+
+func (src *source) carry(p *producer) {
+	if len(src.carriers) >= maxCarriers {
+		src.carriers = slices.DeleteFunc(src.carriers, func(c *producer) bool { return !c.connected })
+	}
+	if len(src.carriers) < maxCarriers {
+		src.carriers = append(src.carriers, p)
+	}
+}
+
+// advance closes the slices that the source's time has passed.
+func (s *Slicer) advance(src *source) {
+	if src.eventMs == never {
+		return
+	}
+	silentMs := src.silentMs()
+	awayMs := s.clockMs - src.heardMs - s.options.BacklogMs
+	for _, t := range src.tracks {
+		passed := src.eventMs
+		if silentMs >= s.options.LatenessMs+2*t.intervalMs {
+			passed = max(passed, src.eventMs+silentMs)
+		}
+		if awayMs > 0 {
+			passed = max(passed, src.eventMs+awayMs)
+		}
+		s.closeTo(t, t.lastEndBefore(passed-s.options.LatenessMs-t.packMs))
+	}
+}
+
+// silentMs is for how long a connected producer, which has carried the source, has sent other things since it connected and
+// since the source was last heard. For so long the source's clock has gone on while it said nothing.
+func (src *source) silentMs() int64 {
+	var longest int64
+	for _, p := range src.carriers {
+		if p.connected {
+			longest = max(longest, p.sentMs-max(p.connectedMs, src.heardMs))
+		}
+	}
+	return longest
+}
+
+// finest is the track with the narrowest slices, the first of several that have series.
+func (src *source) finest() *track {
+	var finest *track
+	for _, t := range src.tracks {
+		if len(t.free) == len(t.inputs) {
+			continue
+		}
+		if finest == nil || t.widthMs < finest.widthMs {
+			finest = t
+		}
+	}
+	return finest
+}

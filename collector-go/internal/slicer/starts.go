@@ -1,0 +1,48 @@
+package slicer
+
+import (
+	"cmp"
+	"slices"
+)
+
+// starts are the times at which a worker's process started, as its samples tell, ascending.
+//
+// A counter of a process begins at 0 when the process does. Mostly that shows as a fall; after a gap it need not, and then the
+// start time tells. When a slice closes, all samples of the start time up to its end have come (or are late), so what is
+// asked of starts is limited to those: then the answer does not depend on the order of arrival.
+type starts struct {
+	known  []start
+	packMs int64 // the pack span of the series that tells; its samples may come that much later than others
+}
+
+type start struct {
+	ms     int64 // event time
+	seenMs int64 // the earliest event time at which it was told
+}
+
+// maxStarts is some minutes of a worker that crashes as soon as it is up.
+const maxStarts = 128
+
+// observe takes what a sample at timeMs tells.
+func (x *starts) observe(ms, timeMs int64) {
+	at, found := slices.BinarySearchFunc(x.known, ms, func(s start, ms int64) int { return cmp.Compare(s.ms, ms) })
+	if found {
+		x.known[at].seenMs = min(x.known[at].seenMs, timeMs)
+		return
+	}
+	x.known = slices.Insert(x.known, at, start{ms: ms, seenMs: timeMs})
+	if len(x.known) > maxStarts {
+		x.known = slices.Delete(x.known, 0, 1)
+	}
+}
+
+// between says whether the process started after one time and by another, as told in samples up to byMs plus what packs of
+// the asking series allow.
+func (x *starts) between(afterMs, untilMs, byMs int64) bool {
+	for i := len(x.known) - 1; i >= 0 && x.known[i].ms > afterMs; i-- {
+		if x.known[i].ms <= untilMs && x.known[i].seenMs <= byMs-x.packMs {
+			return true
+		}
+	}
+	return false
+}
