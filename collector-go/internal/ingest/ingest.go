@@ -1,0 +1,214 @@
+// Package ingest is the collector's door: it takes batches from senders over gRPC, keeps to its limits, and hands what it
+// admits to the journal; a batch is acknowledged when the journal has made it durable. It knows the wire and the limits. It
+// does not know what a metric means, and keeps nothing that a sender must not lose.
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// Journal is what the door needs of a journal (see journal.Journal, whose methods these are). It is called from many streams
+// at once. Append's callback comes in the order of the calls, and everything that was queued behind a batch that failed
+// fails with it.
+type Journal interface {
+	Lookup(metric.Raw) (journal.SeriesID, bool)
+	SeriesOf(topology string) int
+	Define(metric.Raw) (journal.SeriesID, error)
+	DefineProducer(journal.ProducerDefined) (journal.ProducerID, error)
+	Append(b *journal.Batch, done func(error)) (duplicate bool, err error)
+	Mark(journal.Entry) error
+}
+
+// Server is the service. It is safe for concurrent use.
+type Server struct {
+	pb.UnimplementedIngestServiceServer
+
+	journal   Journal
+	o         Options
+	log       *slog.Logger
+	ledger    *ledger
+	clock     *clock
+	tokens    *Tokens // nil: nobody is asked
+	producers *producers
+	complain  complaints
+
+	defining sync.Mutex    // looking up and defining a series is one step, so that a limit holds
+	closing  chan struct{} // closed when streams are to end
+	once     sync.Once
+}
+
+// New makes a service in front of j. It fails when an option is out of range or the token file cannot be read.
+func New(j Journal, o Options) (*Server, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{journal: j, o: o, log: o.Logger, ledger: newLedger(o.Registerer), closing: make(chan struct{})}
+	s.clock = newClock(o.Now, o.MaxAhead, o.MaxAge)
+	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, limit: o.MaxStreams,
+		online: map[journal.ProducerID]*producer{}}
+	if o.TokenFile != "" {
+		tokens, err := LoadTokens(o.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		s.tokens = tokens
+	}
+	return s, nil
+}
+
+// Books are the samples that came, by what became of them.
+func (s *Server) Books() Books { return s.ledger.snapshot() }
+
+// Shutdown makes every stream end with UNAVAILABLE once its batches are acknowledged. Serve does it by itself.
+func (s *Server) Shutdown() { s.once.Do(func() { close(s.closing) }) }
+
+// Export implements the service: one sender's stream. See proto/bulletmetrics/v1/service.proto.
+func (s *Server) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) error {
+	err := s.export(g)
+	code := status.Code(err)
+	s.ledger.streamEnds.WithLabelValues(code.String()).Inc()
+	if code == codes.InvalidArgument || code == codes.Internal {
+		if unsaid, ok := s.complain.mayComplain(s.o.Now()); ok {
+			s.log.Warn("stream broke the protocol and was ended", "err", err, "unsaid", unsaid)
+		}
+	}
+	return err
+}
+
+func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) error {
+	grant, err := s.authenticate(g.Context())
+	if err != nil {
+		return err
+	}
+	incoming := receive(g)
+	defer incoming.stop()
+	open, err := s.awaitOpen(g.Context(), incoming)
+	if err != nil {
+		return err
+	}
+	if !grant.covers(open.GetTopology()) {
+		return status.Errorf(codes.PermissionDenied, "the token is not for topology %.40q", open.GetTopology())
+	}
+	id, err := s.connect(open)
+	if err != nil {
+		return err
+	}
+	defer s.disconnect(id)
+	st := &stream{server: s, grpc: g, producer: id, incoming: incoming, answers: newAnswers()}
+	st.table = newTable(open.GetTopology(), s.o.MaxStreamSeries, func(r metric.Raw) (journal.SeriesID, error) { return s.define(r) })
+	return st.run()
+}
+
+// awaitOpen is the first message.
+func (s *Server) awaitOpen(ctx context.Context, in *incoming) (*pb.Open, error) {
+	timer := time.NewTimer(s.o.OpenTimeout)
+	defer timer.Stop()
+	select {
+	case m := <-in.messages:
+		if m.err != nil {
+			return nil, receiveStatus(m.err, s.o.MaxBatchBytes)
+		}
+		if m.request.GetOpen() == nil {
+			return nil, status.Error(codes.InvalidArgument, "the first request of a stream must be an Open")
+		}
+		if err := checkOpen(m.request.GetOpen()); err != nil {
+			return nil, status.Error(codes.InvalidArgument, err.Error())
+		}
+		return m.request.GetOpen(), nil
+	case <-timer.C:
+		return nil, status.Errorf(codes.InvalidArgument, "no Open came within %v", s.o.OpenTimeout)
+	case <-s.closing:
+		return nil, errClosing
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// errClosing is how streams end when the collector does.
+var errClosing = status.Error(codes.Unavailable, "the collector is closing: send again what was not acknowledged")
+
+func (s *Server) connect(open *pb.Open) (journal.ProducerID, error) {
+	id, full, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(), TopologyID: open.GetTopologyId(),
+		Host: open.GetHost(), Port: open.GetPort(), Task: open.GetTask()})
+	switch {
+	case full:
+		return 0, refuse(time.Second, "the collector has its %d streams", s.o.MaxStreams)
+	case errors.Is(err, journal.ErrClosed):
+		return 0, errClosing
+	case errors.Is(err, journal.ErrFull), errors.Is(err, journal.ErrProducerLimit):
+		return 0, refuse(5*time.Second, "%v", err)
+	case err != nil:
+		return 0, status.Error(codes.Internal, err.Error())
+	}
+	return id, nil
+}
+
+func (s *Server) disconnect(id journal.ProducerID) {
+	if err := s.producers.disconnect(id); err != nil && !errors.Is(err, journal.ErrClosed) {
+		s.log.Warn("journal did not take the end of a stream", "producer", id, "err", err)
+	}
+}
+
+// refuse is RESOURCE_EXHAUSTED with when to come again.
+func refuse(retry time.Duration, format string, args ...any) error {
+	st := status.Newf(codes.ResourceExhausted, format, args...)
+	if detailed, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retry)}); err == nil {
+		st = detailed
+	}
+	return st.Err()
+}
+
+// define is the journal's name for a series, within its topology's limit.
+func (s *Server) define(r metric.Raw) (journal.SeriesID, error) {
+	s.defining.Lock()
+	defer s.defining.Unlock()
+	if id, ok := s.journal.Lookup(r); ok {
+		return id, nil
+	}
+	if s.journal.SeriesOf(r.Topology) >= s.o.MaxTopologySeries {
+		return 0, fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries)
+	}
+	return s.journal.Define(r)
+}
+
+// complaints keeps a flood of bad streams out of the log.
+type complaints struct {
+	mu     sync.Mutex
+	last   time.Time
+	unsaid int
+}
+
+const complainEvery = 10 * time.Second
+
+// mayComplain says whether it is time to log again, and how many times it was not since.
+func (c *complaints) mayComplain(now time.Time) (unsaid int, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.last.IsZero() && now.Sub(c.last) < complainEvery {
+		c.unsaid++
+		return 0, false
+	}
+	unsaid, c.unsaid, c.last = c.unsaid, 0, now
+	return unsaid, true
+}

@@ -1,0 +1,94 @@
+package ingest
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are the limits at the door. Start from DefaultOptions.
+type Options struct {
+	// Window is how many batches of one stream may be under way unacknowledged.
+	Window int
+	// MaxBatchBytes is the largest batch that is taken, encoded.
+	MaxBatchBytes int
+	// MaxStreams bounds the streams of all producers together.
+	MaxStreams int
+	// MaxStreamSeries bounds the ids that one stream may define.
+	MaxStreamSeries int
+	// MaxTopologySeries bounds the series of one topology.
+	MaxTopologySeries int
+	// MaxAhead is how far a sample may be ahead of the collector's clock.
+	MaxAhead time.Duration
+	// MaxAge is how old a sample may be; 0 is any age.
+	MaxAge time.Duration
+	// OpenTimeout is how long a new stream may take to say who it is.
+	OpenTimeout time.Duration
+	// DrainTimeout bounds the end of Serve.
+	DrainTimeout time.Duration
+
+	// MaxConnections bounds the connections; one more is closed at once.
+	MaxConnections int
+	// MaxStreamsPerConnection bounds the streams of one connection; gRPC clients wait for a free one.
+	MaxStreamsPerConnection uint32
+	// HandshakeTimeout is how long a connection may take over TLS and HTTP/2's first frames.
+	HandshakeTimeout time.Duration
+	// PingAfter is how long a connection may be silent before it is asked for a sign of life, which it has PingTimeout for.
+	PingAfter, PingTimeout time.Duration
+
+	// TLS makes the server speak TLS; nil is plain text.
+	TLS *TLSFiles
+	// TokenFile lists who may send (see Tokens); empty lets everybody.
+	TokenFile string
+
+	// Now is the collector's clock; nil is time.Now.
+	Now func() time.Time
+	// Logger takes what an operator should know; nil discards it.
+	Logger *slog.Logger
+	// Registerer takes the door's own figures; may be nil.
+	Registerer prometheus.Registerer
+}
+
+// DefaultOptions are those of a collector for a cluster.
+func DefaultOptions() Options {
+	return Options{
+		Window:                  64,
+		MaxBatchBytes:           4 << 20, // a tick of 1,162 executors in one batch
+		MaxStreams:              256,     // consumer tasks of all topologies
+		MaxStreamSeries:         250_000, // twice the series of 1,162 executors
+		MaxTopologySeries:       250_000,
+		MaxAhead:                10 * time.Minute, // DESIGN, decision 11
+		MaxAge:                  24 * time.Hour,   // a sender keeps a batch for 1 h; clocks may be 12 h off
+		OpenTimeout:             10 * time.Second,
+		DrainTimeout:            5 * time.Second,
+		MaxConnections:          512,
+		MaxStreamsPerConnection: 16,
+		HandshakeTimeout:        10 * time.Second,
+		PingAfter:               15 * time.Second,
+		PingTimeout:             10 * time.Second,
+	}
+}
+
+// Validate says which setting is out of range.
+func (o Options) Validate() error {
+	for _, bound := range []struct {
+		name  string
+		value int64
+	}{
+		{"Window", int64(o.Window)}, {"MaxBatchBytes", int64(o.MaxBatchBytes)}, {"MaxStreams", int64(o.MaxStreams)},
+		{"MaxStreamSeries", int64(o.MaxStreamSeries)}, {"MaxTopologySeries", int64(o.MaxTopologySeries)},
+		{"MaxAhead", int64(o.MaxAhead)}, {"OpenTimeout", int64(o.OpenTimeout)}, {"DrainTimeout", int64(o.DrainTimeout)},
+		{"MaxConnections", int64(o.MaxConnections)}, {"MaxStreamsPerConnection", int64(o.MaxStreamsPerConnection)},
+		{"HandshakeTimeout", int64(o.HandshakeTimeout)}, {"PingAfter", int64(o.PingAfter)}, {"PingTimeout", int64(o.PingTimeout)},
+	} {
+		if bound.value <= 0 {
+			return fmt.Errorf("ingest: %s is %d, must be positive", bound.name, bound.value)
+		}
+	}
+	if o.MaxAge < 0 {
+		return fmt.Errorf("ingest: MaxAge is %v, must not be negative", o.MaxAge)
+	}
+	return nil
+}
