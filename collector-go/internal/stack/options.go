@@ -115,19 +115,29 @@ func (s *Stack) gatewayCommand() command {
 	o := s.options
 	args := []string{"-Xmx256m", "-XX:+UseSerialGC", "-cp", o.built("bullet-topology.jar"),
 		"io.github.bulletmetrics.topology.gateway.QueryGateway", "--bullet-conf", o.BulletConf, "--listen", o.GatewayListen}
-	return command{name: "gateway", path: o.Java, log: s.logPath("gateway"), args: append(args, o.settings()...)}
+	return command{name: "gateway", path: o.Java, log: s.logPath("gateway"), args: append(args, o.settingArgs()...)}
 }
 
 func (s *Stack) submitCommand() command {
 	o := s.options
 	args := s.localStorm("submit", "--jar", o.built("bullet-topology.jar"), "--main", "io.github.bulletmetrics.topology.BulletTopology",
 		"--name", o.Topology, "--", "--bullet-conf", o.BulletConf)
-	return command{name: "submit", path: o.Java, log: s.logPath("submit"), args: append(args, o.settings()...)}
+	return command{name: "submit", path: o.Java, log: s.logPath("submit"), args: append(args, o.settingArgs()...)}
 }
 
-func (o Options) settings() []string {
+// AllSettings are what is laid over BulletConf: the addresses of this stack, then Settings.
+func (o Options) AllSettings() []string {
+	return append([]string{
+		"bullet.topology.custom.topology.workers=" + strconv.Itoa(o.Workers),
+		"bullet.topology.metrics.collector.address=" + o.GRPCListen,
+		"bullet.pubsub.rest.query.urls=[http://" + o.GatewayListen + "/api/bullet/pubsub/query]",
+		"bullet.topology.generator.control.url=http://" + o.GatewayListen + "/api/source/control",
+	}, o.Settings...)
+}
+
+func (o Options) settingArgs() []string {
 	var args []string
-	for _, setting := range o.Settings {
+	for _, setting := range o.AllSettings() {
 		args = append(args, "-c", setting)
 	}
 	return args

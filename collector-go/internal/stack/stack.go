@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -53,7 +54,7 @@ type Stack struct {
 	watchers  sync.WaitGroup
 }
 
-// Enter takes the run's directory and ends what an earlier run left there. It starts nothing. ErrBusy says that another run
+// Enter takes the run's directory, ends what an earlier run left running there and removes its logs. It starts nothing. ErrBusy says that another run
 // holds the directory.
 func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, error) {
 	if err := options.Validate(); err != nil {
@@ -64,7 +65,7 @@ func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, erro
 		return nil, err
 	}
 	s := &Stack{options: options, log: log, place: place, failed: make(chan error, 1), daemons: map[string]int{}}
-	if err := s.endLeftovers(ctx); err != nil {
+	if err := errors.Join(s.endLeftovers(ctx), os.RemoveAll(s.logDir())); err != nil {
 		place.leave()
 		return nil, err
 	}
@@ -248,8 +249,8 @@ func (s *Stack) Stop(hasten <-chan struct{}) error {
 	defer s.place.leave()
 	collector := s.beginStop()
 	var problem error
-	if s.cluster != nil && !s.cluster.stop(clusterStopGrace, hasten) {
-		problem = s.down(context.Background()) // workers may have outlived their killed launcher
+	if s.cluster != nil && (!s.cluster.stop(clusterStopGrace, hasten) || s.cluster.err != nil) {
+		problem = s.down(context.Background()) // workers may have outlived a launcher that was killed or failed
 	}
 	if s.gateway != nil {
 		s.gateway.stop(gatewayStopGrace, hasten)
@@ -278,8 +279,22 @@ func (s *Stack) down(ctx context.Context) error {
 	return nil
 }
 
+func (s *Stack) logDir() string { return filepath.Join(s.options.Dir, "logs") }
+
 // logPath is the log of a part.
-func (s *Stack) logPath(name string) string { return filepath.Join(s.options.Dir, "logs", name+".log") }
+func (s *Stack) logPath(name string) string { return filepath.Join(s.logDir(), name+".log") }
+
+// JavaVersion is the first line that the Java in use says of itself.
+func (s *Stack) JavaVersion(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, s.options.Java, "-version").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", s.options.Java, err)
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line, nil
+}
 
 // respondsOK asks once.
 func respondsOK(ctx context.Context, url string) bool {
