@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 )
 
 // table is a table of text, for HTML and Markdown alike.
@@ -108,6 +109,22 @@ func (t table) markdown() string {
 	out.WriteString("\n")
 	for _, cells := range t.Rows {
 		row(cells)
+	}
+	return out.String()
+}
+
+// Summary is the table of steps for a terminal.
+func (r *Report) Summary() string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "queries\tCPU ms/min per worker\taverage result size\tfilter latency ms\thost idle\tverdict\t")
+	for _, s := range r.Steps {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t\n", s.Queries, number(s.AverageCPUMsPerMinute, 0), number(s.AverageResultSize, 2),
+			number(s.FilterLatencyMeanMs, 2), percent(s.HostIdle), s.Verdict)
+	}
+	w.Flush()
+	for _, reason := range r.reasons() {
+		out.WriteString(reason + "\n")
 	}
 	return out.String()
 }

@@ -1,0 +1,79 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+)
+
+// Manifest says what ran: versions from the collector, which has them from the topology itself, the machine, and what the
+// caller knows. What cannot be found out is left out.
+func Manifest(ctx context.Context, collector Slices, machine *Proc, o Options, known []report.Entry) []report.Entry {
+	entries := append([]report.Entry{}, known...)
+	add := func(key, value string) {
+		if value != "" {
+			entries = append(entries, report.Entry{Key: key, Value: value})
+		}
+	}
+	if series, err := collector.Slices(ctx, o.selector(infoMetric), time.Now().Add(-time.Hour), time.Now()); err == nil && len(series) > 0 {
+		labels := series[len(series)-1].Labels
+		add("Storm", labels["storm_version"])
+		add("Bullet", labels["bullet_version"])
+		add("Topology id", labels["topology_id"])
+	}
+	add("Processors", machine.processors())
+	add("Memory", machine.memory())
+	add("Kernel", machine.kernel())
+	return entries
+}
+
+func (p *Proc) processors() string {
+	all, err := p.fs.CPUInfo()
+	if err != nil || len(all) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d x %s", len(all), all[0].ModelName)
+}
+
+func (p *Proc) memory() string {
+	m, err := p.fs.Meminfo()
+	if err != nil || m.MemTotalBytes == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.1f GiB", float64(*m.MemTotalBytes)/(1<<30))
+}
+
+func (p *Proc) kernel() string {
+	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return ""
+	}
+	return "Linux " + strings.TrimSpace(string(text))
+}
+
+// Settings are the entries of a Bullet YAML file as they are, then those laid over it, "key=value".
+func Settings(path string, over []string) ([]report.Entry, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var settings yaml.MapSlice
+	if err := yaml.Unmarshal(text, &settings); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var entries []report.Entry
+	for _, setting := range settings {
+		entries = append(entries, report.Entry{Key: fmt.Sprint(setting.Key), Value: fmt.Sprint(setting.Value)})
+	}
+	for _, setting := range over {
+		key, value, _ := strings.Cut(setting, "=")
+		entries = append(entries, report.Entry{Key: "-c " + key, Value: value})
+	}
+	return entries, nil
+}
