@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
+)
+
+// collector is every room of the program, joined. Data flows ingest -> journal -> feed -> store -> query -> httpapi; it is opened
+// from the store's end and closed from the door's.
+type collector struct {
+	logger       *slog.Logger
+	grpcListener net.Listener
+	httpListener net.Listener
+
+	journal *journal.Journal
+	store   *embedded.Store
+	feed    *feed.Feed
+	engine  *query.Engine
+	ingest  *ingest.Server
+	http    *httpapi.Server
+
+	failed chan error
+	door   task // ingest
+	clock  task // ticks into the journal
+	feeder task
+	page   task // httpapi
+}
+
+// task is a goroutine that somebody waits for.
+type task struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// openCollector takes the ports first, so that a second collector touches no data.
+func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
+	col := &collector{logger: logger, failed: make(chan error, 4)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, col.release(context.Background()))
+		}
+	}()
+	if col.grpcListener, err = listen("grpc.listen", c.GRPC.Listen); err != nil {
+		return nil, err
+	}
+	if col.httpListener, err = listen("http.listen", c.HTTP.Listen); err != nil {
+		return nil, err
+	}
+	registry := newRegistry()
+	if err = col.openData(c, registry); err != nil {
+		return nil, err
+	}
+	if err = col.openServers(c, registry); err != nil {
+		return nil, err
+	}
+	return col, nil
+}
+
+func listen(key, address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; end what listens there, or choose another address", key, err)
+	}
+	return listener, nil
+}
+
+func newRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "bullet_metrics_build_info", Help: "What runs; always 1.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	info.Set(1)
+	registry.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}
+
+// openData opens what is on disk: the journal, the store, and the feed between them.
+func (col *collector) openData(c config.Config, registry *prometheus.Registry) (err error) {
+	log := journal.DefaultOptions()
+	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes, col.logger, registry
+	if col.journal, err = journal.Open(filepath.Join(c.DataDir, "journal"), log); err != nil {
+		return err
+	}
+	keep := embedded.DefaultOptions()
+	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime, c.Embedded.RetentionBytes, col.logger, registry
+	keep.OutOfOrderWindow = max(keep.OutOfOrderWindow, time.Hour+10*time.Minute+2*c.Slice.Lateness)
+	if col.store, err = embedded.Open(filepath.Join(c.DataDir, "embedded"), keep); err != nil {
+		return err
+	}
+	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
+	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(c.Slice), registry, col.logger
+	col.feed, err = feed.New(col.journal, col.store, feed.NewRetention(col.journal.Release), feeding)
+	return err
+}
+
+func slicerOptions(s config.Slice) slicer.Options {
+	o := slicer.DefaultOptions()
+	o.WidthMs, o.LatenessMs, o.Widths = s.Width.Milliseconds(), s.Lateness.Milliseconds(), map[string]int64{}
+	for name, width := range s.WidthByMetric {
+		o.Widths[name] = width.Milliseconds()
+	}
+	return o
+}
+
+// openServers makes the door and the page; neither answers yet.
+func (col *collector) openServers(c config.Config, registry *prometheus.Registry) (err error) {
+	asking := query.DefaultOptions()
+	asking.Timeout, asking.MaxSamples, asking.MaxConcurrent = c.Query.Timeout, c.Query.MaxSamples, c.Query.MaxConcurrent
+	asking.LookbackDelta, asking.Logger, asking.Registerer = c.Query.Lookback, col.logger, registry
+	if col.engine, err = query.New(col.store, asking); err != nil {
+		return err
+	}
+	answering := httpapi.DefaultOptions()
+	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, registry, metadata{}, col.unready
+	answering.Hosts, answering.Logger, answering.ShutdownTimeout = c.HTTP.AllowedHosts, col.logger, c.Shutdown/4
+	answering.Version = httpapi.BuildInfo{Version: version, GoVersion: runtime.Version()}
+	if col.http, err = httpapi.NewServer(answering); err != nil {
+		return err
+	}
+	taking := ingest.DefaultOptions()
+	taking.MaxTopologySeries, taking.MaxStreams, taking.MaxBatchBytes = c.Limits.SeriesPerTopology, c.Limits.Streams, c.Limits.BatchBytes
+	taking.DrainTimeout, taking.TokenFile, taking.Logger, taking.Registerer = c.Shutdown/4, c.GRPC.TokenFile, col.logger, registry
+	if c.GRPC.TLSCertFile != "" {
+		taking.TLS = &ingest.TLSFiles{Cert: c.GRPC.TLSCertFile, Key: c.GRPC.TLSKeyFile, ClientCA: c.GRPC.ClientCAFile}
+	}
+	col.ingest, err = ingest.New(col.journal, taking)
+	return err
+}
+
+// metadata is the catalogue in the form of the HTTP API.
+type metadata struct{}
+
+func (metadata) Metadata() map[string]httpapi.Metadata {
+	described := catalog.Metadata()
+	all := make(map[string]httpapi.Metadata, len(described))
+	for name, d := range described {
+		all[name] = httpapi.Metadata{Type: d.Type, Help: d.Help, Unit: d.Unit}
+	}
+	return all
+}
+
+// unready says why the collector should get no traffic, "" when it should.
+func (col *collector) unready() string {
+	if err := col.journal.Ready(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// start lets everything run. The channel gives the first part that failed.
+func (col *collector) start() <-chan error {
+	col.run(&col.feeder, col.feed.Run)
+	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
+	col.run(&col.clock, col.tick)
+	col.run(&col.door, func(ctx context.Context) error { return col.ingest.Serve(ctx, col.grpcListener) })
+	return col.failed
+}
+
+func (col *collector) run(t *task, body func(context.Context) error) {
+	var ctx context.Context
+	ctx, t.cancel = context.WithCancel(context.Background())
+	t.done = make(chan struct{})
+	go func() {
+		defer close(t.done)
+		if err := body(ctx); err != nil {
+			select {
+			case col.failed <- err:
+			default: // the first failure ends the collector
+			}
+		}
+	}()
+}
+
+// tick writes the collector's clock into the journal once a second: the only way in which time reaches the slicers.
+func (col *collector) tick(ctx context.Context) error {
+	if err := col.journal.Mark(&journal.Started{TimeMs: time.Now().UnixMilli()}); err != nil {
+		return err
+	}
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-ticker.C:
+			if err := col.journal.Mark(&journal.Tick{TimeMs: now.UnixMilli()}); err != nil && !errors.Is(err, journal.ErrClosed) {
+				col.logger.Debug("a tick was not written", "error", err)
+			}
+		}
+	}
+}
+
+// close lets no more in, brings what was taken into the store, and closes everything, within ctx. What does not get there in time
+// is in the journal, and the next start brings it.
+func (col *collector) close(ctx context.Context) error {
+	col.door.end(ctx)
+	col.clock.end(ctx)
+	err := col.journal.Close()
+	col.feeder.wait(ctx) // the journal's end is its own
+	col.feeder.end(ctx)
+	col.page.end(ctx)
+	return errors.Join(err, col.release(ctx))
+}
+
+// release closes what is open, whether or not it ever ran.
+func (col *collector) release(ctx context.Context) error {
+	var errs []error
+	if col.engine != nil {
+		errs = append(errs, col.engine.Close())
+	}
+	if col.store != nil {
+		errs = append(errs, col.store.Close(ctx))
+	}
+	if col.journal != nil {
+		errs = append(errs, col.journal.Close())
+	}
+	for _, listener := range []net.Listener{col.grpcListener, col.httpListener} {
+		if listener != nil {
+			_ = listener.Close() // closed already where its server ran
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// end tells the goroutine to end and waits for it.
+func (t *task) end(ctx context.Context) {
+	if t.cancel != nil {
+		t.cancel()
+		t.wait(ctx)
+	}
+}
+
+func (t *task) wait(ctx context.Context) {
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,74 @@
+// Command bullet-metrics watches and tunes Bullet on Apache Storm. Each subcommand is a file of this package, which joins the
+// rooms under internal/ and decides nothing itself.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "unknown"
+
+// Exit codes that users meet.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	// A second signal ends the process at once: the first one only asks.
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+// run is main without the process around it.
+func run(ctx context.Context, args []string) int {
+	root := newRootCommand()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintf(os.Stderr, "bullet-metrics: %s\n", err)
+	return exitCode(err)
+}
+
+// exitCoder is an error that knows the exit code it stands for.
+type exitCoder interface{ ExitCode() int }
+
+func exitCode(err error) int {
+	var coder exitCoder
+	if errors.As(err, &coder) {
+		return coder.ExitCode()
+	}
+	return exitFailed
+}
+
+// usageError is a command line that cannot be meant.
+type usageError struct{ error }
+
+func (usageError) ExitCode() int { return exitUsage }
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "bullet-metrics",
+		Short:         "Watch and tune Bullet on Apache Storm",
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
+	})
+	root.AddCommand(newServeCommand(), newDemoCommand())
+	return root
+}
