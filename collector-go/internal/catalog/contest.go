@@ -89,10 +89,10 @@ func (s *State) verdict(e *entry, rival *entry) Verdict {
 		return Verdict{Outcome: LeftOut, Reason: ReasonSampler}
 	case rival == nil:
 		return Verdict{Outcome: Stored, Unknown: e.meaning.unknown}
-	case rival.raw.Name == e.raw.Name && rival.raw.Key == e.raw.Key:
-		return Verdict{Outcome: LeftOut, Reason: ReasonRepeat}
+	case e.meaning.unknown && (rival.raw.Name != e.raw.Name || rival.raw.Key != e.raw.Key):
+		return Verdict{Outcome: Refused, Reason: ReasonCollision}
 	}
-	return Verdict{Outcome: Refused, Reason: ReasonCollision}
+	return Verdict{Outcome: LeftOut, Reason: ReasonRepeat}
 }
 
 // overruled says that the worker's sampler reports what this series does.

@@ -119,7 +119,7 @@ func (r *row) match(name, key string) ([]label, bool) {
 	return said, true
 }
 
-// leftOut says why a name that no row has is left out; "" where it is not.
+// leftOut says why a name is left out whatever else is there; "" where it is not.
 func leftOut(name, key string) string {
 	for _, r := range leavingRows {
 		if _, ok := r.name.match(name); !ok {

@@ -36,12 +36,13 @@ func look(raw *metric.Raw) meaning {
 		from = fromSampler
 	case metric.ShapeHistogram:
 		from = fromHook
+	default: // first what is left out: a twin's name goes by its sibling's pattern too
+		if reason := leftOut(raw.Name, raw.Key); reason != "" {
+			return meaning{leftOut: reason}
+		}
 	}
 	if r, said := from.find(raw.Name, raw.Key); r != nil {
 		return meaning{rule: r.rule(raw, said), yields: r.yields}
-	}
-	if reason := leftOut(raw.Name, raw.Key); reason != "" {
-		return meaning{leftOut: reason}
 	}
 	return meaning{rule: unknownRule(raw), unknown: true}
 }
@@ -99,7 +100,7 @@ func seriesLabels(name string, of scope, raw *metric.Raw, said []label) labels.L
 // name under storm_; its path in a map becomes the label key.
 func unknownRule(raw *metric.Raw) metric.Rule {
 	m := canonical{name: "storm_" + sanitise(raw.Name), kind: unknownKind(raw), scope: ofTask}
-	if m.kind == metric.KindCounter {
+	if m.kind == metric.KindCounter && !strings.HasSuffix(m.name, "_total") {
 		m.name += "_total"
 	}
 	var said []label

@@ -130,6 +130,14 @@ var stormSources = []source{
 	{"worker-transfer-queue-arrival_rate_secs", "", "storm_transfer_queue_arrivals_per_second", "", instant, one, "2.3 on", false},
 	{"worker-transfer-queue-insert_failures", "", "storm_transfer_queue_insert_failures_per_second", "", instant, one, "2.3 on", false},
 	{"worker-transfer-queue-dropped_messages", "", "storm_transfer_queue_dropped_messages_total", "", cumulative, one, "2.3 on", false},
+	{"__transfer", "population", "storm_transfer_queue_population", "", instant, one, "1.0 to 2.2", false},
+	{"__transfer", "capacity", "storm_transfer_queue_capacity", "", instant, one, "1.0 to 2.2", false},
+	{"__transfer", "pct_full", "storm_transfer_queue_full_ratio", "", instant, one, "2.0 to 2.2", false},
+	{"__transfer", "overflow", "storm_transfer_queue_overflow_population", "", instant, one, "1.1 to 2.2", false},
+	{"__transfer", "sojourn_time_ms", "storm_transfer_queue_sojourn_seconds", "", instant, ms, "1.0 to 2.2", false},
+	{"__transfer", "arrival_rate_secs", "storm_transfer_queue_arrivals_per_second", "", instant, one, "1.0 to 2.2", false},
+	{"__transfer", "insert_failures", "storm_transfer_queue_insert_failures_per_second", "", instant, one, "2.0 to 2.2", false},
+	{"__transfer", "dropped_messages", "storm_transfer_queue_dropped_messages_total", "", cumulative, one, "2.0 to 2.2", false},
 
 	// Connections between workers.
 	{"__recv-iconnection", "enqueued/{peer}", "storm_connection_enqueued_messages_total", "", delta, one, "1.0 on", false},
@@ -220,9 +228,12 @@ var leftOutSources = []leaving{
 	{"receive-queue[{executor}]-population", "", ReasonRepeat, "2.2: `__receive` has it by task"},
 	{"receive-queue[{executor}]-capacity", "", ReasonRepeat, "2.2: `__receive` has it by task"},
 	{"__receive", "tuple_population", ReasonRepeat, "1.x: the same as `population`, overflow included"},
-	{"__sendqueue", "tuple_population", ReasonRepeat, "1.x: the same as `population`, overflow included"},
 	{"__receive", "read_pos", ReasonDerived, "1.x: a position in a ring"},
 	{"__receive", "write_pos", ReasonDerived, "1.x: a position in a ring"},
+	{"__sendqueue", "tuple_population", ReasonRepeat, "1.x: the same as `population`, overflow included"},
 	{"__sendqueue", "read_pos", ReasonDerived, "1.x: a position in a ring"},
 	{"__sendqueue", "write_pos", ReasonDerived, "1.x: a position in a ring"},
+	{"__transfer", "tuple_population", ReasonRepeat, "1.x: the same as `population`, overflow included"},
+	{"__transfer", "read_pos", ReasonDerived, "1.x: a position in a ring"},
+	{"__transfer", "write_pos", ReasonDerived, "1.x: a position in a ring"},
 }

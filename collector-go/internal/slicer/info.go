@@ -77,7 +77,7 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 	src := t.source
 	for _, in := range src.ended {
 		if endMs > in.lastEnd {
-			s.writeInfo(in, endMs, staleNaN)
+			s.writeInfo(in, min(in.lastEnd+in.widthMs, endMs), staleNaN)
 		}
 	}
 	src.ended = nil

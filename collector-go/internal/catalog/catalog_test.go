@@ -1,0 +1,143 @@
+package catalog
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// testdata/names.txt is what the table makes of names as they come: one line a name, "<=" behind what it becomes.
+//
+//	name [> key]... (shape, component, task, interval s)  =>  series  kind, temporality, source units in one
+func TestNames(t *testing.T) {
+	const file = "testdata/names.txt"
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var lines []string
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		said, _, _ := strings.Cut(line, "  =>  ")
+		if strings.HasPrefix(said, "#") || said == "" {
+			lines = append(lines, line)
+			continue
+		}
+		lines = append(lines, said+"  =>  "+explain(parseRaw(t, said)))
+	}
+	got := strings.Join(lines, "\n") + "\n"
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+		return
+	}
+	require.Equal(t, string(text), got)
+}
+
+var worker = metric.Worker{Topology: "bullet", Host: "h", Port: 6700}
+
+// parseRaw reads "GC.G1-Young-Generation.time (number, __system, -1, 60)".
+func parseRaw(t *testing.T, text string) metric.Raw {
+	at := strings.LastIndex(text, " (")
+	require.Positive(t, at, "%q has no (shape, component, task, interval)", text)
+	path := strings.Split(text[:at], " > ")
+	raw := metric.Raw{Worker: worker, Name: path[0], Key: strings.Join(path[1:], metric.KeySeparator)}
+	var shape string
+	about := strings.ReplaceAll(strings.Trim(text[at+2:], ")"), ",", "")
+	_, err := fmt.Sscan(about, &shape, &raw.Component, &raw.Task, &raw.IntervalMs)
+	require.NoError(t, err, text)
+	raw.IntervalMs *= 1000
+	shape, said, _ := strings.Cut(shape, ":")
+	raw.Shape = map[string]metric.Shape{"number": metric.ShapeNumber, "map": metric.ShapeMap, "sampler": metric.ShapeSampler, "histogram": metric.ShapeHistogram}[shape]
+	raw.Temporality = map[string]metric.Temporality{"": 0, "gauge": metric.Gauge, "delta": metric.Delta, "cumulative": metric.Cumulative}[said]
+	require.NotZero(t, raw.Shape, text)
+	return raw
+}
+
+func explain(raw metric.Raw) string {
+	m := look(&raw)
+	if m.leftOut != "" {
+		return "left out: " + m.leftOut
+	}
+	r := m.rule
+	text := fmt.Sprintf("%s  %s, %s", shortSeries(r.Series.Labels), r.Series.Kind, []string{"?", "gauge", "delta", "cumulative"}[r.Temporality])
+	if r.PerUnit != 1 {
+		text += fmt.Sprintf(", /%v", r.PerUnit)
+	}
+	if m.yields {
+		text += ", yields to the sampler"
+	}
+	if m.unknown {
+		text += ", unknown"
+	}
+	return text
+}
+
+// shortSeries is the series without topology, and without its worker where that is the test's.
+func shortSeries(ls labels.Labels) string {
+	var parts []string
+	ls.Range(func(l labels.Label) {
+		if l.Name == labels.MetricName || l.Name == "topology" || l.Name == "worker" && l.Value == worker.String() {
+			return
+		}
+		parts = append(parts, l.Name+"="+l.Value)
+	})
+	return ls.Get(labels.MetricName) + "{" + strings.Join(parts, ",") + "}"
+}
+
+// Every row goes to a metric that has the labels that the row says, and every metric comes from somewhere.
+func TestTableIsSound(t *testing.T) {
+	from := sourcesByMetric()
+	names := make(map[string]bool)
+	for i := range metrics {
+		m := &metrics[i]
+		assert.False(t, names[m.name], "%s is there twice", m.name)
+		names[m.name] = true
+		assert.NotEmpty(t, from[m.name], "%s comes from nowhere", m.name)
+		assert.False(t, strings.HasSuffix(m.help, "."), "%s: the full stop is added", m.name)
+		assert.Equal(t, m.kind == metric.KindCounter, strings.HasSuffix(m.name, "_total"), "%s: counters end in _total, others do not", m.name)
+	}
+	for _, tab := range []*table{fromSampler, fromHook, fromStorm} {
+		for _, r := range tab.rows() {
+			for _, name := range slices.Concat(r.name.labels, r.key.labels, labelNames(r.fixed)) {
+				assert.Contains(t, r.metric.allLabels(), name, "%s: label of %s", r.source.name, r.metric.name)
+			}
+			assert.Positive(t, r.perUnit, r.source.name)
+			if r.temporality != metric.TemporalityUnknown {
+				assert.Equal(t, r.metric.kind == metric.KindGauge, r.temporality == metric.Gauge, "%s: only gauges stand for themselves", r.source.name)
+			}
+		}
+	}
+}
+
+func (t *table) rows() (all []*row) {
+	for _, rows := range t.exact {
+		all = append(all, rows...)
+	}
+	return append(all, t.patterns...)
+}
+
+func labelNames(all []label) (names []string) {
+	for _, l := range all {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+func TestMetadata(t *testing.T) {
+	all := Metadata()
+	for name, d := range all {
+		assert.NotEmpty(t, d.Help, name)
+		assert.True(t, strings.HasSuffix(d.Help, "."), name)
+	}
+	assert.Equal(t, Description{Type: "gauge", Unit: "bytes", Help: "Heap in use."}, all["bullet_worker_heap_used_bytes"])
+	assert.Equal(t, "bytes", all["bullet_worker_heap_used_max_bytes"].Unit)
+	assert.Equal(t, "seconds", all["bullet_worker_gc_seconds_total"].Unit)
+	assert.Equal(t, "histogram", all["bullet_filter_latency_seconds"].Type)
+	assert.Equal(t, "counter", all["bullet_filter_latency_negative_total"].Type)
+	assert.Equal(t, "", all["bullet_active_queries"].Unit)
+}

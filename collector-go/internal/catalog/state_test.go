@@ -1,0 +1,223 @@
+package catalog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+func heap(intervalMs int64) metric.Raw {
+	return metric.Raw{Worker: worker, Component: "__system", Task: -1, Name: "memory.heap.used", Shape: metric.ShapeNumber, IntervalMs: intervalMs}
+}
+
+func sampledHeap() metric.Raw {
+	return metric.Raw{Worker: worker, Component: "__system", Task: -1, Name: "heap.used_bytes", Shape: metric.ShapeSampler, IntervalMs: 1000, PackSpanMs: 10_000}
+}
+
+func sampledGC() metric.Raw {
+	return metric.Raw{Worker: worker, Component: "__system", Task: -1, Name: "gc.count", Key: "Copy", Shape: metric.ShapeSampler, IntervalMs: 1000, PackSpanMs: 10_000}
+}
+
+// say is a change as text: "1 stored", "2 left_out sampler".
+func say(changes []Change) (said []string) {
+	for _, c := range changes {
+		outcome := map[Outcome]string{Stored: "stored", LeftOut: "left out:", Refused: "refused:", Dormant: "dormant"}[c.Verdict.Outcome]
+		said = append(said, strings.TrimSpace(fmt.Sprintf("%d %s %s", c.ID, outcome, c.Verdict.Reason)))
+	}
+	return said
+}
+
+func TestSamplerOverrulesStorm(t *testing.T) {
+	s := NewState(DefaultOptions())
+	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, heap(60_000))))
+	assert.Empty(t, say(s.Define(1, heap(60_000))), "again")
+
+	other := heap(60_000)
+	other.Port++
+	assert.Equal(t, []string{"2 stored"}, say(s.Define(2, other)))
+
+	// Whatever the sampler reports first, all that it will report is its own from then on.
+	assert.Equal(t, []string{"1 left out: sampler", "3 stored"}, say(s.Define(3, sampledGC())))
+	assert.Equal(t, []string{"4 stored"}, say(s.Define(4, sampledHeap())))
+	assert.Empty(t, say(s.Define(5, heap(10_000))), "Storm's heap at another interval is not stored either")
+
+	verdict, changes := s.Judge(5)
+	assert.Equal(t, Verdict{Outcome: LeftOut, Reason: ReasonSampler}, verdict)
+	assert.Empty(t, changes)
+	verdict, changes = s.Judge(2)
+	assert.Equal(t, Stored, verdict.Outcome, "another worker's")
+	assert.Equal(t, []string{"2 stored"}, say(changes), "the slicer lost it")
+	s.CountWithdrawn(1, 3)
+	assert.Equal(t, map[string]uint64{ReasonSampler: 4}, s.Counts().LeftOut)
+}
+
+func TestTheShorterIntervalIsStored(t *testing.T) {
+	active := func(intervalMs int64) metric.Raw {
+		return metric.Raw{Worker: worker, Component: "JoinBolt", Task: 5, Name: "bullet_active_queries", Shape: metric.ShapeNumber, IntervalMs: intervalMs}
+	}
+	s := NewState(DefaultOptions())
+	assert.Equal(t, []string{"7 stored"}, say(s.Define(7, active(60_000))))
+	assert.Equal(t, []string{"7 left out: repeat", "8 stored"}, say(s.Define(8, active(10_000))))
+	assert.Empty(t, say(s.Define(9, active(30_000))))
+
+	// Submitted again under its name, the topology reports once a minute.
+	assert.Empty(t, s.TopologyStarted("bullet", "bullet-1-100"), "the first id is nothing new")
+	assert.Equal(t, []string{"8 dormant"}, say(s.TopologyStarted("bullet", "bullet-2-200")))
+	assert.Empty(t, s.TopologyStarted("bullet", "bullet-1-100"), "an old id said again")
+	verdict, changes := s.Judge(7)
+	assert.Equal(t, Stored, verdict.Outcome)
+	assert.Equal(t, []string{"7 stored"}, say(changes))
+}
+
+func TestTwoNamesThatBecomeOne(t *testing.T) {
+	s := NewState(DefaultOptions())
+	mine := func(name string) metric.Raw {
+		return metric.Raw{Worker: worker, Component: "c", Task: 1, Name: name, Shape: metric.ShapeNumber, IntervalMs: 1000}
+	}
+	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, mine("a.b"))))
+	assert.Empty(t, say(s.Define(2, mine("a-b"))))
+	verdict, _ := s.Judge(2)
+	assert.Equal(t, Verdict{Outcome: Refused, Reason: ReasonCollision}, verdict)
+	assert.Equal(t, 2, s.Counts().Unknown)
+}
+
+func TestSeriesAreBounded(t *testing.T) {
+	s := NewState(Options{MaxSeries: 2})
+	s.TopologyStarted("bullet", "bullet-1-100")
+	s.Define(1, heap(60_000))
+	s.Define(2, sampledGC())
+	assert.Empty(t, s.Define(3, sampledHeap()))
+	verdict, _ := s.Judge(3)
+	assert.Equal(t, ReasonSeriesLimit, verdict.Reason)
+
+	// What sleeps makes room.
+	s.TopologyStarted("bullet", "bullet-2-200")
+	s.Judge(2)
+	assert.Equal(t, []string{"3 stored"}, say(s.Define(3, sampledHeap())))
+	verdict, _ = s.Judge(1)
+	assert.Equal(t, ReasonSeriesLimit, verdict.Reason, "1 was forgotten")
+}
+
+// Which of several series is stored depends on which are awake, not on the order in which they came; and a restored state
+// knows the same.
+func TestVerdictsDoNotDependOnOrder(t *testing.T) {
+	all := []metric.Raw{heap(60_000), heap(10_000), sampledHeap(), sampledGC(), heap(0)}
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.Permutation([]uint32{0, 1, 2, 3, 4}).Draw(t, "order")
+		ids = ids[:rapid.IntRange(1, len(ids)).Draw(t, "defined")]
+		stored := make(map[uint32]bool)
+		apply := func(changes []Change) {
+			for _, c := range changes {
+				delete(stored, c.ID)
+				if c.Verdict.Outcome == Stored {
+					stored[c.ID] = true
+				}
+			}
+		}
+		s := NewState(DefaultOptions())
+		for _, id := range ids {
+			apply(s.Define(id, all[id]))
+			if rapid.Bool().Draw(t, "restart") {
+				var err error
+				s, err = Restore(s.Snapshot(), DefaultOptions())
+				require.NoError(t, err)
+				apply(s.Resume())
+			}
+		}
+		require.Equal(t, storedOf(ids), stored)
+	})
+}
+
+// storedOf says by hand what is to be stored of the series above.
+func storedOf(ids []uint32) map[uint32]bool {
+	has := make(map[uint32]bool)
+	for _, id := range ids {
+		has[id] = true
+	}
+	stored := make(map[uint32]bool)
+	switch {
+	case has[2] || has[3]:
+		if has[2] {
+			stored[2] = true
+		}
+		if has[3] {
+			stored[3] = true
+		}
+	case has[1]:
+		stored[1] = true
+	case has[0]:
+		stored[0] = true
+	case has[4]:
+		stored[4] = true
+	}
+	return stored
+}
+
+// golden is a state with one of everything.
+func golden() *State {
+	s := NewState(DefaultOptions())
+	s.TopologyStarted("bullet", "bullet-1-100")
+	s.Define(1, heap(60_000))
+	s.Define(4, metric.Raw{Worker: worker, Component: "ReplayBolt", Task: 9, Name: "bullet_active_replays", Key: "FilterBolt-3", Shape: metric.ShapeMap, IntervalMs: 10_000})
+	s.TopologyStarted("bullet", "bullet-2-200")
+	s.Define(2, sampledHeap())
+	s.Judge(1)
+	s.Judge(7)
+	return s
+}
+
+// The snapshot of every version that was ever released opens.
+func TestGoldenSnapshot(t *testing.T) {
+	const file = "testdata/catalog-v1.snapshot"
+	if *update {
+		require.NoError(t, os.WriteFile(file, golden().Snapshot(), 0o644))
+	}
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	s, err := Restore(data, DefaultOptions())
+	require.NoError(t, err)
+	require.Equal(t, golden().Snapshot(), s.Snapshot())
+	require.Equal(t, golden().Counts(), s.Counts())
+	require.Equal(t, data, s.Snapshot(), "the format changed: raise its version, keep the old file")
+}
+
+func TestRestoreSaysWhatIsWrong(t *testing.T) {
+	data := golden().Snapshot()
+	_, err := Restore(data[:len(data)-1], DefaultOptions())
+	assert.ErrorContains(t, err, "checksum")
+	_, err = Restore([]byte("something else"), DefaultOptions())
+	assert.ErrorContains(t, err, "does not begin with")
+	_, err = Restore(sealed([]byte(magic+"\x07")), DefaultOptions())
+	assert.ErrorContains(t, err, "version 7")
+}
+
+// sealed appends the checksum, so that fuzzing gets past it.
+func sealed(body []byte) []byte {
+	return binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+func FuzzRestore(f *testing.F) {
+	snapshot := golden().Snapshot()
+	f.Add(snapshot[len(magic) : len(snapshot)-4])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s, err := Restore(sealed(append([]byte(magic), body...)), Options{MaxSeries: 1000})
+		if err != nil {
+			return
+		}
+		again, err := Restore(s.Snapshot(), Options{MaxSeries: 1000})
+		require.NoError(t, err)
+		require.Equal(t, s.Snapshot(), again.Snapshot())
+		s.Resume()
+		s.Judge(1)
+		s.Define(1, sampledHeap())
+	})
+}
