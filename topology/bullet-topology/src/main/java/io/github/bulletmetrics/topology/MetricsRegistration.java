@@ -40,10 +40,10 @@ final class MetricsRegistration {
             return true;
         } catch (ClassNotFoundException | LinkageError e) {
             LOG.warn("Metrics consumer {} is left out: put its jar on the class path of whoever submits the topology, and "
-                + "in the extlib folder of every supervisor", name, e);
+                + "in the extlib folder of every supervisor: {}", name, e.toString());
         } catch (NoSuchMethodException | NullPointerException | IllegalAccessException e) {
-            LOG.warn("Metrics consumer {} is left out: it needs public static void {}({}, {})", name, METHOD,
-                Config.class.getName(), BulletStormConfig.class.getName(), e);
+            LOG.warn("Metrics consumer {} is left out: it needs a method public static void {}({}, {})", name, METHOD,
+                Config.class.getName(), BulletStormConfig.class.getName());
         } catch (InvocationTargetException e) {
             LOG.warn("Metrics consumer {} is left out: its {} method failed", name, METHOD, e.getCause());
         }
