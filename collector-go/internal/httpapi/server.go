@@ -5,6 +5,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -59,13 +60,49 @@ func DefaultOptions() Options {
 }
 
 // Server answers requests on one listener.
-type Server struct{}
+type Server struct {
+	http     *http.Server
+	shutdown time.Duration
+}
 
 // NewServer returns a server that answers by handler New(options) once Run is called.
-func NewServer(options Options) (*Server, error) { return nil, errors.New("httpapi: not built yet") }
+func NewServer(options Options) (*Server, error) {
+	handler, err := New(options)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{shutdown: options.ShutdownTimeout, http: &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       options.RequestTimeout,
+		WriteTimeout:      options.RequestTimeout,
+		IdleTimeout:       options.RequestTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
+	}}, nil
+}
 
-// New returns the handler alone.
-func New(options Options) (http.Handler, error) { return nil, errors.New("httpapi: not built yet") }
+// A client that says nothing is cut after headerTimeout; headers above maxHeaderBytes are refused.
+const (
+	headerTimeout  = 10 * time.Second
+	maxHeaderBytes = 64 << 10
+)
 
 // Run serves on listener until ctx is done, then lets running requests end within ShutdownTimeout. It closes listener.
-func (s *Server) Run(ctx context.Context, listener net.Listener) error { return nil }
+func (s *Server) Run(ctx context.Context, listener net.Listener) error {
+	served := make(chan error, 1)
+	go func() { served <- s.http.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve HTTP on %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdown)
+	defer cancel()
+	err := s.http.Shutdown(closing)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.http.Close() // what still runs is cut
+	}
+	<-served
+	return err
+}
