@@ -1,13 +1,17 @@
 package io.github.bulletmetrics.storm.grpc;
 
+import io.github.bulletmetrics.storm.proto.v1.ExportRequest;
+import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import io.github.bulletmetrics.storm.proto.v1.IngestServiceGrpc;
 import io.github.bulletmetrics.storm.proto.v1.Open;
 import io.github.bulletmetrics.storm.send.Address;
 import io.github.bulletmetrics.storm.send.StreamEnd;
 import io.github.bulletmetrics.storm.send.Transport;
+import io.grpc.CallOptions;
 import io.grpc.ChannelCredentials;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.okhttp.OkHttpChannelBuilder;
 import java.io.IOException;
@@ -36,7 +40,8 @@ public final class GrpcTransport implements Transport {
     public Stream open(Address to, Open open, Listener listener) {
         GrpcStream stream = new GrpcStream(listener);
         try {
-            stream.begin(channel(to), callOptions(), open);
+            CallOptions options = callOptions();
+            stream.begin(channel(to), options, open);
         } catch (IOException | RuntimeException failed) {
             stream.cancel("could not begin");
             listener.ended(StreamEnd.lost("cannot begin a stream: " + failed.getMessage()));
@@ -69,13 +74,13 @@ public final class GrpcTransport implements Transport {
         return tls.build();
     }
 
-    private io.grpc.CallOptions callOptions() throws IOException {
-        io.grpc.CallOptions options = io.grpc.CallOptions.DEFAULT;
+    private CallOptions callOptions() throws IOException {
+        CallOptions options = CallOptions.DEFAULT;
         return security.token() == null ? options : options.withCallCredentials(BearerToken.read(security.token()));
     }
 
     /** The one method that is called. */
-    static io.grpc.MethodDescriptor<io.github.bulletmetrics.storm.proto.v1.ExportRequest, io.github.bulletmetrics.storm.proto.v1.ExportResponse> method() {
+    static MethodDescriptor<ExportRequest, ExportResponse> method() {
         return IngestServiceGrpc.getExportMethod();
     }
 }

@@ -29,7 +29,7 @@ public final class Address {
         if (bracketed && host.endsWith("]")) {
             host = host.substring(1, host.length() - 1);
         }
-        if (host.isEmpty() || host.indexOf('/') >= 0 || host.indexOf(' ') >= 0 || host.indexOf('[') >= 0) {
+        if (host.isEmpty() || host.indexOf('[') >= 0 || trimmed.indexOf('/') >= 0 || trimmed.indexOf(' ') >= 0) {
             throw new IllegalArgumentException("'" + text + "' is no address: write host:port, such as collector.example:4320");
         }
         return new Address(host, portAt < 0 ? DEFAULT_PORT : port(text, trimmed.substring(portAt + 1)));

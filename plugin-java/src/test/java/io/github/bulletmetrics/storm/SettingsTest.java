@@ -1,0 +1,44 @@
+package io.github.bulletmetrics.storm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SettingsTest {
+    @Test
+    void withoutAnySettingTheCollectorIsOnThisMachine() {
+        Settings settings = Settings.from(name -> null);
+        assertThat(settings.addresses()).hasToString("[127.0.0.1:4320]");
+        assertThat(settings.security().tls()).isFalse();
+        assertThat(settings.queueCapacity()).isEqualTo(500_000);
+        assertThat(settings.seriesLimit()).isEqualTo(100_000);
+        assertThat(settings.isSamplerEnabled()).isTrue();
+        assertThat(settings.asMap()).isEmpty();
+    }
+
+    @Test
+    void addressesAreAListOrATextWithCommas() {
+        assertThat(Settings.from(Map.<String, Object>of(Settings.ADDRESS, List.of("a:1", "b"))::get).addresses()).hasToString("[a:1, b:4320]");
+        assertThat(Settings.from(Map.<String, Object>of(Settings.ADDRESS, "a:1, b")::get).addresses()).hasToString("[a:1, b:4320]");
+    }
+
+    @Test
+    void valuesMayBeTexts() {
+        Settings settings = Settings.from(Map.<String, Object>of(Settings.TLS_ENABLED, "TRUE", Settings.QUEUE_CAPACITY, " 2000 ")::get);
+        assertThat(settings.security().tls()).isTrue();
+        assertThat(settings.queueCapacity()).isEqualTo(2_000);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"address, http://x, no address", "queue.capacity, many, a whole number from 1000", "queue.capacity, 10, a whole number from 1000",
+        "tls.enabled, yes, write true or false", "tls.cert.file, /x, belong together", "tls.ca.file, /x, set tls.enabled", "address, '', no address"})
+    void aWrongValueIsNamedWithWhatIsRight(String name, String value, String message) {
+        assertThatThrownBy(() -> Settings.from(Map.<String, Object>of(Settings.PREFIX + name, value)::get))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining(Settings.PREFIX).hasMessageContaining(message);
+    }
+}

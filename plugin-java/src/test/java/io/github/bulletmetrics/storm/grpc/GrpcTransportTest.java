@@ -1,0 +1,234 @@
+package io.github.bulletmetrics.storm.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.Duration;
+import com.google.rpc.RetryInfo;
+import io.github.bulletmetrics.storm.collector.Certificates;
+import io.github.bulletmetrics.storm.collector.GrpcCollector;
+import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
+import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.send.Address;
+import io.github.bulletmetrics.storm.send.StreamEnd;
+import io.github.bulletmetrics.storm.send.Transport;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Status;
+import io.grpc.TlsServerCredentials;
+import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.StreamObserver;
+import java.io.File;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class GrpcTransportTest {
+    private static final Open OPEN = Open.newBuilder().setTopology("bullet").build();
+    private static final Batch BATCH = Batch.newBuilder().setEpoch(com.google.protobuf.ByteString.copyFrom(new byte[16])).setSequence(1)
+            .setOldestHeldSequence(1).build();
+
+    @TempDir
+    Path directory;
+    private final Heard heard = new Heard();
+    private GrpcCollector collector;
+    private Transport.Stream stream;
+
+    @AfterEach
+    void end() {
+        if (stream != null) {
+            stream.cancel("test over");
+        }
+        if (collector != null) {
+            collector.close();
+        }
+    }
+
+    @Test
+    void bringsABatchAndHearsTheAcknowledgement() throws Exception {
+        start();
+        stream = open(Security.none());
+        assertThat(heard.response().hasOpened()).isTrue();
+        await().until(stream::isReady);
+        stream.send(BATCH);
+        assertThat(heard.response().getAcknowledgement().getSequence()).isEqualTo(1);
+        stream.finish();
+        heard.end();
+        assertThat(collector.opens()).containsExactly(OPEN);
+        assertThat(collector.ledger().batches()).isEqualTo(1);
+        assertThat(collector.authorizations()).containsExactly("");
+    }
+
+    @Test
+    void speaksTlsAndShowsItsCertificateAndToken() throws Exception {
+        Certificates ofCollector = Certificates.make(directory, "collector");
+        Certificates ofPlugin = Certificates.make(directory, "plugin");
+        collector = new GrpcCollector(0, TlsServerCredentials.newBuilder().keyManager(ofCollector.certificate(), ofCollector.key())
+                .trustManager(ofPlugin.certificate()).clientAuth(TlsServerCredentials.ClientAuth.REQUIRE).build());
+        File token = Files.writeString(directory.resolve("token"), "s3cret\n").toFile();
+        stream = open(new Security(true, ofCollector.certificate(), ofPlugin.certificate(), ofPlugin.key(), token));
+        assertThat(heard.response().hasOpened()).isTrue();
+        assertThat(collector.authorizations()).containsExactly("Bearer s3cret");
+    }
+
+    @Test
+    void aCertificateThatItDoesNotTrustEndsTheStream() throws Exception {
+        Certificates ofCollector = Certificates.make(directory, "collector");
+        Certificates another = Certificates.make(directory, "another");
+        collector = new GrpcCollector(0, TlsServerCredentials.create(ofCollector.certificate(), ofCollector.key()));
+        stream = open(new Security(true, another.certificate(), null, null, null));
+        StreamEnd end = heard.end();
+        assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
+        assertThat(end.message()).contains("PKIX");
+        assertThat(collector.opens()).isEmpty();
+    }
+
+    @Test
+    void aFileThatIsMissingEndsTheStreamAndIsNamed() throws Exception {
+        start();
+        File missing = directory.resolve("missing").toFile();
+        stream = open(new Security(false, null, null, null, missing));
+        assertThat(heard.end().message()).contains(missing.getPath());
+        stream = open(new Security(true, missing, null, null, null));
+        assertThat(heard.end().message()).contains(missing.getPath());
+    }
+
+    @Test
+    void theWayAStreamEndedIsUnderstood() throws Exception {
+        start();
+        assertThat(endAfter(Status.INVALID_ARGUMENT.withDescription("batch.epoch")).kind()).isEqualTo(StreamEnd.Kind.NOT_UNDERSTOOD);
+        assertThat(endAfter(Status.UNAUTHENTICATED).kind()).isEqualTo(StreamEnd.Kind.DENIED);
+        assertThat(endAfter(Status.PERMISSION_DENIED).kind()).isEqualTo(StreamEnd.Kind.DENIED);
+        assertThat(endAfter(Status.UNAVAILABLE.withDescription("closing"))).satisfies(end -> {
+            assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
+            assertThat(end.message()).contains("UNAVAILABLE: closing");
+        });
+        assertThat(endAfter(Status.RESOURCE_EXHAUSTED)).satisfies(end -> {
+            assertThat(end.kind()).isEqualTo(StreamEnd.Kind.BUSY);
+            assertThat(end.retryAfterMs()).isZero();
+        });
+    }
+
+    @Test
+    void howLongABusyCollectorAsksToWaitIsUnderstood() throws Exception {
+        start();
+        collector.follow(new GrpcCollector.Script() {
+            @Override
+            public boolean open(Open open, StreamObserver<ExportResponse> answers) {
+                RetryInfo retry = RetryInfo.newBuilder().setRetryDelay(Duration.newBuilder().setSeconds(2).setNanos(500_000_000)).build();
+                answers.onError(StatusProto.toStatusRuntimeException(com.google.rpc.Status.newBuilder()
+                        .setCode(Status.Code.RESOURCE_EXHAUSTED.value()).addDetails(Any.pack(retry)).build()));
+                return false;
+            }
+        });
+        stream = open(Security.none());
+        assertThat(heard.end().retryAfterMs()).isEqualTo(2_500);
+    }
+
+    @Test
+    void nobodyThereEndsTheStream() throws Exception {
+        start();
+        Address address = Address.parse(collector.address());
+        collector.close();
+        stream = new GrpcTransport(Security.none()).open(address, OPEN, heard);
+        StreamEnd end = heard.end();
+        assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
+        assertThat(end.message()).contains("Connection refused");
+    }
+
+    @Test
+    void somethingElseThereEndsTheStream() throws Exception {
+        try (ServerSocket garbage = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Thread server = new Thread(() -> {
+                try (Socket socket = garbage.accept(); OutputStream out = socket.getOutputStream()) {
+                    out.write("HTTP/1.1 400 Bad Request\r\n\r\nGARBAGE".getBytes());
+                    out.flush();
+                    socket.getInputStream().readAllBytes();
+                } catch (java.io.IOException gone) {
+                    // The client hung up.
+                }
+            });
+            server.start();
+            stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + garbage.getLocalPort()), OPEN, heard);
+            assertThat(heard.end().kind()).isEqualTo(StreamEnd.Kind.LOST);
+            server.join(10_000);
+        }
+    }
+
+    @Test
+    void aStreamThatWasCancelledLeavesNoConnection() throws Exception {
+        start();
+        stream = open(Security.none());
+        heard.response();
+        stream.cancel("enough");
+        heard.end();
+        stream.send(BATCH);
+        stream.finish();
+        stream.cancel("again");
+        assertThat(stream.isReady()).isFalse();
+        assertThat(collector.ledger().batches()).isZero();
+    }
+
+    private void start() throws Exception {
+        collector = new GrpcCollector(0, InsecureServerCredentials.create());
+    }
+
+    private Transport.Stream open(Security security) {
+        return new GrpcTransport(security).open(Address.parse(collector.address()), OPEN, heard);
+    }
+
+    private StreamEnd endAfter(Status status) throws Exception {
+        collector.follow(new GrpcCollector.Script() {
+            @Override
+            public boolean open(Open open, StreamObserver<ExportResponse> answers) {
+                answers.onError(status.asRuntimeException());
+                return false;
+            }
+        });
+        stream = open(Security.none());
+        return heard.end();
+    }
+
+    /** Keeps what it hears until the test asks. */
+    private static final class Heard implements Transport.Listener {
+        private final BlockingQueue<ExportResponse> responses = new LinkedBlockingQueue<>();
+        private final BlockingQueue<StreamEnd> ends = new LinkedBlockingQueue<>();
+
+        @Override
+        public void received(ExportResponse response) {
+            responses.add(response);
+        }
+
+        @Override
+        public void writable() {
+            // isReady is asked.
+        }
+
+        @Override
+        public void ended(StreamEnd end) {
+            ends.add(end);
+        }
+
+        ExportResponse response() throws InterruptedException {
+            ExportResponse response = responses.poll(20, TimeUnit.SECONDS);
+            assertThat(response).as("an answer; ended: %s", ends.peek() == null ? "no" : ends.peek().message()).isNotNull();
+            return response;
+        }
+
+        StreamEnd end() throws InterruptedException {
+            StreamEnd end = ends.poll(20, TimeUnit.SECONDS);
+            assertThat(end).as("the end of the stream").isNotNull();
+            return end;
+        }
+    }
+}

@@ -1,0 +1,347 @@
+package io.github.bulletmetrics.storm.send;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.DropReason;
+import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
+import io.github.bulletmetrics.storm.proto.v1.SeriesDefinition;
+import io.github.bulletmetrics.storm.send.FakeTransport.FakeStream;
+import org.junit.jupiter.api.Test;
+
+class ExporterTest {
+    private final Rig rig = new Rig(1_000, 10);
+
+    @Test
+    void nothingIsSentBeforeTheCollectorHasOpened() {
+        rig.offerMany(25);
+        rig.exporter.step();
+        assertThat(rig.transport.last().sent).isEmpty();
+        rig.transport.last().sayOpened(8);
+        rig.exporter.step();
+        assertThat(rig.transport.last().sequences()).containsExactly(1L, 2L, 3L);
+    }
+
+    @Test
+    void aBatchThatIsNotFullWaitsForASecondAtMost() {
+        FakeStream stream = rig.opened(8);
+        rig.pass(0);
+        stream.sayAcknowledged(1);
+        rig.offerMany(3);
+        rig.pass(999);
+        assertThat(stream.sequences()).as("only the topology, at once").containsExactly(1L);
+        rig.pass(1);
+        assertThat(stream.sequences()).containsExactly(1L, 2L);
+        assertThat(stream.sent.get(1).getSamples().getValuesList()).containsExactly(0.0, 1.0, 2.0);
+    }
+
+    @Test
+    void theStreamBeginsWithTheTopologyAndASeriesIsDefinedOnce() {
+        FakeStream stream = rig.opened(8);
+        rig.offerMany(20);
+        rig.pass(0);
+        assertThat(stream.sent.get(0).getTopology()).isEqualTo(Rig.TOPOLOGY);
+        assertThat(stream.sent.get(1).hasTopology()).isFalse();
+        assertThat(stream.sent.get(0).getSeriesList()).extracting(SeriesDefinition::getId).containsExactly(1, 2, 3);
+        assertThat(stream.sent.get(1).getSeriesList()).isEmpty();
+    }
+
+    @Test
+    void noMoreIsUnderWayThanTheWindowAllows() {
+        FakeStream stream = rig.opened(2);
+        rig.offerMany(50);
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L, 2L);
+        stream.sayAcknowledged(1);
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L, 2L, 3L);
+    }
+
+    @Test
+    void aStreamThatIsNotReadyGetsNothing() {
+        FakeStream stream = rig.opened(8);
+        stream.ready = false;
+        rig.offerMany(50);
+        rig.pass(0);
+        assertThat(stream.sent).isEmpty();
+        stream.ready = true;
+        rig.pass(0);
+        assertThat(stream.sent).hasSize(5);
+    }
+
+    @Test
+    void afterFullItWaitsAndGoesOnFromTheBatchNamedWithItsDefinitions() {
+        FakeStream stream = rig.opened(8);
+        rig.offerMany(10);
+        rig.pass(0);
+        for (int i = 0; i < 20; i++) {
+            rig.offer(5, i);
+        }
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L, 2L, 3L);
+        stream.sayFull(2, 3_000);
+        stream.sayFull(3, 3_000);
+        rig.pass(0);
+        stream.sayAcknowledged(1);
+        rig.pass(2_999);
+        assertThat(stream.sequences()).containsExactly(1L, 2L, 3L);
+        rig.pass(1);
+        assertThat(stream.sequences()).containsExactly(1L, 2L, 3L, 2L, 3L);
+        Batch again = stream.sent.get(3);
+        assertThat(again.getOldestHeldSequence()).isEqualTo(2);
+        assertThat(again.getSeriesList()).as("it may not have kept what it refused").extracting(SeriesDefinition::getId).containsExactly(6);
+        assertThat(stream.sent.get(4).getSeriesList()).isEmpty();
+        assertThat(rig.transport.streams).hasSize(1);
+    }
+
+    @Test
+    void aBrokenStreamIsFollowedByAnotherThatBeginsWithTheFirstUnacknowledgedBatch() {
+        FakeStream first = rig.opened(8);
+        rig.offerMany(30);
+        rig.pass(0);
+        first.sayAcknowledged(1);
+        first.end(StreamEnd.Kind.LOST);
+        rig.pass(0);
+        rig.pass(rig.options.minBackoffMs);
+        assertThat(rig.transport.streams).hasSize(2);
+        FakeStream second = rig.opened(8);
+        rig.pass(0);
+        assertThat(second.sequences().subList(0, 2)).containsExactly(2L, 3L);
+        assertThat(second.sent.get(0).getSamples()).isEqualTo(first.sent.get(1).getSamples());
+        assertThat(second.sent.get(0).getSeriesCount()).isEqualTo(3);
+    }
+
+    @Test
+    void addressesAreTriedInOrderAndARoundOfFailuresIsFollowedByAPause() {
+        Rig three = new Rig(100, 10, "a:1", "b:2", "c:3");
+        for (int i = 0; i < 3; i++) {
+            three.exporter.step();
+            three.transport.last().end(StreamEnd.Kind.LOST);
+            three.exporter.step();
+        }
+        assertThat(three.transport.addresses).containsExactly("a:1", "b:2", "c:3");
+        three.pass(three.options.minBackoffMs);
+        assertThat(three.transport.addresses).containsExactly("a:1", "b:2", "c:3", "a:1");
+    }
+
+    @Test
+    void whoeverComesBackIsNoticedWithinTenSeconds() {
+        long longest = 0;
+        for (int attempt = 0; attempt < 200; attempt++) {
+            int streams = rig.transport.streams.size();
+            long from = rig.time.nowMs;
+            while (rig.transport.streams.size() == streams) {
+                rig.pass(1);
+            }
+            longest = Math.max(longest, rig.time.nowMs - from);
+        }
+        assertThat(longest).as("time from one attempt to the next, to a black hole, ms").isLessThan(10_000).isGreaterThan(4_000);
+    }
+
+    @Test
+    void aStreamThatAnswersNoBatchIsGivenUp() {
+        FakeStream stream = rig.opened(8);
+        rig.offerMany(10);
+        rig.pass(0);
+        rig.pass(rig.options.answerTimeoutMs - 1);
+        assertThat(stream.cancelled).isNull();
+        rig.pass(1);
+        assertThat(stream.cancelled).contains("no answer");
+    }
+
+    @Test
+    void aStreamWithNothingUnderWayMayBeSilent() {
+        FakeStream stream = rig.opened(8);
+        rig.pass(0);
+        stream.sayAcknowledged(1);
+        for (int i = 0; i < 100; i++) {
+            rig.pass(1_000);
+        }
+        assertThat(stream.cancelled).isNull();
+        assertThat(rig.transport.streams).hasSize(1);
+    }
+
+    @Test
+    void whoBreaksTheProtocolIsLeft() {
+        rig.exporter.step();
+        rig.transport.last().sayAcknowledged(1);
+        rig.exporter.step();
+        assertThat(rig.transport.streams.get(0).cancelled).contains("does not speak the protocol");
+
+        Rig other = new Rig(100, 10);
+        FakeStream stream = other.opened(8);
+        other.pass(0);
+        stream.say(ExportResponse.newBuilder());
+        other.exporter.step();
+        assertThat(stream.cancelled).contains("does not speak the protocol");
+    }
+
+    @Test
+    void anAcknowledgementOfWhatWasNotSentIsNone() {
+        FakeStream stream = rig.opened(1);
+        rig.offerMany(30);
+        rig.pass(0);
+        stream.sayAcknowledged(Long.MAX_VALUE);
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L, 2L);
+        assertThat(rig.outbox.samples()).isEqualTo(20);
+    }
+
+    @Test
+    void aRefusalThatOnlyAPersonCanLiftDoesNotMakeItSpin() {
+        for (StreamEnd.Kind kind : new StreamEnd.Kind[] {StreamEnd.Kind.DENIED, StreamEnd.Kind.NOT_UNDERSTOOD}) {
+            Rig refused = new Rig(100, 10);
+            for (int i = 0; i < 600; i++) {
+                refused.pass(100);
+                if (refused.transport.last().cancelled == null) {
+                    refused.transport.last().end(kind);
+                }
+            }
+            assertThat(refused.transport.streams.size()).as("attempts in a minute, %s", kind).isBetween(5, 7);
+        }
+    }
+
+    @Test
+    void aBatchThatIsNotUnderstoodTwiceIsGivenUpAndTheOthersGetThrough() {
+        long poison = 4;
+        rig.offerMany(60);
+        java.util.Set<Long> taken = new java.util.TreeSet<>();
+        for (int i = 0; i < 3_000 && !(taken.contains(6L) && taken.contains(5L)); i++) {
+            rig.pass(100);
+            FakeStream stream = rig.transport.last();
+            if (stream.sent.isEmpty() && stream.cancelled == null) {
+                stream.sayOpened(8);
+                rig.exporter.step();
+            }
+            for (Batch batch : stream.sent) {
+                if (batch.getSequence() == poison) {
+                    stream.end(StreamEnd.Kind.NOT_UNDERSTOOD);
+                    break;
+                }
+                taken.add(batch.getSequence());
+                stream.sayAcknowledged(batch.getSequence());
+            }
+        }
+        assertThat(taken).contains(1L, 2L, 3L, 5L, 6L).doesNotContain(poison);
+        assertThat(rig.losses.total(DropReason.DROP_REASON_INTERNAL)).isEqualTo(10);
+        assertThat(rig.losses.total()).isEqualTo(10);
+    }
+
+    @Test
+    void whatIsOlderThanAnHourIsGivenUpAndSaidSo() {
+        FakeStream stream = rig.opened(2);
+        rig.offerMany(25);
+        rig.pass(0);
+        stream.end(StreamEnd.Kind.LOST);
+        rig.pass(0);
+        for (long passed = 0; passed < rig.options.keepMs - 60_000; passed += 10_000) {
+            rig.pass(10_000);
+        }
+        assertThat(rig.losses.total()).isZero();
+        rig.offerMany(5);
+        for (int i = 0; i < 10; i++) {
+            rig.pass(10_000);
+        }
+        assertThat(rig.losses.total(DropReason.DROP_REASON_EXPIRED)).isEqualTo(25);
+        assertThat(rig.outbox.samples()).isEqualTo(5);
+
+        FakeStream next = rig.opened(8);
+        rig.pass(1_000);
+        Batch batch = next.sent.get(0);
+        assertThat(batch.getSequence()).isEqualTo(3);
+        assertThat(batch.getOldestHeldSequence()).isEqualTo(3);
+        assertThat(batch.getSamples().getValuesCount()).isEqualTo(5);
+        assertThat(batch.getDropsList()).singleElement().satisfies(drop -> assertThat(drop.getTotalSamples()).isEqualTo(25));
+        assertThat(batch.getGapsList()).singleElement().satisfies(gap -> assertThat(gap.getReason()).isEqualTo(DropReason.DROP_REASON_EXPIRED));
+        assertThat(batch.hasTopology()).isTrue();
+    }
+
+    @Test
+    void afterABatchUnderWayExpiredTheNextDefineTheirSeriesAnew() {
+        FakeStream stream = rig.opened(8);
+        rig.offerMany(10);
+        rig.pass(0);
+        for (long passed = 0; passed <= rig.options.keepMs + 30_000; passed += 5_000) {
+            stream.sayFull(1, 1_000);
+            rig.pass(5_000);
+        }
+        assertThat(rig.losses.total(DropReason.DROP_REASON_EXPIRED)).isEqualTo(10);
+        rig.offerMany(10);
+        rig.pass(5_000);
+        Batch last = stream.sent.get(stream.sent.size() - 1);
+        assertThat(last.getSamples().getValuesCount()).isEqualTo(10);
+        assertThat(last.getSeriesCount()).isEqualTo(3);
+    }
+
+    @Test
+    void dropsAreToldOnceACountAndAgainToTheNextStream() {
+        FakeStream stream = rig.opened(8);
+        rig.pass(0);
+        rig.losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, 7, 1_000, 2_000);
+        rig.pass(1_000);
+        assertThat(stream.sent.get(1).getDropsList()).singleElement().satisfies(drop -> assertThat(drop.getTotalSamples()).isEqualTo(7));
+        assertThat(stream.sent.get(1).getGapsCount()).isEqualTo(1);
+        rig.pass(1_000);
+        assertThat(stream.sent).hasSize(2);
+        stream.sayAcknowledged(2);
+        stream.end(StreamEnd.Kind.LOST);
+        rig.pass(0);
+        rig.pass(1_000);
+        rig.transport.last().sayOpened(8);
+        rig.pass(0);
+        assertThat(rig.transport.last().sent.get(0).getDropsList()).hasSize(1);
+        assertThat(rig.transport.last().sent.get(0).getGapsCount()).isZero();
+    }
+
+    @Test
+    void closingBringsOutWhatIsQueuedAndThenEndsTheStream() {
+        FakeStream stream = rig.opened(8);
+        rig.offerMany(13);
+        rig.exporter.close();
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L, 2L);
+        assertThat(stream.finished).isFalse();
+        stream.sayAcknowledged(2);
+        rig.pass(0);
+        assertThat(stream.finished).isTrue();
+        assertThat(rig.exporter.isDone()).isFalse();
+        stream.end(StreamEnd.Kind.LOST);
+        rig.pass(0);
+        assertThat(rig.exporter.isDone()).isTrue();
+        assertThat(rig.losses.total()).isZero();
+    }
+
+    @Test
+    void closingEndsInTimeWhateverTheCollectorDoesAndCountsWhatIsLeft() {
+        FakeStream stream = rig.opened(8);
+        rig.offerMany(13);
+        rig.exporter.close();
+        rig.pass(rig.options.closeTimeoutMs - 1);
+        assertThat(rig.exporter.isDone()).isFalse();
+        rig.pass(1);
+        assertThat(rig.exporter.isDone()).isTrue();
+        assertThat(stream.cancelled).isNotNull();
+        assertThat(rig.losses.total(DropReason.DROP_REASON_CLOSED)).isEqualTo(13);
+    }
+
+    @Test
+    void closingWithNothingQueuedEndsAtOnce() {
+        rig.exporter.step();
+        rig.exporter.close();
+        rig.pass(0);
+        assertThat(rig.exporter.isDone()).isTrue();
+    }
+
+    @Test
+    void aBatchStaysBelowWhatTheCollectorTakes() {
+        Rig small = new Rig(10_000, 4_096);
+        small.exporter.step();
+        FakeStream stream = small.transport.last();
+        stream.say(ExportResponse.newBuilder().setOpened(io.github.bulletmetrics.storm.proto.v1.Opened.newBuilder().setWindow(64).setMaxBatchBytes(4_000)));
+        for (int i = 0; i < 1_000; i++) {
+            small.offer(i, i);
+        }
+        small.pass(0);
+        assertThat(stream.sent).hasSizeGreaterThan(10).allSatisfy(batch -> assertThat(batch.getSerializedSize()).isLessThan(4_000));
+    }
+}

@@ -1,0 +1,73 @@
+package io.github.bulletmetrics.storm.send;
+
+import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.proto.v1.Shape;
+import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
+import io.github.bulletmetrics.storm.queue.Losses;
+import io.github.bulletmetrics.storm.queue.SampleQueue;
+import io.github.bulletmetrics.storm.queue.Series;
+import io.github.bulletmetrics.storm.queue.Source;
+import io.github.bulletmetrics.storm.queue.Workers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/** An exporter with everything around it in the test's hand. */
+final class Rig {
+    static final TopologyInfo TOPOLOGY = TopologyInfo.newBuilder().setName("bullet").build();
+
+    final ManualTime time = new ManualTime();
+    final FakeTransport transport = new FakeTransport();
+    final Losses losses = new Losses();
+    final Workers workers = new Workers();
+    final ExportOptions options = new ExportOptions();
+    final SampleQueue queue;
+    final Outbox outbox;
+    final Exporter exporter;
+    private final List<Series> series = new ArrayList<>();
+    private final Source source = new Source("host", 6700, "FilterBolt", 1, 10_000);
+
+    Rig(int capacity, int batchSamples, String... addresses) {
+        options.batchSamples = batchSamples;
+        queue = new SampleQueue(capacity);
+        outbox = new Outbox("0123456789abcdef".getBytes(), queue, losses, workers, TOPOLOGY, options);
+        List<Address> parsed = new ArrayList<>();
+        for (String address : addresses.length == 0 ? new String[] {"a:1"} : addresses) {
+            parsed.add(Address.parse(address));
+        }
+        exporter = new Exporter(outbox, transport, parsed, Open.newBuilder().setTopology("bullet").build(), options, time, new Random(1), () -> { });
+    }
+
+    /** The series of a number, the same for the same number. */
+    Series series(int number) {
+        while (series.size() <= number) {
+            series.add(new Series(series.size() + 1, source, "metric" + series.size(), List.of(), Shape.SHAPE_NUMBER));
+        }
+        return series.get(number);
+    }
+
+    /** Queues a sample whose value tells it from all others. */
+    boolean offer(int ofSeries, double value) {
+        boolean taken = queue.offer(series(ofSeries), time.wallMs(), value);
+        queue.publish();
+        return taken;
+    }
+
+    void offerMany(int samples) {
+        for (int i = 0; i < samples; i++) {
+            offer(i % 3, i);
+        }
+    }
+
+    void pass(long ms) {
+        time.nowMs += ms;
+        exporter.step();
+    }
+
+    /** A stream that is open, without anything sent yet. */
+    FakeTransport.FakeStream opened(int window) {
+        exporter.step();
+        transport.last().sayOpened(window);
+        return transport.last();
+    }
+}
