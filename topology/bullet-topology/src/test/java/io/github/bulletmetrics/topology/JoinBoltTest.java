@@ -20,8 +20,6 @@ import java.util.Map;
 
 class JoinBoltTest {
     private static final String LONG_RAW = "SELECT * FROM STREAM(3600000, TIME) LIMIT 2";
-    /** Done when the bolt first looks: an ms has passed since its creation. */
-    private static final String SHORT_RAW = "SELECT * FROM STREAM(1, TIME) LIMIT 100";
     private static final String WINDOWS = "SELECT * FROM STREAM(3600000, TIME) WINDOWING TUMBLING(3600000, TIME)";
 
     private final FakeCollector collector = new FakeCollector();
@@ -49,9 +47,8 @@ class JoinBoltTest {
     }
 
     @Test
-    void aQueryPastItsTimeWaitsThreeTicksForItsLastData() throws Exception {
-        bolt.execute(Queries.query("q", SHORT_RAW));
-        Thread.sleep(2);
+    void aQueryPastItsTimeWaitsThreeTicksForItsLastData() {
+        bolt.execute(Queries.queryOfAge(1_000, "q", "SELECT * FROM STREAM(1000, TIME) LIMIT 100"));
         bolt.execute(FakeTuples.tick());
         bolt.execute(FakeTuples.tick());
         bolt.execute(data("q", 3));

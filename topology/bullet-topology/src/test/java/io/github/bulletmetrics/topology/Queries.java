@@ -23,8 +23,14 @@ final class Queries {
     }
 
     static Tuple query(String id, String bql) {
+        return queryOfAge(0, id, bql);
+    }
+
+    static Tuple queryOfAge(long ageMs, String id, String bql) {
         BQLResult result = new BulletQueryBuilder(config()).buildQuery(bql);
-        PubSubMessage message = new PubSubMessage(id, result.getQuery(), new Metadata(null, result.getBql()));
+        Metadata metadata = new Metadata(null, result.getBql());
+        metadata.setCreated(System.currentTimeMillis() - ageMs);
+        PubSubMessage message = new PubSubMessage(id, result.getQuery(), metadata);
         return FakeTuples.tuple(Streams.QUERY_COMPONENT, Streams.DEFAULT_STREAM, id, message);
     }
 

@@ -1,21 +1,14 @@
 package io.github.bulletmetrics.topology.gateway;
 
 import com.google.gson.JsonObject;
-import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import com.yahoo.bullet.common.BulletConfig;
 import io.github.bulletmetrics.topology.source.GeneratorSettings;
 import io.github.bulletmetrics.topology.source.SourceControl;
 import io.github.bulletmetrics.topology.source.SourceReport;
 
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -33,8 +26,13 @@ public final class GatewayServer implements AutoCloseable {
     public static final String PUBSUB_RESULT = "/api/bullet/pubsub/result";
     /** GET and PUT what the record source is to emit. */
     public static final String SOURCE_CONTROL = "/api/source/control";
+    /** Each task of the record source POSTs here what it has done. */
+    public static final String SOURCE_REPORT = "/api/source/report";
+    /** GET what the tasks of the record source have done. */
+    public static final String SOURCE_STATUS = "/api/source/status";
+    /** GET what has become of the queries. */
+    public static final String STATS = "/api/stats";
 
-    private static final Logger LOG = LoggerFactory.getLogger(GatewayServer.class);
     static final int MOST_QUERY_BYTES = 1 << 16;
     private static final int MOST_CONTROL_BYTES = 1 << 18;
     private static final int MOST_RESULT_BYTES = 1 << 26;
@@ -53,11 +51,6 @@ public final class GatewayServer implements AutoCloseable {
     private final HeldQueries held;
     private final QueryDesk desk;
     private final SourceDesk source;
-    private final Map<String, Map<String, Route>> routes = new LinkedHashMap<>();
-
-    private interface Route {
-        void handle(HttpExchange exchange, Reply reply) throws IOException;
-    }
 
     /**
      * Takes the address; serves nothing before {@link #start}.
@@ -79,31 +72,28 @@ public final class GatewayServer implements AutoCloseable {
         desk = new QueryDesk(config, options, counters, outgoing, held, writers, "http://" + reachable + PUBSUB_RESULT);
         source = new SourceDesk(GeneratorSettings.from(config).control());
         http.setExecutor(readers);
-        http.createContext("/", this::dispatch);
-        addRoutes();
+        http.createContext("/", routes());
     }
 
-    private void addRoutes() {
-        route("POST", QUERIES, (exchange, reply) -> desk.submit(body(exchange, MOST_QUERY_BYTES), reply));
-        route("GET", PUBSUB_QUERY, (exchange, reply) -> poll(reply));
-        route("POST", PUBSUB_QUERY, (exchange, reply) -> signal(body(exchange, MOST_QUERY_BYTES), reply));
-        route("POST", PUBSUB_RESULT, (exchange, reply) -> {
-            desk.result(body(exchange, MOST_RESULT_BYTES));
+    private Router routes() {
+        Router router = new Router();
+        router.add("POST", QUERIES, (exchange, reply) -> desk.submit(Router.body(exchange, MOST_QUERY_BYTES), reply));
+        router.add("GET", PUBSUB_QUERY, (exchange, reply) -> poll(reply));
+        router.add("POST", PUBSUB_QUERY, (exchange, reply) -> signal(Router.body(exchange, MOST_QUERY_BYTES), reply));
+        router.add("POST", PUBSUB_RESULT, (exchange, reply) -> {
+            desk.result(Router.body(exchange, MOST_RESULT_BYTES));
             reply.empty(Reply.OK);
         });
-        route("GET", SOURCE_CONTROL, (exchange, reply) -> reply.json(Reply.OK, source.control().toJson()));
-        route("PUT", SOURCE_CONTROL, (exchange, reply) -> reply.json(Reply.OK,
-            source.change(SourceControl.fromJson(body(exchange, MOST_CONTROL_BYTES))).toJson()));
-        route("POST", "/api/source/report", (exchange, reply) ->
-            reply.empty(source.report(SourceReport.fromJson(body(exchange, MOST_CONTROL_BYTES))) ? Reply.OK : Reply.UNAVAILABLE));
-        route("GET", "/api/source/status", (exchange, reply) -> reply.json(Reply.OK, source.status()));
-        route("GET", "/api/stats", (exchange, reply) -> reply.json(Reply.OK, stats()));
-        route("GET", "/-/healthy", (exchange, reply) -> reply.text(Reply.OK, "healthy\n"));
-        route("GET", "/-/ready", (exchange, reply) -> ready(reply));
-    }
-
-    private void route(String method, String path, Route route) {
-        routes.computeIfAbsent(path, any -> new LinkedHashMap<>()).put(method, route);
+        router.add("GET", SOURCE_CONTROL, (exchange, reply) -> reply.json(Reply.OK, source.control().toJson()));
+        router.add("PUT", SOURCE_CONTROL, (exchange, reply) -> reply.json(Reply.OK,
+            source.change(SourceControl.fromJson(Router.body(exchange, MOST_CONTROL_BYTES))).toJson()));
+        router.add("POST", SOURCE_REPORT, (exchange, reply) -> reply.empty(
+            source.report(SourceReport.fromJson(Router.body(exchange, MOST_CONTROL_BYTES))) ? Reply.OK : Reply.UNAVAILABLE));
+        router.add("GET", SOURCE_STATUS, (exchange, reply) -> reply.json(Reply.OK, source.status()));
+        router.add("GET", STATS, (exchange, reply) -> reply.json(Reply.OK, stats()));
+        router.add("GET", "/-/healthy", (exchange, reply) -> reply.text(Reply.OK, "healthy\n"));
+        router.add("GET", "/-/ready", (exchange, reply) -> ready(reply));
+        return router;
     }
 
     /** Starts to serve. */
@@ -120,44 +110,6 @@ public final class GatewayServer implements AutoCloseable {
         InetSocketAddress address = http.getAddress();
         String host = address.getAddress().getHostAddress();
         return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
-    }
-
-    private void dispatch(HttpExchange exchange) {
-        Reply reply = new Reply(exchange);
-        String path = exchange.getRequestURI().getPath();
-        Map<String, Route> methods = routes.get(path);
-        Route route = methods == null ? null : methods.get(exchange.getRequestMethod());
-        if (methods == null) {
-            reply.error(Reply.NOT_FOUND, "Nothing is at " + path + "; there is " + routes.keySet());
-        } else if (route == null) {
-            reply.error(Reply.METHOD_NOT_ALLOWED, path + " takes " + methods.keySet());
-        } else {
-            handle(route, exchange, reply);
-        }
-    }
-
-    private static void handle(Route route, HttpExchange exchange, Reply reply) {
-        try {
-            route.handle(exchange, reply);
-        } catch (TooLargeException e) {
-            reply.error(Reply.TOO_LARGE, e.getMessage());
-        } catch (IllegalArgumentException e) {
-            reply.error(Reply.BAD_REQUEST, e.getMessage());
-        } catch (IOException e) {
-            LOG.debug("A request broke off", e);
-            exchange.close();
-        } catch (RuntimeException e) {
-            LOG.error("{} {} failed", exchange.getRequestMethod(), exchange.getRequestURI(), e);
-            reply.error(Reply.INTERNAL_ERROR, "The gateway failed: " + e);
-        }
-    }
-
-    private static String body(HttpExchange exchange, int mostBytes) throws IOException {
-        byte[] bytes = exchange.getRequestBody().readNBytes(mostBytes + 1);
-        if (bytes.length > mostBytes) {
-            throw new TooLargeException("The body must have at most " + mostBytes + " bytes");
-        }
-        return new String(bytes, StandardCharsets.UTF_8);
     }
 
     private void poll(Reply reply) {
@@ -219,13 +171,5 @@ public final class GatewayServer implements AutoCloseable {
         }
         http.stop(0);
         readers.shutdownNow();
-    }
-
-    private static final class TooLargeException extends IllegalArgumentException {
-        private static final long serialVersionUID = 1L;
-
-        TooLargeException(String message) {
-            super(message);
-        }
     }
 }
