@@ -188,7 +188,11 @@ final class Cluster {
         }
     }
 
-    /** A Nimbus that does not answer costs the workers their orderly end, no more: they are swept up afterwards. */
+    /**
+     * A Nimbus that does not answer costs the workers their orderly end, no more: they are swept up afterwards.
+     *
+     * @return whether Nimbus took it all
+     */
     private static boolean killTopologies(Nimbus nimbus) {
         try {
             for (Nimbus.Topology topology : nimbus.view().topologies()) {

@@ -64,7 +64,6 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
             "supervisor.heartbeat.frequency.secs", 1,
             "nimbus.monitor.freq.secs", 1,
             "task.heartbeat.frequency.secs", 1,
-            "task.refresh.poll.secs", 1,
             // Workers get a moment to clean up, and no more: stopping the cluster has 20 s in all.
             "supervisor.worker.shutdown.sleep.secs", 3,
             // The parts start at the same time and look for one another often rather than long.
