@@ -1,13 +1,10 @@
 package ingest
 
 import (
-	"errors"
-	"io"
-	"strings"
-
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // registers what newCodec looks up
+	"google.golang.org/grpc/mem"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
@@ -47,18 +44,18 @@ func (in *incoming) run(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 
 func (in *incoming) stop() { close(in.stopped) }
 
-// receiveStatus is the status for a failed Recv. gRPC's own words for what cannot be decoded, or is too large, do not tell a
-// sender that sending it again is useless; ours do.
-func receiveStatus(err error, maxBatchBytes int) error {
-	if errors.Is(err, io.EOF) {
+// codec is gRPC's for protobuf, but that an ExportRequest which cannot be decoded arrives empty: gRPC itself would end the
+// stream with INTERNAL, which does not tell a sender that sending it again is useless.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
+
+// Unmarshal implements encoding.CodecV2.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	err := c.CodecV2.Unmarshal(data, v)
+	if request, ok := v.(*pb.ExportRequest); ok && err != nil {
+		request.Reset()
 		return nil
-	}
-	st := status.Convert(err)
-	switch {
-	case st.Code() == codes.ResourceExhausted:
-		return status.Errorf(codes.InvalidArgument, "a request is larger than max_batch_bytes, %d: %s", maxBatchBytes, st.Message())
-	case st.Code() == codes.Internal && strings.Contains(st.Message(), "unmarshal"):
-		return status.Errorf(codes.InvalidArgument, "a request is no ExportRequest: %s", st.Message())
 	}
 	return err
 }

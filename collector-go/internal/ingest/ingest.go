@@ -14,6 +14,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -38,21 +39,23 @@ type Journal interface {
 type Server struct {
 	pb.UnimplementedIngestServiceServer
 
-	journal   Journal
-	o         Options
-	log       *slog.Logger
-	ledger    *ledger
-	clock     *clock
-	tokens    *Tokens // nil: nobody is asked
-	producers *producers
-	complain  complaints
+	journal     Journal
+	o           Options
+	log         *slog.Logger
+	ledger      *ledger
+	clock       *clock
+	tokens      *Tokens                          // nil: nobody is asked
+	credentials credentials.TransportCredentials // nil: plain text
+	producers   *producers
+	complain    complaints
 
 	defining sync.Mutex    // looking up and defining a series is one step, so that a limit holds
 	closing  chan struct{} // closed when streams are to end
 	once     sync.Once
 }
 
-// New makes a service in front of j. It fails when an option is out of range or the token file cannot be read.
+// New makes a service in front of j. It fails when an option is out of range, or the token file or the files for TLS cannot be
+// used.
 func New(j Journal, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -73,6 +76,13 @@ func New(j Journal, o Options) (*Server, error) {
 			return nil, err
 		}
 		s.tokens = tokens
+	}
+	if o.TLS != nil {
+		creds, err := o.TLS.credentials(o.Now)
+		if err != nil {
+			return nil, err
+		}
+		s.credentials = creds
 	}
 	return s, nil
 }
@@ -127,10 +137,10 @@ func (s *Server) awaitOpen(ctx context.Context, in *incoming) (*pb.Open, error) 
 	select {
 	case m := <-in.messages:
 		if m.err != nil {
-			return nil, receiveStatus(m.err, s.o.MaxBatchBytes)
+			return nil, m.err
 		}
 		if m.request.GetOpen() == nil {
-			return nil, status.Error(codes.InvalidArgument, "the first request of a stream must be an Open")
+			return nil, status.Error(codes.InvalidArgument, "the first request of a stream must be an Open; this is none, or cannot be decoded")
 		}
 		if err := checkOpen(m.request.GetOpen()); err != nil {
 			return nil, status.Error(codes.InvalidArgument, err.Error())

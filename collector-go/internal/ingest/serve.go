@@ -27,11 +27,7 @@ const (
 // Serve takes connections from l until ctx ends, then ends the streams, each with UNAVAILABLE after its batches are
 // acknowledged, and returns nil within Options.DrainTimeout. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	g, alive, err := s.grpcServer()
-	if err != nil {
-		_ = l.Close()
-		return err
-	}
+	g, alive := s.grpcServer()
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(&limitedListener{Listener: l, limit: s.o.MaxConnections, ledger: s.ledger}) }()
 	select {
@@ -49,9 +45,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // grpcServer is the service with all limits of the transport, and grpc.health.v1 beside it.
-func (s *Server) grpcServer() (*grpc.Server, *health.Server, error) {
+func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 	o := s.o
 	options := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(o.MaxBatchBytes + requestOverhead),
 		grpc.MaxConcurrentStreams(o.MaxStreamsPerConnection),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
@@ -62,18 +59,14 @@ func (s *Server) grpcServer() (*grpc.Server, *health.Server, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: idleConnection, Time: o.PingAfter, Timeout: o.PingTimeout}),
 	}
-	if o.TLS != nil {
-		credentials, err := o.TLS.credentials(o.Now)
-		if err != nil {
-			return nil, nil, err
-		}
-		options = append(options, grpc.Creds(credentials))
+	if s.credentials != nil {
+		options = append(options, grpc.Creds(s.credentials))
 	}
 	g := grpc.NewServer(options...)
 	pb.RegisterIngestServiceServer(g, s)
 	alive := health.NewServer()
 	grpc_health_v1.RegisterHealthServer(g, alive)
-	return g, alive, nil
+	return g, alive
 }
 
 // limitedListener closes connections over a limit at once: a flood then costs no memory, and clients with back-off come again.

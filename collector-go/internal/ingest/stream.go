@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,7 +69,7 @@ func (s *stream) run() error {
 		select {
 		case m := <-messages:
 			if m.err != nil {
-				return s.end(receiveStatus(m.err, o.MaxBatchBytes))
+				return s.end(m.err)
 			}
 			if err := s.take(m.request); err != nil {
 				return err
@@ -85,7 +86,8 @@ func (s *stream) run() error {
 	}
 }
 
-// end waits for the journal's answers to what is under way, says them, and returns the stream's status.
+// end waits for the journal's answers to what is under way, says them, and returns the stream's status: last, or success where
+// that is the sender's own end of the stream.
 func (s *stream) end(last error) error {
 	for len(s.window.flights) > 0 {
 		select {
@@ -97,6 +99,9 @@ func (s *stream) end(last error) error {
 			return status.FromContextError(s.grpc.Context().Err()).Err()
 		}
 	}
+	if errors.Is(last, io.EOF) {
+		return nil
+	}
 	return last
 }
 
@@ -104,7 +109,7 @@ func (s *stream) end(last error) error {
 func (s *stream) take(request *pb.ExportRequest) error {
 	b := request.GetBatch()
 	if b == nil {
-		return status.Error(codes.InvalidArgument, "a request after Open must be a batch")
+		return status.Error(codes.InvalidArgument, "a request after Open must be a Batch; this is none, or cannot be decoded")
 	}
 	if err := s.check(b); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())

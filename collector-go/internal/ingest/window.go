@@ -22,10 +22,11 @@ type flight struct {
 	rejections []*pb.Rejection
 }
 
-// takes says whether a batch is to be looked at. After Full(n) none is until n or an older one comes again, or the sender no
-// longer holds n: those under way would overtake it.
+// takes says whether a batch is to be looked at. After Full(n) none is until n or an older one comes again: those under way
+// would overtake it. When the sender has given n up, it goes on with the oldest batch that it still holds, and with no other:
+// one that was skipped here may lie between.
 func (w *window) takes(sequence, oldestHeld uint64) bool {
-	if w.refused != 0 && sequence > w.refused && oldestHeld <= w.refused {
+	if w.refused != 0 && sequence > w.refused && sequence != oldestHeld {
 		return false
 	}
 	w.refused = 0
@@ -57,26 +58,20 @@ func (w *window) refuse(sequence uint64) bool {
 func (w *window) land(taken bool) (sequence uint64, tell bool) {
 	f := w.flights[0]
 	w.flights = w.flights[1:]
-	switch {
-	case !taken:
-		if f.overtaken {
-			return f.sequence, false
-		}
+	if !taken {
 		return f.sequence, w.refuse(f.sequence)
-	case f.overtaken || w.refused != 0 && f.sequence >= w.refused:
-		return f.sequence, false
 	}
-	w.rejections = append(w.rejections, f.rejections...)
-	w.best, w.said = max(w.best, f.sequence), false
+	if !f.overtaken {
+		w.rejections = append(w.rejections, f.rejections...)
+		w.best, w.said = max(w.best, f.sequence), false
+	}
 	return f.sequence, false
 }
 
-// acknowledgement is the highest sequence that can be said, once: below every batch that is still under way or was refused.
+// acknowledgement is the highest sequence that can be said, once. A sender that keeps to the protocol has nothing under way
+// below it; for one that does not, it stays below that.
 func (w *window) acknowledgement() (sequence uint64, rejections []*pb.Rejection, ok bool) {
 	sequence = w.best
-	if w.refused != 0 {
-		sequence = min(sequence, w.refused-1)
-	}
 	for _, f := range w.flights {
 		sequence = min(sequence, f.sequence-1)
 	}
