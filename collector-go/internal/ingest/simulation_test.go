@@ -43,7 +43,9 @@ func (j *slowJournal) SeriesOf(string) int        { return len(j.ids) }
 func (j *slowJournal) Mark(e journal.Entry) error { j.marks = append(j.marks, e); return nil }
 
 func (j *slowJournal) Define(r metric.Raw) (journal.SeriesID, error) {
-	j.ids[r] = journal.SeriesID(len(j.ids) + 1)
+	if _, ok := j.ids[r]; !ok {
+		j.ids[r] = journal.SeriesID(len(j.ids) + 1)
+	}
 	return j.ids[r], nil
 }
 
