@@ -19,8 +19,8 @@ const (
 
 // Pauses of the calibration: how long the topology may take to show a new rate, and how long the host is then watched.
 const (
-	settleTime  = 3 * time.Second
-	readingTime = 5 * time.Second
+	settleTime  = 2 * time.Second
+	readingTime = 4 * time.Second
 )
 
 // poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is told when limit has passed.
@@ -66,8 +66,14 @@ func (r *Runner) setRate(ctx context.Context, rate float64) error {
 	})
 }
 
-// calibrate finds the record rate, unless it was given.
-func (r *Runner) calibrate(ctx context.Context, run *report.Run) error {
+// canAfford tells whether a bounded run has the time for another reading and comfortable steps after it.
+func (r *Runner) canAfford(submitted time.Time) bool {
+	steps := minSteps * comfortableStepSlices * r.options.SliceWidth
+	return r.options.Bound == 0 || r.available(submitted) >= steps+settleTime+readingTime
+}
+
+// calibrate finds the record rate, unless it was given. A bounded run that has little time left takes one reading only.
+func (r *Runner) calibrate(ctx context.Context, submitted time.Time, run *report.Run) error {
 	run.Calibration.TargetIdle = report.Unknown
 	if given := r.options.RecordsPerSecond; given > 0 {
 		run.Calibration.RecordsPerSecond = report.Figure(given)
@@ -75,7 +81,7 @@ func (r *Runner) calibrate(ctx context.Context, run *report.Run) error {
 	}
 	c := calibration{targetIdle: r.options.TargetIdle}
 	rate, done := c.next()
-	for ; !done; rate, done = c.next() {
+	for ; !done && (len(c.readings) == 0 || r.canAfford(submitted)); rate, done = c.next() {
 		idle, err := r.readIdle(ctx, rate)
 		if err != nil {
 			return err

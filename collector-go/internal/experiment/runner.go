@@ -107,7 +107,7 @@ func causeOf(ctx context.Context, err error) error {
 }
 
 func (r *Runner) measure(ctx context.Context, held *load.Held, submitted time.Time, run *report.Run) error {
-	if err := r.calibrate(ctx, run); err != nil {
+	if err := r.calibrate(ctx, submitted, run); err != nil {
 		return err
 	}
 	p := newPlan(r.options, r.available(submitted))
@@ -135,7 +135,7 @@ func (r *Runner) measure(ctx context.Context, held *load.Held, submitted time.Ti
 // available is the time that a bounded run has for its steps.
 func (r *Runner) available(submitted time.Time) time.Duration {
 	start := nextSlice(time.Now(), r.options.SliceWidth)
-	return r.options.Bound - r.options.tail() - start.Sub(submitted)
+	return r.options.Bound - r.options.tail() - reportTime - start.Sub(submitted)
 }
 
 func (r *Runner) announce(p plan) {
@@ -171,14 +171,15 @@ func (r *Runner) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// clients summarises the queries that were submitted in the step's measured time.
+// clients summarises the step's queries.
 func (r *Runner) clients(step report.Step) report.Clients {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := load.Summarise(r.outcomes, time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs))
+	window := load.Window{Start: time.UnixMilli(step.StartMs), Measured: time.UnixMilli(step.MeasuredFromMs), End: time.UnixMilli(step.EndMs)}
+	s := load.Summarise(r.outcomes, window)
 	return report.Clients{
 		Submitted: s.Submitted, Returned: s.Returned, Failed: s.Failed, Unfinished: s.Unfinished,
-		AverageResultSize: report.Figure(s.AverageResultSize), MissingRecords: s.Missing, ForeignRecords: s.Foreign,
+		AverageResultSize: report.Figure(s.AverageResultSize), MissingRecords: s.Missing, RepeatedRecords: s.Repeated, ForeignRecords: s.Foreign,
 		LatencyMeanMs: report.Figure(s.LatencyMeanMs), LatencyP50Ms: report.Figure(s.LatencyP50Ms), LatencyP99Ms: report.Figure(s.LatencyP99Ms),
 	}
 }

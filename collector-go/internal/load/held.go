@@ -139,7 +139,7 @@ func (h *Held) ask(slot int, intended time.Time) Outcome {
 		outcome.Error = err.Error()
 		return outcome
 	}
-	outcome.Missing, outcome.Foreign = h.query.check(answer.Records, probe, submitted, finished)
+	outcome.Missing, outcome.Repeated, outcome.Foreign = h.query.check(answer.Records, probe, submitted, finished)
 	return outcome
 }
 

@@ -30,9 +30,11 @@ type Outcome struct {
 	// Records is how many records came back; Generated how many matching ones were made in the query's life.
 	Records   int `json:"records"`
 	Generated int `json:"generated"`
-	// Missing is how many records the query should have returned and did not; Foreign how many it should not have returned.
-	Missing int `json:"missing"`
-	Foreign int `json:"foreign"`
+	// Missing is how many records the query should have returned and did not; Repeated how many came twice; Foreign how many it
+	// should not have returned.
+	Missing  int `json:"missing"`
+	Repeated int `json:"repeated"`
+	Foreign  int `json:"foreign"`
 }
 
 // Latency is from the intended start to the end.
@@ -45,20 +47,28 @@ type Summary struct {
 	Submitted, Returned, Failed, Unfinished int
 	// AverageResultSize is the mean number of records of the queries that returned.
 	AverageResultSize float64
-	// Missing and Foreign are records, over all queries that returned.
-	Missing, Foreign int
+	// Missing, Repeated and Foreign are records, over all queries that returned.
+	Missing, Repeated, Foreign int
 	// Latencies of the queries that returned, from the intended start, ms.
 	LatencyMeanMs, LatencyP50Ms, LatencyP99Ms float64
 }
 
-// Summarise counts the queries that were submitted in [from, to), whenever they ended: a query that lost records lives longer
-// than one that did not, so counting by the end would leave out the bad ones.
-func Summarise(outcomes []Outcome, from, to time.Time) Summary {
+// Window is the time of a step: it begins at Start, is measured from Measured on, and ends at End.
+type Window struct{ Start, Measured, End time.Time }
+
+// holds tells whether a query counts for the window: it was submitted in it and had not ended when the measured time began.
+func (w Window) holds(o Outcome) bool {
+	return o.SubmittedMs >= w.Start.UnixMilli() && o.SubmittedMs < w.End.UnixMilli() && o.FinishedMs >= w.Measured.UnixMilli()
+}
+
+// Summarise counts the queries that were submitted in the window and lived in its measured time, whenever they ended: a query that
+// lost records lives longer than one that did not, so counting by the end would leave out the bad ones.
+func Summarise(outcomes []Outcome, window Window) Summary {
 	var s Summary
 	var records int
 	var latencies []float64
 	for _, o := range outcomes {
-		if o.SubmittedMs < from.UnixMilli() || o.SubmittedMs >= to.UnixMilli() {
+		if !window.holds(o) {
 			continue
 		}
 		s.Submitted++
@@ -66,6 +76,7 @@ func Summarise(outcomes []Outcome, from, to time.Time) Summary {
 		case Returned:
 			s.Returned++
 			s.Missing += o.Missing
+			s.Repeated += o.Repeated
 			s.Foreign += o.Foreign
 			records += o.Records
 			latencies = append(latencies, float64(o.Latency().Milliseconds()))

@@ -13,23 +13,24 @@ func TestSummarise(t *testing.T) {
 		return Outcome{IntendedMs: submitted - 10, SubmittedMs: submitted, FinishedMs: submitted + took, End: end, Records: records}
 	}
 	outcomes := []Outcome{
-		at(999, 100, Returned, 1),     // before the window
-		at(1000, 90, Returned, 10),    //
+		at(499, 9000, Returned, 1),    // of the step before
+		at(600, 300, Returned, 1),     // ends in the warm-up
+		at(900, 190, Returned, 10),    // lives into the measured time
 		at(1500, 30_000, Returned, 7), // ends long after the window and belongs to it
 		at(1600, 5, Failed, 0),        //
 		at(1700, 5, Unfinished, 0),    //
 		at(2000, 100, Returned, 1),    // after the window
 	}
-	s := Summarise(outcomes, time.UnixMilli(1000), time.UnixMilli(2000))
+	s := Summarise(outcomes, Window{time.UnixMilli(500), time.UnixMilli(1000), time.UnixMilli(2000)})
 	assert.Equal(t, []int{4, 2, 1, 1}, []int{s.Submitted, s.Returned, s.Failed, s.Unfinished})
 	assert.InDelta(t, 8.5, s.AverageResultSize, 1e-12)
-	assert.InDelta(t, 100, s.LatencyP50Ms, 1e-12, "counted from the intended start")
+	assert.InDelta(t, 200, s.LatencyP50Ms, 1e-12, "counted from the intended start")
 	assert.InDelta(t, 30_010, s.LatencyP99Ms, 1e-12)
-	assert.InDelta(t, 15_055, s.LatencyMeanMs, 1e-12)
+	assert.InDelta(t, 15_105, s.LatencyMeanMs, 1e-12)
 }
 
 func TestSummariseNothing(t *testing.T) {
-	s := Summarise(nil, time.UnixMilli(0), time.UnixMilli(1))
+	s := Summarise(nil, Window{End: time.UnixMilli(1)})
 	assert.True(t, math.IsNaN(s.AverageResultSize))
 	assert.True(t, math.IsNaN(s.LatencyP99Ms))
 	assert.Zero(t, s.Submitted)

@@ -3,7 +3,6 @@ package load
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -64,30 +63,25 @@ func (q RawQuery) Generated(from, to time.Time) int {
 // it: the query travels to the filters, and the record to the query's end.
 const settling = time.Second
 
-// check compares an answer with what was generated. Missing are records that the query should have returned and did not: holes
-// between its first record and its last, or what it lacks of the limit although enough was generated.
-func (q RawQuery) check(records []Record, probe string, submitted, finished time.Time) (missing, foreign int) {
-	sequences := make([]int64, 0, len(records))
+// check compares an answer with what was generated. missing are records that the query lacks of its limit although enough were
+// made in its life; repeated came twice; foreign are not the probe's. Which of the probe's records come is left open: with
+// several filters the first ones to arrive need not be consecutive.
+func (q RawQuery) check(records []Record, probe string, submitted, finished time.Time) (missing, repeated, foreign int) {
+	distinct := map[int64]bool{}
 	for _, record := range records {
-		if record.Probe != probe {
+		switch {
+		case record.Probe != probe:
 			foreign++
-			continue
+		case distinct[record.Sequence]:
+			repeated++
+		default:
+			distinct[record.Sequence] = true
 		}
-		sequences = append(sequences, record.Sequence)
 	}
-	slices.Sort(sequences)
-	distinct := slices.Compact(sequences)
-	return max(holes(distinct), q.due(submitted, finished)-len(distinct)), foreign
+	return max(0, q.due(submitted, finished)-len(distinct)), repeated, foreign
 }
 
 // due is how many records a query must have returned.
 func (q RawQuery) due(submitted, finished time.Time) int {
 	return min(q.Limit, q.Generated(submitted.Add(settling), finished.Add(-settling)))
-}
-
-func holes(sequences []int64) int {
-	if len(sequences) == 0 {
-		return 0
-	}
-	return int(sequences[len(sequences)-1]-sequences[0]) + 1 - len(sequences)
 }

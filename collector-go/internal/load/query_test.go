@@ -45,23 +45,22 @@ func TestCheck(t *testing.T) {
 	}
 	query := RawQuery{Limit: 5, Duration: 30 * time.Second, PerSecond: 1}
 	for name, c := range map[string]struct {
-		records          []Record
-		life             time.Duration
-		missing, foreign int
+		records                    []Record
+		life                       time.Duration
+		missing, repeated, foreign int
 	}{
-		"complete":                     {records("p", 1, 2, 3, 4, 5), 5 * time.Second, 0, 0},
-		"in another order":             {records("p", 3, 1, 2, 5, 4), 5 * time.Second, 0, 0},
-		"one missing in the middle":    {records("p", 1, 2, 4, 5, 6), 6 * time.Second, 1, 0},
-		"a record twice is one record": {records("p", 1, 2, 2, 3, 4), 7 * time.Second, 1, 0},
-		"fewer than were made":         {records("p", 1, 2), 30 * time.Second, 3, 0},
-		"none of those that were made": {nil, 30 * time.Second, 5, 0},
-		"a short life needs no record": {nil, 2 * time.Second, 0, 0},
-		"a stranger":                   {append(records("p", 1, 2, 3, 4), Record{"q", 9}), 5 * time.Second, 0, 1},
+		"complete":                     {records("p", 1, 2, 3, 4, 5), 5 * time.Second, 0, 0, 0},
+		"in another order":             {records("p", 3, 1, 2, 5, 4), 5 * time.Second, 0, 0, 0},
+		"not the first five":           {records("p", 1, 2, 4, 5, 7), 9 * time.Second, 0, 0, 0},
+		"a record twice is one record": {records("p", 1, 2, 2, 3, 4), 7 * time.Second, 1, 1, 0},
+		"fewer than were made":         {records("p", 1, 2), 30 * time.Second, 3, 0, 0},
+		"none of those that were made": {nil, 30 * time.Second, 5, 0, 0},
+		"a short life needs no record": {nil, 2 * time.Second, 0, 0, 0},
+		"a stranger":                   {append(records("p", 1, 2, 3, 4), Record{"q", 9}), 5 * time.Second, 0, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			missing, foreign := query.check(c.records, "p", time.Unix(100, 0), time.Unix(100, 0).Add(c.life))
-			assert.Equal(t, c.missing, missing, "missing")
-			assert.Equal(t, c.foreign, foreign, "foreign")
+			missing, repeated, foreign := query.check(c.records, "p", time.Unix(100, 0), time.Unix(100, 0).Add(c.life))
+			assert.Equal(t, []int{c.missing, c.repeated, c.foreign}, []int{missing, repeated, foreign}, "missing, repeated, foreign")
 		})
 	}
 }

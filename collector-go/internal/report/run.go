@@ -58,7 +58,8 @@ type Worker struct {
 	HeapUsedBytes Slices `json:"heap_used_bytes"`
 }
 
-// Clients is what the load client saw of a step's queries: those submitted in the step's measured time, whenever they ended.
+// Clients is what the load client saw of a step's queries: those submitted in the step that lived in its measured time, whenever
+// they ended.
 type Clients struct {
 	Submitted         int    `json:"submitted"`
 	Returned          int    `json:"returned"`
@@ -66,6 +67,7 @@ type Clients struct {
 	Unfinished        int    `json:"unfinished"`
 	AverageResultSize Figure `json:"average_result_size"`
 	MissingRecords    int    `json:"missing_records"`
+	RepeatedRecords   int    `json:"repeated_records"`
 	ForeignRecords    int    `json:"foreign_records"`
 	LatencyMeanMs     Figure `json:"latency_mean_ms"`
 	LatencyP50Ms      Figure `json:"latency_p50_ms"`

@@ -61,7 +61,7 @@ func (r *Report) headline() string {
 func (r *Report) goals() []string {
 	return []string{
 		fmt.Sprintf("Filter latency at most %s ms: %s.", number(r.Goals.FilterLatencyLimitMs, 0), r.Goals.FilterLatencyStatistic),
-		fmt.Sprintf("Average result size at least %s of %s records: mean over the queries submitted in the step's measured time, whenever they ended.",
+		fmt.Sprintf("Average result size at least %s of %s records: mean over the step's queries that lived in its measured time, whenever they ended.",
 			number(r.Goals.SmallestResultSize, 2), number(r.Goals.ExpectedResultSize, 0)),
 		fmt.Sprintf("At least %s of the host idle; below that a step is inconclusive.", percent(r.Goals.MinHostIdle)),
 	}

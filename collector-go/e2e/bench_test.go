@@ -1,0 +1,174 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+)
+
+const (
+	topology   = "bullet-e2e"
+	workers    = 2
+	recordRate = 300 // a second: enough to keep both workers busy, little enough for any machine
+	sliceWidth = 10 * time.Second
+	// patience is how long anything may take that must happen; a machine that runs other tests too is slow.
+	patience = 4 * time.Minute
+)
+
+// bench is a running stack with what the tests ask it with.
+type bench struct {
+	*stack.Stack
+	options   stack.Options
+	collector *experiment.Collector
+	gateway   *load.Gateway
+	started   time.Time
+}
+
+// root is the repository's root, where the build directory is.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	return dir
+}
+
+// freeAddress is a loopback address that nobody listens on now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// startBench starts collector, cluster and gateway, submits the topology, and returns when both workers report.
+func startBench(t *testing.T) *bench {
+	t.Helper()
+	o := stack.DefaultOptions(filepath.Join(t.TempDir(), "run"), filepath.Join(root(t), "build"))
+	o.Topology, o.Workers = topology, workers
+	o.BulletConf = filepath.Join(root(t), o.BulletConf)
+	o.GRPCListen, o.HTTPListen, o.GatewayListen = freeAddress(t), freeAddress(t), freeAddress(t)
+	s, err := stack.Enter(t.Context(), o, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	require.NoError(t, err)
+	b := &bench{Stack: s, options: o, gateway: load.NewGateway(o.GatewayListen, 20), started: time.Now()}
+	t.Cleanup(func() { b.stop(t) })
+	b.collector, err = experiment.NewCollector(o.HTTPListen)
+	require.NoError(t, err)
+	require.NoError(t, s.Start(t.Context()))
+	require.NoError(t, s.Submit(t.Context()))
+	b.await(t, "the record source", func(ctx context.Context) bool {
+		status, err := b.gateway.Status(ctx)
+		return err == nil && status.Reporting > 0 && status.Emitted > 0
+	})
+	require.NoError(t, b.gateway.SetControl(t.Context(), load.Control{RecordsPerSecond: recordRate}))
+	b.await(t, "two workers' CPU slices", func(ctx context.Context) bool { return len(b.workersAt(ctx, t)) >= workers })
+	t.Logf("the stack is up and measured after %s", time.Since(b.started).Round(time.Second))
+	return b
+}
+
+// stop ends the stack; it may be called twice. What the processes said is shown where the test failed.
+func (b *bench) stop(t *testing.T) {
+	if b.Stack == nil {
+		return
+	}
+	if err := b.Stop(nil); err != nil {
+		t.Errorf("stop the stack: %v", err)
+	}
+	b.gateway.Close()
+	b.Stack = nil
+	if t.Failed() {
+		b.showLogs(t)
+	}
+}
+
+func (b *bench) showLogs(t *testing.T) {
+	logs, _ := filepath.Glob(filepath.Join(b.options.Dir, "logs", "*.log"))
+	for _, path := range logs {
+		text, _ := os.ReadFile(path)
+		t.Logf("%s:\n%s", path, text[max(0, len(text)-4000):])
+	}
+}
+
+// await polls until a condition holds, and fails the test when that takes too long.
+func (b *bench) await(t *testing.T, what string, holds func(context.Context) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(250 * time.Millisecond)
+	defer ticker.Stop()
+	for !holds(ctx) {
+		select {
+		case <-ticker.C:
+		case err := <-b.Failed():
+			require.NoError(t, err)
+		case <-ctx.Done():
+			require.Failf(t, "waited too long", "for %s: %v", what, ctx.Err())
+		}
+	}
+}
+
+func selector(metric, matchers string) string {
+	return fmt.Sprintf("%s{topology=%s%s}", metric, strconv.Quote(topology), matchers)
+}
+
+// slices reads what is stored with ends in [from, to].
+func (b *bench) slices(ctx context.Context, metric, matchers string, from, to time.Time) ([]experiment.Series, error) {
+	return b.collector.Slices(ctx, selector(metric, matchers), from.Add(-time.Millisecond), to)
+}
+
+// workersAt are the workers that have reported CPU since the stack's start.
+func (b *bench) workersAt(ctx context.Context, t *testing.T) map[string]bool {
+	found := map[string]bool{}
+	series, err := b.slices(ctx, "bullet_worker_cpu_seconds_total", "", b.started, time.Now())
+	if err != nil {
+		t.Logf("not yet: %v", err)
+	}
+	for _, s := range series {
+		found[s.Labels["worker"]] = true
+	}
+	return found
+}
+
+// awaitSlices waits until every series of a metric has a slice that ends at end or later.
+func (b *bench) awaitSlices(t *testing.T, metric, matchers string, end time.Time) {
+	t.Helper()
+	b.await(t, fmt.Sprintf("slices of %s up to %s", metric, end), func(ctx context.Context) bool {
+		newest, err := b.collector.Newest(ctx, selector(metric, matchers), time.Now())
+		if err != nil || len(newest) == 0 {
+			return false
+		}
+		for _, s := range newest {
+			if s.EndMs < end.UnixMilli() {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// nextSliceEnd is the first slice end after t.
+func nextSliceEnd(t time.Time) time.Time { return t.Truncate(sliceWidth).Add(sliceWidth) }
+
+// waitUntil waits for a moment: the tests measure over time.
+func waitUntil(t *testing.T, moment time.Time) {
+	t.Helper()
+	select {
+	case <-time.After(time.Until(moment)):
+	case <-t.Context().Done():
+		require.NoError(t, t.Context().Err())
+	}
+}

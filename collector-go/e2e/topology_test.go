@@ -1,0 +1,18 @@
+//go:build e2e
+
+package e2e
+
+import "testing"
+
+// One stack serves all tests of a running topology: bringing it up takes longer than most of them. The collector is killed
+// first, so that all that follows is measured by a collector that has recovered.
+func TestRunningTopology(t *testing.T) {
+	b := startBench(t)
+	t.Run("collector killed", func(t *testing.T) { collectorKilled(t, b) })
+	t.Run("measured", func(t *testing.T) {
+		t.Run("CPU counters are the processes' own", func(t *testing.T) { t.Parallel(); cpuIsTheProcess(t, b) })
+		t.Run("active queries", func(t *testing.T) { t.Parallel(); activeQueries(t, b) })
+	})
+	b.stop(t)
+	t.Run("journal has every second", func(t *testing.T) { journalHasEverySecond(t, b) })
+}
