@@ -17,6 +17,7 @@ final class FakeContext extends TopologyContext {
     }
 
     @Override
+    @SuppressWarnings("deprecation") // It is the one that Bullet's metrics need.
     public <T extends IMetric> T registerMetric(String name, T metric, int intervalSeconds) {
         metrics.put(name, metric);
         intervals.put(name, intervalSeconds);

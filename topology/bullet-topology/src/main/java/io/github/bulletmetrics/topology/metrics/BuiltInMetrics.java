@@ -35,6 +35,7 @@ public final class BuiltInMetrics {
      * @param <T> the metric's type.
      * @return the metric given.
      */
+    @SuppressWarnings("deprecation") // Bullet's metrics are Storm's first kind, and so reach a consumer under these very names.
     public <T extends IMetric> T register(BuiltInMetric name, T metric, TopologyContext context) {
         if (enabled) {
             context.registerMetric(name.metricName(), metric, intervalSeconds(name));

@@ -24,7 +24,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /** The real topology on Storm's cluster in this process, with a real gateway before it, captured into a file. */
-final class BulletInProcess implements AutoCloseable {
+final class BulletInProcess {
     private static final String NAME = "bullet-in-process";
 
     private final HttpClient http = HttpClient.newHttpClient();
@@ -85,8 +85,7 @@ final class BulletInProcess implements AutoCloseable {
         return new JsonParser().parse(response.body()).getAsJsonObject();
     }
 
-    @Override
-    public void close() throws Exception {
+    void stop() throws Exception {
         KillOptions now = new KillOptions();
         now.set_wait_secs(0);
         cluster.killTopologyWithOpts(NAME, now);

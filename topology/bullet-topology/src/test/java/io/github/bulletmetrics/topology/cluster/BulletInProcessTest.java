@@ -56,7 +56,7 @@ class BulletInProcessTest {
     @AfterAll
     static void stop() throws Exception {
         if (bullet != null) {
-            bullet.close();
+            bullet.stop();
         }
     }
 

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** The topology's end of bullet-core's own RESTPubSub. */
-final class BulletSide implements AutoCloseable {
+final class BulletSide {
     private final Subscriber queries;
     private final Publisher results;
     private final Publisher signals;
@@ -62,8 +62,7 @@ final class BulletSide implements AutoCloseable {
         signals.send(new PubSubMessage(id, (byte[]) null, new Metadata(signal, null)));
     }
 
-    @Override
-    public void close() throws Exception {
+    void stop() throws Exception {
         queries.close();
         results.close();
         signals.close();

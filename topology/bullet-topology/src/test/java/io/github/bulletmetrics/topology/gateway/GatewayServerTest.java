@@ -45,7 +45,7 @@ class GatewayServerTest {
 
     @AfterEach
     void stop() throws Exception {
-        bullet.close();
+        bullet.stop();
         gateway.close();
         gateway.close();
     }
