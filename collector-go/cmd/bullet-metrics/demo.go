@@ -129,7 +129,7 @@ func onSignals(parent context.Context, say *terminal) (ctx context.Context, hast
 
 func runDemo(parent context.Context, o demoOptions, say *terminal) error {
 	ctx, hasten := onSignals(parent, say)
-	s, err := stack.Enter(ctx, o.stack, slog.New(slog.NewTextHandler(say, nil)))
+	s, err := stack.Enter(ctx, o.stack, slog.New(slog.NewTextHandler(say, &slog.HandlerOptions{ReplaceAttr: withoutTime})))
 	if err != nil {
 		return err
 	}
@@ -142,6 +142,14 @@ func runDemo(parent context.Context, o demoOptions, say *terminal) error {
 	}
 	say.Say("everything is stopped; the data is kept: %s serve --data-dir %s", o.stack.Program, o.stack.DataDir)
 	return err
+}
+
+// withoutTime leaves out of a log line what somebody at a terminal knows.
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+		return slog.Attr{}
+	}
+	return a
 }
 
 // runStack is the demo between the directory's taking and its giving back.
@@ -236,6 +244,7 @@ func describe(ctx context.Context, o demoOptions, s *stack.Stack, collector *exp
 	}
 	run.Manifest = experiment.Manifest(ctx, collector, machine, o.experiment, []report.Entry{
 		{Key: "Bullet Metrics", Value: version}, {Key: "Java", Value: java},
+		{Key: "Records", Value: "92 fields (62 strings, 4 longs, 23 maps, 3 lists of maps), about 1.8 KiB each, seeded generator"},
 		{Key: "Workers", Value: fmt.Sprintf("%d, heap limit %d MiB each", o.stack.Workers, o.stack.WorkerHeapMiB)},
 		{Key: "Command", Value: strings.Join(os.Args, " ")},
 	})

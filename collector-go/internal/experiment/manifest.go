@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -57,7 +58,18 @@ func (p *Proc) kernel() string {
 	return "Linux " + strings.TrimSpace(string(text))
 }
 
-// Settings are the entries of a Bullet YAML file as they are, then those laid over it, "key=value".
+// secret is what a setting's name says when its value is for nobody's eyes; the path of a file is not one.
+var secret = regexp.MustCompile(`(?i)(password|passwd|secret|token|credential|private|api.?key)`)
+
+func entry(key, value string) report.Entry {
+	if secret.MatchString(key) && !strings.HasSuffix(key, ".file") {
+		value = "(not shown)"
+	}
+	return report.Entry{Key: key, Value: value}
+}
+
+// Settings are the entries of a Bullet YAML file as they are, then those laid over it, "key=value". Values of settings whose
+// names speak of secrets are not shown.
 func Settings(path string, over []string) ([]report.Entry, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -69,11 +81,11 @@ func Settings(path string, over []string) ([]report.Entry, error) {
 	}
 	var entries []report.Entry
 	for _, setting := range settings {
-		entries = append(entries, report.Entry{Key: fmt.Sprint(setting.Key), Value: fmt.Sprint(setting.Value)})
+		entries = append(entries, entry(fmt.Sprint(setting.Key), fmt.Sprint(setting.Value)))
 	}
 	for _, setting := range over {
 		key, value, _ := strings.Cut(setting, "=")
-		entries = append(entries, report.Entry{Key: "-c " + key, Value: value})
+		entries = append(entries, entry("-c "+key, value))
 	}
 	return entries, nil
 }

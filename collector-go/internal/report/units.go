@@ -96,7 +96,11 @@ func percent(f Figure) string {
 	if !f.Known() {
 		return "–"
 	}
-	return strconv.FormatFloat(100*float64(f), 'f', 0, 64) + "%"
+	decimals := 0
+	if f < 0.1 {
+		decimals = 1
+	}
+	return strconv.FormatFloat(100*float64(f), 'f', decimals, 64) + "%"
 }
 
 // grouped puts a comma between each three digits before the point.

@@ -17,6 +17,7 @@ func TestNumbersAsPeopleReadThem(t *testing.T) {
 	assert.Equal(t, "-1,234", number(-1234, 0))
 	assert.Equal(t, "–", number(Unknown, 1))
 	assert.Equal(t, "40%", percent(0.4))
+	assert.Equal(t, "4.2%", percent(0.042))
 }
 
 func TestNiceSteps(t *testing.T) {

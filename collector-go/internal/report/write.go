@@ -71,7 +71,7 @@ func (r *Report) goals() []string {
 func (r *Report) reasons() (out []string) {
 	for _, s := range r.Steps {
 		for _, reason := range s.Reasons {
-			out = append(out, fmt.Sprintf("%d queries, %s: %s.", s.Queries, s.Verdict, reason))
+			out = append(out, fmt.Sprintf("%d queries (%s): %s.", s.Queries, s.Verdict, reason))
 		}
 	}
 	return out
@@ -107,7 +107,7 @@ func (r *Report) Markdown() ([]byte, error) {
 	var out bytes.Buffer
 	section := func(title, body string) { fmt.Fprintf(&out, "\n## %s\n\n%s", title, body) }
 	list := func(lines []string) string { return "- " + strings.Join(lines, "\n- ") + "\n" }
-	fmt.Fprintf(&out, "# %s: %s\n\n%s Topology `%s`, first step at %s.\n", r.Title, r.Verdict, r.headline(), r.Topology, r.when())
+	fmt.Fprintf(&out, "# %s (%s)\n\n%s Topology `%s`, first step at %s.\n", r.Title, r.Verdict, r.headline(), r.Topology, r.when())
 	section("Steps", r.stepTable().markdown())
 	if reasons := r.reasons(); len(reasons) > 0 {
 		fmt.Fprintf(&out, "\n%s", list(reasons))
