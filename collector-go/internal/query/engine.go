@@ -22,7 +22,7 @@ type Options struct {
 	MaxSamples int
 	// LookbackDelta is how old a sample may be and still count as a series' present value. 5 min by default, as Prometheus has it.
 	LookbackDelta time.Duration
-	// MaxConcurrent is how many queries run at once; more wait, within their timeout. 20 by default, as Prometheus has it.
+	// MaxConcurrent is how many queries run at once; more wait, as long as their context lets them. 20 by default, as Prometheus has it.
 	MaxConcurrent int
 
 	Logger     *slog.Logger          // nil: silent
@@ -49,6 +49,9 @@ func (o Options) Validate() error {
 	return nil
 }
 
+// defaultSubqueryStep is the step of a subquery that names none: Prometheus takes its evaluation interval, 1 min by default.
+const defaultSubqueryStep = time.Minute
+
 // Engine evaluates PromQL over one store. It is safe for many goroutines.
 type Engine struct {
 	store  storage.Queryable
@@ -61,14 +64,18 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
+	logger := options.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
 	p := parser.NewParser(parser.Options{})
 	return &Engine{store: store, parser: p, promql: promql.NewEngine(promql.EngineOpts{
-		Logger:                   options.Logger,
-		Reg:                      options.Registerer,
+		Logger:                   logger,
+		ActiveQueryTracker:       newTurnstile(options.MaxConcurrent, options.Registerer),
 		MaxSamples:               options.MaxSamples,
 		Timeout:                  options.Timeout,
 		LookbackDelta:            options.LookbackDelta,
-		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
+		NoStepSubqueryIntervalFn: func(int64) int64 { return defaultSubqueryStep.Milliseconds() },
 		EnableAtModifier:         true,
 		EnableNegativeOffset:     true,
 		Parser:                   p,
