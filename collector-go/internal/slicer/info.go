@@ -77,7 +77,7 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 	src := t.source
 	for _, in := range src.ended {
 		if endMs > in.lastEnd {
-			s.writeInfo(in, min(in.lastEnd+in.widthMs, endMs), staleNaN)
+			s.writeInfo(in, min(t.endAfter(in.lastEnd), endMs), staleNaN)
 		}
 	}
 	src.ended = nil
@@ -89,7 +89,7 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 			continue
 		}
 		if in.live && in.lastEnd+t.missMs() <= endMs-t.widthMs {
-			s.writeInfo(in, in.lastEnd+t.widthMs, staleNaN)
+			s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
 		}
 		in.widthMs = t.widthMs
 		s.writeInfo(in, endMs, 1)
@@ -100,7 +100,7 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 func (s *Slicer) markInfoGaps(t *track) {
 	for _, in := range t.source.infos {
 		if in.owner == t.source && in.live && in.lastEnd+t.missMs() <= t.closedTo {
-			s.writeInfo(in, in.lastEnd+t.widthMs, staleNaN)
+			s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
 			in.owner = nil
 		}
 	}

@@ -82,7 +82,7 @@ func (s *Slicer) begin(o *output, t *track, endMs int64) bool {
 		return false
 	}
 	if o.live && o.lastEnd+t.missMs() <= endMs-t.widthMs {
-		s.writeMarker(o, t.widthMs)
+		s.writeMarker(o, t.endAfter(o.lastEnd))
 	}
 	s.announce(o)
 	o.lastEnd, o.lastMs, o.live = endMs, s.clockMs, true
@@ -106,19 +106,18 @@ func (s *Slicer) writeHistogram(ref slice.Ref, endMs int64, h *histogram.Histogr
 var staleNaN = math.Float64frombits(value.StaleNaN)
 
 // writeMarker ends an output in the first slice that it left empty.
-func (s *Slicer) writeMarker(o *output, widthMs int64) {
+func (s *Slicer) writeMarker(o *output, endMs int64) {
 	s.announce(o)
-	end := o.lastEnd + widthMs
 	parts := len(o.parts())
 	for i := range parts {
 		ref := o.ref + slice.Ref(i)
 		if i == 0 && o.owner.kind == metric.KindDistribution {
-			s.writeHistogram(ref, end, nil)
+			s.writeHistogram(ref, endMs, nil)
 		} else {
-			s.write(ref, end, staleNaN)
+			s.write(ref, endMs, staleNaN)
 		}
 	}
 	s.counts.Slices -= uint64(parts)
 	s.counts.Markers += uint64(parts)
-	o.lastEnd, o.live = end, false
+	o.lastEnd, o.live = endMs, false
 }

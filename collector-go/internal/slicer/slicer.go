@@ -125,7 +125,7 @@ func (s *Slicer) place(in *input, timeMs int64) *bucket {
 	}
 	s.touch(t.source, timeMs)
 	end := t.endOf(timeMs)
-	if end <= t.closedTo || end <= in.out.lastEnd {
+	if end <= t.closedTo {
 		s.counts.Late++
 		return nil
 	}

@@ -63,6 +63,9 @@ func (t *track) endOf(timeMs int64) int64 {
 	return (timeMs + t.widthMs - 1) / t.widthMs * t.widthMs
 }
 
+// endAfter is the first slice end that lies behind a time.
+func (t *track) endAfter(timeMs int64) int64 { return t.endOf(timeMs + 1) }
+
 // lastEndBefore is the newest slice end that lies before a time.
 func (t *track) lastEndBefore(timeMs int64) int64 {
 	if timeMs <= 0 {
@@ -244,7 +247,7 @@ func (s *Slicer) markGaps(t *track) {
 	miss := t.missMs()
 	for _, in := range t.inputs {
 		if in != nil && in.out.owner == in && in.out.live && in.out.lastEnd+miss <= t.closedTo {
-			s.writeMarker(in.out, t.widthMs)
+			s.writeMarker(in.out, t.endAfter(in.out.lastEnd))
 		}
 	}
 	if t == t.source.finest() {

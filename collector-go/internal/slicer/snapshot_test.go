@@ -1,0 +1,130 @@
+package slicer
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// goldenScript leaves a state that has one of everything: open samples of all kinds, a restart, a gap, an orphan, an info that was
+// replaced, a series that was refused, a producer that is away.
+const goldenScript = `
+option max_series 7
+define 1 gauge heap interval=1 pack=10
+define 2 cumulative cpu interval=1 pack=10
+define 3 start started interval=1 pack=10
+define 4 deltas latency interval=10
+define 5 distribution engine interval=10
+define 6 delta acked interval=60
+define 7 gauge queue interval=10 worker=w:2
+define 8 gauge one_too_many
+describe w:1 worker_info pid=3
+connect 7
+connect 8
+tick 5
+batch 7: 1@11=5 2@11=100 3@11=3 4@11={3:1*2,9*1;1} 5@12={2:1*2;1} 6@11=4 7@11=1
+batch 8: 1@12=6 2@12=7 3@12=12 8@12=1
+tick 6
+batch 7: 1@71=5 2@71=9 7@71=2 7@30=1
+describe w:1 worker_info pid=4
+detach 7
+define 9 gauge queue interval=60 worker=w:2
+batch 7: 9@80=4 5@70={2:1*1;0} 4@73={3:1*2;0} 7@80=9
+disconnect 8
+`
+
+func golden(t *testing.T) *Slicer {
+	p := newPlayer(t)
+	for line := range strings.SplitSeq(strings.TrimSpace(goldenScript), "\n") {
+		p.do(strings.Fields(line))
+	}
+	return p.slicer
+}
+
+// The snapshot of every version that was ever released opens.
+func TestGoldenSnapshot(t *testing.T) {
+	const file = "testdata/slicer-v1.snapshot"
+	want := golden(t).Snapshot()
+	if *update {
+		require.NoError(t, os.WriteFile(file, want, 0o644))
+	}
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	o := DefaultOptions()
+	o.MaxSeries = 7
+	s, err := Restore(data, o)
+	require.NoError(t, err)
+	require.Equal(t, want, s.Snapshot())
+	require.Equal(t, golden(t).Counts(), s.Counts())
+	require.Equal(t, data, want, "the format changed: raise its version, keep the old file")
+}
+
+func TestRestoreSaysWhatIsWrong(t *testing.T) {
+	data := golden(t).Snapshot()
+	_, err := Restore(data[:len(data)-1], DefaultOptions())
+	assert.ErrorContains(t, err, "checksum")
+	_, err = Restore([]byte("something else"), DefaultOptions())
+	assert.ErrorContains(t, err, "does not begin with")
+	_, err = Restore(sealed([]byte(magic+"\x07")), DefaultOptions())
+	assert.ErrorContains(t, err, "version 7")
+	_, err = Restore(data, Options{})
+	assert.ErrorContains(t, err, "slice width 0 ms")
+}
+
+// Other widths take effect at once: what is open moves to the new slices, what was closed stays.
+func TestRestoreWithOtherWidths(t *testing.T) {
+	p := newPlayer(t)
+	for line := range strings.SplitSeq(`define 1 gauge heap interval=1
+define 2 cumulative cpu interval=10
+connect 7
+batch 7: 1@10=1 2@10=1
+batch 7: 1@41=5 2@41=4
+batch 7: 1@49=7 2@49=5`, "\n") {
+		p.do(strings.Fields(line))
+	}
+	p.options.WidthMs = 20_000
+	p.options.Widths = map[string]int64{"cpu": 30_000}
+	assert.Equal(t, []string{"20 heap gap", "20 heap_min gap", "20 heap_max gap", "60 heap 6", "60 heap_min 5", "60 heap_max 7", "60 cpu 5"},
+		append(p.do([]string{"restart"}), p.do([]string{"close"})...))
+	assert.Equal(t, "in_slices 6 open 0 late 0 refused map[]", p.counts())
+}
+
+// sealed appends the checksum, so that fuzzing gets past it.
+func sealed(body []byte) []byte {
+	return binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+func FuzzRestore(f *testing.F) {
+	p := newPlayer(&testing.T{})
+	for line := range strings.SplitSeq(strings.TrimSpace(goldenScript), "\n") {
+		p.do(strings.Fields(line))
+	}
+	snapshot := p.slicer.Snapshot()
+	f.Add(snapshot[len(magic) : len(snapshot)-4])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s, err := Restore(sealed(append([]byte(magic), body...)), DefaultOptions())
+		if err != nil {
+			return
+		}
+		again, err := Restore(s.Snapshot(), DefaultOptions())
+		require.NoError(t, err)
+		require.Equal(t, s.Snapshot(), again.Snapshot())
+		s.Begin(7, 1)
+		for id := range uint32(10) {
+			s.Add(id, 100_000, 1)
+		}
+		s.End()
+		s.Tick(s.tickMs + 1000)
+		s.Describe(metric.Worker{}, metric.Series{Labels: labels.FromStrings("__name__", "info")})
+		s.CloseAll()
+		s.sweep()
+	})
+}

@@ -1,0 +1,576 @@
+package slicer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+)
+
+// told is a sample as a test makes it.
+type told struct {
+	id     uint32
+	timeMs int64
+	value  float64
+}
+
+// told batches travel whole: what order they arrive in is what the tests vary.
+type toldBatch struct {
+	producer uint32
+	sequence uint64
+	samples  []told
+}
+
+func (b *toldBatch) first() int64 {
+	return slices.MinFunc(b.samples, func(x, y told) int { return cmp.Compare(x.timeMs, y.timeMs) }).timeMs
+}
+
+func (b *toldBatch) last() int64 {
+	return slices.MaxFunc(b.samples, func(x, y told) int { return cmp.Compare(x.timeMs, y.timeMs) }).timeMs
+}
+
+// world is some minutes of some workers, as their samples tell it.
+type world struct {
+	rules   map[uint32]metric.Rule
+	batches []toldBatch
+}
+
+const worldStartMs = 1_000_000_000
+
+// drawWorld lets workers live and restart. Every series reports at its own interval and phase, with now and then a sample, or a
+// while, missing.
+func drawWorld(t *rapid.T) *world {
+	w := &world{rules: make(map[uint32]metric.Rule)}
+	var all []told
+	durationMs := int64(rapid.IntRange(60, 400).Draw(t, "seconds")) * 1000
+	for worker := range rapid.IntRange(1, 3).Draw(t, "workers") {
+		lives := drawLives(t, durationMs)
+		tells := rapid.Bool().Draw(t, "tells its start")
+		for kind, series := range worldSeries {
+			if series.restarts != "" && !tells {
+				continue
+			}
+			id := uint32(worker*100 + kind)
+			rule := series.rule(worker)
+			w.rules[id] = rule
+			all = append(all, drawSamples(t, id, &rule, lives, durationMs)...)
+		}
+	}
+	w.batches = drawBatches(t, all)
+	return w
+}
+
+type worldKind struct {
+	name              string
+	kind              metric.Kind
+	temporality       metric.Temporality
+	intervalMs, packs int64
+	restarts          string
+}
+
+var worldSeries = []worldKind{
+	{"heap", metric.KindGauge, metric.Gauge, 1000, 10_000, ""},
+	{"active", metric.KindGauge, metric.Gauge, 10_000, 0, ""},
+	{"queue", metric.KindGauge, metric.Gauge, 60_000, 0, ""},
+	{"cpu", metric.KindCounter, metric.Cumulative, 1000, 10_000, ""},
+	{"created", metric.KindCounter, metric.Cumulative, 10_000, 0, ""},
+	{"executed", metric.KindCounter, metric.Cumulative, 60_000, 0, ""},
+	{"acked", metric.KindCounter, metric.Delta, 10_000, 0, ""},
+	{"started", metric.KindGauge, metric.Gauge, 10_000, 10_000, "restarts"},
+}
+
+func (k *worldKind) rule(worker int) metric.Rule {
+	place := metric.Worker{Topology: "t", Host: fmt.Sprint("w", worker), Port: 1}
+	rule := metric.Rule{Worker: place, Temporality: k.temporality, PerUnit: 3, Least: 0, Most: math.MaxFloat64,
+		IntervalMs: k.intervalMs, PackSpanMs: k.packs, RestartsName: k.restarts,
+		Series: metric.Series{Kind: k.kind, Labels: labels.FromStrings("__name__", k.name, "worker", place.String())}}
+	if k.kind == metric.KindGauge && k.restarts == "" {
+		rule.MinName, rule.MaxName = k.name+"_min", k.name+"_max"
+	}
+	if k.restarts != "" {
+		rule.PerUnit = 1000
+	}
+	return rule
+}
+
+// drawLives are the times at which a worker's process starts.
+func drawLives(t *rapid.T, durationMs int64) []int64 {
+	lives := []int64{worldStartMs - 1}
+	for range rapid.IntRange(0, 3).Draw(t, "restarts") {
+		lives = append(lives, worldStartMs+rapid.Int64Range(1, durationMs).Draw(t, "restart"))
+	}
+	slices.Sort(lives)
+	return lives
+}
+
+func drawSamples(t *rapid.T, id uint32, rule *metric.Rule, lives []int64, durationMs int64) (all []told) {
+	end := worldStartMs + durationMs
+	awayFrom := worldStartMs + rapid.Int64Range(0, durationMs).Draw(t, "awayFrom")
+	awayFor := rapid.SampledFrom([]int64{0, 0, 25_000, 90_000}).Draw(t, "awayFor")
+	seed := rapid.Uint64().Draw(t, "values") // cheaper than a draw a value
+	next := func(n uint64) uint64 {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		return (seed >> 33) % n
+	}
+	counted := make(map[int64]float64)
+	for at := worldStartMs + int64(next(uint64(rule.IntervalMs))); at < end; at += rule.IntervalMs {
+		timeMs := at + int64(next(uint64(rule.IntervalMs/10)))
+		if timeMs >= awayFrom && timeMs < awayFrom+awayFor || next(12) == 0 {
+			continue
+		}
+		life := lives[0]
+		for _, start := range lives {
+			if start <= timeMs {
+				life = start
+			}
+		}
+		v := float64(next(1_000_000)) / 7
+		switch {
+		case rule.RestartsName != "":
+			v = float64(life)
+		case rule.Temporality == metric.Cumulative:
+			counted[life] += v
+			v = counted[life]
+		}
+		all = append(all, told{id, timeMs, v})
+	}
+	return all
+}
+
+// drawBatches hands the samples to two producers, by turns as a shuffle grouping does, and cuts what each has into batches.
+func drawBatches(t *rapid.T, all []told) (batches []toldBatch) {
+	sort.SliceStable(all, func(i, j int) bool { return all[i].timeMs < all[j].timeMs })
+	spanMs := rapid.Int64Range(1, 5000).Draw(t, "batchSpan")
+	sequences := map[uint32]uint64{}
+	current := map[uint32]int{}
+	for i, x := range all {
+		producer := uint32(i % 2)
+		at, open := current[producer]
+		if !open || x.timeMs-batches[at].samples[0].timeMs > spanMs {
+			sequences[producer]++
+			at = len(batches)
+			current[producer] = at
+			batches = append(batches, toldBatch{producer: producer, sequence: sequences[producer]})
+		}
+		batches[at].samples = append(batches[at].samples, x)
+	}
+	return batches
+}
+
+// shuffled is an order of arrival in which no sample comes later than the lateness after one that is newer by that much.
+func (w *world) shuffled(t *rapid.T, latenessMs int64) []toldBatch {
+	type arrival struct {
+		atMs  int64
+		batch toldBatch
+	}
+	arrivals := make([]arrival, len(w.batches))
+	for i, b := range w.batches {
+		arrivals[i] = arrival{rapid.Int64Range(b.last(), b.first()+latenessMs).Draw(t, "arrival"), b}
+	}
+	sort.SliceStable(arrivals, func(i, j int) bool { return arrivals[i].atMs < arrivals[j].atMs })
+	batches := make([]toldBatch, len(arrivals))
+	for i, a := range arrivals {
+		batches[i] = a.batch
+	}
+	return batches
+}
+
+// stored are slices by series, in the order in which they were written, as text: "end value".
+type stored map[string][]string
+
+func (w *world) run(t require.TestingT, s *Slicer, batches []toldBatch) stored {
+	for _, id := range sortedIDs(w.rules) {
+		s.Define(id, w.rules[id])
+	}
+	for _, b := range batches {
+		send(t, s, b)
+	}
+	s.CloseAll()
+	return read(s.Closed())
+}
+
+func send(t require.TestingT, s *Slicer, b toldBatch) {
+	s.Begin(b.producer, b.sequence)
+	for _, x := range b.samples {
+		require.True(t, s.Add(x.id, x.timeMs, x.value))
+	}
+	s.End()
+}
+
+func sortedIDs(rules map[uint32]metric.Rule) (ids []uint32) {
+	for id := range rules {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func read(c *slice.Columns) stored {
+	names := make(map[slice.Ref]string)
+	for _, d := range c.Definitions {
+		names[d.Ref] = d.Series.Labels.String()
+	}
+	out := make(stored)
+	for i, ref := range c.Refs {
+		out[names[ref]] = append(out[names[ref]], fmt.Sprintf("%d %x", c.EndsMs[i], math.Float64bits(c.Values[i])))
+	}
+	return out
+}
+
+// twin does what the slicer does the slow and obvious way, when all is said and nothing was late.
+type twin struct {
+	world    *world
+	options  Options
+	eventMs  map[metric.Worker]int64
+	closedTo map[string]int64 // by worker, width, interval and pack
+	byID     map[uint32][]ordered
+	out      stored
+}
+
+type ordered struct {
+	told
+	producer uint32
+	sequence uint64
+	index    int
+}
+
+func newTwin(w *world, o Options) *twin {
+	tw := &twin{world: w, options: o, eventMs: map[metric.Worker]int64{}, closedTo: map[string]int64{}, byID: map[uint32][]ordered{}, out: stored{}}
+	for _, b := range w.batches {
+		for i, x := range b.samples {
+			tw.byID[x.id] = append(tw.byID[x.id], ordered{x, b.producer, b.sequence, i})
+			worker := w.rules[x.id].Worker
+			tw.eventMs[worker] = max(tw.eventMs[worker], x.timeMs)
+		}
+	}
+	for id, samples := range tw.byID {
+		slices.SortFunc(samples, func(a, b ordered) int {
+			return cmp.Or(cmp.Compare(a.timeMs, b.timeMs), cmp.Compare(a.producer, b.producer),
+				cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.index, b.index))
+		})
+		rule := w.rules[id]
+		_, width, key := tw.track(&rule)
+		behind := (tw.eventMs[rule.Worker] - o.LatenessMs - rule.PackSpanMs - 1) / width * width
+		newest := (samples[len(samples)-1].timeMs + width - 1) / width * width
+		tw.closedTo[key] = max(tw.closedTo[key], behind, newest)
+	}
+	return tw
+}
+
+func (tw *twin) track(rule *metric.Rule) (missMs, widthMs int64, key string) {
+	widthMs = max(tw.options.WidthMs, rule.IntervalMs)
+	missMs = max(widthMs, 2*rule.IntervalMs)
+	return missMs, widthMs, fmt.Sprint(rule.Worker, widthMs, rule.IntervalMs, rule.PackSpanMs)
+}
+
+func (tw *twin) run() stored {
+	for id, samples := range tw.byID {
+		rule := tw.world.rules[id]
+		tw.series(&rule, samples)
+	}
+	return tw.out
+}
+
+func (tw *twin) series(rule *metric.Rule, samples []ordered) {
+	miss, width, key := tw.track(rule)
+	names := []string{rule.Series.Name()}
+	if rule.MinName != "" && rule.IntervalMs < width {
+		names = append(names, rule.MinName, rule.MaxName)
+	}
+	if rule.RestartsName != "" {
+		names = append(names, rule.RestartsName)
+	}
+	fold := tw.folder(rule)
+	lastEnd := int64(0)
+	gap := func(nextEmpty int64) {
+		if lastEnd != 0 && lastEnd+miss <= nextEmpty {
+			for _, name := range names {
+				tw.write(rule, name, lastEnd+width, staleNaN)
+			}
+		}
+	}
+	for len(samples) > 0 {
+		end := (samples[0].timeMs + width - 1) / width * width
+		n := 0
+		for n < len(samples) && samples[n].timeMs <= end {
+			n++
+		}
+		gap(end - width)
+		for i, v := range fold(samples[:n], end)[:len(names)] {
+			tw.write(rule, names[i], end, v)
+		}
+		lastEnd, samples = end, samples[n:]
+	}
+	gap(tw.closedTo[key])
+}
+
+func (tw *twin) write(rule *metric.Rule, name string, endMs int64, v float64) {
+	key := renamed(rule.Series.Labels, name).String()
+	tw.out[key] = append(tw.out[key], fmt.Sprintf("%d %x", endMs, math.Float64bits(v)))
+}
+
+// folder returns what makes a slice's values of its samples.
+func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
+	var total, offset, last, restarts float64
+	var lastMs int64
+	return func(samples []ordered, endMs int64) []float64 {
+		least, greatest, sum := math.Inf(1), math.Inf(-1), 0.0
+		for _, x := range samples {
+			v := x.value / rule.PerUnit
+			least, greatest, sum = min(least, v), max(greatest, v), sum+v
+			switch {
+			case rule.RestartsName != "":
+				if lastMs != 0 && math.Abs(v-last) >= 2 {
+					restarts++
+				}
+			case rule.Temporality == metric.Delta:
+				total += v
+			case rule.Temporality == metric.Cumulative:
+				if lastMs != 0 && (v < last || tw.started(rule, lastMs, x.timeMs, endMs)) {
+					offset = total
+				}
+				total = offset + v
+			}
+			last, lastMs = v, x.timeMs
+		}
+		switch {
+		case rule.RestartsName != "":
+			return []float64{last, restarts}
+		case rule.Series.Kind == metric.KindCounter:
+			return []float64{total}
+		}
+		return []float64{min(max(sum/float64(len(samples)), least), greatest), least, greatest}
+	}
+}
+
+// started looks for a start of the process in what its samples tell.
+func (tw *twin) started(rule *metric.Rule, afterMs, untilMs, endMs int64) bool {
+	for id, samples := range tw.byID {
+		other := tw.world.rules[id]
+		if other.RestartsName == "" || other.Worker != rule.Worker {
+			continue
+		}
+		for _, x := range samples {
+			start := int64(x.value / 1000 * 1000)
+			if start > afterMs && start <= untilMs && x.timeMs <= endMs+rule.PackSpanMs-other.PackSpanMs {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Whatever the order in which batches arrive within the lateness, the slices are the same to the bit, they are what the obvious
+// way makes of them, nothing is late, and counters do not fall.
+func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		want := newTwin(w, DefaultOptions()).run()
+		for _, batches := range [][]toldBatch{w.batches, w.shuffled(t, DefaultOptions().LatenessMs)} {
+			s, err := New(DefaultOptions())
+			require.NoError(t, err)
+			got := w.run(t, s, batches)
+			require.Equal(t, sortedKeys(want), sortedKeys(got))
+			for name := range want {
+				require.Equal(t, want[name], got[name], name)
+			}
+			counts := s.Counts()
+			require.Zero(t, counts.Late+counts.Open)
+			require.Equal(t, w.samples(), counts.InSlices)
+			requireNoFalls(t, s.Closed())
+		}
+	})
+}
+
+func (w *world) samples() (n uint64) {
+	for _, b := range w.batches {
+		n += uint64(len(b.samples))
+	}
+	return n
+}
+
+func sortedKeys(m stored) (keys []string) {
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func requireNoFalls(t require.TestingT, c *slice.Columns) {
+	counters := make(map[slice.Ref]string)
+	for _, d := range c.Definitions {
+		if d.Series.Kind == metric.KindCounter {
+			counters[d.Ref] = d.Series.Labels.String()
+		}
+	}
+	last := make(map[slice.Ref]float64)
+	for i, ref := range c.Refs {
+		if name, ok := counters[ref]; ok && !math.IsNaN(c.Values[i]) {
+			require.GreaterOrEqual(t, c.Values[i], last[ref], "%s falls at %d", name, c.EndsMs[i])
+			last[ref] = c.Values[i]
+		}
+	}
+}
+
+// Later than the lateness is late: counted, and the books balance.
+func TestBooksBalance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		s, err := New(DefaultOptions())
+		require.NoError(t, err)
+		for _, id := range sortedIDs(w.rules) {
+			s.Define(id, w.rules[id])
+		}
+		var withdrawn, sent uint64
+		clock := int64(worldStartMs)
+		for _, b := range w.shuffled(t, 200_000) {
+			send(t, s, b)
+			sent += uint64(len(b.samples))
+			switch rapid.IntRange(0, 40).Draw(t, "what else") {
+			case 0:
+				id := rapid.SampledFrom(sortedIDs(w.rules)).Draw(t, "withdrawn")
+				withdrawn += uint64(s.Withdraw(id))
+				s.Define(id, w.rules[id])
+			case 1, 2, 3:
+				clock += rapid.Int64Range(-50_000, 50_000).Draw(t, "step")
+				s.Tick(clock)
+			}
+			c := s.Counts()
+			require.Equal(t, sent, c.InSlices+c.Open+c.Late+withdrawn)
+		}
+		s.CloseAll()
+		requireNoFalls(t, s.Closed())
+		requireOneValueATime(t, s.Closed())
+	})
+}
+
+// requireOneValueATime: a closed slice never changes, and a series' slices come in order of time.
+func requireOneValueATime(t require.TestingT, c *slice.Columns) {
+	last := make(map[slice.Ref]int64)
+	for i, ref := range c.Refs {
+		require.Greater(t, c.EndsMs[i], last[ref], "ref %d", ref)
+		last[ref] = c.EndsMs[i]
+	}
+}
+
+// A restart from a snapshot between any two entries changes no bit of what comes out, refs included.
+func TestRestartsChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		steps := drawSteps(t, w)
+		straight, restarted := &stepper{world: w}, &stepper{world: w}
+		straight.start(t)
+		restarted.start(t)
+		restarts := rapid.SliceOfDistinct(rapid.IntRange(0, len(steps)-1), rapid.ID[int]).Draw(t, "restarts after")
+		for i, step := range steps {
+			straight.do(t, step)
+			restarted.do(t, step)
+			if slices.Contains(restarts, i) {
+				restarted.restart(t)
+			}
+		}
+		require.Equal(t, straight.out.String(), restarted.out.String())
+		require.Equal(t, straight.slicer.Counts(), restarted.slicer.Counts())
+		require.Equal(t, straight.slicer.Snapshot(), restarted.slicer.Snapshot())
+	})
+}
+
+// step is an entry; kind is one of "batch", "tick", "connect", "disconnect", "started", "detach", "withdraw", "describe".
+type step struct {
+	kind  string
+	batch toldBatch
+	n     int64
+}
+
+func drawSteps(t *rapid.T, w *world) []step {
+	steps := []step{{kind: "connect", n: 0}, {kind: "connect", n: 1}}
+	for _, b := range w.shuffled(t, 60_000) {
+		steps = append(steps, step{kind: "batch", batch: b}, step{kind: "tick", n: b.last() + 2000})
+		switch kind := rapid.SampledFrom([]string{"", "", "", "", "connect", "disconnect", "started", "detach", "withdraw", "describe", "tick", "beats"}).Draw(t, "kind"); kind {
+		case "":
+		case "detach", "withdraw":
+			steps = append(steps, step{kind: kind, n: int64(rapid.SampledFrom(sortedIDs(w.rules)).Draw(t, "id"))})
+		case "tick":
+			for n := range rapid.Int64Range(1, 400).Draw(t, "ticks") {
+				steps = append(steps, step{kind: "tick", n: b.last() + 2000 + n*4000})
+			}
+		default:
+			steps = append(steps, step{kind: kind, n: rapid.Int64Range(0, 1).Draw(t, "n")})
+		}
+	}
+	return append(steps, step{kind: "close"})
+}
+
+type stepper struct {
+	world  *world
+	slicer *Slicer
+	out    strings.Builder
+}
+
+func (p *stepper) start(t require.TestingT) {
+	var err error
+	p.slicer, err = New(DefaultOptions())
+	require.NoError(t, err)
+}
+
+func (p *stepper) restart(t require.TestingT) {
+	snapshot := p.slicer.Snapshot()
+	var err error
+	p.slicer, err = Restore(snapshot, DefaultOptions())
+	require.NoError(t, err)
+	require.Equal(t, snapshot, p.slicer.Snapshot())
+}
+
+func (p *stepper) do(t require.TestingT, x step) {
+	s := p.slicer
+	switch x.kind {
+	case "batch":
+		s.Begin(x.batch.producer, x.batch.sequence)
+		for _, sample := range x.batch.samples {
+			if !s.Add(sample.id, sample.timeMs, sample.value) {
+				s.Define(sample.id, p.world.rules[sample.id])
+				require.True(t, s.Add(sample.id, sample.timeMs, sample.value))
+			}
+		}
+		s.End()
+	case "tick":
+		s.Tick(x.n)
+	case "beats": // a producer sends nothing of interest for two minutes
+		for range 120 {
+			s.Tick(s.tickMs + 1000)
+			s.Begin(uint32(x.n), 0)
+			s.End()
+		}
+	case "connect":
+		s.Connect(uint32(x.n))
+	case "disconnect":
+		s.Disconnect(uint32(x.n))
+	case "started":
+		s.Started()
+	case "detach":
+		s.Detach(uint32(x.n))
+	case "withdraw":
+		s.Withdraw(uint32(x.n))
+	case "describe":
+		rule := p.world.rules[0]
+		s.Describe(rule.Worker, metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", "info", "pid", fmt.Sprint(x.n))})
+	case "close":
+		s.CloseAll()
+	}
+	c := s.Closed()
+	for i, ref := range c.Refs {
+		fmt.Fprintf(&p.out, "%d %d %x\n", ref, c.EndsMs[i], math.Float64bits(c.Values[i]))
+	}
+	c.Reset()
+}
