@@ -3,16 +3,17 @@ package slicer
 import (
 	"slices"
 
+	"github.com/prometheus/prometheus/model/labels"
+
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// info is a constant series whose labels say something (bullet_worker_info). It holds 1 in every slice, of its source's
-// narrowest width, in which the source was heard. Several sources may have the same info; one of them writes it.
+// info is a constant series whose labels say something (bullet_worker_info). It holds 1 in every slice, of the narrowest width, in
+// which its worker was heard; one of a topology in those of one of its workers.
 type info struct {
 	series    metric.Series
-	key       string
-	owner     *source // nil where its last owner fell silent
+	writer    *source // nil before the first slice, and where the last writer fell silent
 	widthMs   int64
 	ref       slice.Ref
 	hasRef    bool
@@ -21,55 +22,34 @@ type info struct {
 	live      bool
 }
 
-// Describe sets a constant series for as long as the worker is heard. It takes the place of one of the same name that the
-// worker had.
+// workerLabel is what a worker's own info has, and a topology's has not.
+const workerLabel = "worker"
+
+// Describe sets a constant series for as long as the worker is heard, or any worker of its topology where the series has no
+// label "worker". It takes the place of one of the same name that the worker, or the topology, had.
 func (s *Slicer) Describe(w metric.Worker, series metric.Series) {
 	src := s.source(w)
-	key := outputKey(series)
-	for i, old := range src.infos {
-		switch {
-		case old.key == key:
-			return
-		case old.series.Name() == series.Name():
-			src.infos = slices.Delete(src.infos, i, i+1)
-			s.retire(src, old)
-			src.infos = append(src.infos, s.info(key, series))
-			return
+	if series.Labels.Has(workerLabel) {
+		src.infos = describe(src.infos, series)
+	} else {
+		s.topologies[w.Topology] = describe(s.topologies[w.Topology], series)
+	}
+}
+
+func describe(infos []*info, series metric.Series) []*info {
+	for i, old := range infos {
+		if labels.Equal(old.series.Labels, series.Labels) {
+			return infos
+		}
+		if old.series.Name() == series.Name() {
+			if old.live {
+				old.writer.ended = append(old.writer.ended, old)
+			}
+			infos[i] = &info{series: series}
+			return infos
 		}
 	}
-	src.infos = append(src.infos, s.info(key, series))
-}
-
-func (s *Slicer) info(key string, series metric.Series) *info {
-	in := s.infos[key]
-	if in == nil {
-		in = &info{series: series, key: key}
-		s.infos[key] = in
-	}
-	return in
-}
-
-// retire leaves an info to its other sources, or ends it.
-func (s *Slicer) retire(src *source, old *info) {
-	if old.owner == src {
-		old.owner = nil
-	}
-	if s.shared(old) {
-		return
-	}
-	delete(s.infos, old.key)
-	if old.live {
-		src.ended = append(src.ended, old)
-	}
-}
-
-func (s *Slicer) shared(in *info) bool {
-	for _, src := range s.sources {
-		if slices.Contains(src.infos, in) {
-			return true
-		}
-	}
-	return false
+	return append(infos, &info{series: series})
 }
 
 // writeInfos writes 1 into a slice in which the source was heard.
@@ -81,11 +61,11 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 		}
 	}
 	src.ended = nil
-	for _, in := range src.infos {
-		if in.owner == nil {
-			in.owner = src
+	for _, in := range s.infosOf(src) {
+		if in.writer == nil {
+			in.writer = src
 		}
-		if in.owner != src || endMs <= in.lastEnd {
+		if in.writer != src || endMs <= in.lastEnd {
 			continue
 		}
 		if in.live && in.lastEnd+t.missMs() <= endMs-t.widthMs {
@@ -96,12 +76,21 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 	}
 }
 
-// markInfoGaps ends the infos of a source that fell silent; another source that has one may go on with it.
+// infosOf are a worker's own infos and its topology's.
+func (s *Slicer) infosOf(src *source) []*info {
+	ofTopology := s.topologies[src.worker.Topology]
+	if len(ofTopology) == 0 {
+		return src.infos
+	}
+	return slices.Concat(src.infos, ofTopology)
+}
+
+// markInfoGaps ends the infos of a source that fell silent; another source may go on with its topology's.
 func (s *Slicer) markInfoGaps(t *track) {
-	for _, in := range t.source.infos {
-		if in.owner == t.source && in.live && in.lastEnd+t.missMs() <= t.closedTo {
+	for _, in := range s.infosOf(t.source) {
+		if in.writer == t.source && in.live && in.lastEnd+t.missMs() <= t.closedTo {
 			s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
-			in.owner = nil
+			in.writer = nil
 		}
 	}
 }

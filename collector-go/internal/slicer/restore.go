@@ -33,8 +33,7 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 
 type reader struct {
 	*metric.Decoder
-	s     *Slicer
-	infos []*info
+	s *Slicer
 }
 
 // demand fails the reading where something that must hold does not.
@@ -52,16 +51,9 @@ func (r *reader) all() {
 	r.counts()
 	r.producers()
 	for range r.Count() {
-		in := r.info()
-		if !r.demand(s.infos[in.key] == nil, "an info comes twice") {
-			return
-		}
-		s.infos[in.key] = in
-		r.infos = append(r.infos, in)
-	}
-	for range r.Count() {
 		r.source()
 	}
+	r.topologies()
 	for _, out := range s.outputs {
 		if !r.demand(out.owner != nil, "a series has no owner") {
 			return
@@ -92,10 +84,36 @@ func (r *reader) producers() {
 	}
 }
 
+func (r *reader) topologies() {
+	for range r.Count() {
+		name := r.String()
+		var infos []*info
+		for range r.Count() {
+			in, place := r.info(), r.Uint()
+			if !r.demand(place <= uint64(len(r.s.sources)) && (place > 0 || !in.live), "an info has no writer") {
+				return
+			}
+			if place > 0 {
+				in.writer = r.s.sources[place-1]
+			}
+			infos = append(infos, in)
+		}
+		r.s.topologies[name] = infos
+	}
+}
+
+func (r *reader) infos(writer *source) (infos []*info) {
+	for range r.Count() {
+		in := r.info()
+		in.writer = writer
+		infos = append(infos, in)
+	}
+	return infos
+}
+
 func (r *reader) info() *info {
 	in := &info{series: r.Series(), widthMs: r.Int(), lastEnd: r.Int(), live: r.Bool()}
 	in.hasRef, in.ref = r.ref()
-	in.key = outputKey(in.series)
 	return in
 }
 
@@ -116,20 +134,7 @@ func (r *reader) source() {
 		src.starts.known = append(src.starts.known, start{ms: r.Int(), seenMs: r.Int()})
 	}
 	r.demand(len(src.starts.known) <= maxStarts && len(src.carriers) <= maxCarriers, "a worker has too many starts or carriers")
-	for range r.Count() {
-		number, owns := r.Uint(), r.Bool()
-		if !r.demand(number < uint64(len(r.infos)), "a worker has an info that is not there") {
-			return
-		}
-		in := r.infos[number]
-		src.infos = append(src.infos, in)
-		if owns {
-			in.owner = src
-		}
-	}
-	for range r.Count() {
-		src.ended = append(src.ended, r.info())
-	}
+	src.infos, src.ended = r.infos(src), r.infos(src)
 	for range r.Count() {
 		r.track(src)
 	}
@@ -259,74 +264,4 @@ func (r *reader) slot(t *track) uint32 {
 	slot := r.Uint32()
 	r.demand(int(slot) < len(t.inputs) && t.inputs[slot] != nil, "a sample has no series")
 	return slot
-}
-
-// regrid moves series whose width is another by the options of now than by those of the snapshot.
-func (s *Slicer) regrid() {
-	for _, src := range s.sources {
-		for _, t := range src.tracks {
-			for _, in := range t.inputs {
-				if in == nil || in.out.owner != in {
-					continue
-				}
-				if width := s.options.width(in.rule.Series.Name(), in.rule.IntervalMs); width != t.widthMs {
-					s.move(in, width)
-				}
-			}
-		}
-	}
-}
-
-func (s *Slicer) move(in *input, widthMs int64) {
-	old := in.track
-	interval := intervalIn(widthMs, in.rule.IntervalMs)
-	samples, readings := old.takeOut(in.slot)
-	old.leave(in)
-	s.own(in.out, in, widthMs, interval)
-	s.track(old.source, widthMs, interval, old.packMs).enter(in)
-	for _, x := range samples {
-		if b := s.replace(in, x.timeMs); b != nil {
-			x.slot = in.slot
-			b.samples = append(b.samples, x)
-		}
-	}
-	for _, x := range readings {
-		if b := s.replace(in, x.timeMs); b != nil {
-			x.slot = in.slot
-			b.histograms = append(b.histograms, x)
-		}
-	}
-}
-
-// replace is place for a sample that was open before.
-func (s *Slicer) replace(in *input, timeMs int64) *bucket {
-	end := in.track.endOf(timeMs)
-	if end <= in.track.closedTo || end <= in.out.lastEnd {
-		s.open--
-		s.counts.Late++
-		return nil
-	}
-	return s.bucket(in.track, end)
-}
-
-// takeOut removes the open samples of a slot and returns them.
-func (t *track) takeOut(slot uint32) (samples []sample, readings []reading) {
-	for _, b := range t.open {
-		b.samples = takeIf(b.samples, &samples, func(x *sample) bool { return x.slot == slot })
-		b.histograms = takeIf(b.histograms, &readings, func(x *reading) bool { return x.slot == slot })
-	}
-	return samples, readings
-}
-
-// takeIf moves what a function chooses from one slice to the end of another, both in order.
-func takeIf[T any](from []T, to *[]T, chosen func(*T) bool) []T {
-	kept := from[:0]
-	for i := range from {
-		if chosen(&from[i]) {
-			*to = append(*to, from[i])
-		} else {
-			kept = append(kept, from[i])
-		}
-	}
-	return kept
 }

@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "write the expected slices of the script
 //	connect 7 | disconnect 7 | started
 //	batch 7: 1@12=5 1@13=6              producer 7 sends; sequences rise by themselves
 //	tick 60 | ticks 60 90               one tick a second
-//	detach 1 | withdraw 1 | describe w:1 info pid=3 | close | restart | counts
+//	detach 1 | withdraw 1 | describe w:1 info worker=w:1 pid=3 | close | restart | counts | known
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func (p *player) do(words []string) (said []string) {
 	case "withdraw":
 		said = append(said, fmt.Sprintf("withdrawn %d", s.Withdraw(p.id(words[1]))))
 	case "describe":
-		s.Describe(p.worker(words[1]), metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings(append([]string{"__name__", words[2], "worker", words[1]}, pairs(words[3:])...)...)})
+		s.Describe(p.worker(words[1]), metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings(append([]string{"__name__", words[2]}, pairs(words[3:])...)...)})
 	case "close":
 		s.CloseAll()
 	case "restart":
@@ -132,6 +132,9 @@ func (p *player) do(words []string) (said []string) {
 		p.slicer = restored
 	case "counts":
 		return []string{p.counts()}
+	case "known":
+		c := s.Counts()
+		return []string{fmt.Sprintf("series %d sources %d producers %d topologies %d", c.Series, c.Sources, len(s.producers), len(s.topologies))}
 	default:
 		p.t.Fatalf("no such line: %v", words)
 	}

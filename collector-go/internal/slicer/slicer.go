@@ -20,14 +20,14 @@ type Slicer struct {
 	clockMs int64 // how long the collector has run, by its ticks; moves only forward
 	tickMs  int64 // the last tick; 0 before the first
 
-	producers map[uint32]*producer
-	sources   []*source // in the order in which they were first heard of
-	byWorker  map[metric.Worker]*source
-	inputs    inputs
-	outputs   map[string]*output
-	infos     map[string]*info
-	nextRef   slice.Ref
-	sweepMs   int64 // the clock's time of the last sweep
+	producers  map[uint32]*producer
+	sources    []*source // in the order in which they were first heard of
+	byWorker   map[metric.Worker]*source
+	inputs     inputs
+	outputs    map[string]*output
+	topologies map[string][]*info // what describes a topology, by its name
+	nextRef    slice.Ref
+	sweepMs    int64 // the clock's time of the last sweep
 
 	batch   batch
 	open    int // samples in open slices
@@ -50,12 +50,12 @@ func New(o Options) (*Slicer, error) {
 		return nil, fmt.Errorf("slicer options: %w", err)
 	}
 	return &Slicer{
-		options:   o,
-		producers: make(map[uint32]*producer),
-		byWorker:  make(map[metric.Worker]*source),
-		outputs:   make(map[string]*output),
-		infos:     make(map[string]*info),
-		counts:    Counts{Refused: make(map[Reason]uint64)},
+		options:    o,
+		producers:  make(map[uint32]*producer),
+		byWorker:   make(map[metric.Worker]*source),
+		outputs:    make(map[string]*output),
+		topologies: make(map[string][]*info),
+		counts:     Counts{Refused: make(map[Reason]uint64)},
 	}, nil
 }
 

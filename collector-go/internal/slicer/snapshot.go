@@ -27,11 +27,11 @@ func (s *Slicer) Snapshot() []byte {
 	w.Uint(uint64(s.nextRef))
 	w.counts(&s.counts)
 	w.producers(s.producers)
-	infos := w.infos(s.infos)
 	w.Uint(uint64(len(s.sources)))
 	for _, src := range s.sources {
-		w.source(s, src, infos)
+		w.source(s, src)
 	}
+	w.topologies(s)
 	w.refused(s)
 	return w.Finish()
 }
@@ -61,15 +61,24 @@ func (w writer) producers(producers map[uint32]*producer) {
 	}
 }
 
-// infos writes the table of infos and returns each one's number in it.
-func (w writer) infos(infos map[string]*info) map[*info]int {
-	numbers := make(map[*info]int, len(infos))
-	w.Uint(uint64(len(infos)))
-	for _, key := range slices.Sorted(maps.Keys(infos)) {
-		numbers[infos[key]] = len(numbers)
-		w.info(infos[key])
+// topologies writes what describes topologies; the writers are sources, by their place from 1.
+func (w writer) topologies(s *Slicer) {
+	w.Uint(uint64(len(s.topologies)))
+	for _, name := range slices.Sorted(maps.Keys(s.topologies)) {
+		w.String(name)
+		w.Uint(uint64(len(s.topologies[name])))
+		for _, in := range s.topologies[name] {
+			w.info(in)
+			w.Uint(uint64(slices.Index(s.sources, in.writer) + 1))
+		}
 	}
-	return numbers
+}
+
+func (w writer) infos(infos []*info) {
+	w.Uint(uint64(len(infos)))
+	for _, in := range infos {
+		w.info(in)
+	}
 }
 
 func (w writer) info(in *info) {
@@ -85,7 +94,7 @@ func (w writer) ref(has bool, ref slice.Ref) {
 	w.Uint(uint64(ref))
 }
 
-func (w writer) source(s *Slicer, src *source, infos map[*info]int) {
+func (w writer) source(s *Slicer, src *source) {
 	w.Worker(src.worker)
 	w.Int(src.eventMs)
 	w.Int(src.heardMs)
@@ -94,15 +103,8 @@ func (w writer) source(s *Slicer, src *source, infos map[*info]int) {
 		w.Uint(uint64(p.id))
 	}
 	w.starts(&src.starts)
-	w.Uint(uint64(len(src.infos)))
-	for _, in := range src.infos {
-		w.Uint(uint64(infos[in]))
-		w.Bool(in.owner == src)
-	}
-	w.Uint(uint64(len(src.ended)))
-	for _, in := range src.ended {
-		w.info(in)
-	}
+	w.infos(src.infos)
+	w.infos(src.ended)
 	w.Uint(uint64(len(src.tracks)))
 	for _, t := range src.tracks {
 		w.track(s, t)

@@ -26,7 +26,8 @@ define 5 distribution engine interval=10
 define 6 delta acked interval=60
 define 7 gauge queue interval=10 worker=w:2
 define 8 gauge one_too_many
-describe w:1 worker_info pid=3
+describe w:1 worker_info worker=w:1 pid=3
+describe w:2 topology_info id=1
 connect 7
 connect 8
 tick 5
@@ -34,7 +35,7 @@ batch 7: 1@11=5 2@11=100 3@11=3 4@11={3:1*2,9*1;1} 5@12={2:1*2;1} 6@11=4 7@11=1
 batch 8: 1@12=6 2@12=7 3@12=12 8@12=1
 tick 6
 batch 7: 1@71=5 2@71=9 7@71=2 7@30=1
-describe w:1 worker_info pid=4
+describe w:1 worker_info worker=w:1 pid=4
 detach 7
 define 9 gauge queue interval=60 worker=w:2
 batch 7: 9@80=4 5@70={2:1*1;0} 4@73={3:1*2;0} 7@80=9

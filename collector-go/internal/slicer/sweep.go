@@ -17,6 +17,11 @@ func (s *Slicer) sweep() {
 	// What was refused for want of room may be defined again, now that there may be some.
 	s.inputs.prune(func(in *input) bool { return in.refused == RefusedSeriesLimit })
 	s.sources = slices.DeleteFunc(s.sources, s.gone)
+	for name := range s.topologies {
+		if !slices.ContainsFunc(s.sources, func(src *source) bool { return src.worker.Topology == name }) {
+			delete(s.topologies, name)
+		}
+	}
 	for id, p := range s.producers {
 		if !p.connected && s.clockMs-max(p.sentMs, p.connectedMs) > s.options.KeepMs && !s.carries(p) {
 			delete(s.producers, id)
@@ -59,14 +64,11 @@ func (t *track) usedSlots() map[uint32]bool {
 }
 
 // gone says that nothing is known of a source but its name, and forgets it.
+//
+// A source without tracks has been silent for so long that it writes no info any more.
 func (s *Slicer) gone(src *source) bool {
 	if len(src.tracks) > 0 || s.clockMs-src.heardMs <= s.options.KeepMs {
 		return false
-	}
-	infos := src.infos
-	src.infos = nil
-	for _, in := range infos {
-		s.retire(src, in)
 	}
 	delete(s.byWorker, src.worker)
 	return true

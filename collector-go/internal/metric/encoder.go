@@ -1,0 +1,104 @@
+package metric
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// Encoder writes the vocabulary as bytes, for checkpoints (docs/formats/checkpoint.md): variable-length integers, floats as
+// their eight bytes, strings once and then by number. The same calls give the same bytes.
+type Encoder struct {
+	bytes   []byte
+	strings map[string]uint64
+}
+
+// NewEncoder begins with what is written, as eight bytes, and the version of its format.
+func NewEncoder(magic string, version uint64) *Encoder {
+	e := &Encoder{bytes: []byte(magic), strings: make(map[string]uint64)}
+	e.Uint(version)
+	return e
+}
+
+// Uint, Int, Float, Bool and String write one value.
+func (e *Encoder) Uint(v uint64) { e.bytes = binary.AppendUvarint(e.bytes, v) }
+func (e *Encoder) Int(v int64)   { e.bytes = binary.AppendVarint(e.bytes, v) }
+func (e *Encoder) Float(v float64) {
+	e.bytes = binary.LittleEndian.AppendUint64(e.bytes, math.Float64bits(v))
+}
+
+// Bool is one byte.
+func (e *Encoder) Bool(v bool) {
+	if v {
+		e.Uint(1)
+	} else {
+		e.Uint(0)
+	}
+}
+
+// String is 0, its length and its bytes the first time, and its number from 1 after that.
+func (e *Encoder) String(s string) {
+	if number, ok := e.strings[s]; ok {
+		e.Uint(number)
+		return
+	}
+	e.strings[s] = uint64(len(e.strings) + 1)
+	e.Uint(0)
+	e.Uint(uint64(len(s)))
+	e.bytes = append(e.bytes, s...)
+}
+
+// Worker writes a worker.
+func (e *Encoder) Worker(w Worker) {
+	e.String(w.Topology)
+	e.String(w.Host)
+	e.Uint(uint64(w.Port))
+}
+
+// Raw writes a raw series.
+func (e *Encoder) Raw(r Raw) {
+	e.Worker(r.Worker)
+	e.String(r.Component)
+	e.Int(int64(r.Task))
+	e.String(r.Name)
+	e.String(r.Key)
+	e.Uint(uint64(r.Shape))
+	e.Uint(uint64(r.Temporality))
+	e.Int(r.IntervalMs)
+	e.Int(r.PackSpanMs)
+}
+
+// Series writes a canonical series.
+func (e *Encoder) Series(s Series) {
+	e.Uint(uint64(s.Kind))
+	e.Uint(uint64(s.Labels.Len()))
+	s.Labels.Range(func(l labels.Label) {
+		e.String(l.Name)
+		e.String(l.Value)
+	})
+}
+
+// Rule writes a rule.
+func (e *Encoder) Rule(r Rule) {
+	e.Worker(r.Worker)
+	e.Series(r.Series)
+	e.String(r.MinName)
+	e.String(r.MaxName)
+	e.String(r.NegativeName)
+	e.String(r.RestartsName)
+	e.Uint(uint64(r.Temporality))
+	e.Float(r.PerUnit)
+	e.Float(r.Least)
+	e.Float(r.Most)
+	e.Int(r.IntervalMs)
+	e.Int(r.PackSpanMs)
+}
+
+// Finish appends the checksum (CRC32C, four bytes, little-endian) and returns all.
+func (e *Encoder) Finish() []byte {
+	return binary.LittleEndian.AppendUint32(e.bytes, crc32.Checksum(e.bytes, castagnoli))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -1,0 +1,49 @@
+package slicer
+
+// regrid moves series whose width is another by the options of now than by those of the snapshot.
+func (s *Slicer) regrid() {
+	for _, src := range s.sources {
+		for _, t := range src.tracks {
+			for _, in := range t.inputs {
+				if in == nil || in.out.owner != in {
+					continue
+				}
+				if width := s.options.width(in.rule.Series.Name(), in.rule.IntervalMs); width != t.widthMs {
+					s.move(in, width)
+				}
+			}
+		}
+	}
+}
+
+func (s *Slicer) move(in *input, widthMs int64) {
+	old := in.track
+	interval := intervalIn(widthMs, in.rule.IntervalMs)
+	samples, readings := old.takeOut(in.slot)
+	old.leave(in)
+	s.own(in.out, in, widthMs, interval)
+	s.track(old.source, widthMs, interval, old.packMs).enter(in)
+	for _, x := range samples {
+		if b := s.replace(in, x.timeMs); b != nil {
+			x.slot = in.slot
+			b.samples = append(b.samples, x)
+		}
+	}
+	for _, x := range readings {
+		if b := s.replace(in, x.timeMs); b != nil {
+			x.slot = in.slot
+			b.histograms = append(b.histograms, x)
+		}
+	}
+}
+
+// replace is place for a sample that was open before.
+func (s *Slicer) replace(in *input, timeMs int64) *bucket {
+	end := in.track.endOf(timeMs)
+	if end <= in.track.closedTo || end <= in.out.lastEnd {
+		s.open--
+		s.counts.Late++
+		return nil
+	}
+	return s.bucket(in.track, end)
+}
