@@ -257,6 +257,7 @@ func (r *reader) bucket(t *track) *bucket {
 		x.histogram, x.negatives = d.histogram(), d.negatives
 		b.histograms = append(b.histograms, x)
 	}
+	r.demand(len(b.samples)+len(b.histograms) > 0, "an open slice is empty")
 	return b
 }
 

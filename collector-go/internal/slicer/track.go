@@ -155,6 +155,8 @@ func (t *track) takeOut(slot uint32) (samples []sample, readings []reading) {
 		b.samples = takeIf(b.samples, &samples, func(x *sample) bool { return x.slot == slot })
 		b.histograms = takeIf(b.histograms, &readings, func(x *reading) bool { return x.slot == slot })
 	}
+	t.open = slices.DeleteFunc(t.open, func(b *bucket) bool { return len(b.samples)+len(b.histograms) == 0 })
+	t.hot = nil
 	return samples, readings
 }
 
