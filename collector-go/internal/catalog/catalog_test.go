@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -81,12 +82,12 @@ func explain(raw metric.Raw) string {
 func shortSeries(ls labels.Labels) string {
 	var parts []string
 	ls.Range(func(l labels.Label) {
-		if l.Name == labels.MetricName || l.Name == "topology" || l.Name == "worker" && l.Value == worker.String() {
+		if l.Name == model.MetricNameLabel || l.Name == "topology" || l.Name == "worker" && l.Value == worker.String() {
 			return
 		}
 		parts = append(parts, l.Name+"="+l.Value)
 	})
-	return ls.Get(labels.MetricName) + "{" + strings.Join(parts, ",") + "}"
+	return ls.Get(model.MetricNameLabel) + "{" + strings.Join(parts, ",") + "}"
 }
 
 // Every row goes to a metric that has the labels that the row says, and every metric comes from somewhere.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -35,7 +36,7 @@ func WorkerInfo(topology string, info *bulletmetricsv1.WorkerInfo) (metric.Worke
 // infoSeries leaves out what is not known: Prometheus takes an empty label for a missing one.
 func infoSeries(name string, pairs ...string) metric.Series {
 	builder := labels.NewScratchBuilder(1 + len(pairs)/2)
-	builder.Add(labels.MetricName, name)
+	builder.Add(model.MetricNameLabel, name)
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			builder.Add(pairs[i], pairs[i+1])

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
@@ -80,7 +81,7 @@ func temporality(known, said metric.Temporality, kind metric.Kind) metric.Tempor
 
 func seriesLabels(name string, of scope, raw *metric.Raw, said []label) labels.Labels {
 	builder := labels.NewScratchBuilder(5 + len(said))
-	builder.Add(labels.MetricName, name)
+	builder.Add(model.MetricNameLabel, name)
 	builder.Add("topology", raw.Topology)
 	if of >= ofWorker {
 		builder.Add("worker", raw.Worker.String())

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 )
 
@@ -99,4 +100,4 @@ type Series struct {
 }
 
 // Name is the metric's name.
-func (s Series) Name() string { return s.Labels.Get(labels.MetricName) }
+func (s Series) Name() string { return s.Labels.Get(model.MetricNameLabel) }

@@ -3,6 +3,7 @@ package slicer
 import (
 	"math"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -56,7 +57,7 @@ func (o *output) parts() []metric.Series {
 }
 
 func renamed(ls labels.Labels, name string) labels.Labels {
-	return labels.NewBuilder(ls).Set(labels.MetricName, name).Labels()
+	return labels.NewBuilder(ls).Set(model.MetricNameLabel, name).Labels()
 }
 
 // announce writes the definitions of an output before its first slice.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
@@ -275,7 +276,7 @@ func (p *player) closed() (said []string) {
 func seriesName(s metric.Series) string {
 	name := s.Name()
 	s.Labels.Range(func(l labels.Label) {
-		if l.Name != labels.MetricName && !(l.Name == "worker" && l.Value == "w:1") {
+		if l.Name != model.MetricNameLabel && !(l.Name == "worker" && l.Value == "w:1") {
 			name += "," + l.Name + "=" + l.Value
 		}
 	})
