@@ -4,6 +4,7 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
@@ -156,7 +157,11 @@ func (s *State) CountWithdrawn(id uint32, samples int) {
 }
 
 // Counts are the samples that Judge and CountWithdrawn counted, those before a restart included.
-func (s *State) Counts() Counts { return s.counts }
+func (s *State) Counts() Counts {
+	c := s.counts
+	c.LeftOut, c.Refused = maps.Clone(c.LeftOut), maps.Clone(c.Refused)
+	return c
+}
 
 func (s *State) count(v Verdict) Verdict {
 	switch v.Outcome {
