@@ -12,14 +12,19 @@ final class ExportOptions {
     int maxWindow = 64;
     /** How long a sample is kept, ms: what the collector's rules on lateness count on. */
     long keepMs = 3_600_000;
-    /** How long connecting and opening may take, ms. With {@link #maxBackoffMs} below the 10 s within which a collector's return is noticed. */
-    long openTimeoutMs = 4_000;
+    /** How long connecting and opening may take at first, ms. */
+    long openTimeoutMs = 6_000;
+    /**
+     * How long it may take after an attempt that timed out, ms: a host may be so busy that a TLS handshake needs more. TCP knocks after 0, 1,
+     * 3 and 7 s, so that with {@link #maxBackoffMs} no more than 8 s pass between two knocks, and a collector's return is noticed within 10 s.
+     */
+    long patientOpenTimeoutMs = 12_000;
     /** How long batches may be under way without any answer, ms, until the stream counts as dead. */
     long answerTimeoutMs = 10_000;
     /** The pause after a first round of failed attempts, ms; doubled from round to round. */
     long minBackoffMs = 250;
     /** The longest such pause, ms. */
-    long maxBackoffMs = 5_000;
+    long maxBackoffMs = 3_000;
     /** The pause after a refusal that only a person can lift, ms. */
     long deniedPauseMs = 10_000;
     /** The longest pause that a collector's "full" or "busy" can impose, ms. */

@@ -41,6 +41,8 @@ final class Exporter {
     private long flushedMs = Long.MIN_VALUE / 2;
     private long closeByMs = NEVER;
     private boolean done;
+    /** Whether an attempt to open timed out since the last progress. */
+    private boolean timedOut;
 
     // Of the current stream; inbox is null when there is none.
     private Inbox inbox;
@@ -50,6 +52,7 @@ final class Exporter {
     private boolean finishing;
     private int window;
     private int maxBatchBytes;
+    private long openTimeoutMs;
     private long deadlineMs;
     private long fullUntilMs;
 
@@ -73,11 +76,13 @@ final class Exporter {
         this.wake = wake;
     }
 
-    /** Asks to bring out what is queued and then to end, at the latest when the time is over. */
-    void close() {
-        if (closeByMs == NEVER) {
-            closeByMs = time.monotonicMs() + options.closeTimeoutMs;
-        }
+    /**
+     * Asks to bring out what is queued and then to end.
+     *
+     * @param byMs when to end at the latest, monotonic, ms.
+     */
+    void close(long byMs) {
+        closeByMs = Math.min(closeByMs, byMs);
     }
 
     /** Whether the end was reached: nothing more is sent. */
@@ -130,7 +135,8 @@ final class Exporter {
         progressed = false;
         finishing = false;
         fullUntilMs = Long.MIN_VALUE;
-        deadlineMs = now + options.openTimeoutMs;
+        openTimeoutMs = timedOut ? options.patientOpenTimeoutMs : options.openTimeoutMs;
+        deadlineMs = now + openTimeoutMs;
         stream = transport.open(addresses.get(addressIndex), open, inbox);
     }
 
@@ -175,6 +181,7 @@ final class Exporter {
         if (outbox.acknowledge(answer.getSequence())) {
             rejections.rejected(answer.getRejectionsList());
             progressed = true;
+            timedOut = false;
             deadlineMs = now + options.answerTimeoutMs;
             backoff.reset();
             outages.well(addresses.get(addressIndex), now);
@@ -197,9 +204,11 @@ final class Exporter {
 
     /** The current stream: its deadline, and what may be sent on it. */
     private void drive(long now) {
-        if (now >= deadlineMs && (!opened || outbox.underWay() > 0)) {
-            lose(StreamEnd.lost(opened ? "no answer to a batch within " + options.answerTimeoutMs + " ms"
-                    : "no answer within " + options.openTimeoutMs + " ms"), now);
+        if (now >= deadlineMs && !opened) {
+            timedOut = true;
+            lose(StreamEnd.lost("no answer within " + openTimeoutMs + " ms"), now);
+        } else if (now >= deadlineMs && outbox.underWay() > 0) {
+            lose(StreamEnd.lost("no answer to a batch within " + options.answerTimeoutMs + " ms"), now);
         } else if (opened && now >= fullUntilMs) {
             send(now);
         }

@@ -31,6 +31,8 @@ public final class Sender implements AutoCloseable {
     private final Exporter exporter;
     private final Thread thread;
     private volatile boolean closing;
+    /** Written before {@link #closing}. */
+    private long closeByMs;
     private boolean started;
     private boolean failed;
     private long wokenAt;
@@ -82,7 +84,10 @@ public final class Sender implements AutoCloseable {
     @Override
     public void close() {
         synchronized (this) {
-            closing = true;
+            if (!closing) {
+                closeByMs = TimeSource.SYSTEM.monotonicMs() + options.closeTimeoutMs;
+                closing = true;
+            }
             if (!started) {
                 started = true;
                 thread.start();
@@ -112,7 +117,7 @@ public final class Sender implements AutoCloseable {
     private long step() {
         try {
             if (closing) {
-                exporter.close();
+                exporter.close(closeByMs);
             }
             return exporter.step();
         } catch (Throwable bug) {

@@ -64,9 +64,23 @@ final class Rig {
         exporter.step();
     }
 
+    void close() {
+        exporter.close(time.nowMs + options.closeTimeoutMs);
+    }
+
     /** A stream that is open, without anything sent yet. */
     FakeTransport.FakeStream opened(int window) {
         exporter.step();
+        transport.last().sayOpened(window);
+        return transport.last();
+    }
+
+    /** The next stream that is begun, open. */
+    FakeTransport.FakeStream nextOpened(int window) {
+        int before = transport.streams.size();
+        while (transport.streams.size() == before) {
+            pass(10);
+        }
         transport.last().sayOpened(window);
         return transport.last();
     }

@@ -1,0 +1,118 @@
+package io.github.bulletmetrics.storm.jar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.jar.JarFile;
+import java.util.regex.Pattern;
+import java.util.zip.ZipEntry;
+import org.junit.jupiter.api.Test;
+
+/** Looks into the jar that users drop into their topology. */
+class FinishedJarIT {
+    private static final String OURS = "io/github/bulletmetrics/";
+    private static final int JAVA_8 = 52;
+    /** Names of what is relocated, as they must not occur any more: as a class, or in a descriptor. */
+    private static final Pattern NOT_RELOCATED =
+            Pattern.compile("(.*[\\[(;)]+L|L)?(io/grpc|io/perfmark|com/google/(protobuf|common|gson|rpc|api)|okio|kotlin|com/squareup)/.*");
+
+    @Test
+    void everyClassIsOursAndRunsOnJava8() throws IOException {
+        try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
+            List<String> classes = entries(jar, ".class");
+            assertThat(classes).hasSizeGreaterThan(1_000).allSatisfy(name -> {
+                assertThat(name).startsWith(OURS).doesNotContain("module-info");
+                DataInputStream in = new DataInputStream(jar.getInputStream(jar.getEntry(name)));
+                assertThat(in.readInt()).isEqualTo(0xCAFEBABE);
+                assertThat(in.readInt()).as("class version of %s", name).isLessThanOrEqualTo(JAVA_8);
+            });
+        }
+    }
+
+    @Test
+    void whatIsNoClassIsOursALicenceOrAService() throws IOException {
+        try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
+            assertThat(entries(jar, "")).filteredOn(name -> !name.startsWith(OURS)).allMatch(name -> name.equals("META-INF/MANIFEST.MF")
+                    || name.startsWith("META-INF/licenses/") || name.startsWith("META-INF/services/io.github.bulletmetrics."));
+        }
+    }
+
+    @Test
+    void servicesAreRelocatedAndNameClassesThatAreThere() throws IOException {
+        try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
+            List<String> services = entries(jar, "").stream().filter(name -> name.startsWith("META-INF/services/")).toList();
+            assertThat(services).anyMatch(name -> name.endsWith("io.grpc.NameResolverProvider")).anyMatch(name -> name.endsWith("io.grpc.LoadBalancerProvider"));
+            for (String service : services) {
+                for (String line : new String(jar.getInputStream(jar.getEntry(service)).readAllBytes()).split("\\s*\n")) {
+                    assertThat(jar.getEntry(line.replace('.', '/') + ".class")).as("%s of %s", line, service).isNotNull();
+                }
+            }
+        }
+    }
+
+    @Test
+    void nothingRefersToALibraryByTheNameThatATopologyMayHaveToo() throws IOException {
+        TreeSet<String> found = new TreeSet<>();
+        try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
+            for (String name : entries(jar, ".class")) {
+                for (String text : references(jar.getInputStream(jar.getEntry(name)).readAllBytes())) {
+                    if (NOT_RELOCATED.matcher(text).matches()) {
+                        found.add(name + " refers to " + text);
+                    }
+                }
+            }
+        }
+        assertThat(found).isEmpty();
+    }
+
+    @Test
+    void theLicencesOfWhatIsInsideAreInside() throws IOException {
+        try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
+            assertThat(entries(jar, "")).contains("META-INF/licenses/THIRD-PARTY.txt", "META-INF/licenses/Apache-2.0.txt",
+                    "META-INF/licenses/BSD-3-Clause-protobuf.txt");
+        }
+    }
+
+    @Test
+    void aJvmWithoutBulletLoadsThePlainConsumerFromTheJar() throws Exception {
+        assertThat(PluginJar.run(ExportMain.class, () -> true, "address=127.0.0.1:1")).contains("prepare ");
+    }
+
+    private static List<String> entries(JarFile jar, String ending) {
+        return jar.stream().filter(entry -> !entry.isDirectory()).map(ZipEntry::getName).filter(name -> name.endsWith(ending)).toList();
+    }
+
+    /** The classes and descriptors that a class refers to, from its constant pool; not the texts that it only prints. See JVMS 4.4. */
+    private static List<String> references(byte[] classFile) throws IOException {
+        DataInputStream in = new DataInputStream(new ByteArrayInputStream(classFile));
+        in.skipBytes(8);
+        int count = in.readUnsignedShort();
+        String[] texts = new String[count];
+        List<Integer> referred = new ArrayList<>();
+        for (int i = 1; i < count; i++) {
+            int tag = in.readUnsignedByte();
+            switch (tag) {
+                case 1 -> texts[i] = in.readUTF();
+                case 3, 4, 9, 10, 11, 17, 18 -> in.skipBytes(4);
+                case 5, 6 -> {
+                    in.skipBytes(8);
+                    i++;
+                }
+                case 7, 16 -> referred.add(in.readUnsignedShort());
+                case 12 -> {
+                    in.skipBytes(2);
+                    referred.add(in.readUnsignedShort());
+                }
+                case 8, 19, 20 -> in.skipBytes(2);
+                case 15 -> in.skipBytes(3);
+                default -> throw new IOException("constant of tag " + tag);
+            }
+        }
+        return referred.stream().map(index -> texts[index]).toList();
+    }
+}
