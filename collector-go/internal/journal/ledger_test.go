@@ -19,7 +19,7 @@ import (
 
 var (
 	ledgerSeed  = flag.Uint64("journal.seed", 0, "run the ledger tests with this seed alone")
-	ledgerCases = flag.Int("journal.cases", 400, "seeds that the ledger tests run")
+	ledgerCases = flag.Int("journal.cases", 150, "seeds that the ledger tests run")
 )
 
 // eachSeed runs a test under many seeds; the name of a failed one says which, and -journal.seed repeats it.
@@ -61,10 +61,11 @@ func batchOf(t require.TestingT, j *Journal, s *sender, sequence uint64) *Batch 
 
 // reading is what a store makes of the journal: each batch that it was handed, and where it would go on.
 type reading struct {
-	at      Position
-	batches map[batchKey]int
-	series  map[SeriesID]metric.Raw
-	samples int
+	at        Position
+	batches   map[batchKey]int
+	series    map[SeriesID]metric.Raw
+	samples   int
+	connected int
 }
 
 func newReading() *reading {
@@ -96,6 +97,8 @@ func (r *reading) take(t require.TestingT, entry Entry) {
 			require.Equal(t, known, e.Series, "series %d was defined as another", e.ID)
 		}
 		r.series[e.ID] = e.Series
+	case *Connected:
+		r.connected++
 	case *Batch:
 		r.batches[batchKey{e.Epoch, e.Sequence}]++
 		r.samples += e.Samples()
@@ -316,4 +319,19 @@ func TestLedger(t *testing.T) {
 		w.verify()
 		require.NoError(t, w.j.Close())
 	})
+}
+
+// readClosed reads all that a closed journal holds.
+func (r *reading) readClosed(t require.TestingT, j *Journal) {
+	reader, err := j.Reader(0)
+	require.NoError(t, err)
+	defer reader.Close()
+	for {
+		_, entry, err := reader.Next(context.Background())
+		if errors.Is(err, ErrClosed) {
+			return
+		}
+		require.NoError(t, err)
+		r.take(t, entry)
+	}
 }

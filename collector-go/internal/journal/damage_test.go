@@ -1,0 +1,164 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// written is a closed journal of one segment on a disk in memory, and where its batches are.
+type written struct {
+	fs      *memFS
+	file    *memFile
+	batches map[batchKey][2]int64 // start and end of each in the file
+}
+
+// writeJournal writes n batches; with defined, all series are defined before the first.
+func writeJournal(t *testing.T, n int, defined bool) *written {
+	fs := newMemFS(1)
+	o := smallOptions(fs)
+	o.SegmentBytes = 64 << 20
+	j, err := Open("/journal", o)
+	require.NoError(t, err)
+	s := &sender{producer: ProducerDefined{Topology: "t", Host: "h", Port: 1}, epoch: Epoch{1}}
+	for sequence := uint64(1); defined && sequence <= uint64(n); sequence++ {
+		batchOf(t, j, s, sequence)
+	}
+	for i := range n {
+		_, err := j.Append(batchOf(t, j, s, uint64(i+1)), func(err error) { require.NoError(t, err) })
+		require.NoError(t, err)
+		if i%20 == 0 {
+			require.NoError(t, j.Mark(&Tick{TimeMs: 1}))
+		}
+	}
+	require.NoError(t, j.Close())
+	w := &written{fs: fs, file: fs.files[filepath.Join("/journal", segmentName(1))], batches: map[batchKey][2]int64{}}
+	scan := scanner{file: bytes.NewReader(w.file.cache), number: 1, off: magicBytes, end: int64(len(w.file.cache))}
+	for {
+		rec, err := scan.next()
+		if err != nil {
+			return w
+		}
+		if rec.kind == kindBatch {
+			var b Batch
+			require.NoError(t, decodeBatch(rec.payload, &b))
+			w.batches[batchKey{b.Epoch, b.Sequence}] = [2]int64{rec.start, rec.end}
+		}
+	}
+}
+
+// damagedCopy is the disk with its segment's bytes changed.
+func (w *written) damagedCopy(change func(b []byte) []byte) *memFS {
+	fs := newMemFS(1)
+	b := change(slices.Clone(w.file.cache))
+	f := &memFile{cache: b, disk: slices.Clone(b), dirty: map[int]bool{}}
+	name := filepath.Join("/journal", segmentName(1))
+	fs.files[name], fs.durable[name] = f, f
+	return fs
+}
+
+const damagedTail = 64 << 10
+
+// TestDamagedTail truncates the last 64 KiB, or flips bits in them: only the damaged record goes, and the journal opens and
+// takes up where it was.
+func TestDamagedTail(t *testing.T) {
+	w := writeJournal(t, 600, false)
+	size := int64(len(w.file.cache))
+	require.Greater(t, size, int64(damagedTail))
+	eachSeed(t, *ledgerCases, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		at := size - 1 - random.Int64N(damagedTail)
+		change, lost := flip(at, byte(1+random.IntN(255))), func(place [2]int64) bool { return place[0] <= at && at < place[1] }
+		if seed%2 == 0 {
+			change, lost = truncate(at), func(place [2]int64) bool { return place[1] > at }
+		}
+		w.expectLost(t, change, lost)
+	})
+}
+
+func flip(at int64, mask byte) func([]byte) []byte {
+	return func(b []byte) []byte { b[at] ^= mask; return b }
+}
+
+func truncate(at int64) func([]byte) []byte {
+	return func(b []byte) []byte { return b[:at] }
+}
+
+// expectLost opens a damaged copy, reads it, appends to it, and reads it after another start.
+func (w *written) expectLost(t *testing.T, change func([]byte) []byte, lost func(place [2]int64) bool) {
+	want := map[batchKey]int{}
+	for key, place := range w.batches {
+		if !lost(place) {
+			want[key] = 1
+		}
+	}
+	fs := w.damagedCopy(change)
+	for round := range 2 {
+		j, err := Open("/journal", smallOptions(fs))
+		require.NoError(t, err)
+		s := &sender{producer: ProducerDefined{Topology: "t", Host: "h", Port: 1}, epoch: Epoch{2}}
+		_, err = j.Append(batchOf(t, j, s, uint64(round+1)), func(err error) { require.NoError(t, err) })
+		require.NoError(t, err)
+		want[batchKey{Epoch{2}, uint64(round + 1)}]++
+		require.NoError(t, j.Close())
+		r := newReading()
+		r.readClosed(t, j)
+		if len(r.batches) != len(want) {
+			for key := range want {
+				require.Equal(t, 1, r.batches[key], "%v in round %d", key, round)
+			}
+		}
+		require.Equal(t, want, r.batches)
+	}
+}
+
+// TestDamagedHead flips every byte from the file's first to behind both copies of the head: nothing but the record that is
+// hit is lost, which here is none that holds a batch.
+func TestDamagedHead(t *testing.T) {
+	w := writeJournal(t, 3, false)
+	first := int64(len(w.file.cache))
+	for _, place := range w.batches {
+		first = min(first, place[0])
+	}
+	for at := range first {
+		w.expectLost(t, flip(at, 0x40), func([2]int64) bool { return false })
+	}
+}
+
+// TestDamageInTheMiddleIsSteppedOver wipes out a stretch that covers whole records.
+func TestDamageInTheMiddleIsSteppedOver(t *testing.T) {
+	w := writeJournal(t, 600, true)
+	eachSeed(t, 40, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 4))
+		from := int64(len(w.file.cache))/2 + random.Int64N(10_000)
+		to := from + random.Int64N(8_000)
+		w.expectLost(t, func(b []byte) []byte {
+			for i := from; i < to; i++ {
+				b[i] = byte(random.Uint32())
+			}
+			return b
+		}, func(place [2]int64) bool { return place[0] < to && place[1] > from })
+	})
+}
+
+// TestARecordInsideATextIsNotTaken puts the bytes of a whole record into a name, then damages the record around it.
+func TestARecordInsideATextIsNotTaken(t *testing.T) {
+	forged := appendRecord(nil, positionOf(1, 5000), kindTick, []byte{2})
+	b := append(make([]byte, 0, 100), magic[:]...)
+	b = appendRecord(b, positionOf(1, int64(len(b))), kindStarted, append(bytes.Repeat([]byte{1}, 20), forged...))
+	b[9] ^= 1 // the length
+	b = append(b, make([]byte, 50)...)
+	scan := scanner{file: bytes.NewReader(b), number: 1, off: magicBytes, end: int64(len(b)), damaged: func(int64, int64) {}}
+	_, err := scan.next()
+	require.Error(t, err)
+}
+
+func ExamplePosition() {
+	fmt.Println(positionOf(3, 4096))
+	// Output: 3:4096
+}

@@ -1,0 +1,254 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+var updateGolden = flag.Bool("update", false, "write the golden files of the current format version anew")
+
+// writeGolden writes an entry of every kind. One journal after another gives a second segment whose head is not empty.
+func writeGolden(t *testing.T, dir string) {
+	for run := range uint64(2) {
+		j, err := Open(dir, DefaultOptions())
+		require.NoError(t, err)
+		producer, err := j.DefineProducer(ProducerDefined{Topology: "bullet", TopologyID: "bullet-1-1500000000", Host: "10.0.0.1", Port: 6700, Task: 12})
+		require.NoError(t, err)
+		b := &Batch{Producer: producer, Epoch: Epoch{0xAB, 15: 0xCD}, Sequence: 40 + run, SentMs: 1_500_000_000_123, ReceivedMs: 1_500_000_000_130}
+		for i, v := range []float64{0, 1, -1, 1.5, 850, 1e300, math.Pi, 4_294_967_296, -0.0} {
+			id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "10.0.0.2", Port: 6701}, Component: "FilterBolt",
+				Task: int32(i) - 1, Name: "memory/heap", Key: "usedBytes", Shape: metric.ShapeMap, Temporality: metric.Gauge,
+				IntervalMs: 10_000, PackSpanMs: 60_000})
+			require.NoError(t, err)
+			b.IDs, b.TimesMs, b.Values = append(b.IDs, id), append(b.TimesMs, b.SentMs-int64(i*i)*100+7), append(b.Values, v)
+		}
+		b.Histograms = []*bulletmetricsv1.HistogramSample{{SeriesId: uint32(b.IDs[2]), TimeMs: 1_500_000_000_000}}
+		b.Notes = &bulletmetricsv1.Batch{Drops: []*bulletmetricsv1.Drop{{TotalSamples: 3}}}
+		for _, mark := range []Entry{&Started{TimeMs: 1_500_000_000_000}, &Connected{Producer: producer, TimeMs: 1_500_000_000_001}} {
+			require.NoError(t, j.Mark(mark))
+		}
+		appended(t, j, b)
+		for _, mark := range []Entry{&Tick{TimeMs: 1_500_000_001_000}, &Disconnected{Producer: producer, TimeMs: 1_500_000_001_001}} {
+			require.NoError(t, j.Mark(mark))
+		}
+		require.NoError(t, j.Close())
+	}
+}
+
+// describe is all that a closed journal holds, a line an entry.
+func describe(t *testing.T, j *Journal) string {
+	reader, err := j.Reader(0)
+	require.NoError(t, err)
+	defer reader.Close()
+	var text strings.Builder
+	for {
+		at, entry, err := reader.Next(context.Background())
+		if errors.Is(err, ErrClosed) {
+			return text.String()
+		}
+		require.NoError(t, err)
+		if s, ok := entry.(*SeriesDefined); ok {
+			r := s.Series
+			fmt.Fprintf(&text, "%v Series %d %s %s %s %d %s %q shape %d temporality %d interval %d span %d\n", at, s.ID, r.Topology, r.Worker,
+				r.Component, r.Task, r.Name, r.Key, r.Shape, r.Temporality, r.IntervalMs, r.PackSpanMs)
+			continue
+		}
+		if b, ok := entry.(*Batch); ok {
+			fmt.Fprintf(&text, "%v Batch %d %x %d %d %d %v %v %v %d histograms, first of series %d; %d dropped\n", at, b.Producer, b.Epoch, b.Sequence,
+				b.SentMs, b.ReceivedMs, b.IDs, b.TimesMs, b.Values, len(b.Histograms), b.Histograms[0].GetSeriesId(),
+				b.Notes.GetDrops()[0].GetTotalSamples())
+			continue
+		}
+		fmt.Fprintf(&text, "%v %T %+v\n", at, entry, entry)
+	}
+}
+
+// TestGoldenSegments opens the golden directory of every format version, from the first on: each reads as it did.
+func TestGoldenSegments(t *testing.T) {
+	current := filepath.Join("testdata", fmt.Sprintf("v%d", formatVersion))
+	if *updateGolden {
+		require.NoError(t, os.RemoveAll(current))
+		writeGolden(t, current)
+		require.NoError(t, os.Remove(filepath.Join(current, lockName)))
+	}
+	versions, err := filepath.Glob("testdata/v*")
+	require.NoError(t, err)
+	require.Len(t, versions, formatVersion)
+	for _, version := range versions {
+		dir := t.TempDir()
+		require.NoError(t, os.CopyFS(dir, os.DirFS(version)))
+		_ = os.Remove(filepath.Join(dir, "entries.txt"))
+		j, err := Open(dir, DefaultOptions())
+		require.NoError(t, err)
+		require.True(t, appended(t, j, &Batch{Producer: 1, Epoch: Epoch{0xAB, 15: 0xCD}, Sequence: 41}), "known from the file")
+		require.NoError(t, j.Close())
+		golden := filepath.Join(version, "entries.txt")
+		if *updateGolden && version == current {
+			require.NoError(t, os.WriteFile(golden, []byte(describe(t, j)), 0o600))
+		}
+		want, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		require.Equal(t, string(want), describe(t, j))
+	}
+}
+
+// TestTheFormatHasNotChanged writes the golden segments again: another byte needs another version.
+func TestTheFormatHasNotChanged(t *testing.T) {
+	dir := t.TempDir()
+	writeGolden(t, dir)
+	for number := uint32(1); number <= 2; number++ {
+		want, err := os.ReadFile(filepath.Join("testdata", fmt.Sprintf("v%d", formatVersion), segmentName(number)))
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join(dir, segmentName(number)))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), "segment %d differs", number)
+	}
+}
+
+// TestBatchesComeBackAsTheyWere encodes any batch and decodes it.
+func TestBatchesComeBackAsTheyWere(t *testing.T) {
+	var again Batch
+	rapid.Check(t, func(t *rapid.T) {
+		b := &Batch{Producer: ProducerID(rapid.Uint32().Draw(t, "producer")), Sequence: rapid.Uint64().Draw(t, "sequence"),
+			SentMs: rapid.Int64().Draw(t, "sent"), ReceivedMs: rapid.Int64().Draw(t, "received")}
+		copy(b.Epoch[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "epoch"))
+		n := rapid.IntRange(0, 50).Draw(t, "n")
+		b.IDs, b.TimesMs, b.Values = make([]SeriesID, n), make([]int64, n), make([]float64, n)
+		for i := range n {
+			b.IDs[i] = SeriesID(rapid.Uint32().Draw(t, "id"))
+			b.TimesMs[i] = rapid.Int64().Draw(t, "time")
+			b.Values[i] = rapid.OneOf(rapid.Float64(), rapid.Map(rapid.IntRange(-1000, 100_000), func(i int) float64 { return float64(i) })).Draw(t, "value")
+		}
+		payload, err := appendBatch(nil, b)
+		require.NoError(t, err)
+		require.NoError(t, decodeBatch(payload, &again))
+		b.Histograms = again.Histograms[:0]
+		require.Equal(t, b, &again)
+		require.Error(t, decodeBatch(payload[:len(payload)-1], new(Batch)), "a byte short")
+		require.Error(t, decodeBatch(append(payload, 0), new(Batch)), "a byte over")
+	})
+}
+
+// FuzzPayload decodes any bytes as each kind of record: an error or an entry, never a panic, and what decodes is bounded by
+// what was given.
+func FuzzPayload(f *testing.F) {
+	payload, err := appendBatch(nil, &Batch{Producer: 1, Sequence: 2, IDs: []SeriesID{1, 2}, TimesMs: []int64{5, 6}, Values: []float64{1, 2.5}})
+	require.NoError(f, err)
+	f.Add(byte(kindBatch), payload)
+	row := &seriesRow{SeriesDefined: SeriesDefined{ID: 3, Series: metric.Raw{Name: "n", Worker: metric.Worker{Topology: "t"}}}}
+	f.Add(byte(kindSeries), encodeSeries([]*seriesRow{row}))
+	f.Add(byte(kindProducers), encodeProducers([]*ProducerDefined{{ID: 1, Topology: "t"}}))
+	f.Add(byte(kindEpochs), epochs{Epoch{1}: {seenMs: 1, spans: []span{{1, 5}}}}.encode()[0])
+	f.Add(byte(kindSegment), head{version: 1, number: 7}.encode())
+	f.Add(byte(kindConnected), []byte{1, 2})
+	f.Fuzz(func(t *testing.T, k byte, payload []byte) {
+		switch kind(k) {
+		case kindBatch:
+			var b Batch
+			if decodeBatch(payload, &b) == nil {
+				require.Len(t, b.Values, len(b.IDs))
+				require.Len(t, b.TimesMs, len(b.IDs))
+			}
+		case kindSeries:
+			rows, _ := decodeSeries(payload)
+			require.LessOrEqual(t, len(rows)*minSeriesBytes, len(payload))
+		case kindProducers:
+			_, _ = decodeProducers(payload)
+		case kindEpochs:
+			_ = epochs{}.decode(payload)
+		case kindSegment:
+			_, _ = decodeHead(payload)
+		default:
+			_, _, _ = decodeMark(kind(k), payload)
+		}
+	})
+}
+
+// FuzzSegment reads any bytes as a segment, as Open and as a Reader do; framed makes records with good checksums of them, so
+// that what lies behind the checksums is reached too. Each byte is either in a whole record or reported as damaged.
+func FuzzSegment(f *testing.F) {
+	for number := uint32(1); number <= 2; number++ {
+		b, err := os.ReadFile(filepath.Join("testdata", fmt.Sprintf("v%d", formatVersion), segmentName(number)))
+		require.NoError(f, err)
+		f.Add(false, b)
+		f.Add(false, b[:len(b)-3])
+		f.Add(true, unframe(b, number))
+	}
+	f.Fuzz(func(t *testing.T, framed bool, b []byte) {
+		if framed {
+			b = frame(b)
+		}
+		covered := int64(min(magicBytes, len(b)))
+		scan := &scanner{file: bytes.NewReader(b), number: 1, off: magicBytes, end: int64(len(b)),
+			damaged: func(from, to int64) { covered += to - from }}
+		for {
+			rec, err := scan.next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			require.NoError(t, err)
+			covered += rec.end - rec.start
+		}
+		require.Equal(t, int64(len(b)), covered)
+
+		again := &scanner{file: scan.file, number: 1, off: magicBytes, end: int64(len(b)), damaged: func(int64, int64) {}}
+		end, _, err := newState().replaySegment(again)
+		if err != nil {
+			require.ErrorIs(t, err, errNewerVersion)
+			return
+		}
+		require.LessOrEqual(t, end, int64(len(b)))
+		r := &Reader{j: newJournal("/journal", DefaultOptions()), number: 1}
+		for again.off = magicBytes; ; {
+			rec, err := again.next()
+			if err != nil {
+				return
+			}
+			r.read(rec)
+		}
+	})
+}
+
+// frame makes a segment of kinds and payloads: a byte kind, a byte length, the payload. An unknown kind stands for itself.
+func frame(b []byte) []byte {
+	segment := slices.Clone(magic[:])
+	for len(b) >= 2 {
+		k, length := kind(b[0]), min(int(b[1]), len(b)-2)
+		payload := b[2 : 2+length]
+		b = b[2+length:]
+		if k == 0 || k > kindLast {
+			segment = append(segment, payload...)
+			continue
+		}
+		segment = appendRecord(segment, positionOf(1, int64(len(segment))), k, payload)
+	}
+	return segment
+}
+
+// unframe is the inverse of frame for a good segment.
+func unframe(b []byte, number uint32) (list []byte) {
+	scan := scanner{file: bytes.NewReader(b), number: number, off: magicBytes, end: int64(len(b))}
+	for {
+		rec, err := scan.next()
+		if err != nil {
+			return list
+		}
+		list = append(append(list, byte(rec.kind), byte(len(rec.payload))), rec.payload...)
+	}
+}
