@@ -63,9 +63,9 @@ func (c *checkpoints) path(p journal.Position) string {
 	return filepath.Join(c.dir, fmt.Sprintf("%s%020d", checkpointPrefix, p))
 }
 
-// newest returns the state of the newest readable checkpoint at or before limit. One that is damaged is passed over: the one
-// before it only means a longer replay.
-func (c *checkpoints) newest(limit journal.Position, damaged func(path string, err error)) (journal.Position, []byte, error) {
+// newest restores the newest checkpoint at or before limit that can be read and restored, and returns its position. One that
+// cannot is named to unusable and passed over: the one before it only means a longer replay.
+func (c *checkpoints) newest(limit journal.Position, restore func(state []byte) error, unusable func(path string, err error)) (journal.Position, error) {
 	for i := len(c.positions) - 1; i >= 0; i-- {
 		p := c.positions[i]
 		if p > limit {
@@ -73,11 +73,14 @@ func (c *checkpoints) newest(limit journal.Position, damaged func(path string, e
 		}
 		state, err := readCheckpoint(c.path(p))
 		if err == nil {
-			return p, state, nil
+			err = restore(state)
 		}
-		damaged(c.path(p), err)
+		if err == nil {
+			return p, nil
+		}
+		unusable(c.path(p), err)
 	}
-	return 0, nil, errNoCheckpoint
+	return 0, errNoCheckpoint
 }
 
 func readCheckpoint(path string) ([]byte, error) {

@@ -29,13 +29,30 @@ func TestTheNewestCheckpointAtOrBeforeTheCursorIsUsed(t *testing.T) {
 	saved(t, dir, 10, 20, 30)
 	c := saved(t, dir) // as after a restart
 	for limit, want := range map[journal.Position]journal.Position{10: 10, 19: 10, 20: 20, 99: 30} {
-		p, state, err := c.newest(limit, noDamage(t))
+		var restored []byte
+		p, err := c.newest(limit, func(state []byte) error { restored = state; return nil }, noDamage(t))
 		require.NoError(t, err)
 		assert.Equal(t, want, p)
-		assert.Equal(t, []byte{byte(want)}, state)
+		assert.Equal(t, []byte{byte(want)}, restored)
 	}
-	_, _, err := c.newest(9, noDamage(t))
+	_, err := c.newest(9, accept, noDamage(t))
 	assert.ErrorIs(t, err, errNoCheckpoint)
+}
+
+func accept([]byte) error { return nil }
+
+func TestACheckpointThatCannotBeRestoredIsPassedOver(t *testing.T) {
+	c := saved(t, t.TempDir(), 10, 20)
+	refused := 0
+	p, err := c.newest(20, func(state []byte) error {
+		if state[0] == 20 {
+			return errTorn
+		}
+		return nil
+	}, func(string, error) { refused++ })
+	require.NoError(t, err)
+	assert.Equal(t, journal.Position(10), p)
+	assert.Equal(t, 1, refused)
 }
 
 func TestADamagedCheckpointIsPassedOver(t *testing.T) {
@@ -48,7 +65,7 @@ func TestADamagedCheckpointIsPassedOver(t *testing.T) {
 			c := saved(t, t.TempDir(), 10, 20)
 			require.NoError(t, damage(c.path(20)))
 			var named []string
-			p, _, err := c.newest(20, func(path string, _ error) { named = append(named, path) })
+			p, err := c.newest(20, accept, func(path string, _ error) { named = append(named, path) })
 			require.NoError(t, err)
 			assert.Equal(t, journal.Position(10), p)
 			assert.Equal(t, []string{c.path(20)}, named)

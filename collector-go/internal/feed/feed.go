@@ -88,25 +88,30 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	return f, nil
 }
 
-// restore takes up the state at or before the cursor. Without a checkpoint it starts from the journal's oldest entry.
+// restore takes up the state at or before the cursor. Without a checkpoint it starts from the journal's oldest entry; that is how
+// a new feed begins, and what is left to one whose checkpoints are gone.
 func (f *Feed) restore(cursor journal.Position) error {
 	if durable := f.journal.Durable(); cursor > durable {
 		return fmt.Errorf("the store's cursor is %d, but the journal ends at %d: the journal's directory is not the one that fed this store",
 			cursor, durable)
 	}
 	f.checkpoints.discard(f.journal.Durable())
-	position, state, err := f.checkpoints.newest(cursor, func(path string, err error) {
-		f.options.Logger.Warn("a checkpoint cannot be read; the one before it is used, and the replay is longer", "file", path, "error", err)
-	})
-	if errors.Is(err, errNoCheckpoint) {
-		f.pipeline, err = newPipeline(f.options)
+	position, err := f.checkpoints.newest(cursor, func(state []byte) (err error) {
+		f.pipeline, err = restorePipeline(state, f.options)
 		return err
+	}, func(path string, err error) {
+		f.options.Logger.Warn("a checkpoint cannot be used; the one before it is, and the replay is longer", "file", path, "error", err)
+	})
+	if err == nil {
+		f.position = position
+		return nil
 	}
-	if f.pipeline, err = restorePipeline(state, f.options); err != nil {
-		return fmt.Errorf("checkpoint at %d: %w", position, err)
+	if cursor > 0 {
+		f.options.Logger.Warn("no checkpoint can be used: starting from the journal's oldest entry; counters start anew there",
+			"store", f.options.Name, "directory", f.checkpoints.dir)
 	}
-	f.position = position
-	return nil
+	f.pipeline, err = newPipeline(f.options)
+	return err
 }
 
 // Run feeds the store until the journal is closed and read to its end; then it saves a last checkpoint, so that the next start
