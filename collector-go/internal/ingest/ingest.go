@@ -60,6 +60,9 @@ func New(j Journal, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if o.MaxStreamSeries <= 0 {
+		o.MaxStreamSeries = o.MaxTopologySeries
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

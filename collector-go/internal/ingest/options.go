@@ -16,7 +16,7 @@ type Options struct {
 	MaxBatchBytes int
 	// MaxStreams bounds the streams of all producers together.
 	MaxStreams int
-	// MaxStreamSeries bounds the ids that one stream may define.
+	// MaxStreamSeries bounds the ids that one stream may define; 0 is MaxTopologySeries.
 	MaxStreamSeries int
 	// MaxTopologySeries bounds the series of one topology.
 	MaxTopologySeries int
@@ -55,10 +55,9 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Window:                  64,
-		MaxBatchBytes:           4 << 20, // a tick of 1,162 executors in one batch
-		MaxStreams:              256,     // consumer tasks of all topologies
-		MaxStreamSeries:         250_000, // twice the series of 1,162 executors
-		MaxTopologySeries:       250_000,
+		MaxBatchBytes:           4 << 20,          // a tick of 1,162 executors in one batch
+		MaxStreams:              256,              // consumer tasks of all topologies
+		MaxTopologySeries:       250_000,          // twice the series of 1,162 executors
 		MaxAhead:                10 * time.Minute, // DESIGN, decision 11
 		MaxAge:                  24 * time.Hour,   // a sender keeps a batch for 1 h; clocks may be 12 h off
 		OpenTimeout:             10 * time.Second,
@@ -78,7 +77,7 @@ func (o Options) Validate() error {
 		value int64
 	}{
 		{"Window", int64(o.Window)}, {"MaxBatchBytes", int64(o.MaxBatchBytes)}, {"MaxStreams", int64(o.MaxStreams)},
-		{"MaxStreamSeries", int64(o.MaxStreamSeries)}, {"MaxTopologySeries", int64(o.MaxTopologySeries)},
+		{"MaxTopologySeries", int64(o.MaxTopologySeries)},
 		{"MaxAhead", int64(o.MaxAhead)}, {"OpenTimeout", int64(o.OpenTimeout)}, {"DrainTimeout", int64(o.DrainTimeout)},
 		{"MaxConnections", int64(o.MaxConnections)}, {"MaxStreamsPerConnection", int64(o.MaxStreamsPerConnection)},
 		{"HandshakeTimeout", int64(o.HandshakeTimeout)}, {"PingAfter", int64(o.PingAfter)}, {"PingTimeout", int64(o.PingTimeout)},

@@ -194,7 +194,7 @@ func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error)
 	if len(b.TimesMs) != len(b.IDs) || len(b.Values) != len(b.IDs) {
 		return false, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs), len(b.Values))
 	}
-	payload, err := appendBatch(nil, b)
+	payload, err := appendBatch(make([]byte, 0, 64+8*len(b.IDs)), b)
 	if err != nil {
 		return false, err
 	}
@@ -309,7 +309,8 @@ func (j *Journal) Oldest() Position {
 	return j.before
 }
 
-// Durable is the position behind the last durable entry.
+// Durable is the position behind the last durable entry. No reader of this journal was ever given a greater one, before the
+// start included, unless the newest segment has lost its end.
 func (j *Journal) Durable() Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()

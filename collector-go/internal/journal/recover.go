@@ -23,11 +23,11 @@ func (j *Journal) recover() error {
 	for _, s := range found[:start] {
 		j.segments = append(j.segments, s)
 		j.bytes += s.size
-		j.durable = s.endPosition()
 	}
 	j.committer.unsettled = found[start:]
 	if len(found) > 0 {
-		j.newest = found[len(found)-1].number
+		last := found[len(found)-1]
+		j.newest, j.durable = last.number, last.endPosition() // whatever a reader was given before lies behind
 	}
 	j.forgetIdleSeries()
 	return nil
@@ -184,7 +184,7 @@ func (j *Journal) adopt(s segment) {
 	defer j.mu.Unlock()
 	j.segments = append(j.segments, s)
 	j.bytes += s.size
-	j.durable = s.endPosition()
+	j.durable = max(j.durable, s.endPosition())
 	j.showSizes()
 	j.wakeReaders()
 }

@@ -1,0 +1,141 @@
+package journal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCrashAtEveryCall ends the machine at the first, second, n-th call that changes the disk, by a kill and by a loss of
+// power, until a run gets through: what was acknowledged is there, once.
+func TestCrashAtEveryCall(t *testing.T) {
+	for _, powerLoss := range []bool{false, true} {
+		eachSeed(t, 6, func(t *testing.T, seed uint64) {
+			for call := 1; crashAt(t, seed, call, powerLoss); call++ {
+				require.Less(t, call, 10_000)
+			}
+		})
+	}
+}
+
+// crashAt runs a script that opens, appends, starts segments, releases and closes, up to a call; false when it got through.
+func crashAt(t *testing.T, seed uint64, call int, powerLoss bool) bool {
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: newMemFS(seed), acknowledged: map[batchKey]bool{}, store: newReading()}
+	w.senders = []*sender{{producer: place, epoch: Epoch{1}}, {producer: place, epoch: Epoch{2}}}
+	fs := w.fs
+	fs.setFault(func(n int, op, name string) error {
+		if n < call {
+			return nil
+		}
+		fs.off = true
+		return errPowerless
+	})
+	w.open()
+	for i := range 24 {
+		w.send(w.senders[i%2])
+		if i%4 == 3 {
+			w.waiting.Wait()
+		}
+	}
+	w.settle()
+	w.checkpoint()
+	_ = w.j.Release(w.store.at)
+	crashed := fs.crashed()
+	w.crash(powerLoss)
+	w.settle()
+	w.verify()
+	require.NoError(t, w.j.Close())
+	return crashed
+}
+
+func (m *memFS) crashed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.off
+}
+
+const killDir = "BULLET_METRICS_TEST_JOURNAL"
+
+// TestKill kills a real process that appends to a real directory, again and again, and starts it anew: what it had said was
+// durable is there, once, and each start takes less than two seconds.
+func TestKill(t *testing.T) {
+	if dir := os.Getenv(killDir); dir != "" {
+		appendForever(t, dir)
+	}
+	dir := t.TempDir()
+	random := rand.New(rand.NewPCG(1, 5))
+	said := map[batchKey]bool{}
+	for epoch := range 10 {
+		killed(t, dir, epoch, time.Duration(50+random.IntN(150))*time.Millisecond, said)
+	}
+	begun := time.Now()
+	j, err := Open(dir, DefaultOptions())
+	require.NoError(t, err)
+	require.Less(t, time.Since(begun), 2*time.Second)
+	require.NoError(t, j.Close())
+	r := newReading()
+	r.readClosed(t, j)
+	require.NotEmpty(t, said)
+	for key := range said {
+		require.Equal(t, 1, r.batches[key], "%v", key)
+	}
+	for key, n := range r.batches {
+		require.Equal(t, 1, n, "%v", key)
+	}
+}
+
+// killed runs the child until it has said something and some time more, and notes what it said.
+func killed(t *testing.T, dir string, epoch int, after time.Duration, said map[batchKey]bool) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	child := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKill$")
+	child.Env = append(os.Environ(), killDir+"="+dir, "EPOCH="+strconv.Itoa(epoch))
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	lines := bufio.NewScanner(out)
+	for first := true; lines.Scan(); first = false {
+		sequence, err := strconv.ParseUint(lines.Text(), 10, 64)
+		if err != nil {
+			break // cut short by the kill
+		}
+		said[batchKey{Epoch{byte(epoch + 1)}, sequence}] = true
+		if first {
+			time.AfterFunc(after, func() { _ = child.Process.Kill() })
+		}
+	}
+	var exit *exec.ExitError
+	require.True(t, errors.As(child.Wait(), &exit), "the child was killed")
+}
+
+// appendForever is the child: it prints each sequence that has become durable.
+func appendForever(t *testing.T, dir string) {
+	o := DefaultOptions()
+	o.SegmentBytes = 256 << 10
+	j, err := Open(dir, o)
+	require.NoError(t, err)
+	epoch, err := strconv.Atoi(os.Getenv("EPOCH"))
+	require.NoError(t, err)
+	s := &sender{producer: place, epoch: Epoch{byte(epoch + 1)}}
+	window := make(chan struct{}, 32)
+	for sequence := uint64(1); ; sequence++ {
+		window <- struct{}{}
+		_, err := j.Append(batchOf(t, j, s, sequence), func(err error) {
+			if err == nil {
+				fmt.Println(sequence)
+			}
+			<-window
+		})
+		require.NoError(t, err)
+	}
+}
