@@ -1,119 +1,118 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 
-	jsoniter "github.com/json-iterator/go"
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// answer is what a handler found; the zero err means success.
+// answer is what a handler gives back; its words and their order on the wire are Prometheus' (web/api/v1).
 type answer struct {
 	data     any
-	warnings annotations.Annotations
 	err      *apiError
-	close    func() // frees what data lives in, once it is written; may be nil
+	warnings annotations.Annotations
+	done     func() // to be called when the answer is written
 }
 
-// apiError is a failure under one of Prometheus' error types.
+// apiError is an error with the type by which a client tells errors apart.
 type apiError struct {
-	kind errorKind
-	err  error
+	typ string
+	err error
 }
 
-// errorKind is an error type of Prometheus' API with the status that it is answered with.
-type errorKind struct {
-	name   string
-	status int
-}
+func (e *apiError) Error() string { return e.typ + ": " + e.err.Error() }
 
-// The error types (Prometheus: web/api/v1).
-var (
-	badData     = errorKind{"bad_data", http.StatusBadRequest}
-	execution   = errorKind{"execution", http.StatusUnprocessableEntity}
-	canceled    = errorKind{"canceled", 499} // nginx's "client closed request"
-	timedOut    = errorKind{"timeout", http.StatusServiceUnavailable}
-	internal    = errorKind{"internal", http.StatusInternalServerError}
-	errNoMatch  = errors.New("no match[] parameter provided")
-	errCut      = errors.New("results truncated due to limit")
-	errBackward = errors.New("end timestamp must not be before start time")
-	errStep     = errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer")
-	errTooFine  = errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")
+// The types of errors.
+const (
+	errorTimeout     = "timeout"
+	errorCanceled    = "canceled"
+	errorExecution   = "execution"
+	errorBadData     = "bad_data"
+	errorInternal    = "internal"
+	errorUnavailable = "unavailable"
 )
 
-func failed(kind errorKind, err error) answer { return answer{err: &apiError{kind, err}} }
+// statusClientClosed is nginx' code for a client that went away; Prometheus uses it for a cancelled query.
+const statusClientClosed = 499
 
-func invalid(parameter string, err error) answer {
-	return failed(badData, fmt.Errorf("invalid parameter %q: %w", parameter, err))
-}
-
-// failedQuery gives the engine's and the store's errors their type.
-func failedQuery(err error) answer {
-	var (
-		stopped promql.ErrQueryCanceled
-		late    promql.ErrQueryTimeout
-		broken  promql.ErrStorage
-	)
+func (e *apiError) status() int {
+	var tooLarge *http.MaxBytesError
 	switch {
-	case errors.As(err, &stopped), errors.Is(err, context.Canceled):
-		return failed(canceled, err)
-	case errors.As(err, &late):
-		return failed(timedOut, err)
-	case errors.As(err, &broken):
-		return failed(internal, err)
+	case errors.As(e.err, &tooLarge):
+		return http.StatusRequestEntityTooLarge
+	case e.typ == errorBadData:
+		return http.StatusBadRequest
+	case e.typ == errorExecution:
+		return http.StatusUnprocessableEntity
+	case e.typ == errorCanceled:
+		return statusClientClosed
+	case e.typ == errorTimeout:
+		return http.StatusServiceUnavailable
 	}
-	return failed(execution, err)
+	return http.StatusInternalServerError
 }
 
-// The most warnings and the most infos of one answer, as in Prometheus.
+func badData(err error) answer { return answer{err: &apiError{errorBadData, err}} }
+
+func invalidParameter(name string, err error) answer {
+	return badData(fmt.Errorf("invalid parameter %q: %w", name, err))
+}
+
+// failed says what kind of error a query or the store returned.
+func failed(err error) *apiError {
+	var canceled promql.ErrQueryCanceled
+	var timeout promql.ErrQueryTimeout
+	var storage promql.ErrStorage
+	switch {
+	case errors.As(err, &canceled):
+		return &apiError{errorCanceled, err}
+	case errors.As(err, &timeout):
+		return &apiError{errorTimeout, err}
+	case errors.As(err, &storage):
+		return &apiError{errorInternal, err}
+	case isCanceled(err):
+		return &apiError{errorCanceled, err}
+	}
+	return &apiError{errorExecution, err}
+}
+
+// response is the JSON object around every answer.
+type response struct {
+	Status    string   `json:"status"`
+	Data      any      `json:"data,omitempty"`
+	ErrorType string   `json:"errorType,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+	Infos     []string `json:"infos,omitempty"`
+}
+
+// maxAnnotations is how many warnings, and how many infos, an answer lists.
 const maxAnnotations = 10
 
-// write sends the answer as Prometheus does.
-func (a answer) write(w http.ResponseWriter, query string) error {
-	stream := jsoniter.ConfigCompatibleWithStandardLibrary.BorrowStream(w)
-	defer jsoniter.ConfigCompatibleWithStandardLibrary.ReturnStream(stream)
-	w.Header().Set("Content-Type", "application/json")
-	if a.err != nil {
-		w.WriteHeader(a.err.kind.status)
-		writeFailure(stream, a.err)
+func (a *api) write(w http.ResponseWriter, r request, result answer) {
+	code, body := http.StatusOK, &response{Status: "success", Data: result.data}
+	if result.err != nil {
+		if errors.Is(result.err.err, tsdb.ErrNotReady) {
+			result.err.typ = errorUnavailable
+		}
+		code = result.err.status()
+		body = &response{Status: "error", Data: result.data, ErrorType: result.err.typ, Error: result.err.err.Error()}
 	} else {
-		warnings, infos := a.warnings.AsStrings(query, maxAnnotations, maxAnnotations)
-		writeSuccess(stream, a.data, warnings, infos)
+		body.Warnings, body.Infos = result.warnings.AsStrings(r.FormValue("query"), maxAnnotations, maxAnnotations)
 	}
-	return stream.Flush()
-}
-
-func writeFailure(stream *jsoniter.Stream, e *apiError) {
-	stream.WriteObjectStart()
-	field(stream, "status", "error", false)
-	field(stream, "errorType", e.kind.name, true)
-	field(stream, "error", e.err.Error(), true)
-	stream.WriteObjectEnd()
-}
-
-func writeSuccess(stream *jsoniter.Stream, data any, warnings, infos []string) {
-	stream.WriteObjectStart()
-	field(stream, "status", "success", false)
-	stream.WriteMore()
-	stream.WriteObjectField("data")
-	writeData(stream, data)
-	if len(warnings) > 0 {
-		field(stream, "warnings", warnings, true)
+	encoded, err := encoding.Marshal(body)
+	if err != nil {
+		a.options.Logger.Error("an answer could not be encoded", "path", r.URL.Path, "error", err)
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
-	if len(infos) > 0 {
-		field(stream, "infos", infos, true)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if _, err := w.Write(encoded); err != nil {
+		a.options.Logger.Debug("an answer could not be written", "path", r.URL.Path, "error", err)
 	}
-	stream.WriteObjectEnd()
-}
-
-func field(stream *jsoniter.Stream, name string, value any, more bool) {
-	if more {
-		stream.WriteMore()
-	}
-	stream.WriteObjectField(name)
-	stream.WriteVal(value)
 }

@@ -2,158 +2,100 @@ package httpapi
 
 import (
 	"context"
-	"errors"
-	"html/template"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"runtime"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/klauspost/compress/gzhttp"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/prometheus/prometheus/util/httputil"
 )
 
-// api holds what the handlers share.
-type api struct {
-	options Options
-	engine  *query.Engine
-	now     func() time.Time
-	started time.Time
-}
-
-// New returns the handler alone.
+// New returns the handler alone: the routes behind the bounds that hold for every request.
 func New(options Options) (http.Handler, error) {
-	switch {
-	case options.Engine == nil || options.Gatherer == nil:
-		return nil, errors.New("httpapi: an engine and a gatherer are required")
-	case options.MaxBodyBytes < 1 || options.RequestTimeout <= 0 || options.ShutdownTimeout <= 0:
-		return nil, errors.New("httpapi: the limits must be above 0; start from DefaultOptions")
+	if err := options.Validate(); err != nil {
+		return nil, err
 	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &api{options: options, engine: options.Engine, now: time.Now, started: time.Now()}
-	return a.guard(a.routes()), nil
-}
-
-func (a *api) routes() http.Handler {
+	a := newAPI(options)
 	mux := http.NewServeMux()
-	both := func(path string, handle func(*http.Request) answer) {
-		mux.Handle("GET /api/v1/"+path, a.answering(handle))
-		mux.Handle("POST /api/v1/"+path, a.answering(handle))
+	for _, r := range a.routes() {
+		mux.Handle(r.pattern, r.handler)
 	}
-	both("query", a.instant)
-	both("query_range", a.rangeOf)
-	both("format_query", a.formatQuery)
-	both("labels", a.labelNames)
-	both("series", a.series)
-	mux.Handle("GET /api/v1/label/{name}/values", a.answering(a.labelValues))
-	mux.Handle("GET /api/v1/metadata", a.answering(a.metadata))
-	mux.Handle("GET /api/v1/status/buildinfo", a.answering(func(*http.Request) answer { return answer{data: a.options.Version} }))
-	mux.Handle("GET /api/v1/status/runtimeinfo", a.answering(a.runtimeInfo))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "healthy") })
-	mux.HandleFunc("GET /-/ready", a.ready)
-	mux.HandleFunc("GET /{$}", a.front)
-	return mux
+	counted := instrument(options.Registerer, mux)
+	return checkHost(options.Hosts, bounded(options.RequestTimeout, options.MaxBodyBytes, counted)), nil
 }
 
-// answering turns a handler's answer into a response.
-func (a *api) answering(handle func(*http.Request) answer) http.Handler {
-	return gzhttp.GzipHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := r.ParseForm(); err != nil {
-			a.send(w, r, failed(badData, err))
-			return
+type route struct {
+	pattern string
+	handler http.Handler
+}
+
+// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus'.
+func (a *api) routes() []route {
+	get := func(path string, f func(request) answer) route { return route{"GET " + path, a.serve(f)} }
+	post := func(path string, f func(request) answer) route { return route{"POST " + path, a.serve(f)} }
+	return []route{
+		get("/api/v1/query", a.query), post("/api/v1/query", a.query),
+		get("/api/v1/query_range", a.queryRange), post("/api/v1/query_range", a.queryRange),
+		get("/api/v1/format_query", a.formatQuery), post("/api/v1/format_query", a.formatQuery),
+		get("/api/v1/labels", a.labelNames), post("/api/v1/labels", a.labelNames),
+		get("/api/v1/label/{name}/values", a.labelValues),
+		get("/api/v1/series", a.series), post("/api/v1/series", a.series),
+		get("/api/v1/metadata", a.metadata),
+		get("/api/v1/status/buildinfo", a.buildInfo),
+		get("/api/v1/status/runtimeinfo", a.runtimeInfo),
+		{"GET /metrics", promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10, Timeout: 30 * time.Second})},
+		{"GET /-/healthy", http.HandlerFunc(healthy)},
+		{"GET /-/ready", http.HandlerFunc(a.ready)},
+		{"GET /{$}", http.HandlerFunc(page)},
+	}
+}
+
+// serve turns f into a handler, compressed as Prometheus does. It answers whether or not the collector is ready for samples:
+// who looks into a full disk needs answers.
+func (a *api) serve(f func(request) answer) http.Handler {
+	return httputil.CompressionHandler{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := parseForm(r)
+		result := f(asked)
+		if asked.tooLarge() {
+			result.err = &apiError{errorBadData, asked.formError}
 		}
-		a.send(w, r, handle(r))
-	}))
+		if result.done != nil {
+			defer result.done()
+		}
+		a.write(w, asked, result)
+	})}
 }
 
-func (a *api) send(w http.ResponseWriter, r *http.Request, found answer) {
-	if found.close != nil {
-		defer found.close()
-	}
-	if err := found.write(w, r.FormValue("query")); err != nil {
-		a.options.Logger.Debug("an answer was not sent whole", "path", r.URL.Path, "error", err)
-	}
-}
-
-// guard applies what holds for every request: the Host header, the size of a body, the time it may take.
-func (a *api) guard(next http.Handler) http.Handler {
+// bounded limits what a request may take: time and body.
+func bounded(limit time.Duration, body int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !a.known(r.Host) {
-			say(w, http.StatusForbidden, "this server does not answer to the name "+r.Host+"; http.allowed_hosts lists further names")
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), a.options.RequestTimeout)
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
-		r.Body = http.MaxBytesReader(w, r.Body, a.options.MaxBodyBytes)
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		next.ServeHTTP(w, r.WithContext(ctx))
+		r = r.WithContext(ctx)
+		r.Body = http.MaxBytesReader(w, r.Body, body)
+		next.ServeHTTP(w, r)
 	})
 }
 
-// known refuses names that are not ours, so that no web page can reach the collector through a name of its own (DNS rebinding).
-func (a *api) known(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = hostport
+// instrument counts requests by route, so that no path that a client makes up becomes a series.
+func instrument(r prometheus.Registerer, mux *http.ServeMux) http.Handler {
+	if r == nil {
+		return mux
 	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
-	if ip := net.ParseIP(host); ip != nil || host == "localhost" {
-		return true
-	}
-	return slices.ContainsFunc(a.options.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
-}
-
-func say(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n")
-}
-
-func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
-	if a.options.Ready != nil {
-		if reason := a.options.Ready(); reason != "" {
-			say(w, http.StatusServiceUnavailable, "not ready: "+reason)
-			return
+	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "bullet_metrics_http_request_seconds", Help: "How long requests took to answer, by route and status code, in seconds.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
+	}, []string{"route", "code"})
+	r.MustRegister(took)
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		_, pattern := mux.Handler(req)
+		if pattern == "" {
+			pattern = "none"
 		}
-	}
-	say(w, http.StatusOK, "ready")
-}
-
-// runtimeInfo is the part of Prometheus' answer that holds here.
-func (a *api) runtimeInfo(*http.Request) answer {
-	return answer{data: map[string]any{
-		"startTime":      a.started.UTC(),
-		"goroutineCount": runtime.NumGoroutine(),
-		"GOMAXPROCS":     runtime.GOMAXPROCS(0),
-	}}
-}
-
-var frontPage = template.Must(template.New("front").Parse(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Bullet Metrics</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;margin:3em auto;max-width:40em;padding:0 1em;color-scheme:light dark}</style>
-<h1>Bullet Metrics</h1>
-<p>The collector {{.Version}} is up.</p>
-<ul>
-<li><a href="/api/v1/query?query=bullet_worker_info">workers</a>, <a href="/api/v1/label/__name__/values">metrics</a> (Prometheus API)</li>
-<li><a href="/metrics">the collector's own figures</a></li>
-<li><a href="/-/ready">whether it is ready</a></li>
-</ul></html>
-`))
-
-// front says what runs. The page with live figures takes its place.
-func (a *api) front(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	if err := frontPage.Execute(w, a.options.Version); err != nil {
-		a.options.Logger.Debug("the page was not sent whole", "error", err)
-	}
+		promhttp.InstrumentHandlerDuration(took.MustCurryWith(prometheus.Labels{"route": pattern}), mux).ServeHTTP(w, req)
+	})
 }

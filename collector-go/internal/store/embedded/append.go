@@ -34,6 +34,7 @@ type handing struct {
 	store    *Store
 	appender storage.Appender
 	newestMs int64 // the newest slice end so far, from which the window counts back
+	durable  bool  // all of it lies before Durable
 	storedMs int64 // slices that end before it are in blocks already
 	settled  int64 // as Store.settledMs
 
@@ -44,7 +45,7 @@ type handing struct {
 
 // Append takes slices that closed from journal records before upTo; c is the caller's again when it returns. Handing the same
 // slices over again is harmless and counts nothing as rejected, whatever batches they come in. Where upTo falls, the caller
-// is taken to have started over from Durable.
+// is taken to have started over, from Durable or before.
 //
 // An error means that none of c counts as taken: after ErrNoSpace hand it over again later; after ErrFailed open the store anew.
 func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error) {
@@ -94,13 +95,14 @@ func (s *Store) full() bool {
 func (s *Store) begin(ctx context.Context, upTo uint64) *handing {
 	s.state.Lock()
 	defer s.state.Unlock()
-	if upTo < s.handovers.upTo {
+	if upTo < s.handovers.upTo && s.handovers.upTo > s.saved.position {
 		s.rewind(max(s.db.Head().MaxTime()+1, s.settledMs))
 	}
 	h := &handing{store: s, newestMs: s.handovers.newestMs, storedMs: math.MinInt64, settled: s.settledMs, rejected: map[string]int{}}
 	if upTo <= s.saved.handed {
 		h.storedMs = s.saved.stored
 	}
+	h.durable = upTo <= s.saved.position
 	h.appender = s.db.Appender(ctx)
 	return h
 }
@@ -108,7 +110,9 @@ func (s *Store) begin(ctx context.Context, upTo uint64) *handing {
 func (s *Store) finish(upTo uint64, h *handing) {
 	s.state.Lock()
 	defer s.state.Unlock()
-	s.handovers.add(upTo, h.newestMs)
+	if !h.durable {
+		s.handovers.add(upTo, h.newestMs)
+	}
 	for _, endMs := range h.taken {
 		s.held.add(endMs)
 	}
@@ -169,6 +173,10 @@ func (h *handing) take(ref slice.Ref, endMs int64, add func(*series) (storage.Se
 	s := h.store
 	if int(ref) >= len(s.series) || s.series[ref].labels.IsEmpty() {
 		h.rejected[RejectedUndefined]++
+		return nil
+	}
+	if h.durable {
+		h.repeated++
 		return nil
 	}
 	if tooOld(endMs, h.newestMs, s.options.OutOfOrderWindow.Milliseconds()) {

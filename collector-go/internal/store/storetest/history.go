@@ -26,7 +26,8 @@ func testAnyHistory(t *testing.T, place func(t *testing.T) Harness) {
 		s := h.Open(t2)
 		for done := 0; done < len(j.steps); {
 			done = min(len(j.steps), done+rapid.IntRange(1, 400).Draw(t2, "steps"))
-			play(t2, s, j.until(done), s.Durable(), rapid.IntRange(3, 40).Draw(t2, "portion"))
+			from := s.Durable() - min(s.Durable(), uint64(rapid.IntRange(0, 500).Draw(t2, "before"))) // a checkpoint
+			play(t2, s, j.until(done), from, rapid.IntRange(3, 40).Draw(t2, "portion"))
 			durable := s.Durable()
 			s = interrupt(t2, h, s)
 			require.GreaterOrEqual(t2, s.Durable(), durable, "the cursor fell")

@@ -153,7 +153,7 @@ func testKilled(t *testing.T, h Harness) {
 		s = h.Open(t)
 	}
 	require.NotZero(t, s.Durable(), "hours of slices and nothing is durable")
-	play(t, s, j, s.Durable(), 1)
+	play(t, s, j, s.Durable()/2, 1) // a feed's checkpoint lies before what is durable
 	assert.Equal(t, j.points(), h.Read(t))
 }
 

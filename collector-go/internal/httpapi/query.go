@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/stats"
+)
+
+// api answers Prometheus' API.
+type api struct {
+	options Options
+	started time.Time
+	now     func() time.Time
+}
+
+func newAPI(options Options) *api {
+	return &api{options: options, started: time.Now().UTC(), now: time.Now}
+}
+
+func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
+
+// queryData is the answer of query and query_range.
+type queryData struct {
+	ResultType parser.ValueType `json:"resultType"`
+	Result     parser.Value     `json:"result"`
+	Stats      stats.QueryStats `json:"stats,omitempty"`
+}
+
+// maxPoints bounds the points of a series in one answer, as in Prometheus: a week at a minute, a year at an hour.
+const maxPoints = 11000
+
+func (a *api) query(r request) answer {
+	limit, err := limitParameter(r)
+	if err != nil {
+		return invalidParameter("limit", err)
+	}
+	at, err := timeParameter(r, "time", a.now())
+	if err != nil {
+		return invalidParameter("time", err)
+	}
+	return a.evaluate(r, limit, func(ctx context.Context, o promql.QueryOpts) (promql.Query, error) {
+		return a.options.Engine.Instant(ctx, o, r.FormValue("query"), at)
+	})
+}
+
+func (a *api) queryRange(r request) answer {
+	limit, err := limitParameter(r)
+	if err != nil {
+		return invalidParameter("limit", err)
+	}
+	start, err := parseTime(r.FormValue("start"))
+	if err != nil {
+		return invalidParameter("start", err)
+	}
+	end, err := parseTime(r.FormValue("end"))
+	if err != nil {
+		return invalidParameter("end", err)
+	}
+	if end.Before(start) {
+		return invalidParameter("end", errors.New("end timestamp must not be before start time"))
+	}
+	step, err := parseDuration(r.FormValue("step"))
+	if err != nil {
+		return invalidParameter("step", err)
+	}
+	if step <= 0 {
+		return invalidParameter("step", errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
+	}
+	if end.Sub(start)/step > maxPoints {
+		return badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
+	}
+	return a.evaluate(r, limit, func(ctx context.Context, o promql.QueryOpts) (promql.Query, error) {
+		return a.options.Engine.Range(ctx, o, r.FormValue("query"), start, end, step)
+	})
+}
+
+// evaluate runs the query that prepare makes, within the request's timeout.
+func (a *api) evaluate(r request, limit int, prepare func(context.Context, promql.QueryOpts) (promql.Query, error)) (result answer) {
+	ctx := r.Context()
+	if text := r.FormValue("timeout"); text != "" {
+		timeout, err := parseDuration(text)
+		if err != nil {
+			return invalidParameter("timeout", err)
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	options, err := queryOptions(r)
+	if err != nil {
+		return badData(err)
+	}
+	q, err := prepare(ctx, options)
+	if err != nil {
+		return invalidParameter("query", err)
+	}
+	defer func() {
+		if result.done == nil { // a panic
+			q.Close()
+		}
+	}()
+	return a.evaluated(r, limit, q, q.Exec(ctx))
+}
+
+func (a *api) evaluated(r request, limit int, q promql.Query, res *promql.Result) answer {
+	if res.Err != nil {
+		return answer{err: failed(res.Err), warnings: res.Warnings, done: q.Close}
+	}
+	warnings := res.Warnings
+	if limit > 0 && truncate(res, limit) {
+		warnings = warnings.Add(errTruncated)
+	}
+	data := &queryData{ResultType: res.Value.Type(), Result: res.Value}
+	if wanted := r.FormValue("stats"); wanted != "" {
+		data.Stats = stats.NewQueryStats(q.Stats())
+		if wanted != statsTrue && wanted != statsAll {
+			warnings = warnings.Add(fmt.Errorf("value %q for parameter \"stats\" is deprecated and will be rejected in the next major release, use %q or %q", wanted, statsTrue, statsAll))
+		}
+	}
+	return answer{data: data, warnings: warnings, done: q.Close}
+}
+
+// Values of the parameter stats: statistics of the query, and of each step.
+const (
+	statsTrue = "true"
+	statsAll  = "all"
+)
+
+func queryOptions(r request) (promql.QueryOpts, error) {
+	var lookback time.Duration
+	if text := r.FormValue("lookback_delta"); text != "" {
+		d, err := parseDuration(text)
+		if err != nil {
+			return nil, fmt.Errorf("error parsing lookback delta duration: %w", err)
+		}
+		lookback = d
+	}
+	return promql.NewPrometheusQueryOpts(r.FormValue("stats") == statsAll, lookback), nil
+}
+
+// truncate cuts a vector or matrix, and says whether it did.
+func truncate(res *promql.Result, limit int) bool {
+	switch v := res.Value.(type) {
+	case promql.Matrix:
+		if len(v) > limit {
+			res.Value = v[:limit]
+			return true
+		}
+	case promql.Vector:
+		if len(v) > limit {
+			res.Value = v[:limit]
+			return true
+		}
+	}
+	return false
+}
+
+// formatQuery answers /format_query.
+func (a *api) formatQuery(r request) answer {
+	expr, err := a.options.Engine.Parser().ParseExpr(r.FormValue("query"))
+	if err != nil {
+		return invalidParameter("query", err)
+	}
+	return answer{data: expr.Pretty(0)}
+}

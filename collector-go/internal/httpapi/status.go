@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// BuildInfo is what /api/v1/status/buildinfo says.
+type BuildInfo struct {
+	Version   string `json:"version"`
+	Revision  string `json:"revision"`
+	Branch    string `json:"branch"`
+	BuildUser string `json:"buildUser"`
+	BuildDate string `json:"buildDate"`
+	GoVersion string `json:"goVersion"`
+}
+
+// runtimeInfo is what /api/v1/status/runtimeinfo says.
+type runtimeInfo struct {
+	StartTime           time.Time `json:"startTime"`
+	CWD                 string    `json:"CWD"`
+	Hostname            string    `json:"hostname"`
+	ServerTime          time.Time `json:"serverTime"`
+	ReloadConfigSuccess bool      `json:"reloadConfigSuccess"`
+	LastConfigTime      time.Time `json:"lastConfigTime"`
+	CorruptionCount     int64     `json:"corruptionCount"`
+	GoroutineCount      int       `json:"goroutineCount"`
+	GOMAXPROCS          int       `json:"GOMAXPROCS"`
+	GOMEMLIMIT          int64     `json:"GOMEMLIMIT"`
+	GOGC                string    `json:"GOGC"`
+	GODEBUG             string    `json:"GODEBUG"`
+	StorageRetention    string    `json:"storageRetention"`
+}
+
+func (a *api) buildInfo(request) answer {
+	info := a.options.Version
+	info.Version = cmp.Or(info.Version, libraryVersion())
+	info.GoVersion = cmp.Or(info.GoVersion, runtime.Version())
+	return answer{data: &info}
+}
+
+// libraryVersion is the Prometheus whose language and answers these are: its library v0.315.0 is its release 3.15.0.
+func libraryVersion() string {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range build.Deps {
+		if m.Path == "github.com/prometheus/prometheus" {
+			return releaseOf(m.Version)
+		}
+	}
+	return ""
+}
+
+func releaseOf(module string) string {
+	var minor, patch int
+	if _, err := fmt.Sscanf(module, "v0.%d.%d", &minor, &patch); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d.%d", minor/100, minor%100, patch)
+}
+
+func (a *api) runtimeInfo(request) answer {
+	directory, err := os.Getwd()
+	if err != nil {
+		return answer{err: &apiError{errorInternal, err}}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return answer{err: &apiError{errorInternal, fmt.Errorf("error getting hostname: %w", err)}}
+	}
+	return answer{data: runtimeInfo{
+		StartTime: a.started, LastConfigTime: a.started, ReloadConfigSuccess: true,
+		ServerTime: a.now().UTC(), CWD: directory, Hostname: host,
+		GoroutineCount: runtime.NumGoroutine(), GOMAXPROCS: runtime.GOMAXPROCS(0), GOMEMLIMIT: debug.SetMemoryLimit(-1),
+		GOGC: os.Getenv("GOGC"), GODEBUG: os.Getenv("GODEBUG"), StorageRetention: a.options.StorageRetention,
+	}}
+}
+
+// metadata answers /metadata. Every metric has one description here, so that limit_per_metric finds nothing to cut.
+func (a *api) metadata(r request) answer {
+	limit, err := intParameter(r, "limit")
+	if err != nil {
+		return badData(err)
+	}
+	if _, err := intParameter(r, "limit_per_metric"); err != nil {
+		return badData(err)
+	}
+	found := map[string][]Metadata{}
+	known := a.known(r.FormValue("metric"))
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if limit >= 0 && len(found) >= limit {
+			break
+		}
+		found[name] = []Metadata{known[name]}
+	}
+	return answer{data: found}
+}
+
+// known is what the source knows of one metric, or of all.
+func (a *api) known(metric string) map[string]Metadata {
+	if a.options.Metadata == nil {
+		return nil
+	}
+	all := a.options.Metadata.Metadata()
+	if metric == "" {
+		return all
+	}
+	if one, ok := all[metric]; ok {
+		return map[string]Metadata{metric: one}
+	}
+	return nil
+}
+
+// intParameter is -1 where it is absent.
+func intParameter(r request, name string) (int, error) {
+	text := r.FormValue(name)
+	if text == "" {
+		return -1, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, errors.New(name + " must be a number")
+	}
+	return n, nil
+}
