@@ -38,12 +38,21 @@ type bench struct {
 	started   time.Time
 }
 
-// root is the repository's root, where the build directory is.
+// root is the repository's root.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	return dir
+}
+
+// buildDir is where make build has left the parts, unless BULLET_METRICS_BUILD names another place.
+func buildDir(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("BULLET_METRICS_BUILD"); dir != "" {
+		return dir
+	}
+	return filepath.Join(root(t), "build")
 }
 
 // freeAddress is a loopback address that nobody listens on now.
@@ -58,7 +67,7 @@ func freeAddress(t *testing.T) string {
 // startBench starts collector, cluster and gateway, submits the topology, and returns when both workers report.
 func startBench(t *testing.T) *bench {
 	t.Helper()
-	o := stack.DefaultOptions(filepath.Join(t.TempDir(), "run"), filepath.Join(root(t), "build"))
+	o := stack.DefaultOptions(filepath.Join(t.TempDir(), "run"), buildDir(t))
 	o.Topology, o.Workers = topology, workers
 	o.BulletConf = filepath.Join(root(t), o.BulletConf)
 	o.GRPCListen, o.HTTPListen, o.GatewayListen = freeAddress(t), freeAddress(t), freeAddress(t)

@@ -36,8 +36,8 @@ type demo struct {
 func startDemo(t *testing.T, out string) *demo {
 	t.Helper()
 	addresses := []string{freeAddress(t), freeAddress(t), freeAddress(t)}
-	cmd := exec.Command("build/bullet-metrics", "demo", "--out", out, "--grpc-listen", addresses[0], "--http-listen", addresses[1],
-		"--gateway-listen", addresses[2])
+	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "demo", "--out", out, "--build-dir", buildDir(t),
+		"--grpc-listen", addresses[0], "--http-listen", addresses[1], "--gateway-listen", addresses[2])
 	cmd.Dir, cmd.Env = root(t), append(os.Environ(), "DEMO_SECONDS="+demoSeconds)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	reader, writer, err := os.Pipe()
@@ -235,7 +235,7 @@ func demoInterrupted(t *testing.T, out string) {
 func assertServes(t *testing.T, data string) {
 	t.Helper()
 	address := freeAddress(t)
-	cmd := exec.Command(filepath.Join(root(t), "build/bullet-metrics"), "serve", "--data-dir", data, "--http-listen", address, "--grpc-listen", freeAddress(t))
+	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "serve", "--data-dir", data, "--http-listen", address, "--grpc-listen", freeAddress(t))
 	require.NoError(t, cmd.Start())
 	defer cmd.Wait()
 	defer cmd.Process.Signal(syscall.SIGTERM)

@@ -23,9 +23,11 @@ var comparedMetrics = []string{"bullet_worker_cpu_seconds_total", "bullet_worker
 
 func collectorKilled(t *testing.T, b *bench) {
 	// Slices on both sides of the kill: two that the collector has answered with already, and two after it.
-	from := nextSliceEnd(time.Now())
+	from := b.firstCommonSlice(t)
 	before := from.Add(sliceWidth)
-	b.awaitSlices(t, "bullet_worker_cpu_seconds_total", "", before)
+	for _, metric := range comparedMetrics {
+		b.awaitSlices(t, metric, "", before)
+	}
 	known := b.snapshot(t, from, before)
 
 	killed := b.CollectorPid()
@@ -41,6 +43,19 @@ func collectorKilled(t *testing.T, b *bench) {
 
 	assert.Equal(t, known, b.snapshot(t, from, before), "what was answered before the kill is answered again, to the bit")
 	assertWhole(t, b.snapshot(t, from, after)["bullet_worker_cpu_seconds_total"], from, after)
+}
+
+// firstCommonSlice is the first slice end for which every worker has its CPU time.
+func (b *bench) firstCommonSlice(t *testing.T) time.Time {
+	t.Helper()
+	series, err := b.slices(t.Context(), "bullet_worker_cpu_seconds_total", "", b.started, time.Now())
+	require.NoError(t, err)
+	require.NotEmpty(t, series)
+	first := int64(0)
+	for _, s := range series {
+		first = max(first, s.Slices.TimesMs[0])
+	}
+	return time.UnixMilli(first)
 }
 
 // snapshot is what PromQL answers for some metrics, by metric, in a fixed order.
@@ -81,8 +96,10 @@ const longestSilence = 2500 * time.Millisecond
 func journalHasEverySecond(t *testing.T, b *bench) {
 	log, err := journal.Open(filepath.Join(b.options.DataDir, "journal"), journal.DefaultOptions())
 	require.NoError(t, err)
-	defer log.Close()
-	times := samplerTimes(t, log)
+	reader, err := log.Reader(0)
+	require.NoError(t, err)
+	require.NoError(t, log.Close()) // so that the reader finds an end
+	times := samplerTimes(t, reader)
 	require.NotEmpty(t, times)
 	for series, at := range times {
 		slices.Sort(at)
@@ -96,15 +113,13 @@ func journalHasEverySecond(t *testing.T, b *bench) {
 }
 
 // samplerTimes are the event times of all that the workers' samplers sent, by series.
-func samplerTimes(t *testing.T, log *journal.Journal) map[metric.Raw][]int64 {
+func samplerTimes(t *testing.T, reader *journal.Reader) map[metric.Raw][]int64 {
 	t.Helper()
-	reader, err := log.Reader(0)
-	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	names, times := map[journal.SeriesID]metric.Raw{}, map[metric.Raw][]int64{}
-	for durable := log.Durable(); ; {
-		position, entry, err := reader.Next(ctx)
+	for {
+		_, entry, err := reader.Next(ctx)
 		if errors.Is(err, journal.ErrClosed) {
 			return times
 		}
@@ -118,9 +133,6 @@ func samplerTimes(t *testing.T, log *journal.Journal) map[metric.Raw][]int64 {
 					times[series] = append(times[series], e.TimesMs[i])
 				}
 			}
-		}
-		if position >= durable {
-			return times
 		}
 	}
 }

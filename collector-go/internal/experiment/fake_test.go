@@ -27,6 +27,7 @@ type fakeTopology struct {
 	lossy    bool // queries lose a record
 	stalled  bool // queries never return
 	slowTail bool // the last slices never come
+	away     func() bool
 }
 
 const (
@@ -104,6 +105,9 @@ func (f *fakeTopology) Process(pid int) (time.Duration, bool) {
 
 // Slices knows workers' totals that rise with the time; what is younger than the collection's delay is not in yet.
 func (f *fakeTopology) Slices(_ context.Context, selector string, from, to time.Time) ([]Series, error) {
+	if f.away != nil && f.away() {
+		return nil, errors.New("connection refused")
+	}
 	if f.mute {
 		return nil, nil
 	}

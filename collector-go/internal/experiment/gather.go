@@ -34,8 +34,9 @@ func (o Options) selector(metric string, more ...string) string {
 // joinBolt narrows bullet_active_queries to where a query is counted once.
 const joinBolt = `component="JoinBolt"`
 
-// gather reads what the collector stored in (from, to] into the run.
+// gather reads what the collector stored in (from, to] into the run, in place of what was gathered before.
 func gather(ctx context.Context, collector Slices, o Options, from, to time.Time, run *report.Run) error {
+	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, report.Slices{}
 	read := func(metric string, more ...string) ([]Series, error) {
 		return collector.Slices(ctx, o.selector(metric, more...), from, to)
 	}

@@ -15,6 +15,7 @@ const (
 	sourceReadyLimit = 2 * time.Minute
 	followLimit      = 10 * time.Second
 	workersLimit     = 2 * time.Minute
+	gatherLimit      = 30 * time.Second
 )
 
 // Pauses of the calibration: how long the topology may take to show a new rate, and how long the host is then watched.

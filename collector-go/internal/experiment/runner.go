@@ -123,8 +123,11 @@ func (r *Runner) measure(ctx context.Context, held *load.Held, submitted time.Ti
 	for i := range run.Steps {
 		run.Steps[i].Clients = r.clients(run.Steps[i])
 	}
-	// A slice before the submission's own, so that the first rise has something to rise from.
-	if err := gather(ctx, r.ports.Slices, r.options, submitted.Add(-r.options.SliceWidth), end, run); err != nil {
+	// A collector that was just started again may refuse a moment.
+	if err := r.poll(ctx, gatherLimit, "the figures", func(ctx context.Context) (bool, error) {
+		err := gather(ctx, r.ports.Slices, r.options, submitted, end, run)
+		return err == nil, err
+	}); err != nil {
 		return err
 	}
 	run.CollectedMs = time.Now().UnixMilli()

@@ -105,6 +105,27 @@ func TestSlicesThatDoNotComeAreNoted(t *testing.T) {
 	})
 }
 
+// The collector is away for ten seconds just when the figures are to be read.
+func TestACollectorThatIsAwayForAMomentIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := newFake()
+		var since time.Time
+		fake.away = func() bool {
+			if time.Since(fake.start) < 3*time.Minute {
+				return false
+			}
+			if since.IsZero() {
+				since = time.Now()
+			}
+			return time.Since(since) < 10*time.Second
+		}
+		run, _, err := measure(t, context.Background(), fake, func(*Options) {})
+		require.NoError(t, err)
+		assert.False(t, since.IsZero())
+		assert.Len(t, run.Workers, 2)
+	})
+}
+
 func TestWorkersThatDoNotReportEndTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := newFake()

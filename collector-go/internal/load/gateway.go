@@ -91,6 +91,7 @@ func (g *Gateway) Control(ctx context.Context) (Control, error) {
 func (g *Gateway) SetControl(ctx context.Context, control Control) error {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
+	control.Probes = append([]Probe{}, control.Probes...) // none is a list, not null
 	body, err := json.Marshal(control)
 	if err != nil {
 		return fmt.Errorf("source control: %w", err)

@@ -45,6 +45,9 @@ func TestGatewayControl(t *testing.T) {
 	got, err := gateway.Control(context.Background())
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
+
+	require.NoError(t, gateway.SetControl(context.Background(), Control{RecordsPerSecond: 1}))
+	assert.JSONEq(t, `{"records_per_second":1,"probes":[]}`, kept)
 }
 
 func TestGatewayErrorsSayWhat(t *testing.T) {
