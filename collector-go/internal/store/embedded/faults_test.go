@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -136,6 +138,26 @@ func TestDirectoryHasOneOwner(t *testing.T) {
 	p.open(t)
 	_, err := Open(p.dir(), DefaultOptions())
 	require.ErrorContains(t, err, "in use by another process")
+}
+
+func TestCloseWaitsForQueries(t *testing.T) {
+	s := newPlace(t).open(t)
+	q, err := s.Querier(0, 1)
+	require.NoError(t, err)
+	closing, cancel := context.WithCancel(t.Context())
+	closed := make(chan error)
+	go func() { closed <- s.Close(closing) }()
+	require.Eventually(t, func() bool { _, err := s.Querier(0, 1); return errors.Is(err, ErrClosed) }, time.Minute, time.Millisecond)
+	require.NoError(t, q.Close())
+	require.NoError(t, <-closed)
+	cancel()
+
+	s = newPlace(t).open(t)
+	q, err = s.Querier(0, 1)
+	require.NoError(t, err)
+	require.ErrorContains(t, s.Close(closing), "queries still read it")
+	require.NoError(t, q.Close())
+	require.NoError(t, s.end())
 }
 
 func TestSnapshotOfARunningStore(t *testing.T) {

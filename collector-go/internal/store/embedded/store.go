@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/tsdbutil"
 )
@@ -43,6 +42,7 @@ type Store struct {
 	locker  *tsdbutil.DirLocker
 	db      *tsdb.DB
 	gate    gate
+	readers readers
 	durable atomic.Uint64
 	lost    atomic.Pointer[error] // ErrFailed with its cause, once the head is lost
 
@@ -149,11 +149,6 @@ func (s *Store) rewind(settledMs int64) {
 // closed from records before it never needs to be handed over again. It may be called at any time from any goroutine.
 func (s *Store) Durable() uint64 { return s.durable.Load() }
 
-// Querier lets the query engine read slices that end within [minMs, maxMs]; *Store is a storage.Queryable.
-func (s *Store) Querier(minMs, maxMs int64) (storage.Querier, error) {
-	return s.db.Querier(minMs, maxMs)
-}
-
 // ready says why nothing can be done; turn is held.
 func (s *Store) ready() error {
 	if s.closed {
@@ -196,14 +191,22 @@ func (s *Store) Flush(ctx context.Context) error {
 	return s.compactAll(ctx)
 }
 
-// Close flushes, unless ctx is done, and releases the directory. What it could not flush is replayed from the journal. It may
-// be called twice. Queries must have ended: tsdb waits for those that read.
+// maxClose bounds Close where its context does not: queries that still run are not waited for any longer.
+const maxClose = 10 * time.Second
+
+// Close flushes, unless ctx is done, waits for queries under way, and releases the directory. What it could not flush is
+// replayed from the journal. It may be called twice.
 func (s *Store) Close(ctx context.Context) error {
 	last, flushed := s.shut(ctx)
 	if !last {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, maxClose)
+	defer cancel()
 	s.figures.unregister()
+	if err := s.readers.close(ctx); err != nil {
+		return errors.Join(flushed, err, s.release())
+	}
 	return errors.Join(flushed, s.end(), s.release())
 }
 
