@@ -100,8 +100,8 @@ test-plugin: build ## Test the Storm plugin, the finished jar included
 	@$(run) $(mvn) -pl plugin-java -am -Dbullet.metrics.binary=$$PWD/build/bullet-metrics verify
 
 .PHONY: test-collector
-test-collector: toolchain | build/toolchain.env ## Test the collector
-	@$(run) cd collector-go && go test ./...
+test-collector: toolchain | build/toolchain.env ## Test the collector, its API beside a real Prometheus (built from source the first time)
+	@$(run) cd collector-go && go test -tags prometheus -timeout 30m ./...
 
 .PHONY: test-topology
 test-topology: build ## Test the Bullet topology and the local Storm cluster, then everything together on real parts
@@ -122,7 +122,7 @@ build/tools/staticcheck: collector-go/tools/lint/go.mod | build/toolchain.env
 check: test-proto build/tools/staticcheck ## Check format, lint, generated code and the table of imports
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
-	@$(run) cd collector-go && go vet -tags e2e ./... && ../build/tools/staticcheck -tags e2e ./... && go test -count=1 ./internal/house
+	@$(run) cd collector-go && go vet -tags e2e,prometheus ./... && ../build/tools/staticcheck -tags e2e,prometheus ./... && go test -count=1 ./internal/house
 	@echo "check passed"
 
 .PHONY: bench
