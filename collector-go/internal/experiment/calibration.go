@@ -14,6 +14,8 @@ const (
 	guessedBase = 0.15
 	// largestFactor bounds one change of the rate.
 	largestFactor = 6.0
+	// saturated is the idle ratio below which a reading says only that there was too much to do, not how much.
+	saturated = 0.05
 )
 
 // reading is one look at the host: what ratio was idle at a record rate.
@@ -50,7 +52,7 @@ func (c *calibration) estimate(last reading) float64 {
 // base is the busy ratio at no records: where the line through the last two readings meets the axis, if that makes sense.
 func (c *calibration) base(last reading) float64 {
 	guess := min(guessedBase, (1-last.idle)/2)
-	if len(c.readings) < 2 {
+	if len(c.readings) < 2 || last.idle < saturated {
 		return guess
 	}
 	before := c.readings[len(c.readings)-2]

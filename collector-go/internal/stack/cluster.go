@@ -1,0 +1,99 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+func (s *Stack) awaitCluster(ctx context.Context) error {
+	line, err := awaitWithin(ctx, clusterReadyLimit, s.cluster.awaitReady)
+	if err != nil {
+		return err
+	}
+	var ready struct {
+		Pids map[string]int `json:"pids"`
+	}
+	if err := json.Unmarshal(line, &ready); err != nil {
+		return fmt.Errorf("the cluster's ready line %q: %w", line, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.daemons = ready.Pids
+	return nil
+}
+
+// Submit submits the topology and returns when Nimbus has taken it.
+func (s *Stack) Submit(ctx context.Context) error {
+	p, err := s.launch(s.submitCommand())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, submitLimit, fmt.Errorf("not done within %s", submitLimit))
+	defer cancel()
+	select {
+	case <-p.done:
+		if p.err != nil {
+			return p.obituary()
+		}
+		return nil
+	case <-ctx.Done():
+		p.stop(commandLimit, ctx.Done())
+		return fmt.Errorf("submit the topology: %w", context.Cause(ctx))
+	}
+}
+
+// Worker is a live worker process of the cluster.
+type Worker struct {
+	Topology string `json:"topology"`
+	Port     int    `json:"port"`
+	Pid      int    `json:"pid"`
+}
+
+// Workers lists the worker processes as the machine has them, without asking Storm or the collector.
+func (s *Stack) Workers(ctx context.Context) ([]Worker, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("workers")...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the workers: %w", withStderr(err))
+	}
+	var workers []Worker
+	if err := json.Unmarshal(out, &workers); err != nil {
+		return nil, fmt.Errorf("list the workers: %w", err)
+	}
+	return workers, nil
+}
+
+func withStderr(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	return err
+}
+
+// down lets local-storm end whatever is left of the cluster.
+func (s *Stack) down(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	if _, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("down")...).Output(); err != nil {
+		return fmt.Errorf("end what is left of the cluster in %s: %w", s.options.clusterDir(), withStderr(err))
+	}
+	return nil
+}
+
+// JavaVersion is the first line that the Java in use says of itself.
+func (s *Stack) JavaVersion(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, s.options.Java, "-version").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", s.options.Java, err)
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line, nil
+}
