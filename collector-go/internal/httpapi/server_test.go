@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/prometheus/prometheus/tsdb.(*DB).run"))
+	goleak.VerifyTestMain(m)
 }
 
 // failing is a store that is broken.

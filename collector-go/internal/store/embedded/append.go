@@ -60,10 +60,27 @@ func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (reje
 		return nil, err
 	}
 	s.finish(upTo, h)
+	s.flushWhereIdle(ctx, c.Len())
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
 	return h.rejected, nil
+}
+
+// flushWhereIdle writes all that is held after so many hand-overs without a slice: the topology has stopped, and what it said
+// last must not hold the journal for ever.
+func (s *Store) flushWhereIdle(ctx context.Context, slices int) {
+	s.idle++
+	if slices > 0 {
+		s.idle = 0
+	}
+	if s.idle < s.options.IdleHandOvers {
+		return
+	}
+	s.idle = 0
+	if err := s.compactAll(ctx); err != nil {
+		s.log.Warn("embedded store cannot write what it holds of a silent topology; it will try again", "error", err)
+	}
 }
 
 // admit says why nothing can be taken now.

@@ -116,6 +116,40 @@ func TestFullHeadIsWritten(t *testing.T) {
 	assert.Len(t, read(t, s), 10)
 }
 
+func TestSilentTopologyDoesNotHoldTheJournal(t *testing.T) {
+	p := newPlace(t, func(o *Options) { o.IdleHandOvers = 5 })
+	s := p.open(t)
+	position := uint64(10)
+	_, err := s.Append(t.Context(), position, numbers(0, 100*day, 3))
+	require.NoError(t, err)
+	for range 4 {
+		position++
+		_, err := s.Append(t.Context(), position, &slice.Columns{})
+		require.NoError(t, err)
+	}
+	assert.Zero(t, s.Durable())
+	for range 6 { // written at the first, and moved on at the sixth
+		position++
+		_, err = s.Append(t.Context(), position, &slice.Columns{})
+		require.NoError(t, err)
+	}
+	assert.Equal(t, position, s.Durable())
+	assert.Len(t, read(t, s)[define(0)[0].Series.Labels.String()], 3)
+}
+
+func TestOptionsThatCannotBe(t *testing.T) {
+	for _, change := range []func(*Options){
+		func(o *Options) { o.BlockDuration = time.Millisecond }, func(o *Options) { o.MaxBlockDuration = time.Minute },
+		func(o *Options) { o.OutOfOrderWindow = 0 }, func(o *Options) { o.RetentionTime = -1 }, func(o *Options) { o.RetentionBytes = -1 },
+		func(o *Options) { o.MaxHeadSamples = 0 }, func(o *Options) { o.IdleHandOvers = 0 },
+	} {
+		o := DefaultOptions()
+		change(&o)
+		_, err := Open(t.TempDir(), o)
+		require.ErrorContains(t, err, "embedded store: ")
+	}
+}
+
 func TestSingleRejections(t *testing.T) {
 	s := newPlace(t).open(t)
 	_, err := s.Append(t.Context(), 1, numbers(0, 100*day, 1))
@@ -140,6 +174,14 @@ func TestDirectoryHasOneOwner(t *testing.T) {
 	require.ErrorContains(t, err, "in use by another process")
 }
 
+func refusesQueries(s *Store) bool {
+	q, err := s.Querier(0, 1)
+	if err == nil {
+		_ = q.Close()
+	}
+	return errors.Is(err, ErrClosed)
+}
+
 func TestCloseWaitsForQueries(t *testing.T) {
 	s := newPlace(t).open(t)
 	q, err := s.Querier(0, 1)
@@ -147,7 +189,7 @@ func TestCloseWaitsForQueries(t *testing.T) {
 	closing, cancel := context.WithCancel(t.Context())
 	closed := make(chan error)
 	go func() { closed <- s.Close(closing) }()
-	require.Eventually(t, func() bool { _, err := s.Querier(0, 1); return errors.Is(err, ErrClosed) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return refusesQueries(s) }, time.Minute, time.Millisecond)
 	require.NoError(t, q.Close())
 	require.NoError(t, <-closed)
 	cancel()

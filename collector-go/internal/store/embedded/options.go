@@ -29,6 +29,9 @@ type Options struct {
 	// MaxHeadSamples bounds what is in memory: above it everything is written into blocks, whatever its age. 20 million by
 	// default (some 100 MB).
 	MaxHeadSamples int
+	// IdleHandOvers is after how many hand-overs without a slice everything is written into blocks and the cursor moves on: a
+	// topology that stopped does not hold the journal. A feed hands over once a second; 600 by default.
+	IdleHandOvers int
 
 	Logger     *slog.Logger          // nil: silent
 	Registerer prometheus.Registerer // nil: no figures
@@ -44,6 +47,7 @@ func DefaultOptions() Options {
 		RetentionBytes:   8 << 30,
 		MinFreeBytes:     256 << 20,
 		MaxHeadSamples:   20_000_000,
+		IdleHandOvers:    600,
 	}
 }
 
@@ -60,6 +64,8 @@ func (o Options) Validate() error {
 		return errors.New("embedded store: retention cannot be negative; 0 means no bound")
 	case o.MaxHeadSamples < 1:
 		return errors.New("embedded store: the head must hold at least one sample")
+	case o.IdleHandOvers < 1:
+		return errors.New("embedded store: hand-overs until idle must be positive")
 	}
 	return nil
 }

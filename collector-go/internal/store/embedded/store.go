@@ -49,6 +49,7 @@ type Store struct {
 	turn   sync.Mutex // held by Append, Flush, Snapshot and Close
 	closed bool
 	series []series // by slice.Ref
+	idle   int      // hand-overs without a slice since the last with one
 
 	compaction sync.Mutex // held while blocks are written; taken after turn, before state
 
@@ -180,8 +181,8 @@ func (s *Store) Snapshot(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Flush writes everything into blocks and advances the cursor to all that was handed over. It is for a feed that has had
-// nothing to hand over for a while; a store that is fed writes blocks by itself.
+// Flush writes everything into blocks and advances the cursor to all that was handed over. A store that is fed does so by
+// itself, also where it is fed with nothing for a while.
 func (s *Store) Flush(ctx context.Context) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
