@@ -102,7 +102,7 @@ func TestABatchSentAgainIsTakenOnce(t *testing.T) {
 
 func TestBadSamplesAreRejectedByName(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	c := start(t, func(o *Options) { o.MaxTopologySeries, o.Registerer = 3, registry })
+	c := start(t, func(o *Options) { o.MaxTopologySeries, o.MaxStreamSeries, o.Registerer = 3, 100, registry })
 	s := opened(t, c.dial())
 	year := int64(365 * 24 * time.Hour / time.Millisecond)
 	columns := samples(1, 1, math.NaN(), math.Inf(-1), 1, 1, 1, 1, 1)

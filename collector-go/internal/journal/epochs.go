@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"sort"
 )
@@ -27,27 +28,18 @@ func (h *history) has(sequence uint64) bool {
 	return i < len(h.spans) && h.spans[i].first <= sequence
 }
 
-// add notes a batch. Of more than maxSpans runs the two lowest become one: a sender goes through its sequence in order, so
-// what it never sent down there it never will.
-func (h *history) add(sequence uint64) {
-	i := sort.Search(len(h.spans), func(i int) bool { return h.spans[i].last >= sequence })
-	if i < len(h.spans) && h.spans[i].first <= sequence {
-		return
+// add notes the sequences from first to last. Of more than maxSpans runs the two lowest become one: a sender goes through its
+// sequence in order, so what it never sent down there it never will.
+func (h *history) add(first, last uint64) {
+	begin := sort.Search(len(h.spans), func(i int) bool { return h.spans[i].last+1 >= first })
+	end := begin
+	for ; end < len(h.spans) && h.spans[end].first <= last+1; end++ { // runs that touch
+		first, last = min(first, h.spans[end].first), max(last, h.spans[end].last)
 	}
-	h.spans = slices.Insert(h.spans, i, span{sequence, sequence})
-	h.joinAt(i + 1)
-	h.joinAt(i)
+	h.spans = slices.Replace(h.spans, begin, end, span{first, last})
 	if len(h.spans) > maxSpans {
 		h.spans[1].first = h.spans[0].first
 		h.spans = slices.Delete(h.spans, 0, 1)
-	}
-}
-
-// joinAt joins run i to the one before, if they touch.
-func (h *history) joinAt(i int) {
-	if i > 0 && i < len(h.spans) && h.spans[i-1].last+1 == h.spans[i].first {
-		h.spans[i-1].last = h.spans[i].last
-		h.spans = slices.Delete(h.spans, i, i+1)
 	}
 }
 
@@ -60,13 +52,19 @@ func (e epochs) has(epoch Epoch, sequence uint64) bool {
 }
 
 func (e epochs) add(epoch Epoch, sequence uint64, seenMs int64) {
+	h := e.of(epoch)
+	h.add(sequence, sequence)
+	h.seenMs = seenMs
+}
+
+// of is an epoch's history, a new one where it has none.
+func (e epochs) of(epoch Epoch) *history {
 	h := e[epoch]
 	if h == nil {
 		h = &history{}
 		e[epoch] = h
 	}
-	h.add(sequence)
-	h.seenMs = seenMs
+	return h
 }
 
 // forget drops the epochs last seen before a time.
@@ -108,28 +106,38 @@ func appendHistory(to []byte, h *history) []byte {
 	return to
 }
 
-// decode adds the rows of an epochs record.
+// decode adds the rows of an epochs record to what is known already: a head that a crash has torn knows less than the segment
+// before it.
 func (e epochs) decode(payload []byte) error {
 	c := &cursor{rest: payload}
 	for range c.count(18) {
 		var epoch Epoch
 		copy(epoch[:], c.bytes(uint64(len(epoch))))
-		h := &history{seenMs: c.varint()}
-		var end uint64
-		for range min(c.count(2), maxSpans) {
-			s := span{first: end + c.uvarint()}
-			s.last = s.first + c.uvarint()
-			if s.first < end || s.last < s.first {
-				c.fail()
-				break
-			}
-			h.spans = append(h.spans, s)
-			end = s.last
-		}
+		seenMs := c.varint()
+		spans := decodeSpans(c)
 		if c.err != nil {
 			break
 		}
-		e[epoch] = h
+		h := e.of(epoch)
+		h.seenMs = max(h.seenMs, seenMs)
+		for _, s := range spans {
+			h.add(s.first, s.last)
+		}
 	}
 	return c.done()
+}
+
+func decodeSpans(c *cursor) (spans []span) {
+	var end uint64
+	for range min(c.count(2), maxSpans) {
+		s := span{first: end + c.uvarint()}
+		s.last = s.first + c.uvarint()
+		if s.first < end || s.last < s.first || s.last == math.MaxUint64 {
+			c.fail()
+			return nil
+		}
+		spans = append(spans, s)
+		end = s.last
+	}
+	return spans
 }

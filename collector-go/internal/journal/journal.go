@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -193,6 +194,9 @@ func (j *Journal) DefineProducer(p ProducerDefined) (ProducerID, error) {
 func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error) {
 	if len(b.TimesMs) != len(b.IDs) || len(b.Values) != len(b.IDs) {
 		return false, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs), len(b.Values))
+	}
+	if b.Sequence > math.MaxInt64 {
+		return false, fmt.Errorf("journal: append: sequence %d is out of range", b.Sequence)
 	}
 	payload, err := appendBatch(make([]byte, 0, 64+8*len(b.IDs)), b)
 	if err != nil {
