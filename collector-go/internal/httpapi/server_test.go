@@ -117,14 +117,20 @@ func TestClientThatWentAway(t *testing.T) {
 	assert.Contains(t, <-answer, "499\nContent-Type: application/json\n\n{\"status\":\"error\",\"errorType\":\"canceled\"")
 }
 
+// endless reads until its time is over.
+type endless struct{ storage.Querier }
+
+func (endless) Select(ctx context.Context, _ bool, _ *storage.SelectHints, _ ...*labels.Matcher) storage.SeriesSet {
+	<-ctx.Done()
+	return storage.ErrSeriesSet(ctx.Err())
+}
+
 func TestQueryThatTakesTooLong(t *testing.T) {
-	store := waiting{make(chan struct{}), make(chan struct{})}
-	h := handlerOver(t, store)
-	answer := make(chan string)
-	go func() { answer <- get(t, h, "http://localhost/api/v1/query?query=up&time=1&timeout=50ms") }()
-	<-store.asked
-	time.AfterFunc(60*time.Millisecond, func() { close(store.go_) })
-	assert.Contains(t, <-answer, "503\nContent-Type: application/json\n\n{\"status\":\"error\",\"errorType\":\"timeout\"")
+	h := handlerOver(t, storage.QueryableFunc(func(int64, int64) (storage.Querier, error) { return endless{storage.NoopQuerier()}, nil }))
+	for _, target := range []string{"query?query=up&time=1&timeout=5ms", "query_range?query=up&start=1&end=2&step=1&timeout=0.005"} {
+		assert.Equal(t, "503\nContent-Type: application/json\n\n"+`{"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}`+"\n",
+			get(t, h, "http://localhost/api/v1/"+target))
+	}
 }
 
 func TestRequestThatTakesTooLong(t *testing.T) {
