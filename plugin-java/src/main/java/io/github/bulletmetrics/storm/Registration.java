@@ -42,7 +42,7 @@ final class Registration {
             LOG.error("Bullet Metrics is not registered, the topology will run without it: {}", wrong.getMessage());
             throw wrong;
         }
-        consumer(storm, settings);
+        consumer(storm, settings, configuration);
         set(storm, V2_TICK, true, "without it Storm 2.2 and later hand no CPU, heap or GC metrics to a consumer");
         setUnlessSet(storm, V2_TICK_INTERVAL, INTERVAL_SECONDS, "as wide as a slice, read by Storm 2.3 and later");
         setUnlessSet(storm, Config.TOPOLOGY_BUILTIN_METRICS_BUCKET_SIZE_SECS, INTERVAL_SECONDS,
@@ -53,7 +53,7 @@ final class Registration {
         kryo(storm);
     }
 
-    private static void consumer(Config storm, Settings settings) {
+    private static void consumer(Config storm, Settings settings, Function<String, Object> configuration) {
         List<Object> registered = listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER));
         for (Object other : registered) {
             if (isOurs(other)) {
@@ -66,11 +66,23 @@ final class Registration {
         entry.put("class", StormMetricsConsumer.class.getName());
         entry.put("parallelism.hint", settings.parallelism());
         entry.put("max.retain.metric.tuples", settings.retainTuples());
-        entry.put("argument", new LinkedHashMap<>(settings.asMap()));
+        entry.put("argument", argument(settings, configuration));
         registered.add(entry);
         storm.put(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, registered);
         LOG.info("Added to {}: {} (max.retain.metric.tuples: Storm keeps 100 reports by default, less than one tick of a large topology).",
                 Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry);
+    }
+
+    /** The plugin's settings, and those of Bullet that the collector is told: Bullet need not put them into Storm's configuration. */
+    private static Map<String, Object> argument(Settings settings, Function<String, Object> configuration) {
+        Map<String, Object> argument = new LinkedHashMap<>(settings.asMap());
+        for (String name : TopologyFacts.SETTINGS_TOLD) {
+            Object value = name.startsWith("bullet.") ? configuration.apply(name) : null;
+            if (value != null) {
+                argument.put(name, value);
+            }
+        }
+        return argument;
     }
 
     private static boolean isOurs(Object entry) {

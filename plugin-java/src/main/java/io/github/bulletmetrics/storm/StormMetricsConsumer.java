@@ -32,9 +32,11 @@ public class StormMetricsConsumer implements IMetricsConsumer {
         try {
             Map<?, ?> argument = registrationArgument instanceof Map ? (Map<?, ?>) registrationArgument : null;
             warnOfUnknown(argument);
-            Settings settings = Settings.from(lookup(argument, stormConf));
+            Function<String, Object> configuration = lookup(argument, stormConf);
+            Settings settings = Settings.from(configuration);
             warnOfOpenToken(settings);
-            pipeline = new MetricsPipeline(settings, TopologyFacts.open(stormConf, context), TopologyFacts.info(stormConf, context));
+            pipeline = new MetricsPipeline(settings, TopologyFacts.open(stormConf, context),
+                    TopologyFacts.info(stormConf, configuration, context));
             LOG.info("Metrics go to {}{}; at most {} samples are queued.", settings.addresses(), settings.security().tls() ? " over TLS" : "",
                     settings.queueCapacity());
         } catch (Throwable wrong) {

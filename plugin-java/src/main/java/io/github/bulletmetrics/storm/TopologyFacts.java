@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.storm.Config;
@@ -58,8 +59,12 @@ final class TopologyFacts {
         return open.setPort(port == null ? 0 : port).build();
     }
 
-    /** What is told once a stream. */
-    static TopologyInfo info(Map<?, ?> conf, TopologyContext context) {
+    /**
+     * What is told once a stream.
+     *
+     * @param setting yields the value of a setting; null where it has none.
+     */
+    static TopologyInfo info(Map<?, ?> conf, Function<String, Object> setting, TopologyContext context) {
         TopologyInfo.Builder info = TopologyInfo.newBuilder()
                 .setName(topologyName(conf))
                 .setId(context.getStormId())
@@ -68,7 +73,7 @@ final class TopologyFacts {
                 .setJavaVersion(System.getProperty("java.version", ""))
                 .setPluginVersion(PluginVersion.ofPlugin());
         for (String name : SETTINGS_TOLD) {
-            Object value = conf.get(name);
+            Object value = setting.apply(name);
             if (value != null) {
                 String text = value.toString();
                 info.putSettings(name, text.length() <= MAX_SETTING_CHARS ? text : text.substring(0, MAX_SETTING_CHARS));

@@ -15,8 +15,7 @@ class RegistrationTest {
 
     @Test
     void setsWhatStormForgets() {
-        bullet.set(Settings.ADDRESS, List.of("a:1", "b:2"));
-        BulletMetricsConsumer.register(storm, bullet);
+        Registration.register(storm, Map.<String, Object>of(Settings.ADDRESS, List.of("a:1", "b:2"))::get);
         assertThat(storm).containsOnly(
                 Map.entry("topology.metrics.consumer.register", List.of(Map.of("class", "io.github.bulletmetrics.storm.StormMetricsConsumer",
                         "parallelism.hint", 1, "max.retain.metric.tuples", 10_000, "argument", Map.of(Settings.ADDRESS, List.of("a:1", "b:2"))))),
@@ -25,6 +24,18 @@ class RegistrationTest {
                 Map.entry("topology.builtin.metrics.bucket.size.secs", 10),
                 Map.entry("topology.worker.metrics", Map.of("bullet-metrics.sampler", "io.github.bulletmetrics.storm.WorkerSampler")),
                 Map.entry("topology.kryo.register", List.of("java.util.Collections$EmptyMap")));
+    }
+
+    @Test
+    void bulletsOwnSettingsThatTheCollectorIsToldComeAlongAndNoOthers() {
+        bullet.set(Settings.ADDRESS, "a:1");
+        bullet.set("bullet.pubsub.password", "s3cret");
+        BulletMetricsConsumer.register(storm, bullet);
+        Map<?, ?> entry = (Map<?, ?>) ((List<?>) storm.get("topology.metrics.consumer.register")).get(0);
+        Map<?, ?> argument = (Map<?, ?>) entry.get("argument");
+        assertThat(argument.get(Settings.ADDRESS)).isEqualTo("a:1");
+        assertThat(argument.get(BulletStormConfig.TICK_SPOUT_INTERVAL)).isEqualTo(bullet.get(BulletStormConfig.TICK_SPOUT_INTERVAL)).isNotNull();
+        assertThat(storm.toString()).doesNotContain("s3cret");
     }
 
     @Test

@@ -10,6 +10,13 @@ final class ExportOptions {
     long lingerMs = 1_000;
     /** Batches under way at most, whatever window the collector offers: 64 full ones are half of the default queue. */
     int maxWindow = 64;
+    /**
+     * Batches under way at the start of a stream and after "full"; doubled with each acknowledgement up to the window. So a collector that
+     * refuses or breaks off again and again costs a batch each time, not a window of them.
+     */
+    int firstWindow = 1;
+    /** How long a stream must have lasted before a success counts as one for the pauses, ms: one that flaps keeps its long pauses. */
+    long steadyMs = 10_000;
     /** How long a sample is kept, ms: what the collector's rules on lateness count on. */
     long keepMs = 3_600_000;
     /** How long connecting and opening may take at first, ms. */

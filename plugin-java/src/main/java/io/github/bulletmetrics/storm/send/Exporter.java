@@ -50,7 +50,9 @@ final class Exporter {
     private boolean opened;
     private boolean progressed;
     private boolean finishing;
+    private long beganMs;
     private int window;
+    private int allowed;
     private int maxBatchBytes;
     private long openTimeoutMs;
     private long deadlineMs;
@@ -135,6 +137,8 @@ final class Exporter {
         progressed = false;
         finishing = false;
         fullUntilMs = Long.MIN_VALUE;
+        beganMs = now;
+        allowed = options.firstWindow;
         openTimeoutMs = timedOut ? options.patientOpenTimeoutMs : options.openTimeoutMs;
         deadlineMs = now + openTimeoutMs;
         stream = transport.open(addresses.get(addressIndex), open, inbox);
@@ -183,16 +187,19 @@ final class Exporter {
             progressed = true;
             timedOut = false;
             deadlineMs = now + options.answerTimeoutMs;
-            backoff.reset();
+            allowed = Math.min(options.maxWindow, allowed * 2);
+            if (now - beganMs >= options.steadyMs) {
+                backoff.reset();
+            }
             outages.well(addresses.get(addressIndex), now);
         }
         return true;
     }
 
     private boolean full(Full answer, long now) {
-        if (outbox.isEpoch(answer.getEpoch())) {
-            outbox.goBackTo(answer.getSequence());
-            fullUntilMs = Math.max(fullUntilMs, now + pause(answer.getRetryAfterMs() & 0xffff_ffffL));
+        if (outbox.isEpoch(answer.getEpoch()) && outbox.goBackTo(answer.getSequence())) {
+            allowed = options.firstWindow;
+            fullUntilMs = now + Math.max(backoff.nextMs(), pause(answer.getRetryAfterMs() & 0xffff_ffffL));
             deadlineMs = fullUntilMs + options.answerTimeoutMs;
         }
         return true;
@@ -218,7 +225,7 @@ final class Exporter {
         boolean flush = isClosing() || now - flushedMs >= options.lingerMs;
         while (stream.isReady()) {
             boolean idle = outbox.underWay() == 0;
-            Batch batch = outbox.next(isProbing() ? 1 : window, maxBatchBytes, flush, now, time.wallMs());
+            Batch batch = outbox.next(isProbing() ? 1 : Math.min(allowed, window), maxBatchBytes, flush, now, time.wallMs());
             if (batch == null) {
                 flushedMs = flush ? now : flushedMs;
                 return;

@@ -153,11 +153,17 @@ final class Outbox {
         return acknowledged > 0;
     }
 
-    /** The batch of that sequence and those after it were not taken: they are to be sent again. */
-    void goBackTo(long sequence) {
+    /**
+     * The batch of that sequence and those after it were not taken: they are to be sent again.
+     *
+     * @return whether any of them was under way.
+     */
+    boolean goBackTo(long sequence) {
+        int before = sent;
         while (sent > 0 && held.get(sent - 1).sequence >= sequence) {
             encoder.undefine(held.get(--sent));
         }
+        return sent < before;
     }
 
     /** Notes what has come, and gives up what has been here too long. */

@@ -47,6 +47,7 @@ class DeliveryTest {
     private static void deliver(long seed, int capacity) {
         Random random = new Random(seed);
         Rig rig = new Rig(capacity, 1 + random.nextInt(30), "a:1", "b:2");
+        rig.options.firstWindow = 1 + random.nextInt(4);
         RandomCollector collector = new RandomCollector(random);
         List<String> taken = new ArrayList<>();
         double value = 0;

@@ -58,6 +58,63 @@ class ExporterTest {
     }
 
     @Test
+    void aStreamStartsSlowly() {
+        rig.options.firstWindow = 1;
+        FakeStream stream = rig.opened(8);
+        rig.offerMany(300);
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L);
+        stream.sayAcknowledged(1);
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L, 2L, 3L);
+        stream.sayAcknowledged(2);
+        rig.pass(0);
+        assertThat(rig.outbox.underWay()).isEqualTo(4);
+        stream.sayAcknowledged(3);
+        rig.pass(0);
+        assertThat(rig.outbox.underWay()).as("the window").isEqualTo(8);
+        stream.sayFull(5, 100);
+        stream.sayAcknowledged(4);
+        rig.pass(rig.options.maxBackoffMs);
+        rig.pass(rig.options.maxBackoffMs);
+        assertThat(rig.outbox.underWay()).isLessThanOrEqualTo(2);
+    }
+
+    @Test
+    void aCollectorThatIsAlwaysFullCostsABatchEachTime() {
+        rig.options.firstWindow = 1;
+        FakeStream stream = rig.opened(64);
+        rig.offerMany(900);
+        for (int i = 0; i < 6_000; i++) {
+            rig.pass(10);
+            if (rig.outbox.underWay() > 0) {
+                stream.sayFull(rig.outbox.firstHeld(), 0);
+            }
+        }
+        assertThat(stream.sent.size()).as("batches sent in a minute").isBetween(15, 60);
+        assertThat(rig.losses.total()).isZero();
+    }
+
+    @Test
+    void aCollectorThatAcknowledgesOneBatchAndBreaksOffCostsFewStreams() {
+        rig.options.firstWindow = 1;
+        rig.offerMany(900);
+        for (int i = 0; i < 6_000; i++) {
+            rig.pass(10);
+            FakeStream stream = rig.transport.last();
+            if (stream.sent.isEmpty() && stream.cancelled == null) {
+                stream.sayOpened(64);
+                rig.exporter.step();
+                stream.sayAcknowledged(Long.MAX_VALUE);
+                rig.exporter.step();
+                stream.end(StreamEnd.Kind.LOST);
+            }
+        }
+        assertThat(rig.transport.streams.size()).as("streams in a minute").isBetween(15, 60);
+        assertThat(rig.transport.streams).allSatisfy(stream -> assertThat(stream.sent.size()).isLessThanOrEqualTo(3));
+    }
+
+    @Test
     void aStreamThatIsNotReadyGetsNothing() {
         FakeStream stream = rig.opened(8);
         stream.ready = false;

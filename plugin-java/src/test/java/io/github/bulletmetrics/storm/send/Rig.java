@@ -29,6 +29,8 @@ final class Rig {
 
     Rig(int capacity, int batchSamples, String... addresses) {
         options.batchSamples = batchSamples;
+        // Tests of the slow start set it back.
+        options.firstWindow = options.maxWindow;
         queue = new SampleQueue(capacity);
         outbox = new Outbox("0123456789abcdef".getBytes(), queue, losses, workers, TOPOLOGY, options);
         List<Address> parsed = new ArrayList<>();
