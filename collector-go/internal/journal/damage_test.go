@@ -117,6 +117,23 @@ func (w *written) expectLost(t *testing.T, change func([]byte) []byte, lost func
 	}
 }
 
+// TestCheckNamesTheDamage checks a whole journal, and one with a flipped byte.
+func TestCheckNamesTheDamage(t *testing.T) {
+	w := writeJournal(t, 60, false)
+	report, err := Check("/journal", w.fs)
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Segments)
+	require.Equal(t, 60, report.Batches)
+	require.Equal(t, int64(len(w.file.cache)), report.Bytes)
+	require.Empty(t, report.Findings)
+	place := w.batches[batchKey{Epoch{1}, 33}]
+	report, err = Check("/journal", w.damagedCopy(flip(place[0]+20, 1)))
+	require.NoError(t, err)
+	require.Equal(t, 59, report.Batches)
+	require.Equal(t, []Finding{{segmentName(1), place[0], place[1]}}, report.Findings)
+	require.Contains(t, report.Findings[0].String(), "0000000001.segment: bytes")
+}
+
 // TestDamagedHead flips every byte from the file's first to behind both copies of the head: nothing but the record that is
 // hit is lost, which here is none that holds a batch.
 func TestDamagedHead(t *testing.T) {
