@@ -108,6 +108,7 @@ const sameSignal = time.Second
 func onSignals(parent context.Context, say *terminal) (ctx context.Context, hasten <-chan struct{}) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals, hurry := make(chan os.Signal, 2), make(chan struct{})
+	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end us before the children
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-signals
@@ -138,7 +139,9 @@ func runDemo(parent context.Context, o demoOptions, say *terminal) error {
 	if stopping := s.Stop(hasten); stopping != nil {
 		return errors.Join(err, stopping)
 	}
-	say.Say("everything is stopped; the data is kept: %s serve --data-dir %s", o.stack.Program, o.stack.DataDir)
+	if _, missing := os.Stat(o.stack.DataDir); missing == nil {
+		say.Say("everything is stopped; the data is kept: %s serve --data-dir %s", o.stack.Program, o.stack.DataDir)
+	}
 	return err
 }
 
