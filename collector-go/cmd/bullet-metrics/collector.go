@@ -8,10 +8,12 @@ import (
 	"net"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/common/model"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
@@ -109,6 +111,7 @@ func (col *collector) openData(c config.Config, registry *prometheus.Registry) (
 	}
 	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
 	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(c.Slice), registry, col.logger
+	feeding.Lost = func(err error) bool { return errors.Is(err, embedded.ErrFailed) } // the next start replays the journal
 	col.feed, err = feed.New(col.journal, col.store, feed.NewRetention(col.journal.Release), feeding)
 	return err
 }
@@ -133,7 +136,7 @@ func (col *collector) openServers(c config.Config, registry *prometheus.Registry
 	answering := httpapi.DefaultOptions()
 	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, registry, metadata{}, col.unready
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout = c.HTTP.AllowedHosts, col.logger, c.Shutdown/4
-	answering.Version = httpapi.BuildInfo{Version: version, GoVersion: runtime.Version()}
+	answering.Registerer, answering.StorageRetention = registry, retention(c.Embedded)
 	if col.http, err = httpapi.NewServer(answering); err != nil {
 		return err
 	}
@@ -145,6 +148,18 @@ func (col *collector) openServers(c config.Config, registry *prometheus.Registry
 	}
 	col.ingest, err = ingest.New(col.journal, taking)
 	return err
+}
+
+// retention is the store's in words, as Prometheus' runtime info has it.
+func retention(e config.Embedded) string {
+	var bounds []string
+	if e.RetentionTime > 0 {
+		bounds = append(bounds, model.Duration(e.RetentionTime).String())
+	}
+	if e.RetentionBytes > 0 {
+		bounds = append(bounds, fmt.Sprintf("%d bytes", e.RetentionBytes))
+	}
+	return strings.Join(bounds, " or ")
 }
 
 // metadata is the catalogue in the form of the HTTP API.

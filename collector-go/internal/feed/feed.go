@@ -24,7 +24,7 @@ import (
 type Store interface {
 	// Append takes the slices that closed from journal entries up to the position, and keeps nothing of the columns. After a
 	// restart it may be given slices again, with the same values. rejected counts slices that the store refuses for ever, by
-	// reason; an error means that none were taken and that the call is to be repeated.
+	// reason. After an error the call is repeated with the same columns, unless Options.Lost says that this is useless.
 	Append(ctx context.Context, upTo uint64, closed *slice.Columns) (rejected map[string]int, err error)
 	// Durable is a journal position: what closed from entries up to it is on disk and need not be given again.
 	Durable() uint64
@@ -40,10 +40,12 @@ type Options struct {
 	CheckpointTicks int
 	// FlushSlices hands closed slices on before the next tick when there are this many: a bound on memory while catching up.
 	FlushSlices int
-	Slicer      slicer.Options
-	Catalog     catalog.Options
-	Registerer  prometheus.Registerer // may be nil
-	Logger      *slog.Logger
+	// Lost says of an error of Append that the store is of no use until it is opened again: the feed ends. nil: none is.
+	Lost       func(error) bool
+	Slicer     slicer.Options
+	Catalog    catalog.Options
+	Registerer prometheus.Registerer // may be nil
+	Logger     *slog.Logger
 }
 
 // DefaultOptions for a store of that name.
@@ -143,7 +145,10 @@ func (f *Feed) Run(ctx context.Context) error {
 
 func (f *Feed) finish(ctx context.Context) error {
 	if err := f.flush(ctx); err != nil {
-		return nil // out of time; what is missing is replayed by the next start
+		if ctx.Err() != nil {
+			return nil // out of time; what is missing is replayed by the next start
+		}
+		return fmt.Errorf("feed %s: %w", f.options.Name, err)
 	}
 	f.checkpoint()
 	return nil
@@ -201,6 +206,9 @@ func (f *Feed) flush(ctx context.Context) error {
 			f.caught.Store(uint64(f.position))
 			f.figures.publish(f.pipeline, f.position)
 			return nil
+		}
+		if f.options.Lost != nil && f.options.Lost(err) {
+			return fmt.Errorf("hand slices to the store: %w", err)
 		}
 		if delay == firstRetry {
 			f.options.Logger.Warn("the store takes nothing; trying again until it does", "store", f.options.Name, "error", err)

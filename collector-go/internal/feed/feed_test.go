@@ -250,3 +250,19 @@ func TestAStoreOfAnotherJournalIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "not the one that fed this store")
 	require.NoError(t, w.journal.Close())
 }
+
+func TestAStoreThatIsLostEndsTheFeed(t *testing.T) {
+	w := newWorld(t)
+	for range 60 {
+		w.second()
+	}
+	lost := errors.New("lost")
+	store := newMemory()
+	store.fail = func() error { return lost }
+	o := options(t.TempDir())
+	o.Lost = func(err error) bool { return errors.Is(err, lost) }
+	f, err := New(w.journal, store, NewRetention(w.journal.Release), o)
+	require.NoError(t, err)
+	require.NoError(t, w.journal.Close())
+	assert.ErrorIs(t, f.Run(context.Background()), lost)
+}
