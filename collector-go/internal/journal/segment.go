@@ -1,0 +1,103 @@
+package journal
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// segment is one on disk. Readers read it up to end.
+type segment struct {
+	number uint32
+	end    int64 // behind its last durable record
+	size   int64 // of the file
+}
+
+func (s segment) endPosition() Position { return positionOf(s.number, s.end) }
+
+// startSegment settles what was recovered, if that is still to be done, and opens a fresh segment behind it.
+func (c *committer) startSegment() error {
+	if err := c.settle(); err != nil {
+		return err
+	}
+	number, head := c.j.nextHead()
+	file, err := c.createSegment(number, head)
+	if err != nil {
+		return fmt.Errorf("journal: start %s: %w", segmentName(number), err)
+	}
+	c.active, c.number = file, number
+	c.offset = int64(len(head))
+	c.limit = c.offset + c.j.o.SegmentBytes
+	c.j.addSegment(segment{number: number, end: c.offset, size: c.offset})
+	return nil
+}
+
+// nextHead is a new segment's number, never used before, and its head, with all that is defined so far.
+func (j *Journal) nextHead() (number uint32, head []byte) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.newest++
+	previous := j.before
+	if n := len(j.segments); n > 0 {
+		previous = j.segments[n-1].endPosition()
+	}
+	j.fresh = definitions{}
+	return j.newest, j.state.encodeHead(j.newest, previous)
+}
+
+// createSegment makes the file and its name durable before anything in it counts.
+func (c *committer) createSegment(number uint32, head []byte) (File, error) {
+	name := filepath.Join(c.j.dir, segmentName(number))
+	file, err := c.j.fs.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	if err = writeDurably(file, head, 0); err == nil {
+		err = c.j.fs.SyncDir(c.j.dir)
+	}
+	if err != nil {
+		_ = file.Close()
+		_ = c.j.fs.Remove(name)
+		return nil, err
+	}
+	return file, nil
+}
+
+// addSegment opens a segment to readers, and the journal to batches.
+func (j *Journal) addSegment(s segment) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failure != nil {
+		j.log.Info("journal takes writes again", "dir", j.dir, "segment", segmentName(s.number))
+	}
+	j.failure = nil
+	j.figures.failing.Set(0)
+	j.figures.written.Add(float64(s.size))
+	j.segments = append(j.segments, s)
+	j.bytes += s.size
+	j.durable = s.endPosition()
+	j.showSizes()
+	j.wakeReaders()
+}
+
+// grow raises the newest segment's end. The caller holds mu.
+func (j *Journal) grow(end int64) {
+	newest := &j.segments[len(j.segments)-1]
+	if end == newest.end {
+		return
+	}
+	j.figures.written.Add(float64(end - newest.end))
+	j.bytes += end - newest.size
+	newest.end, newest.size = end, end
+	j.durable = newest.endPosition()
+	j.showSizes()
+	j.wakeReaders()
+}
+
+// showSizes brings the gauges up to date. The caller holds mu.
+func (j *Journal) showSizes() {
+	j.figures.segments.Set(float64(len(j.segments)))
+	j.figures.bytes.Set(float64(j.bytes))
+	j.figures.epochs.Set(float64(len(j.state.epochs)))
+	j.figures.queueBytes.Set(float64(j.queue.bytes))
+	j.figures.queueLength.Set(float64(len(j.queue.records)))
+}
