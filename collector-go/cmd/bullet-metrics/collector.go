@@ -100,6 +100,7 @@ func newRegistry() *prometheus.Registry {
 func (col *collector) openData(c config.Config, registry *prometheus.Registry) (err error) {
 	log := journal.DefaultOptions()
 	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes, col.logger, registry
+	log.MaxSeries = max(log.MaxSeries, 2*c.Limits.SeriesPerTopology)
 	if col.journal, err = journal.Open(filepath.Join(c.DataDir, "journal"), log); err != nil {
 		return err
 	}

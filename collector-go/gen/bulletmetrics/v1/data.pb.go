@@ -223,6 +223,7 @@ type Batch struct {
 	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
 	// takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip.
+	// A sender that has given the refused batch up goes on with the oldest that it holds.
 	OldestHeldSequence uint64 `protobuf:"varint,3,opt,name=oldest_held_sequence,json=oldestHeldSequence,proto3" json:"oldest_held_sequence,omitempty"`
 	// When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew.
 	SendTimeMs int64 `protobuf:"varint,4,opt,name=send_time_ms,json=sendTimeMs,proto3" json:"send_time_ms,omitempty"`

@@ -38,6 +38,7 @@ type IngestServiceClient interface {
 	//	INVALID_ARGUMENT    a request that breaks this protocol; the message says which field and why. Sending it again is useless.
 	//	UNAUTHENTICATED, PERMISSION_DENIED  no token, a wrong one, or one that is not for this topology.
 	//	RESOURCE_EXHAUSTED  the collector takes no further stream; the detail RetryInfo says when to try again.
+	//	                    Without that detail: a request larger than max_batch_bytes; sending it again is useless.
 	//	UNAVAILABLE         the collector is closing. What was not acknowledged is to be sent again.
 	Export(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExportRequest, ExportResponse], error)
 }
@@ -77,6 +78,7 @@ type IngestServiceServer interface {
 	//	INVALID_ARGUMENT    a request that breaks this protocol; the message says which field and why. Sending it again is useless.
 	//	UNAUTHENTICATED, PERMISSION_DENIED  no token, a wrong one, or one that is not for this topology.
 	//	RESOURCE_EXHAUSTED  the collector takes no further stream; the detail RetryInfo says when to try again.
+	//	                    Without that detail: a request larger than max_batch_bytes; sending it again is useless.
 	//	UNAVAILABLE         the collector is closing. What was not acknowledged is to be sent again.
 	Export(grpc.BidiStreamingServer[ExportRequest, ExportResponse]) error
 	mustEmbedUnimplementedIngestServiceServer()

@@ -34,6 +34,7 @@ public interface BatchOrBuilder extends
    * <pre>
    * The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
    * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip.
+   * A sender that has given the refused batch up goes on with the oldest that it holds.
    * </pre>
    *
    * <code>uint64 oldest_held_sequence = 3 [json_name = "oldestHeldSequence"];</code>
