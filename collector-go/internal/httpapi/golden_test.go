@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -63,12 +64,12 @@ func (f *fixture) worker(ms, i, w int64) {
 	case w == 2 && i > 120 && i < 200:
 		return // a gap
 	}
-	f.number(ms, heap, labels.MetricName, "bullet_worker_heap_used_bytes", "topology", "bullet", "worker", worker)
-	f.number(ms, 1, labels.MetricName, "bullet_worker_info", "topology", "bullet", "worker", worker, "pid", fmt.Sprint(4711+w))
-	f.number(ms, float64((i+w)%300)*1.7, labels.MetricName, "bullet_worker_cpu_seconds_total", "mode", "user", "topology", "bullet", "worker", worker)
-	f.number(ms, float64(i)*0.3, labels.MetricName, "bullet_worker_cpu_seconds_total", "mode", "system", "topology", "bullet", "worker", worker)
+	f.number(ms, heap, model.MetricNameLabel, "bullet_worker_heap_used_bytes", "topology", "bullet", "worker", worker)
+	f.number(ms, 1, model.MetricNameLabel, "bullet_worker_info", "topology", "bullet", "worker", worker, "pid", fmt.Sprint(4711+w))
+	f.number(ms, float64((i+w)%300)*1.7, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "user", "topology", "bullet", "worker", worker)
+	f.number(ms, float64(i)*0.3, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "system", "topology", "bullet", "worker", worker)
 	if w < 2 {
-		f.distribution(ms, latencies(i+w), labels.MetricName, "bullet_filter_latency_seconds", "topology", "bullet", "worker", worker)
+		f.distribution(ms, latencies(i+w), model.MetricNameLabel, "bullet_filter_latency_seconds", "topology", "bullet", "worker", worker)
 	}
 }
 
@@ -86,8 +87,8 @@ func latencies(i int64) *histogram.Histogram {
 func (f *fixture) strange() {
 	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e-9, 1e21, 123456789.123456789, math.SmallestNonzeroFloat64, math.MaxFloat64} {
 		ms := firstMs + int64(i)*20_000
-		f.number(ms, v, labels.MetricName, "storm_strange", "topology", "<b>&\"\\\n\u2028ü\U0001F600")
-		f.number(ms, v, labels.MetricName, "storm.dotted name", "tëst label", "ä/b", "topology", "t")
+		f.number(ms, v, model.MetricNameLabel, "storm_strange", "topology", "<b>&\"\\\n\u2028ü\U0001F600")
+		f.number(ms, v, model.MetricNameLabel, "storm.dotted name", "tëst label", "ä/b", "topology", "t")
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 func checkText(field, s string) error {
 	switch {
 	case len(s) > maxNameBytes:
-		return fmt.Errorf("%s has %d bytes, at most %d are taken: %.40q...", field, len(s), maxNameBytes, s)
+		return fmt.Errorf("%s has %d bytes, at most %d are taken; it starts with %.40q", field, len(s), maxNameBytes, s)
 	case !utf8.ValidString(s):
 		return fmt.Errorf("%s is not UTF-8: %.40q", field, s)
 	case strings.Contains(s, metric.KeySeparator):

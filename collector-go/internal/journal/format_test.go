@@ -31,7 +31,7 @@ func writeGolden(t *testing.T, dir string) {
 		producer, err := j.DefineProducer(ProducerDefined{Topology: "bullet", TopologyID: "bullet-1-1500000000", Host: "10.0.0.1", Port: 6700, Task: 12})
 		require.NoError(t, err)
 		b := &Batch{Producer: producer, Epoch: Epoch{0xAB, 15: 0xCD}, Sequence: 40 + run, SentMs: 1_500_000_000_123, ReceivedMs: 1_500_000_000_130}
-		for i, v := range []float64{0, 1, -1, 1.5, 850, 1e300, math.Pi, 4_294_967_296, -0.0} {
+		for i, v := range []float64{0, 1, -1, 1.5, 850, 1e300, math.Pi, 4_294_967_296, 0} {
 			id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "10.0.0.2", Port: 6701}, Component: "FilterBolt",
 				Task: int32(i) - 1, Name: "memory/heap", Key: "usedBytes", Shape: metric.ShapeMap, Temporality: metric.Gauge,
 				IntervalMs: 10_000, PackSpanMs: 60_000})

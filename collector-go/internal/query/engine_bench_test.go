@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 
@@ -46,7 +47,7 @@ func BenchmarkRange(b *testing.B) {
 func fill(b *testing.B, store *embedded.Store, workers int, first, lengthMs int64) {
 	c := &slice.Columns{}
 	for w := range workers {
-		l := labels.FromStrings(labels.MetricName, "bullet_worker_cpu_seconds_total", "mode", "user", "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", w))
+		l := labels.FromStrings(model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "user", "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", w))
 		c.Definitions = append(c.Definitions, slice.Definition{Ref: slice.Ref(w), Series: metric.Series{Labels: l, Kind: metric.KindCounter}, IntervalMs: 10_000})
 	}
 	for ms := first; ms < first+lengthMs; ms += 10_000 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 
@@ -19,7 +20,7 @@ func BenchmarkAppend(b *testing.B) {
 	require.NoError(b, err)
 	c := &slice.Columns{}
 	for i := range series {
-		l := labels.FromStrings(labels.MetricName, "storm_executed_total", "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", i%500),
+		l := labels.FromStrings(model.MetricNameLabel, "storm_executed_total", "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", i%500),
 			"component", "FilterBolt", "task", fmt.Sprint(i), "stream", "default")
 		c.Definitions = append(c.Definitions, slice.Definition{Ref: slice.Ref(i), Series: metric.Series{Labels: l, Kind: metric.KindCounter}, IntervalMs: 10_000})
 		c.Refs, c.EndsMs, c.Values = append(c.Refs, slice.Ref(i)), append(c.EndsMs, 0), append(c.Values, 0)

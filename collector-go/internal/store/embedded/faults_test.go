@@ -11,6 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/assert"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 
 func define(refs ...slice.Ref) (all []slice.Definition) {
 	for _, ref := range refs {
-		l := labels.FromStrings(labels.MetricName, "storm_x", "task", string(rune('a'+ref)))
+		l := labels.FromStrings(model.MetricNameLabel, "storm_x", "task", string(rune('a'+ref)))
 		all = append(all, slice.Definition{Ref: ref, Series: metric.Series{Labels: l, Kind: metric.KindGauge}, IntervalMs: 10_000})
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/stretchr/testify/require"
@@ -96,7 +97,7 @@ func read(t require.TestingT, s *Store) map[string][]storetest.Point {
 	require.NoError(t, err)
 	defer q.Close()
 	all := map[string][]storetest.Point{}
-	set := q.Select(context.Background(), true, nil, labels.MustNewMatcher(labels.MatchNotEqual, labels.MetricName, ""))
+	set := q.Select(context.Background(), true, nil, labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, ""))
 	for set.Next() {
 		key := set.At().Labels().String()
 		it := set.At().Iterator(nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -43,7 +44,7 @@ func definition(ref slice.Ref) slice.Definition {
 	if ref >= 100 {
 		kind, n = metric.KindDistribution, "bullet_filter_latency_seconds"
 	}
-	l := labels.FromStrings(labels.MetricName, n, "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", ref))
+	l := labels.FromStrings(model.MetricNameLabel, n, "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", ref))
 	return slice.Definition{Ref: ref, Series: metric.Series{Labels: l, Kind: kind}, IntervalMs: width}
 }
 
