@@ -47,7 +47,7 @@ the written report. Ctrl-C ends everything and leaves the data directory usable;
 		Example: `  bullet-metrics demo
   ` + secondsVariable + `=180 bullet-metrics demo --out out/demo
   bullet-metrics demo --queries 0,50,100,200 --records-per-second 500`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.complete(cmd); err != nil {
 				return usageError{err}

@@ -58,6 +58,21 @@ type usageError struct{ error }
 
 func (usageError) ExitCode() int { return exitUsage }
 
+func unknownCommand(root *cobra.Command, name string) error {
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		return usageError{fmt.Errorf("unknown command %q; did you mean %q?", name, near[0])}
+	}
+	return usageError{fmt.Errorf("unknown command %q; bullet-metrics --help lists them", name)}
+}
+
+// noArguments is cobra.NoArgs as wrong usage.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%s takes no argument, but there is %q; %[1]s --help lists the flags", cmd.CommandPath(), args[0])}
+	}
+	return nil
+}
+
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "bullet-metrics",
@@ -65,7 +80,15 @@ func newRootCommand() *cobra.Command {
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs, // so that an unknown command reaches RunE, as wrong usage
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		},
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
 	})

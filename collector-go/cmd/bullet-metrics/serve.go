@@ -25,7 +25,7 @@ It takes samples from Storm plugins over gRPC, acknowledges them once they are o
 and answers PromQL over HTTP. SIGTERM lets it drain and close.`,
 		Example: `  bullet-metrics serve --data-dir /var/lib/bullet-metrics
   bullet-metrics serve --config /etc/bullet-metrics.yaml --log-level debug`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := readSettings(cmd, file, &c); err != nil {
 				return usageError{err}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+)
+
+// running is a collector of the test's own, on ports of its own.
+type running struct {
+	t       *testing.T
+	col     *collector
+	failed  <-chan error
+	closing sync.Once
+}
+
+func settings(dataDir string) config.Config {
+	c := config.Default()
+	c.DataDir = dataDir
+	c.GRPC.Listen, c.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	c.Slice.Lateness = time.Second
+	return c
+}
+
+func startCollector(t *testing.T, c config.Config) *running {
+	col, err := openCollector(c, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	require.NoError(t, err)
+	r := &running{t: t, col: col, failed: col.start()}
+	t.Cleanup(r.close)
+	return r
+}
+
+func (r *running) close() {
+	r.closing.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		assert.NoError(r.t, r.col.close(ctx))
+		select {
+		case err := <-r.failed:
+			assert.NoError(r.t, err)
+		default:
+		}
+	})
+}
+
+// send opens a stream, sends one batch, and returns when it is acknowledged.
+func (r *running) send(batch *pb.Batch) *pb.Acknowledgement {
+	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(r.t, err)
+	defer connection.Close()
+	stream, err := pb.NewIngestServiceClient(connection).Export(r.t.Context())
+	require.NoError(r.t, err)
+	require.NoError(r.t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", TopologyId: "t-1", Host: "h", Port: 6700, Task: 3}}}))
+	_, err = stream.Recv()
+	require.NoError(r.t, err)
+	require.NoError(r.t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: batch}}))
+	answer, err := stream.Recv()
+	require.NoError(r.t, err)
+	require.NotNil(r.t, answer.GetAcknowledgement(), "%v", answer)
+	return answer.GetAcknowledgement()
+}
+
+// minute is a batch of a worker's CPU, a reading a second for a minute that ended at end: 400 ms of user time a second.
+func minute(sequence uint64, end time.Time) *pb.Batch {
+	columns := &pb.SampleColumns{BaseTimeMs: end.Add(-time.Minute).UnixMilli()}
+	for second := range 60 {
+		columns.SeriesIds = append(columns.SeriesIds, 1)
+		columns.TimeOffsetsMs = append(columns.TimeOffsetsMs, int64(second)*1000+900)
+		columns.Values = append(columns.Values, float64(400*second))
+	}
+	return &pb.Batch{
+		Epoch: bytes.Repeat([]byte{7}, 16), Sequence: sequence, OldestHeldSequence: sequence, SendTimeMs: time.Now().UnixMilli(),
+		Series: []*pb.SeriesDefinition{{Id: 1, Host: "h", Port: 6700, Component: "__system", Task: -1, Name: "cpu.user_ms",
+			IntervalMs: 1000, PackSpanMs: 10_000, Shape: pb.Shape_SHAPE_SAMPLER, Temporality: pb.Temporality_TEMPORALITY_CUMULATIVE}},
+		Samples: columns,
+	}
+}
+
+// ask returns the raw result of an instant query.
+func (r *running) ask(expression string) string {
+	address := fmt.Sprintf("http://%s/api/v1/query?query=%s", r.col.httpListener.Addr(), url.QueryEscape(expression))
+	response, err := http.Get(address)
+	require.NoError(r.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(r.t, err)
+	require.Equal(r.t, http.StatusOK, response.StatusCode, string(body))
+	var answer struct {
+		Data struct{ Result json.RawMessage }
+	}
+	require.NoError(r.t, json.Unmarshal(body, &answer))
+	return string(answer.Data.Result)
+}
+
+// What was acknowledged is answered before and after a restart, the same to the byte.
+func TestWhatWasAcknowledgedIsAnsweredAfterARestart(t *testing.T) {
+	c := settings(t.TempDir())
+	end := time.Now().Truncate(10 * time.Second)
+	first := startCollector(t, c)
+	acknowledgement := first.send(minute(1, end))
+	assert.Equal(t, uint64(1), acknowledgement.GetSequence())
+	assert.Empty(t, acknowledgement.GetRejections())
+
+	// By the batch's last reading the slices up to lateness and the pack's span before it are closed.
+	query := fmt.Sprintf("bullet_worker_cpu_seconds_total[50s] @ %d", end.Add(-15*time.Second).Unix())
+	var before string
+	require.Eventually(t, func() bool { before = first.ask(query); return before != "[]" }, 30*time.Second, 50*time.Millisecond)
+	assert.Contains(t, before, `"mode":"user"`)
+	assert.Contains(t, before, `"worker":"h:6700"`)
+	first.close()
+
+	second := startCollector(t, c)
+	assert.Equal(t, before, second.ask(query))
+	second.send(minute(1, end)) // sent again: acknowledged, not doubled
+	assert.Equal(t, before, second.ask(query))
+}
+
+func TestASecondCollectorTouchesNothing(t *testing.T) {
+	c := settings(t.TempDir())
+	startCollector(t, c)
+	_, err := openCollector(c, slog.New(slog.DiscardHandler))
+	assert.ErrorContains(t, err, filepath.Join(c.DataDir, "journal"))
+
+	taken := settings(t.TempDir())
+	r := startCollector(t, taken)
+	taken.DataDir = t.TempDir()
+	taken.GRPC.Listen = r.col.grpcListener.Addr().String()
+	_, err = openCollector(taken, slog.New(slog.DiscardHandler))
+	assert.ErrorContains(t, err, "grpc.listen")
+	assert.ErrorContains(t, err, "choose another address")
+}
+
+func TestHealthIsSaid(t *testing.T) {
+	r := startCollector(t, settings(t.TempDir()))
+	for _, path := range []string{"/-/healthy", "/-/ready", "/metrics", "/"} {
+		response, err := http.Get("http://" + r.col.httpListener.Addr().String() + path)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, response.StatusCode, path)
+		require.NoError(t, response.Body.Close())
+	}
+}
+
+func TestWrongUsageIsExitCode2(t *testing.T) {
+	for name, args := range map[string][]string{
+		"unknown flag":     {"serve", "--slice-widht", "10s"},
+		"unknown command":  {"serv"},
+		"an argument":      {"serve", "now"},
+		"not a duration":   {"serve", "--slice-width", "ten"},
+		"open to others":   {"serve", "--http-listen", "0.0.0.0:9320"},
+		"no such file":     {"serve", "--config", "none.yaml"},
+		"demo with a word": {"demo", "fast"},
+		"demo of a second": {"demo", "--seconds", "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, exitUsage, run(t.Context(), args))
+		})
+	}
+	assert.Equal(t, exitDone, run(t.Context(), []string{"--version"}))
+	assert.Equal(t, exitDone, run(t.Context(), []string{"--help"}))
+}
+
+// A collector that is told to end does so, whoever is connected.
+func TestServeEndsWhenTold(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	started := &signalOnUp{up: make(chan struct{})}
+	go func() { ended <- serve(ctx, settings(t.TempDir()), slog.New(slog.NewTextHandler(started, nil))) }()
+	<-started.up
+	cancel()
+	assert.NoError(t, <-ended)
+}
+
+// signalOnUp closes its channel at the first line logged that says that the collector is up.
+type signalOnUp struct {
+	up   chan struct{}
+	once sync.Once
+}
+
+func (s *signalOnUp) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("collector is up")) {
+		s.once.Do(func() { close(s.up) })
+	}
+	return len(line), nil
+}
