@@ -14,7 +14,7 @@ import (
 )
 
 // fakeTopology is source, queries, machine and collector of a topology that behaves: it emits what it is asked for, answers a
-// query when ten records have been made, uses a tenth of the host and what the records take, and its slices come in late.
+// query when its time is up, uses a tenth of the host and what the records take, and its slices come in late.
 type fakeTopology struct {
 	mu      sync.Mutex
 	start   time.Time
@@ -23,10 +23,11 @@ type fakeTopology struct {
 	used    time.Duration // of the host, by the records
 	changed time.Time
 
-	mute     bool // no worker reports
-	lossy    bool // queries lose a record
-	stalled  bool // queries never return
-	slowTail bool // the last slices never come
+	life     time.Duration // of a query
+	mute     bool          // no worker reports
+	lossy    bool          // queries lose a record
+	stalled  bool          // queries never return
+	slowTail bool          // the last slices never come
 	away     func() bool
 }
 
@@ -38,7 +39,7 @@ const (
 
 func newFake() *fakeTopology {
 	now := time.Now()
-	return &fakeTopology{start: now, changed: now}
+	return &fakeTopology{start: now, changed: now, life: 30*time.Second + 300*time.Millisecond}
 }
 
 // advance brings the totals up to now.
@@ -77,7 +78,7 @@ func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, erro
 	}
 	probe, from := probeIn.FindStringSubmatch(bql)[1], time.Now().Unix()
 	select {
-	case <-time.After(10*time.Second + 50*time.Millisecond):
+	case <-time.After(f.life):
 	case <-ctx.Done():
 		return load.Answer{}, ctx.Err()
 	}

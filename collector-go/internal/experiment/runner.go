@@ -181,7 +181,7 @@ func (r *Runner) clients(step report.Step) report.Clients {
 	window := load.Window{Start: time.UnixMilli(step.StartMs), Measured: time.UnixMilli(step.MeasuredFromMs), End: time.UnixMilli(step.EndMs)}
 	s := load.Summarise(r.outcomes, window)
 	return report.Clients{
-		Submitted: s.Submitted, Returned: s.Returned, Failed: s.Failed, Unfinished: s.Unfinished,
+		Submitted: s.Submitted, Returned: s.Returned, Failed: s.Failed, Unfinished: s.Unfinished, CutOff: s.CutOff,
 		AverageResultSize: report.Figure(s.AverageResultSize), MissingRecords: s.Missing, RepeatedRecords: s.Repeated, ForeignRecords: s.Foreign,
 		LatencyMeanMs: report.Figure(s.LatencyMeanMs), LatencyP50Ms: report.Figure(s.LatencyP50Ms), LatencyP99Ms: report.Figure(s.LatencyP99Ms),
 	}

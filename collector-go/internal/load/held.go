@@ -87,7 +87,7 @@ func (h *Held) Drain(ctx context.Context) error {
 	}
 }
 
-// Close gives up the queries under way, which end as Unfinished, and returns when all have. It may be called twice.
+// Close gives up the queries under way, which end as CutOff or Unfinished, and returns when all have. It may be called twice.
 func (h *Held) Close() {
 	h.cancel()
 	h.slots.Wait()
@@ -133,7 +133,7 @@ func (h *Held) ask(slot int, intended time.Time) Outcome {
 	finished := time.Now()
 	outcome := Outcome{
 		Slot: slot, Probe: probe, IntendedMs: intended.UnixMilli(), SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
-		End: h.end(err), Records: len(answer.Records), Generated: h.query.Generated(submitted, finished),
+		End: h.end(err, finished.Sub(submitted)), Records: len(answer.Records), Generated: h.query.Generated(submitted, finished),
 	}
 	if err != nil {
 		outcome.Error = err.Error()
@@ -143,12 +143,15 @@ func (h *Held) ask(slot int, intended time.Time) Outcome {
 	return outcome
 }
 
-func (h *Held) end(err error) End {
+func (h *Held) end(err error, life time.Duration) End {
+	givenUp := errors.Is(err, context.Canceled) && h.ctx.Err() != nil
 	switch {
 	case err == nil:
 		return Returned
-	case errors.Is(err, context.Canceled) && h.ctx.Err() != nil:
+	case givenUp && h.query.overdue(life):
 		return Unfinished
+	case givenUp:
+		return CutOff
 	}
 	return Failed
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -80,7 +81,7 @@ func TestHeldSubmitsAgainWhatReturned(t *testing.T) {
 	held.Hold(5)
 	gate.await(t, 2)
 	held.Close()
-	assert.Equal(t, 5, ledger.count(Unfinished))
+	assert.Equal(t, 5, ledger.count(CutOff), "given up before they had to return")
 	assert.Equal(t, 1, ledger.count(Returned))
 	assert.Len(t, ledger.outcomes, 6, "every query is told of once")
 }
@@ -109,7 +110,20 @@ func TestDrainGivesUpWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	require.ErrorIs(t, held.Drain(ctx), context.Canceled)
-	assert.Equal(t, 2, ledger.count(Unfinished))
+	assert.Equal(t, 2, ledger.count(CutOff))
+}
+
+func TestAQueryThatShouldHaveReturnedIsUnfinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, ledger := newGate(), &ledger{}
+		options := DefaultHeldOptions()
+		options.Grace = time.Hour
+		held := NewHeld(DefaultRawQuery(), gate, options, ledger.add)
+		held.Hold(1)
+		time.Sleep(DefaultRawQuery().Duration + time.Minute) // the bubble's time
+		held.Close()
+		assert.Equal(t, 1, ledger.count(Unfinished))
+	})
 }
 
 func TestFailureIsCountedAndBackedOff(t *testing.T) {

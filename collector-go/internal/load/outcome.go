@@ -13,7 +13,8 @@ type End string
 const (
 	Returned   End = "returned"   // with an answer, be it empty
 	Failed     End = "failed"     // with an error
-	Unfinished End = "unfinished" // the run ended first
+	Unfinished End = "unfinished" // the run ended first, although the query was overdue
+	CutOff     End = "cut off"    // the run ended first, before the query had to return
 )
 
 // Outcome is what became of one query. Times are ms since the Unix epoch.
@@ -44,7 +45,7 @@ func (o Outcome) Latency() time.Duration {
 
 // Summary is what became of a number of queries. Averages of nothing are NaN.
 type Summary struct {
-	Submitted, Returned, Failed, Unfinished int
+	Submitted, Returned, Failed, Unfinished, CutOff int
 	// AverageResultSize is the mean number of records of the queries that returned.
 	AverageResultSize float64
 	// Missing, Repeated and Foreign are records, over all queries that returned.
@@ -84,6 +85,8 @@ func Summarise(outcomes []Outcome, window Window) Summary {
 			s.Failed++
 		case Unfinished:
 			s.Unfinished++
+		case CutOff:
+			s.CutOff++
 		}
 	}
 	s.AverageResultSize = float64(records) / float64(s.Returned) // NaN when none returned

@@ -17,9 +17,10 @@ type RawQuery struct {
 	PerSecond float64
 }
 
-// DefaultRawQuery is the document's, "10 records or 30 s", with a matching record a second.
+// DefaultRawQuery is the document's, "10 records or 30 s". Just over 10 matching records are made in 30 s, so that an answer of
+// fewer than 10 shows even a small loss; with more, a topology could lose most of them and still return 10.
 func DefaultRawQuery() RawQuery {
-	return RawQuery{Limit: 10, Duration: 30 * time.Second, PerSecond: 1}
+	return RawQuery{Limit: 10, Duration: 30 * time.Second, PerSecond: 0.4}
 }
 
 // Validate tells which field makes no sense.
@@ -80,6 +81,9 @@ func (q RawQuery) check(records []Record, probe string, submitted, finished time
 	}
 	return max(0, q.due(submitted, finished)-len(distinct)), repeated, foreign
 }
+
+// overdue tells of a query that has not returned whether it should have.
+func (q RawQuery) overdue(life time.Duration) bool { return life > q.Duration+5*settling }
 
 // due is how many records a query must have returned.
 func (q RawQuery) due(submitted, finished time.Time) int {

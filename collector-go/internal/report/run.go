@@ -65,6 +65,7 @@ type Clients struct {
 	Returned          int    `json:"returned"`
 	Failed            int    `json:"failed"`
 	Unfinished        int    `json:"unfinished"`
+	CutOff            int    `json:"cut_off"`
 	AverageResultSize Figure `json:"average_result_size"`
 	MissingRecords    int    `json:"missing_records"`
 	RepeatedRecords   int    `json:"repeated_records"`

@@ -37,14 +37,14 @@ func (r *Report) stepTable() table {
 // queryTable is what became of the queries.
 func (r *Report) queryTable() table {
 	t := table{
-		Heads: []string{"Simultaneous queries", "Submitted", "Running, mean", "Returned", "Failed", "Unfinished", "Records missing",
+		Heads: []string{"Simultaneous queries", "Submitted", "Running, mean", "Returned", "Failed", "Unfinished", "Cut off by the end", "Records missing",
 			"Time to result, mean ms", "p50 ms", "p99 ms"},
-		Numeric: []bool{true, true, true, true, true, true, true, true, true, true},
+		Numeric: []bool{true, true, true, true, true, true, true, true, true, true, true},
 	}
 	for _, s := range r.Steps {
 		c := s.Clients
 		t.Rows = append(t.Rows, []string{strconv.Itoa(s.Queries), strconv.Itoa(c.Submitted), number(s.QueriesRunningMean, 1), strconv.Itoa(c.Returned),
-			strconv.Itoa(c.Failed), strconv.Itoa(c.Unfinished), strconv.Itoa(c.MissingRecords), number(c.LatencyMeanMs, 0), number(c.LatencyP50Ms, 0),
+			strconv.Itoa(c.Failed), strconv.Itoa(c.Unfinished), strconv.Itoa(c.CutOff), strconv.Itoa(c.MissingRecords), number(c.LatencyMeanMs, 0), number(c.LatencyP50Ms, 0),
 			number(c.LatencyP99Ms, 0)})
 	}
 	return t
