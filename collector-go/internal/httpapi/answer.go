@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
@@ -28,12 +27,11 @@ func (e *apiError) Error() string { return e.typ + ": " + e.err.Error() }
 
 // The types of errors.
 const (
-	errorTimeout     = "timeout"
-	errorCanceled    = "canceled"
-	errorExecution   = "execution"
-	errorBadData     = "bad_data"
-	errorInternal    = "internal"
-	errorUnavailable = "unavailable"
+	errorTimeout   = "timeout"
+	errorCanceled  = "canceled"
+	errorExecution = "execution"
+	errorBadData   = "bad_data"
+	errorInternal  = "internal"
 )
 
 // statusClientClosed is nginx' code for a client that went away; Prometheus uses it for a cancelled query.
@@ -96,9 +94,6 @@ const maxAnnotations = 10
 func (a *api) write(w http.ResponseWriter, r request, result answer) {
 	code, body := http.StatusOK, &response{Status: "success", Data: result.data}
 	if result.err != nil {
-		if errors.Is(result.err.err, tsdb.ErrNotReady) {
-			result.err.typ = errorUnavailable
-		}
 		code = result.err.status()
 		body = &response{Status: "error", Data: result.data, ErrorType: result.err.typ, Error: result.err.err.Error()}
 	} else {
