@@ -183,8 +183,12 @@ func (col *collector) unready() string {
 	return ""
 }
 
-// start lets everything run. The channel gives the first part that failed.
+// start lets everything run. The channel gives the first part that failed. The journal says that the collector started before the
+// door opens: no producer is connected until then.
 func (col *collector) start() <-chan error {
+	if err := col.journal.Mark(&journal.Started{TimeMs: time.Now().UnixMilli()}); err != nil {
+		col.failed <- err
+	}
 	col.run(&col.feeder, col.feed.Run)
 	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
 	col.run(&col.clock, col.tick)
@@ -209,9 +213,6 @@ func (col *collector) run(t *task, body func(context.Context) error) {
 
 // tick writes the collector's clock into the journal once a second: the only way in which time reaches the slicers.
 func (col *collector) tick(ctx context.Context) error {
-	if err := col.journal.Mark(&journal.Started{TimeMs: time.Now().UnixMilli()}); err != nil {
-		return err
-	}
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
