@@ -112,7 +112,7 @@ func TestRealPrometheusOnGeneratedExpressions(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(seed, 0))}
 	answers := 0
 	for range 200 {
-		expression := g.vector(3)
+		expression := g.expression()
 		at := fmt.Sprint(1_700_000_000 + g.IntN(7200))
 		for _, a := range []ask{
 			{method: http.MethodGet, path: "/api/v1/query", form: url.Values{"query": {expression}, "time": {at}}},
@@ -142,12 +142,21 @@ func (g generator) window() string {
 	return g.selector() + "[" + g.of("1m", "5m", "10m", "37s", "1h") + "]" + g.of("", "", " offset 3m", " @ 1700002000")
 }
 
+// expression is a vector, or the greatest of some whose values differ. Which of equal ones topk takes, and the order in which it
+// hands them on, is not defined: Prometheus itself answers one way and then another.
+func (g generator) expression() string {
+	if g.IntN(9) == 0 {
+		return g.of("topk", "bottomk") + "(" + g.of("1", "2") + ", " + g.of("", "2 * ", "100 - ") + "bullet_worker_heap_used_bytes)"
+	}
+	return g.vector(3)
+}
+
 func (g generator) vector(depth int) string {
 	if depth == 0 {
 		return g.selector()
 	}
 	inner := g.vector(depth - 1)
-	switch g.IntN(9) {
+	switch g.IntN(8) {
 	case 0:
 		return g.of("rate", "increase", "delta", "resets", "changes", "irate", "idelta", "deriv") + "(" + g.window() + ")"
 	case 1:
@@ -162,10 +171,8 @@ func (g generator) vector(depth int) string {
 		return g.of("abs", "ceil", "sqrt", "ln", "timestamp", "sort", "absent", "histogram_count", "histogram_sum", "histogram_avg") + "(" + inner + ")"
 	case 6:
 		return "histogram_quantile(" + g.of("0.5", "0.99", "1") + ", " + inner + ")"
-	case 7:
-		return "quantile(" + g.of("0.1", "0.9") + ", " + inner + ")"
 	}
-	return g.of("topk", "bottomk", "limitk") + "(" + g.of("1", "2") + ", " + inner + ")"
+	return "quantile(" + g.of("0.1", "0.9") + ", " + inner + ")"
 }
 
 // What a real Prometheus that scrapes a target knows of its metrics is what we say of the same metrics.

@@ -69,7 +69,7 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	p := parser.NewParser(parser.Options{})
-	return &Engine{store: store, parser: p, promql: promql.NewEngine(promql.EngineOpts{
+	return &Engine{store: sorted{store}, parser: p, promql: promql.NewEngine(promql.EngineOpts{
 		Logger:                   logger,
 		ActiveQueryTracker:       newTurnstile(options.MaxConcurrent, options.Registerer),
 		MaxSamples:               options.MaxSamples,
