@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class MarkerTest {
     @ParameterizedTest
     @CsvSource({
-        "/work/out/storm,      -Dlocal.storm.dir=/work/out/storm",
+        "/srv/out/storm,      -Dlocal.storm.dir=/srv/out/storm",
         "/a b,                 -Dlocal.storm.dir=/a=20b",
         "/a=20b,               -Dlocal.storm.dir=/a=3D20b",
         "/100%ID%,             -Dlocal.storm.dir=/100=25ID=25",
