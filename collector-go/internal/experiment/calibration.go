@@ -7,8 +7,9 @@ const (
 	firstRate   = 1000.0 // records a second
 	lowestRate  = 50.0
 	highestRate = 50_000.0
-	maxReadings = 3
-	// closeEnough is how far from the target an idle ratio may be and still be taken.
+	maxReadings = 8
+	// closeEnough is how far from the target an idle ratio may be and still be taken, twice in a row: workers whose code is still
+	// being compiled need less and less for the same records.
 	closeEnough = 0.04
 	// guessedBase is the busy ratio assumed to be there without any record, until two readings tell.
 	guessedBase = 0.15
@@ -33,11 +34,14 @@ func (c *calibration) next() (rate float64, done bool) {
 		return firstRate, false
 	}
 	last := c.readings[len(c.readings)-1]
-	if math.Abs(last.idle-c.targetIdle) <= closeEnough {
-		return last.rate, true
+	if c.close(last) {
+		settled := len(c.readings) > 1 && c.close(c.readings[len(c.readings)-2])
+		return last.rate, settled || len(c.readings) >= maxReadings
 	}
 	return c.estimate(last), len(c.readings) >= maxReadings
 }
+
+func (c *calibration) close(r reading) bool { return math.Abs(r.idle-c.targetIdle) <= closeEnough }
 
 func (c *calibration) add(rate, idle float64) { c.readings = append(c.readings, reading{rate, idle}) }
 
