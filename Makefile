@@ -105,7 +105,7 @@ test-collector: toolchain | build/toolchain.env ## Test the collector, its API b
 
 .PHONY: test-topology
 test-topology: build ## Test the Bullet topology and the local Storm cluster, then everything together on real parts
-	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm -am verify -Dsurefire.failIfNoSpecifiedTests=false
+	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/cluster-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
 	@$(run) cd collector-go && go test -tags e2e -count=1 -timeout 20m -v ./e2e/...
 
 .PHONY: test-dashboards

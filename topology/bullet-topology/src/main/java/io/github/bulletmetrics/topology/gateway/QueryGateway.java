@@ -7,6 +7,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
+import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -57,8 +58,11 @@ public final class QueryGateway implements Callable<Integer> {
         description = "How long after its end a query's result may come.")
     private long graceMs;
 
+    @Option(names = "--stop-with-stdin", description = "Stops when stdin ends, as it does when the parent dies.")
+    private boolean stopWithStdin;
+
     /**
-     * Serves until SIGTERM or SIGINT. Exits with 1 when it cannot serve, 2 on wrong arguments.
+     * Serves until SIGTERM, SIGINT or, where asked for, the end of stdin. Exits with 1 when it cannot serve, 2 on wrong arguments.
      *
      * @param arguments see {@code --help}.
      */
@@ -82,7 +86,11 @@ public final class QueryGateway implements Callable<Integer> {
         server.start();
         System.out.println("{\"ready\":true,\"address\":\"" + server.address() + "\"}");
         System.out.flush();
-        new CountDownLatch(1).await();
+        if (stopWithStdin) {
+            System.in.transferTo(OutputStream.nullOutputStream());
+        } else {
+            new CountDownLatch(1).await();
+        }
         return CommandLine.ExitCode.OK;
     }
 
