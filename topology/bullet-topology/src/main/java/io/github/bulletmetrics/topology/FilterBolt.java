@@ -78,9 +78,9 @@ public final class FilterBolt extends QueryBolt {
 
     private void emit(QueryCategorizer category) {
         category.getDone().forEach(this::emitData);
-        queries.removeQueries(category.getDone().keySet());
+        category.getDone().keySet().forEach(this::endQuery);
         category.getRateLimited().forEach(this::emitError);
-        queries.removeQueries(category.getRateLimited().keySet());
+        category.getRateLimited().keySet().forEach(this::endQuery);
         category.getClosed().forEach(this::emitData);
         category.getClosed().values().forEach(Querier::reset);
     }

@@ -109,7 +109,7 @@ public final class JoinBolt extends QueryBolt {
     private void end(String id, Querier querier) {
         emitResult(id, querier.finish(), withSignal(id, Metadata.Signal.COMPLETE));
         emitSignal(id, Metadata.Signal.COMPLETE);
-        removeQuery(id);
+        endQuery(id);
     }
 
     private void endByRate(String id, Querier querier, RateLimitError error) {
@@ -118,7 +118,7 @@ public final class JoinBolt extends QueryBolt {
         emitResult(id, clip, withSignal(id, Metadata.Signal.FAIL));
         emitSignal(id, Metadata.Signal.KILL);
         rateExceeded.increment();
-        removeQuery(id);
+        endQuery(id);
     }
 
     private void emitWindow(String id, Querier querier) {

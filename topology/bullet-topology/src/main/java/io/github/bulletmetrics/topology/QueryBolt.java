@@ -7,17 +7,23 @@ import com.yahoo.bullet.querying.Querier;
 import com.yahoo.bullet.querying.RunningQuery;
 import com.yahoo.bullet.storm.BulletStormConfig;
 import io.github.bulletmetrics.topology.metrics.BuiltInMetrics;
+import io.github.bulletmetrics.topology.replay.BatchFormat;
+import io.github.bulletmetrics.topology.replay.MissedQueries;
 
 import org.apache.storm.task.OutputCollector;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.base.BaseRichBolt;
 import org.apache.storm.tuple.Tuple;
+import org.apache.storm.tuple.Values;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.util.Map;
 
-/** What the filter and the join bolt share: taking in queries and signals, and ticks. All on the executor's thread. */
+/**
+ * What the filter and the join bolt share: taking in queries and signals, and ticks, and asking for the queries that were
+ * there before it. All on the executor's thread.
+ */
 abstract class QueryBolt extends BaseRichBolt {
     private static final long serialVersionUID = 1L;
     private static final Logger LOG = LoggerFactory.getLogger(QueryBolt.class);
@@ -27,6 +33,10 @@ abstract class QueryBolt extends BaseRichBolt {
     /** Storm's collector of this task. */
     protected transient OutputCollector collector;
     private transient PubSubMessageSerDe serDe;
+    private transient String name;
+    private transient boolean replayEnabled;
+    private transient BatchFormat batchFormat;
+    private transient MissedQueries missed;
 
     QueryBolt(BulletStormConfig config) {
         this.config = config;
@@ -36,7 +46,15 @@ abstract class QueryBolt extends BaseRichBolt {
     public final void prepare(Map<String, Object> conf, TopologyContext context, OutputCollector collector) {
         this.collector = collector;
         serDe = PubSubMessageSerDe.from(config);
+        name = Streams.taskName(context.getThisComponentId(), context.getThisTaskId());
+        replayEnabled = config.getAs(BulletStormConfig.REPLAY_ENABLE, Boolean.class);
+        batchFormat = BatchFormat.of(config.getAs(BulletStormConfig.REPLAY_BATCH_COMPRESS_ENABLE, Boolean.class));
+        missed = new MissedQueries(config.getAs(BulletStormConfig.REPLAY_REQUEST_INTERVAL, Long.class));
         prepare(new BuiltInMetrics(config), context);
+        if (replayEnabled) {
+            missed.begin(System.currentTimeMillis());
+            askIfDue();
+        }
     }
 
     @Override
@@ -52,6 +70,10 @@ abstract class QueryBolt extends BaseRichBolt {
         switch (tuple.getSourceComponent()) {
             case Streams.TICK_COMPONENT:
                 onTick();
+                askIfDue();
+                return true;
+            case Streams.REPLAY_COMPONENT:
+                onBatch(tuple.getLong(1), tuple.getValue(3));
                 return true;
             case Streams.QUERY_COMPONENT:
                 if (Streams.METADATA_STREAM.equals(tuple.getSourceStreamId())) {
@@ -66,10 +88,45 @@ abstract class QueryBolt extends BaseRichBolt {
     }
 
     private void onSignal(String id, Metadata metadata) {
-        if (metadata != null && Streams.endsQuery(metadata.getSignal())) {
-            LOG.debug("Query {} ends: {}", id, metadata.getSignal());
-            removeQuery(id);
+        if (metadata == null) {
+            return;
         }
+        if (Streams.endsQuery(metadata.getSignal())) {
+            LOG.debug("Query {} ends: {}", id, metadata.getSignal());
+            endQuery(id);
+        } else if (metadata.hasSignal(Metadata.Signal.REPLAY)) {
+            onReplaySignal();
+        }
+    }
+
+    private void onReplaySignal() {
+        if (!replayEnabled) {
+            LOG.warn("Left out a signal to replay: {} is false", BulletStormConfig.REPLAY_ENABLE);
+            return;
+        }
+        missed.begin(System.currentTimeMillis());
+        askIfDue();
+    }
+
+    private void askIfDue() {
+        if (missed.isDue(System.currentTimeMillis())) {
+            LOG.info("{} asks for its queries as of {}", name, missed.since());
+            collector.emit(Streams.FEEDBACK_STREAM, new Values(name, new Metadata(Metadata.Signal.REPLAY, missed.since())));
+        }
+    }
+
+    private void onBatch(long since, Object batch) {
+        boolean waited = missed.isWaiting();
+        missed.take(since, batchFormat.read(batch), System.currentTimeMillis()).forEach(this::onQuery);
+        if (waited && !missed.isWaiting()) {
+            LOG.info("{} has its queries: {}", name, missed);
+        }
+    }
+
+    /** Removes a query that has ended, for good: no replay brings it back. */
+    protected final void endQuery(String id) {
+        missed.ended(id);
+        removeQuery(id);
     }
 
     private void onQuery(PubSubMessage message) {

@@ -7,8 +7,9 @@ import com.yahoo.bullet.pubsub.Subscriber;
 import com.yahoo.bullet.storm.BuiltInMetric;
 import com.yahoo.bullet.storm.BulletStormConfig;
 import io.github.bulletmetrics.topology.metrics.BuiltInMetrics;
-import io.github.bulletmetrics.topology.metrics.TotalCount;
+import io.github.bulletmetrics.topology.replay.SpoutReplays;
 
+import org.apache.storm.metric.api.IMetric;
 import org.apache.storm.spout.SpoutOutputCollector;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.OutputFieldsDeclarer;
@@ -23,7 +24,8 @@ import java.util.Map;
 
 /**
  * Reads queries and signals from the PubSub and hands them to the bolts, anchored by the query's id: a message is
- * committed when every bolt has acked it, and read again when one has failed it.
+ * committed when every bolt has acked it, and read again when one has failed it. Moves replays on: each tuple to the replay
+ * bolt is anchored by the asking task's name, and its ack means that the next batch can be sent.
  */
 public final class QuerySpout extends BaseRichSpout {
     private static final long serialVersionUID = 1L;
@@ -32,6 +34,8 @@ public final class QuerySpout extends BaseRichSpout {
     private final BulletStormConfig config;
     private transient SpoutOutputCollector collector;
     private transient Subscriber subscriber;
+    private transient SpoutReplays replays;
+    private transient boolean replayEnabled;
 
     /**
      * Keeps the settings for the worker.
@@ -46,7 +50,10 @@ public final class QuerySpout extends BaseRichSpout {
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
         this.collector = collector;
         PubSubs.addStorm(config, conf, context);
-        new BuiltInMetrics(config).register(BuiltInMetric.ACTIVE_REPLAYS, new TotalCount(), context);
+        replayEnabled = config.getAs(BulletStormConfig.REPLAY_ENABLE, Boolean.class);
+        replays = new SpoutReplays();
+        IMetric active = () -> replays.active();
+        new BuiltInMetrics(config).register(BuiltInMetric.ACTIVE_REPLAYS, active, context);
     }
 
     @Override
@@ -65,6 +72,7 @@ public final class QuerySpout extends BaseRichSpout {
         } catch (Exception e) {
             LOG.warn("Could not close the subscriber of queries", e);
         }
+        replays.clear();
     }
 
     @Override
@@ -80,13 +88,28 @@ public final class QuerySpout extends BaseRichSpout {
             LOG.warn("Left out message {}: it has no metadata", id);
             subscriber.commit(id);
         } else if (metadata.hasSignal(Metadata.Signal.REPLAY)) {
-            LOG.warn("Left out a replay signal from {}: this topology does not replay", id);
             subscriber.commit(id);
+            onReplaySignal(id, metadata);
         } else if (message.hasContent()) {
             collector.emit(Streams.DEFAULT_STREAM, new Values(id, message), id);
         } else {
             collector.emit(Streams.METADATA_STREAM, new Values(id, metadata), id);
         }
+    }
+
+    /** With a time it is one task's request. Without, it is for all bolts, and not anchored: they may take long. */
+    private void onReplaySignal(String id, Metadata metadata) {
+        if (!metadata.hasContent()) {
+            collector.emit(Streams.METADATA_STREAM, new Values(id, metadata));
+        } else if (!replayEnabled || !(metadata.getContent() instanceof Number)) {
+            LOG.warn("Left out a replay request from {}: {}", id, replayEnabled ? "it has no time" : "this topology does not replay");
+        } else if (replays.request(id, ((Number) metadata.getContent()).longValue())) {
+            moveOn(id, false);
+        }
+    }
+
+    private void moveOn(String id, boolean acked) {
+        collector.emit(Streams.REPLAY_STREAM, new Values(id, replays.since(id), acked), id);
     }
 
     private PubSubMessage receive() {
@@ -100,17 +123,26 @@ public final class QuerySpout extends BaseRichSpout {
 
     @Override
     public void ack(Object id) {
-        subscriber.commit((String) id);
+        if (replays.has(id)) {
+            moveOn((String) id, true);
+        } else {
+            subscriber.commit((String) id);
+        }
     }
 
     @Override
     public void fail(Object id) {
-        subscriber.fail((String) id);
+        if (replays.has(id)) {
+            replays.end(id);
+        } else {
+            subscriber.fail((String) id);
+        }
     }
 
     @Override
     public void declareOutputFields(OutputFieldsDeclarer declarer) {
         declarer.declareStream(Streams.DEFAULT_STREAM, new Fields(Streams.ID, Streams.QUERY));
         declarer.declareStream(Streams.METADATA_STREAM, new Fields(Streams.ID, Streams.METADATA));
+        declarer.declareStream(Streams.REPLAY_STREAM, new Fields(Streams.ID, Streams.TIMESTAMP, Streams.ACK));
     }
 }

@@ -9,13 +9,16 @@ import com.yahoo.bullet.pubsub.Metadata;
  * from        stream    values
  * DataSource  default   record: BulletRecord, timestamp: Long (ms, when emitted)
  * QuerySpout  default   id: String, query: PubSubMessage
- * QuerySpout  metadata  id: String, metadata: Metadata (KILL, COMPLETE)
+ * QuerySpout  metadata  id: String, metadata: Metadata (KILL, COMPLETE, REPLAY)
+ * QuerySpout  replay    id: String, timestamp: Long (ms, of the request), ack: Boolean (whether the batch before arrived)
  * TickSpout   default   id: Integer, tick: Long
  * FilterBolt  default   id: String, data: byte[]
  * FilterBolt  error     id: String, error: RateLimitError
- * FilterBolt  feedback  id: String, metadata: Metadata
+ * FilterBolt  feedback  id: String, metadata: Metadata (REPLAY with a timestamp)
  * JoinBolt    default   id: String, result: String (JSON), metadata: Metadata (COMPLETE, FAIL; no signal on a window)
- * JoinBolt    feedback  id: String, metadata: Metadata (COMPLETE, KILL)
+ * JoinBolt    feedback  id: String, metadata: Metadata (COMPLETE, KILL, REPLAY with a timestamp)
+ * ReplayBolt  replay    id: String, timestamp: Long, index: Integer, batch: Map, or byte[] if compressed, null at the end
+ * ReplayBolt  capture   nothing is sent on it
  * </pre>
  */
 public final class Streams {
@@ -33,6 +36,8 @@ public final class Streams {
     public static final String RESULT_COMPONENT = "ResultBolt";
     /** The bolt that publishes signals back to the query spout. */
     public static final String LOOP_COMPONENT = "LoopBolt";
+    /** The bolt that keeps queries for tasks that start late. */
+    public static final String REPLAY_COMPONENT = "ReplayBolt";
 
     /** Records, queries, ticks, data and results. */
     public static final String DEFAULT_STREAM = "default";
@@ -43,6 +48,11 @@ public final class Streams {
     /** Signals to be looped back. */
     public static final String FEEDBACK_STREAM = "feedback";
 
+    /** Requests for queries, and batches of them. */
+    public static final String REPLAY_STREAM = "replay";
+    /** A stream without tuples, whose grouping learns the join bolt's tasks. */
+    public static final String CAPTURE_STREAM = "capture";
+
     static final String ID = "id";
     static final String QUERY = "query";
     static final String METADATA = "metadata";
@@ -50,9 +60,12 @@ public final class Streams {
     static final String DATA = "data";
     static final String ERROR = "error";
     static final String RESULT = "result";
+    static final String ACK = "ack";
+    static final String INDEX = "index";
+    static final String BATCH = "batch";
     /** The name of a record tuple's first value. */
     public static final String RECORD = "record";
-    /** The name of a record tuple's second value. */
+    /** The name of a record or replay tuple's second value. */
     public static final String TIMESTAMP = "timestamp";
 
     private Streams() {
@@ -60,5 +73,10 @@ public final class Streams {
 
     static boolean endsQuery(Metadata.Signal signal) {
         return signal == Metadata.Signal.KILL || signal == Metadata.Signal.COMPLETE;
+    }
+
+    /** How a task names itself when it asks for queries. */
+    static String taskName(String component, int task) {
+        return component + "-" + task;
     }
 }

@@ -1,8 +1,11 @@
 package io.github.bulletmetrics.topology;
 
 import com.yahoo.bullet.common.BulletConfig;
+import com.yahoo.bullet.storage.MemoryStorageManager;
 import com.yahoo.bullet.storm.BulletStormConfig;
 import com.yahoo.bullet.storm.ComponentSettings;
+import io.github.bulletmetrics.topology.grouping.IDGrouping;
+import io.github.bulletmetrics.topology.grouping.TaskIndexCaptureGrouping;
 
 import org.apache.storm.Config;
 import org.apache.storm.generated.StormTopology;
@@ -16,10 +19,12 @@ public final class Wiring {
     private static final Fields BY_ID = new Fields(Streams.ID);
 
     private final BulletStormConfig config;
+    private final boolean replay;
     private final TopologyBuilder builder = new TopologyBuilder();
 
     private Wiring(BulletStormConfig config) {
         this.config = config;
+        replay = config.getAs(BulletStormConfig.REPLAY_ENABLE, Boolean.class);
     }
 
     /**
@@ -30,10 +35,6 @@ public final class Wiring {
      * @throws IllegalArgumentException names the setting that cannot be met.
      */
     public static StormTopology topology(BulletStormConfig config) {
-        if (config.getAs(BulletStormConfig.REPLAY_ENABLE, Boolean.class)) {
-            throw new IllegalArgumentException(
-                BulletStormConfig.REPLAY_ENABLE + " must be false: this version cannot replay queries yet");
-        }
         Wiring wiring = new Wiring(config);
         wiring.spouts();
         wiring.bolts();
@@ -72,7 +73,10 @@ public final class Wiring {
         ComponentSettings result = ComponentSettings.RESULT_BOLT;
         reserve(result, builder.setBolt(Streams.RESULT_COMPONENT, new ResultBolt(config), executors(result))
             .shuffleGrouping(Streams.JOIN_COMPONENT, Streams.DEFAULT_STREAM));
-        if (!config.getAs(BulletConfig.WINDOW_DISABLE, Boolean.class)) {
+        if (replay) {
+            replay();
+        }
+        if (replay || !config.getAs(BulletConfig.WINDOW_DISABLE, Boolean.class)) {
             loop();
         }
     }
@@ -80,25 +84,57 @@ public final class Wiring {
     private void filter() {
         ComponentSettings filter = ComponentSettings.FILTER_BOLT;
         FilterBolt bolt = new FilterBolt(Streams.RECORD_COMPONENT, config);
-        reserve(filter, builder.setBolt(Streams.FILTER_COMPONENT, bolt, executors(filter))
+        BoltDeclarer declarer = builder.setBolt(Streams.FILTER_COMPONENT, bolt, executors(filter))
             .shuffleGrouping(Streams.RECORD_COMPONENT)
             .allGrouping(Streams.QUERY_COMPONENT, Streams.DEFAULT_STREAM)
             .allGrouping(Streams.QUERY_COMPONENT, Streams.METADATA_STREAM)
-            .allGrouping(Streams.TICK_COMPONENT, Streams.DEFAULT_STREAM));
+            .allGrouping(Streams.TICK_COMPONENT, Streams.DEFAULT_STREAM);
+        if (replay) {
+            declarer.directGrouping(Streams.REPLAY_COMPONENT, Streams.REPLAY_STREAM);
+        }
+        reserve(filter, declarer);
     }
 
     private void join() {
         ComponentSettings join = ComponentSettings.JOIN_BOLT;
-        BoltDeclarer bolt = builder.setBolt(Streams.JOIN_COMPONENT, new JoinBolt(config), executors(join))
-            .fieldsGrouping(Streams.QUERY_COMPONENT, Streams.DEFAULT_STREAM, BY_ID)
-            .fieldsGrouping(Streams.QUERY_COMPONENT, Streams.METADATA_STREAM, BY_ID)
-            .fieldsGrouping(Streams.FILTER_COMPONENT, Streams.DEFAULT_STREAM, BY_ID)
-            .fieldsGrouping(Streams.FILTER_COMPONENT, Streams.ERROR_STREAM, BY_ID)
+        BoltDeclarer declarer = builder.setBolt(Streams.JOIN_COMPONENT, new JoinBolt(config), executors(join))
             .allGrouping(Streams.TICK_COMPONENT, Streams.DEFAULT_STREAM);
-        reserve(join, bolt);
+        byId(declarer, Streams.QUERY_COMPONENT, Streams.DEFAULT_STREAM);
+        byId(declarer, Streams.FILTER_COMPONENT, Streams.DEFAULT_STREAM);
+        byId(declarer, Streams.FILTER_COMPONENT, Streams.ERROR_STREAM);
+        if (replay) {
+            declarer.allGrouping(Streams.QUERY_COMPONENT, Streams.METADATA_STREAM)
+                .customGrouping(Streams.REPLAY_COMPONENT, Streams.CAPTURE_STREAM, new TaskIndexCaptureGrouping())
+                .directGrouping(Streams.REPLAY_COMPONENT, Streams.REPLAY_STREAM);
+        } else {
+            byId(declarer, Streams.QUERY_COMPONENT, Streams.METADATA_STREAM);
+        }
+        reserve(join, declarer);
     }
 
-    /** Without windows nothing but a kill ends a query early in the filter bolts, so Bullet leaves this bolt out. */
+    /** The replay bolt must know which join task a query belongs to; of Storm's own grouping it does not. */
+    private void byId(BoltDeclarer join, String component, String stream) {
+        if (replay) {
+            join.customGrouping(component, stream, new IDGrouping());
+        } else {
+            join.fieldsGrouping(component, stream, BY_ID);
+        }
+    }
+
+    private void replay() {
+        if (config.get(BulletConfig.STORAGE_CLASS_NAME) == null) {
+            throw new IllegalArgumentException(BulletStormConfig.REPLAY_ENABLE + " needs " + BulletConfig.STORAGE_CLASS_NAME
+                + ", from which replay bolts read the queries at their start: name the storage of Bullet's web service, or "
+                + MemoryStorageManager.class.getName() + " for none");
+        }
+        ComponentSettings settings = ComponentSettings.REPLAY_BOLT;
+        reserve(settings, builder.setBolt(Streams.REPLAY_COMPONENT, new ReplayBolt(config), executors(settings))
+            .allGrouping(Streams.QUERY_COMPONENT, Streams.DEFAULT_STREAM)
+            .allGrouping(Streams.QUERY_COMPONENT, Streams.METADATA_STREAM)
+            .fieldsGrouping(Streams.QUERY_COMPONENT, Streams.REPLAY_STREAM, BY_ID));
+    }
+
+    /** Without windows and replay nothing but a kill ends a query early in the filter bolts, so Bullet leaves this bolt out. */
     private void loop() {
         ComponentSettings loop = ComponentSettings.LOOP_BOLT;
         reserve(loop, builder.setBolt(Streams.LOOP_COMPONENT, new LoopBolt(config), executors(loop))

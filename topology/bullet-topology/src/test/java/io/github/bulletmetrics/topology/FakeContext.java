@@ -4,6 +4,7 @@ import org.apache.storm.metric.api.IMetric;
 import org.apache.storm.task.TopologyContext;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** A task's context that knows nothing and keeps the metrics registered with it. */
@@ -12,8 +13,19 @@ final class FakeContext extends TopologyContext {
     final Map<String, Integer> intervals = new HashMap<>();
 
     FakeContext() {
-        super(null, Map.of(), Map.of(), Map.of(), Map.of(), Map.of(), "fake-1", "", "", 1, 0, null, null, null, null, null, null,
-              null);
+        this(Map.of("FakeBolt", List.of(1)), 1);
+    }
+
+    /** A task of a topology with these components and their tasks. */
+    FakeContext(Map<String, List<Integer>> components, int task) {
+        super(null, Map.of(), byTask(components), components, Map.of(), Map.of(), "fake-1", "", "", task, 0, null, null, null, null,
+              null, null, null);
+    }
+
+    private static Map<Integer, String> byTask(Map<String, List<Integer>> components) {
+        Map<Integer, String> byTask = new HashMap<>();
+        components.forEach((component, tasks) -> tasks.forEach(task -> byTask.put(task, component)));
+        return byTask;
     }
 
     @Override

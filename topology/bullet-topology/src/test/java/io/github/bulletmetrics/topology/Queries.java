@@ -27,11 +27,22 @@ final class Queries {
     }
 
     static Tuple queryOfAge(long ageMs, String id, String bql) {
+        return tuple(messageOfAge(ageMs, id, bql));
+    }
+
+    static Tuple tuple(PubSubMessage message) {
+        return FakeTuples.tuple(Streams.QUERY_COMPONENT, Streams.DEFAULT_STREAM, message.getId(), message);
+    }
+
+    static PubSubMessage message(String id, String bql) {
+        return messageOfAge(0, id, bql);
+    }
+
+    static PubSubMessage messageOfAge(long ageMs, String id, String bql) {
         BQLResult result = new BulletQueryBuilder(config()).buildQuery(bql);
         Metadata metadata = new Metadata(null, result.getBql());
         metadata.setCreated(System.currentTimeMillis() - ageMs);
-        PubSubMessage message = new PubSubMessage(id, result.getQuery(), metadata);
-        return FakeTuples.tuple(Streams.QUERY_COMPONENT, Streams.DEFAULT_STREAM, id, message);
+        return new PubSubMessage(id, result.getQuery(), metadata);
     }
 
     static Tuple notAQuery(String id) {

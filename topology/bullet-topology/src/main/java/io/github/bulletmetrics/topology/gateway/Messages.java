@@ -51,8 +51,18 @@ final class Messages {
     }
 
     private static Metadata metadata(JsonElement json) {
-        JsonElement signal = json == null || json.isJsonNull() ? null : json.getAsJsonObject().get("signal");
-        return new Metadata(signal == null || signal.isJsonNull() ? null : Metadata.Signal.valueOf(signal.getAsString()), null);
+        if (json == null || json.isJsonNull()) {
+            return new Metadata(null, null);
+        }
+        JsonElement signal = json.getAsJsonObject().get("signal");
+        return new Metadata(signal == null || signal.isJsonNull() ? null : Metadata.Signal.valueOf(signal.getAsString()),
+                            time(json.getAsJsonObject().get("content")));
+    }
+
+    /** The time that a replay request has; the text that other metadata may have is of no use here. */
+    private static Long time(JsonElement content) {
+        boolean number = content != null && content.isJsonPrimitive() && content.getAsJsonPrimitive().isNumber();
+        return number ? content.getAsLong() : null;
     }
 
     private static Serializable content(JsonElement json) throws IOException, ClassNotFoundException {

@@ -59,7 +59,11 @@ final class BulletSide {
     }
 
     void signal(String id, Metadata.Signal signal) throws Exception {
-        signals.send(new PubSubMessage(id, (byte[]) null, new Metadata(signal, null)));
+        signal(id, new Metadata(signal, null));
+    }
+
+    void signal(String id, Metadata metadata) throws Exception {
+        signals.send(new PubSubMessage(id, (byte[]) null, metadata));
     }
 
     void stop() throws Exception {

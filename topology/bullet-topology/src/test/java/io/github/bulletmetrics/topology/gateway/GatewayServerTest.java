@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.yahoo.bullet.pubsub.Metadata;
 import com.yahoo.bullet.pubsub.Metadata.Signal;
 import com.yahoo.bullet.pubsub.PubSubMessage;
 import com.yahoo.bullet.query.Query;
@@ -175,6 +176,18 @@ class GatewayServerTest {
         assertThat(message.getId()).isEqualTo("some-query");
         assertThat(message.hasSignal(Signal.COMPLETE)).isTrue();
         assertThat(stats().get("signals").getAsInt()).isEqualTo(1);
+    }
+
+    /** Without its time it would be a signal for all, upon which all would ask, without end. */
+    @Test
+    void aRequestToReplayKeepsItsTime() throws Exception {
+        start(GatewayOptions.defaults());
+        bullet.signal("FilterBolt-5", new Metadata(Signal.REPLAY, 1_763_729_161_001L));
+
+        PubSubMessage message = bullet.receive();
+
+        assertThat(message.hasSignal(Signal.REPLAY)).isTrue();
+        assertThat(((Number) message.getMetadata().getContent()).longValue()).isEqualTo(1_763_729_161_001L);
     }
 
     /** Something that the gateway must never make out of what it is sent. */
