@@ -15,11 +15,15 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The gateway's HTTP: clients' queries, the endpoints that bullet-core's RESTPubSub polls, the record source's control,
- * and its own figures. Several hundred clients can wait without a thread each.
+ * and its own figures. Several hundred clients can wait, for an answer or for events, without a thread each.
  */
 public final class GatewayServer implements AutoCloseable {
     /** Clients POST BQL here. */
     public static final String QUERIES = "/api/bullet/queries/http-query";
+    /** Clients POST BQL here, with or without windows, and get server-sent events. */
+    public static final String STREAMS = "/api/bullet/queries/sse-query";
+    /** Clients POST BQL here to learn whether it is valid. */
+    public static final String VALIDATION = "/api/bullet/queries/validate-query";
     /** The topology GETs queries and signals here, and POSTs signals. */
     public static final String PUBSUB_QUERY = "/api/bullet/pubsub/query";
     /** The topology POSTs results here. */
@@ -49,6 +53,7 @@ public final class GatewayServer implements AutoCloseable {
     private final GatewayOptions options;
     private final OutgoingQueue outgoing;
     private final HeldQueries held;
+    private final EventStreams streams;
     private final QueryDesk desk;
     private final SourceDesk source;
 
@@ -68,8 +73,10 @@ public final class GatewayServer implements AutoCloseable {
         http = JdkHttpServer.create(listen, BACKLOG);
         outgoing = new OutgoingQueue(options.queueCapacity(), counters);
         held = new HeldQueries(options.maxQueries());
+        streams = new EventStreams(options.streams(), counters, STOP_MS);
         String reachable = advertised == null ? address() : advertised;
-        desk = new QueryDesk(config, options, counters, outgoing, held, writers, "http://" + reachable + PUBSUB_RESULT);
+        desk = new QueryDesk(config, options, counters, outgoing, held, writers, streams,
+                             "http://" + reachable + PUBSUB_RESULT);
         source = new SourceDesk(GeneratorSettings.from(config).control());
         http.setExecutor(readers);
         http.createContext("/", routes());
@@ -78,6 +85,8 @@ public final class GatewayServer implements AutoCloseable {
     private Router routes() {
         Router router = new Router();
         router.add("POST", QUERIES, (exchange, reply) -> desk.submit(Router.body(exchange, MOST_QUERY_BYTES), reply));
+        router.add("POST", STREAMS, (exchange, reply) -> desk.stream(Router.body(exchange, MOST_QUERY_BYTES), reply));
+        router.add("POST", VALIDATION, (exchange, reply) -> desk.validate(Router.body(exchange, MOST_QUERY_BYTES), reply));
         router.add("GET", PUBSUB_QUERY, (exchange, reply) -> poll(reply));
         router.add("POST", PUBSUB_QUERY, (exchange, reply) -> signal(Router.body(exchange, MOST_QUERY_BYTES), reply));
         router.add("POST", PUBSUB_RESULT, (exchange, reply) -> {
@@ -98,6 +107,7 @@ public final class GatewayServer implements AutoCloseable {
 
     /** Starts to serve. */
     public void start() {
+        held.every(streams.beatMs(), streams::beat);
         http.start();
     }
 
@@ -148,6 +158,11 @@ public final class GatewayServer implements AutoCloseable {
         json.addProperty("rejected", counters.rejected);
         json.addProperty("refused", counters.refused);
         json.addProperty("stopped", counters.stopped);
+        json.addProperty("abandoned", counters.abandoned);
+        json.addProperty("streams", streams.open());
+        json.addProperty("windows", counters.windows);
+        json.addProperty("windows_sent", counters.windowsSent);
+        json.addProperty("windows_left_out", counters.windowsLeftOut);
         json.addProperty("unknown_results", counters.unknownResults);
         json.addProperty("signals", counters.signals);
         json.addProperty("queue_depth", outgoing.depth());
@@ -166,6 +181,7 @@ public final class GatewayServer implements AutoCloseable {
         writers.shutdown();
         try {
             writers.awaitTermination(STOP_MS, TimeUnit.MILLISECONDS);
+            streams.close();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

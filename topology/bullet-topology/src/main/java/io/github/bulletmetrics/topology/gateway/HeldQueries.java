@@ -19,7 +19,7 @@ final class HeldQueries implements AutoCloseable {
     private final int limit;
     private int active;
 
-    private record Held(Reply reply, ScheduledFuture<?> timeout) {
+    private record Held(QueryClient client, ScheduledFuture<?> timeout) {
     }
 
     HeldQueries(int limit) {
@@ -27,47 +27,58 @@ final class HeldQueries implements AutoCloseable {
         timer.setRemoveOnCancelPolicy(true);
     }
 
-    /** False when the limit is reached. Otherwise {@code onTimeout} gets the reply if nobody took it in time. */
-    synchronized boolean hold(String id, Reply reply, long timeoutMs, Consumer<Reply> onTimeout) {
+    /** False when the limit is reached. Otherwise {@code onTimeout} gets the client if nobody took it in time. */
+    synchronized boolean hold(String id, QueryClient client, long timeoutMs, Consumer<QueryClient> onTimeout) {
         if (active >= limit || timer.isShutdown()) {
             return false;
         }
         active++;
         ScheduledFuture<?> timeout = timer.schedule(() -> {
-            Reply late = take(id);
+            QueryClient late = take(id);
             if (late != null) {
                 onTimeout.accept(late);
             }
         }, timeoutMs, TimeUnit.MILLISECONDS);
-        held.put(id, new Held(reply, timeout));
+        held.put(id, new Held(client, timeout));
         return true;
     }
 
-    /** The reply of a held query, which is held no longer; null if it is not, or has been taken. */
-    synchronized Reply take(String id) {
+    /** The client of a query that goes on being held; null if it is not held. */
+    QueryClient get(String id) {
+        Held entry = held.get(id);
+        return entry == null ? null : entry.client();
+    }
+
+    /** The client of a held query, which is held no longer; null if it is not, or has been taken. */
+    synchronized QueryClient take(String id) {
         Held entry = held.remove(id);
         if (entry == null) {
             return null;
         }
         active--;
         entry.timeout().cancel(false);
-        return entry.reply();
+        return entry.client();
     }
 
     synchronized int active() {
         return active;
     }
 
+    /** Does something again and again on the timer's thread, until it is closed; it must not block. */
+    void every(long periodMs, Runnable task) {
+        timer.scheduleAtFixedRate(task, periodMs, periodMs, TimeUnit.MILLISECONDS);
+    }
+
     /** Takes all. */
-    List<Reply> takeAll() {
-        List<Reply> replies = new ArrayList<>();
+    List<QueryClient> takeAll() {
+        List<QueryClient> clients = new ArrayList<>();
         for (String id : held.keySet()) {
-            Reply reply = take(id);
-            if (reply != null) {
-                replies.add(reply);
+            QueryClient client = take(id);
+            if (client != null) {
+                clients.add(client);
             }
         }
-        return replies;
+        return clients;
     }
 
     /** Ends the timer: nothing more can be held. */

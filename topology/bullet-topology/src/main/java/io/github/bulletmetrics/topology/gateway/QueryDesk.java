@@ -20,11 +20,13 @@ import java.util.UUID;
 import java.util.concurrent.Executor;
 
 /**
- * Takes BQL from clients, sends it to the topology and gives each client the one result of its query. Thread-safe.
+ * Takes BQL from clients, sends it to the topology and gives each client the results of its query: one answer, or a stream of
+ * events. Thread-safe.
  *
- * <p>Statuses: 200 with the result; 400 for BQL that is wrong or has a window; 422 when the topology failed the query;
- * 429 and 503 when a limit is reached; 504 when no result came. All of them in Bullet's shape,
- * {@code {"records": [...], "meta": {...}}}, errors under {@code meta.errors}.
+ * <p>Statuses: 200 with the result, or with the stream; 400 for BQL that is wrong or has a window that nobody could see; 422 when
+ * the topology failed the query; 429 and 503 when a limit is reached; 504 when no result came. All of them in Bullet's shape,
+ * {@code {"records": [...], "meta": {...}}}, errors under {@code meta.errors}. In a stream, which has begun, the last event says
+ * what went wrong.
  */
 final class QueryDesk {
     private static final Logger LOG = LoggerFactory.getLogger(QueryDesk.class);
@@ -34,18 +36,20 @@ final class QueryDesk {
     private final OutgoingQueue outgoing;
     private final HeldQueries held;
     private final Executor writers;
+    private final EventStreams streams;
     private final String resultUrl;
     private final BulletQueryBuilder builder;
     private final PubSubMessageSerDe serDe;
 
-    /** Replies are written by {@code writers}, so that a slow client holds up no result but its own. */
+    /** Single answers are written by {@code writers}, so that a slow client holds up no result but its own. */
     QueryDesk(BulletConfig config, GatewayOptions options, Counters counters, OutgoingQueue outgoing, HeldQueries held,
-              Executor writers, String resultUrl) {
+              Executor writers, EventStreams streams, String resultUrl) {
         this.options = options;
         this.counters = counters;
         this.outgoing = outgoing;
         this.held = held;
         this.writers = writers;
+        this.streams = streams;
         this.resultUrl = resultUrl;
         builder = new BulletQueryBuilder(limited(config));
         serDe = PubSubMessageSerDe.from(config);
@@ -59,35 +63,73 @@ final class QueryDesk {
         return config;
     }
 
+    /** Says whether a query is valid BQL, as Bullet's web service does: 204, or 422 with the errors. */
+    void validate(String bql, Reply reply) {
+        BQLResult result = builder.buildQuery(bql);
+        if (result.hasErrors()) {
+            reply.json(Reply.UNPROCESSABLE, failure(result.getErrors()));
+        } else {
+            reply.empty(Reply.NO_CONTENT);
+        }
+    }
+
     /** Takes a query; the reply is given now if it is refused, and else when its result has come. */
     void submit(String bql, Reply reply) {
+        BQLResult result = build(bql, reply);
+        if (result == null) {
+            return;
+        }
+        if (result.getQuery().getWindow().getType() != null) {
+            counters.rejected.increment();
+            reply.json(Reply.BAD_REQUEST, failure("This endpoint gives one result, and a query with a window has many",
+                "POST it to " + GatewayServer.STREAMS + ", which streams them, or leave out WINDOWING"));
+            return;
+        }
+        send(UUID.randomUUID().toString(), result, new OneAnswer(reply, writers), reply);
+    }
+
+    /** Takes a query, with or without windows; the reply is given now if it is refused, and else begins now. */
+    void stream(String bql, Reply reply) {
+        BQLResult result = build(bql, reply);
+        if (result == null) {
+            return;
+        }
+        String id = UUID.randomUUID().toString();
+        EventStream stream = streams.create(() -> abandon(id));
+        if (send(id, result, stream, reply)) {
+            stream.open(reply.handOver());
+        }
+    }
+
+    /** Null, and the reply is given, when the query is no valid BQL. */
+    private BQLResult build(String bql, Reply reply) {
         counters.submitted.increment();
         BQLResult result = builder.buildQuery(bql);
         if (result.hasErrors()) {
             counters.rejected.increment();
             reply.json(Reply.BAD_REQUEST, failure(result.getErrors()));
-        } else if (result.getQuery().getWindow().getType() != null) {
-            counters.rejected.increment();
-            reply.json(Reply.BAD_REQUEST, failure("This endpoint does not take queries with windows", "Leave out WINDOWING"));
-        } else {
-            send(UUID.randomUUID().toString(), result, reply);
+            return null;
         }
+        return result;
     }
 
-    private void send(String id, BQLResult result, Reply reply) {
+    /** False, and the reply is given, when a limit is reached. */
+    private boolean send(String id, BQLResult result, QueryClient client, Reply reply) {
         long timeoutMs = timeoutMs(result.getQuery());
-        if (!held.hold(id, reply, timeoutMs, late -> giveUp(id, timeoutMs, late))) {
+        if (!held.hold(id, client, timeoutMs, late -> giveUp(id, timeoutMs, late))) {
             counters.refused.increment();
             reply.json(Reply.TOO_MANY_REQUESTS, failure("Too many concurrent queries: the limit is " + options.maxQueries(),
                                                         "Try again later"));
-            return;
+            return false;
         }
         PubSubMessage message = serDe.toMessage(id, result.getQuery(), result.getBql());
         if (!outgoing.offer(Messages.encode(message, resultUrl)) && held.take(id) != null) {
             counters.refused.increment();
             reply.json(Reply.UNAVAILABLE, failure("Too many queries wait for the topology: the limit is "
                 + options.queueCapacity(), "See that the topology runs and polls this gateway, then try again"));
+            return false;
         }
+        return true;
     }
 
     /** The query's own duration and some grace, but never longer than the longest that is allowed. */
@@ -96,13 +138,23 @@ final class QueryDesk {
         return duration > options.longestMs() ? options.longestMs() + options.graceMs() : duration + options.graceMs();
     }
 
-    private void giveUp(String id, long timeoutMs, Reply reply) {
+    private void giveUp(String id, long timeoutMs, QueryClient client) {
         counters.timedOut.increment();
         LOG.warn("Query {} got no result within {} ms and is killed", id, timeoutMs);
+        kill(id);
+        client.end(Reply.TIMED_OUT, failure("No result came within " + timeoutMs + " ms; the query was killed",
+                                            "See that the topology runs and polls this gateway, then try again"));
+    }
+
+    private void abandon(String id) {
+        if (held.take(id) != null) {
+            counters.abandoned.increment();
+            kill(id);
+        }
+    }
+
+    private void kill(String id) {
         outgoing.offer(Messages.encode(new PubSubMessage(id, Metadata.Signal.KILL), resultUrl));
-        String json = failure("No result came within " + timeoutMs + " ms; the query was killed",
-                              "See that the topology runs and polls this gateway, then try again");
-        writers.execute(() -> reply.json(Reply.TIMED_OUT, json));
     }
 
     /**
@@ -113,19 +165,33 @@ final class QueryDesk {
     void result(String json) {
         PubSubMessage message = Messages.decode(json);
         boolean failed = message.hasSignal(Metadata.Signal.FAIL);
-        if (!failed && !message.hasSignal(Metadata.Signal.COMPLETE)) {
-            throw new IllegalArgumentException("Not the end of a query: its signal is neither COMPLETE nor FAIL");
+        if (message.hasSignal() && !failed && !message.hasSignal(Metadata.Signal.COMPLETE)) {
+            throw new IllegalArgumentException("Not a result: its signal is neither COMPLETE nor FAIL");
         }
         if (!(message.getContent() instanceof String content)) {
             throw new IllegalArgumentException("Not a result: its content is no text");
         }
-        Reply reply = held.take(message.getId());
-        if (reply == null) {
+        if (!message.hasSignal()) {
+            window(message.getId(), content);
+            return;
+        }
+        QueryClient client = held.take(message.getId());
+        if (client == null) {
             counters.unknownResults.increment();
             return;
         }
         (failed ? counters.failed : counters.returned).increment();
-        writers.execute(() -> reply.json(failed ? Reply.UNPROCESSABLE : Reply.OK, content));
+        client.end(failed ? Reply.UNPROCESSABLE : Reply.OK, content);
+    }
+
+    private void window(String id, String result) {
+        QueryClient client = held.get(id);
+        if (client == null) {
+            counters.unknownResults.increment();
+        } else if (!client.window(result)) {
+            throw new IllegalArgumentException("Not the end of a query, whose client waits for one result: "
+                + "its signal is neither COMPLETE nor FAIL");
+        }
     }
 
     /**
@@ -145,9 +211,9 @@ final class QueryDesk {
 
     /** Answers all who wait, since the gateway stops. */
     void letGo() {
-        for (Reply reply : held.takeAll()) {
+        for (QueryClient client : held.takeAll()) {
             counters.stopped.increment();
-            reply.json(Reply.UNAVAILABLE, failure("The gateway stops", "Try again later"));
+            client.end(Reply.UNAVAILABLE, failure("The gateway stops", "Try again later"));
         }
     }
 

@@ -61,6 +61,15 @@ final class Reply {
         send(status, null, null);
     }
 
+    /** Hands the exchange to one who answers it bit by bit; null if an answer has been given. */
+    synchronized HttpExchange handOver() {
+        if (given) {
+            return null;
+        }
+        given = true;
+        return exchange;
+    }
+
     private synchronized void send(int status, String type, String body) {
         if (given) {
             return;
