@@ -4,10 +4,13 @@ import com.yahoo.bullet.storm.BulletStormConfig;
 
 import org.apache.storm.Config;
 import org.apache.storm.StormSubmitter;
-import org.apache.storm.utils.Utils;
+import org.apache.storm.generated.StormTopology;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -32,31 +35,57 @@ public final class BulletTopology implements Callable<Integer> {
         + "and bullet.topology.name of the file.")
     private String name;
 
+    @Option(names = {"--print-config", "--dry-run"}, description = "Submits nothing: checks the settings, builds the topology and "
+        + "prints every setting that holds, as YAML. Asks no cluster.")
+    private boolean printConfig;
+
+    @Spec
+    private CommandSpec spec;
+
     /**
      * Exits with 0 when Storm has taken the topology, 1 when it has not, 2 on wrong arguments.
      *
      * @param arguments see {@code --help}.
      */
     public static void main(String[] arguments) {
-        System.exit(new CommandLine(new BulletTopology()).setExecutionExceptionHandler((e, line, parsed) -> {
+        System.exit(commandLine().execute(arguments));
+    }
+
+    static CommandLine commandLine() {
+        return new CommandLine(new BulletTopology()).setExecutionExceptionHandler((e, line, parsed) -> {
             line.getErr().println("The topology was not submitted: " + e.getMessage());
             e.printStackTrace(line.getErr());
             return line.getCommandSpec().exitCodeOnExecutionException();
-        }).execute(arguments));
+        });
     }
 
     @Override
     public Integer call() throws Exception {
-        Overrides given = Overrides.of(Utils.readCommandLineOpts()).with(overrides);
+        Overrides given = given();
         BulletStormConfig config = Settings.forTopology(file, given.bullet());
         Object stormName = given.storm().remove(Config.TOPOLOGY_NAME);
         if (name != null || stormName != null) {
             config.set(BulletStormConfig.TOPOLOGY_NAME, name != null ? name : stormName.toString());
         }
+        PubSubs.check(config);
         Config storm = Wiring.stormConfig(config);
         storm.putAll(given.storm());
-        StormSubmitter.submitTopology(config.getAs(BulletStormConfig.TOPOLOGY_NAME, String.class), storm,
-                                      Wiring.topology(config));
+        StormTopology topology = Wiring.topology(config);
+        if (printConfig) {
+            spec.commandLine().getOut().print(EffectiveSettings.yaml(config, storm));
+            spec.commandLine().getOut().flush();
+        } else {
+            StormOptions.write(given.storm());
+            StormSubmitter.submitTopology(config.getAs(BulletStormConfig.TOPOLOGY_NAME, String.class), storm, topology);
+        }
         return CommandLine.ExitCode.OK;
+    }
+
+    private Overrides given() {
+        try {
+            return new Overrides().with(StormOptions.read()).with(overrides);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
     }
 }

@@ -25,6 +25,22 @@ final class PubSubs {
         }
     }
 
+    /**
+     * Finds the PubSub's class, so that a wrong one is told when the topology is submitted and not by workers that die.
+     *
+     * @throws IllegalArgumentException says what to set.
+     */
+    static void check(BulletStormConfig config) {
+        String name = String.valueOf(config.get(BulletStormConfig.PUBSUB_CLASS_NAME));
+        try {
+            Class.forName(name).asSubclass(PubSub.class);
+        } catch (ClassNotFoundException | LinkageError | ClassCastException e) {
+            throw new IllegalArgumentException(BulletStormConfig.PUBSUB_CLASS_NAME + " must name a PubSub that is in this jar or in "
+                + "Storm's extlib, but is " + name + ". This jar has " + RESTPubSub.class.getName() + ", which the query gateway serves; "
+                + "Bullet's DRPC PubSub it has not", e);
+        }
+    }
+
     static PubSub from(BulletStormConfig config) {
         try {
             return PubSub.from(config);

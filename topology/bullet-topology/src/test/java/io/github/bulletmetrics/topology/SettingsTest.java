@@ -41,7 +41,7 @@ class SettingsTest {
 
     @Test
     void theCommandLineLiesOverTheFile() throws IOException {
-        Overrides overrides = Overrides.of(Map.of("bullet.topology.name", "by-storm-jar", "topology.workers", 3))
+        Overrides overrides = new Overrides().with(Map.of("bullet.topology.name", "by-storm-jar", "topology.workers", "3"))
             .with(Map.of("bullet.topology.filter.bolt.parallelism", "5",
                          "bullet.pubsub.rest.query.urls", "[http://127.0.0.1:1/q]", "topology.debug", "true"));
 

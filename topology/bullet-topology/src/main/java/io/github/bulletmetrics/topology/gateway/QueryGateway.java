@@ -58,6 +58,18 @@ public final class QueryGateway implements Callable<Integer> {
         description = "How long after its end a query's result may come.")
     private long graceMs;
 
+    @Option(names = "--stream-buffer-bytes", paramLabel = "N", defaultValue = "4194304",
+        description = "The most bytes that wait for one client of sse-query; beyond that its oldest windows are left out.")
+    private int streamBufferBytes;
+
+    @Option(names = "--heartbeat-ms", paramLabel = "MS", defaultValue = "5000",
+        description = "A client of sse-query that was sent nothing for so long gets a comment.")
+    private long heartbeatMs;
+
+    @Option(names = "--stall-ms", paramLabel = "MS", defaultValue = "10000",
+        description = "A client of sse-query that takes nothing for so long is taken as gone.")
+    private long stallMs;
+
     @Option(names = "--stop-with-stdin", description = "Stops when stdin ends, as it does when the parent dies.")
     private boolean stopWithStdin;
 
@@ -79,8 +91,9 @@ public final class QueryGateway implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        BulletConfig config = Settings.forGateway(file, Overrides.of(Map.of()).with(overrides).bullet());
-        GatewayOptions options = new GatewayOptions(maxQueries, queueCapacity, longestMs, graceMs);
+        BulletConfig config = Settings.forGateway(file, new Overrides().with(overrides).bullet());
+        GatewayOptions options = new GatewayOptions(maxQueries, queueCapacity, longestMs, graceMs,
+            new StreamOptions(streamBufferBytes, heartbeatMs, stallMs));
         GatewayServer server = new GatewayServer(config, options, socketAddress(listen), advertise);
         Runtime.getRuntime().addShutdownHook(new Thread(server::close, "gateway-stop"));
         server.start();
