@@ -68,6 +68,8 @@ var metrics = []canonical{
 	{"bullet_source_records_total", counter, ofTask, "", "Records read from the data source"},
 	{"bullet_source_bytes_total", counter, ofTask, "", "Bytes read from the data source"},
 	{"bullet_source_lag_records", gauge, ofTask, "", "Records that the data source holds and that were not read yet"},
+	{"bullet_source_left_out_records_total", counter, ofTask, "reason", "Records read, or due, that did not enter the topology; reason is sampling, conversion, empty or late"},
+	{"bullet_source_repeated_records_total", counter, ofTask, "", "Records read that the same task had read before"},
 
 	// Storm: tuples.
 	{"storm_emitted_total", counter, ofTask, "stream", "Tuples emitted, estimated from a sample (topology.stats.sample.rate)"},

@@ -65,9 +65,11 @@ var stormSources = []source{
 	{"bullet_created_replays", "{target}", "bullet_created_replays_total", "", cumulative, one, "Bullet 1.0.0 on, ReplayBolt", false},
 	{"bullet_filter_latency", "", "bullet_filter_latency_mean_seconds", "", instant, ms, "Bullet 0.4.3 on", false},
 	{"bullet_query_result_completeness_ratio", "{class}", "bullet_query_result_completeness_ratio", "", instant, one, "load program", false},
-	{"bullet_source_records", "", "bullet_source_records_total", "", cumulative, one, "our record spout", false},
-	{"bullet_source_bytes", "", "bullet_source_bytes_total", "", cumulative, one, "our record spout", false},
-	{"bullet_source_lag", "", "bullet_source_lag_records", "", instant, one, "our record spout", false},
+	{"bullet_source_records", "", "bullet_source_records_total", "", cumulative, one, "our record sources", false},
+	{"bullet_source_bytes", "", "bullet_source_bytes_total", "", cumulative, one, "our record sources", false},
+	{"bullet_source_lag", "", "bullet_source_lag_records", "", instant, one, "our record sources", false},
+	{"bullet_source_left_out", "{reason}", "bullet_source_left_out_records_total", "", cumulative, one, "our record sources", false},
+	{"bullet_source_repeated", "", "bullet_source_repeated_records_total", "", cumulative, one, "our record sources", false},
 
 	// Tuples: a cumulative number a stream from 2.3, a map of what was added by stream before.
 	{"__emit-count-{stream}", "", "storm_emitted_total", "", cumulative, one, "2.3 on", false},

@@ -4,7 +4,8 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * The metrics that Bullet registers itself. Counts are totals since the task's start, never reset.
+ * The metrics that Bullet registers itself, and those of record sources, which are ours. Counts are totals since the task's start,
+ * never reset.
  */
 public enum BuiltInMetric {
     /** Queries that run, by join bolt task; a long. */
@@ -24,7 +25,17 @@ public enum BuiltInMetric {
     /** Replays that run: a long from the query spout, a map from the replay bolt. */
     ACTIVE_REPLAYS,
     /** Replays started, by replay bolt task; a map. */
-    CREATED_REPLAYS;
+    CREATED_REPLAYS,
+    /** Records read from the source, by task; a long. Not Bullet's, as all that follow. */
+    SOURCE_RECORDS,
+    /** Bytes read from the source, by task; a long. */
+    SOURCE_BYTES,
+    /** Records that the source holds and that were not read yet, by task; a long, none while it is not known. */
+    SOURCE_LAG,
+    /** Records read and left out, by task; a map from the reason to a long. */
+    SOURCE_LEFT_OUT,
+    /** Records read that the same task had read before, by task; a long. */
+    SOURCE_REPEATED;
 
     /** What every name starts with. */
     public static final String PREFIX = "bullet_";

@@ -2,11 +2,15 @@ package io.github.bulletmetrics.topology;
 
 import com.yahoo.bullet.pubsub.Metadata;
 
+import org.apache.storm.tuple.Fields;
+
 /**
  * The names of Bullet's components and streams, and the layout of the tuples on them.
  *
  * <pre>
  * from        stream    values
+ * DataSpout   default   record: List of messages, timestamp: Long (ms, when emitted); received: List of Long (ms, the
+ *                       broker's), where bullet.topology.source.timestamp.field is set. Only with the DSL bolt
  * DataSource  default   record: BulletRecord, timestamp: Long (ms, when emitted)
  * QuerySpout  default   id: String, query: PubSubMessage
  * QuerySpout  metadata  id: String, metadata: Metadata (KILL, COMPLETE, REPLAY)
@@ -22,6 +26,8 @@ import com.yahoo.bullet.pubsub.Metadata;
  * </pre>
  */
 public final class Streams {
+    /** The DSL spout, when the DSL bolt is the source of records. */
+    public static final String DATA_COMPONENT = "DataSpout";
     /** The source of records, whatever spout or bolt it is. */
     public static final String RECORD_COMPONENT = "DataSource";
     /** The spout that reads queries and signals. */
@@ -67,6 +73,10 @@ public final class Streams {
     public static final String RECORD = "record";
     /** The name of a record or replay tuple's second value. */
     public static final String TIMESTAMP = "timestamp";
+    /** What a source of records declares, and the DSL spout before its bolt. */
+    public static final Fields RECORD_FIELDS = new Fields(RECORD, TIMESTAMP);
+    /** What the DSL spout declares where the broker's timestamps go with the messages. */
+    public static final Fields TIMED_BATCH_FIELDS = new Fields(RECORD, TIMESTAMP, "received");
 
     private Streams() {
     }

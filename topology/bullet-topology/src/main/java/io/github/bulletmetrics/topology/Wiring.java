@@ -60,8 +60,7 @@ public final class Wiring {
     }
 
     private void spouts() {
-        ComponentSettings source = ComponentSettings.BULLET_SPOUT;
-        reserve(source, builder.setSpout(Streams.RECORD_COMPONENT, RecordSource.spout(config), executors(source)));
+        RecordSource.addTo(builder, config);
         ComponentSettings query = ComponentSettings.QUERY_SPOUT;
         reserve(query, builder.setSpout(Streams.QUERY_COMPONENT, new QuerySpout(config), executors(query)));
         reserve(ComponentSettings.TICK_SPOUT, builder.setSpout(Streams.TICK_COMPONENT, new TickSpout(config), 1));
@@ -147,6 +146,11 @@ public final class Wiring {
     }
 
     private void reserve(ComponentSettings component, ComponentConfigurationDeclarer<?> declarer) {
+        reserve(config, component, declarer);
+    }
+
+    /** Tells the resource-aware scheduler what one executor needs. */
+    static void reserve(BulletStormConfig config, ComponentSettings component, ComponentConfigurationDeclarer<?> declarer) {
         declarer.setCPULoad(config.getAs(component.cpuLoad(), Double.class));
         declarer.setMemoryLoad(config.getAs(component.onHeapLoad(), Double.class),
                                config.getAs(component.offHeapLoad(), Double.class));

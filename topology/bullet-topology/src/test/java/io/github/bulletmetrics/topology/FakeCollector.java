@@ -9,18 +9,18 @@ import java.util.Collection;
 import java.util.List;
 
 /** Keeps what a bolt emits and acks. */
-final class FakeCollector implements IOutputCollector {
-    record Emitted(String stream, List<Object> values) {
+public final class FakeCollector implements IOutputCollector {
+    public record Emitted(String stream, List<Object> values) {
     }
 
-    final List<Emitted> emitted = new ArrayList<>();
-    final List<Tuple> acked = new ArrayList<>();
+    public final List<Emitted> emitted = new ArrayList<>();
+    public final List<Tuple> acked = new ArrayList<>();
 
-    OutputCollector asCollector() {
+    public OutputCollector asCollector() {
         return new OutputCollector(this);
     }
 
-    List<List<Object>> on(String stream) {
+    public List<List<Object>> on(String stream) {
         return emitted.stream().filter(entry -> entry.stream().equals(stream)).map(Emitted::values).toList();
     }
 

@@ -8,16 +8,16 @@ import java.util.List;
 import java.util.Map;
 
 /** A task's context that knows nothing and keeps the metrics registered with it. */
-final class FakeContext extends TopologyContext {
-    final Map<String, IMetric> metrics = new HashMap<>();
-    final Map<String, Integer> intervals = new HashMap<>();
+public final class FakeContext extends TopologyContext {
+    public final Map<String, IMetric> metrics = new HashMap<>();
+    public final Map<String, Integer> intervals = new HashMap<>();
 
-    FakeContext() {
+    public FakeContext() {
         this(Map.of("FakeBolt", List.of(1)), 1);
     }
 
     /** A task of a topology with these components and their tasks. */
-    FakeContext(Map<String, List<Integer>> components, int task) {
+    public FakeContext(Map<String, List<Integer>> components, int task) {
         super(null, Map.of(), byTask(components), components, Map.of(), Map.of(), "fake-1", "", "", task, 0, null, null, null, null,
               null, null, null);
     }
@@ -36,7 +36,7 @@ final class FakeContext extends TopologyContext {
         return metric;
     }
 
-    Object value(String name) {
+    public Object value(String name) {
         return metrics.get(name).getValueAndReset();
     }
 }

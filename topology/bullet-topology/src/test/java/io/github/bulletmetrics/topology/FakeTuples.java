@@ -7,11 +7,11 @@ import java.util.Arrays;
 import java.util.List;
 
 /** Tuples that know where they come from and what they hold; nothing else of them may be asked. */
-final class FakeTuples {
+public final class FakeTuples {
     private FakeTuples() {
     }
 
-    static Tuple tuple(String component, String stream, Object... values) {
+    public static Tuple tuple(String component, String stream, Object... values) {
         return from(1, component, stream, Arrays.asList(values));
     }
 

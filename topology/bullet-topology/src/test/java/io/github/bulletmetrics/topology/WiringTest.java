@@ -90,10 +90,6 @@ class WiringTest {
 
     @Test
     void namesTheSettingThatItCannotMeet() {
-        BulletStormConfig dsl = new BulletStormConfig();
-        dsl.set(BulletStormConfig.DSL_SPOUT_ENABLE, true);
-        assertThatThrownBy(() -> Wiring.topology(dsl)).hasMessageContaining(BulletStormConfig.DSL_SPOUT_ENABLE);
-
         BulletStormConfig noStorage = new BulletStormConfig();
         noStorage.set(BulletStormConfig.REPLAY_ENABLE, true);
         assertThatThrownBy(() -> Wiring.topology(noStorage)).hasMessageContaining(BulletConfig.STORAGE_CLASS_NAME);

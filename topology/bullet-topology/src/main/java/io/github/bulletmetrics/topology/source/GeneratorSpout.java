@@ -1,6 +1,7 @@
 package io.github.bulletmetrics.topology.source;
 
 import com.yahoo.bullet.record.BulletRecord;
+import com.yahoo.bullet.storm.BuiltInMetric;
 import com.yahoo.bullet.storm.BulletStormConfig;
 import io.github.bulletmetrics.topology.Streams;
 
@@ -8,9 +9,9 @@ import org.apache.storm.spout.SpoutOutputCollector;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.topology.base.BaseRichSpout;
-import org.apache.storm.tuple.Fields;
 import org.apache.storm.tuple.Values;
 
+import java.util.HashMap;
 import java.util.Map;
 
 /**
@@ -21,6 +22,7 @@ import java.util.Map;
 public final class GeneratorSpout extends BaseRichSpout {
     private static final long serialVersionUID = 1L;
 
+    private final BulletStormConfig config;
     private final GeneratorSettings settings;
     private transient SpoutOutputCollector collector;
     private transient Clock clock;
@@ -39,6 +41,7 @@ public final class GeneratorSpout extends BaseRichSpout {
      * @param config the topology's settings.
      */
     public GeneratorSpout(BulletStormConfig config) {
+        this.config = config;
         settings = GeneratorSettings.from(config);
     }
 
@@ -50,10 +53,19 @@ public final class GeneratorSpout extends BaseRichSpout {
         clock = new Clock();
         int tasks = context.getComponentTasks(context.getThisComponentId()).size();
         emission = new Emission(settings, context.getThisTaskIndex(), tasks, clock.micros());
+        registerMetrics(context);
         if (settings.controlUrl() != null) {
             client = new ControlClient(settings.controlUrl(), settings.controlPollMs(), this::report);
             client.start();
         }
+    }
+
+    /** No bytes: nothing was read of which there could be any. */
+    private void registerMetrics(TopologyContext context) {
+        new SourceFigures(config, context)
+            .with(BuiltInMetric.SOURCE_RECORDS, () -> emitted)
+            .with(BuiltInMetric.SOURCE_LAG, () -> emission.lag(clock.micros()))
+            .with(BuiltInMetric.SOURCE_LEFT_OUT, () -> new HashMap<>(Map.of(LeftOut.LATE.reason(), emission.leftOut())));
     }
 
     @Override
@@ -97,6 +109,6 @@ public final class GeneratorSpout extends BaseRichSpout {
 
     @Override
     public void declareOutputFields(OutputFieldsDeclarer declarer) {
-        declarer.declare(new Fields(Streams.RECORD, Streams.TIMESTAMP));
+        declarer.declare(Streams.RECORD_FIELDS);
     }
 }

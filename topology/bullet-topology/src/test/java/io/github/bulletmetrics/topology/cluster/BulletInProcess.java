@@ -8,6 +8,7 @@ import com.yahoo.bullet.storm.BulletStormConfig;
 import io.github.bulletmetrics.topology.Wiring;
 import io.github.bulletmetrics.topology.gateway.GatewayOptions;
 import io.github.bulletmetrics.topology.gateway.GatewayServer;
+import io.github.bulletmetrics.topology.source.SourceSettings;
 
 import org.apache.storm.LocalCluster;
 import org.apache.storm.generated.KillOptions;
@@ -53,6 +54,8 @@ final class BulletInProcess {
         config.set("bullet.topology.metrics.enable", true);
         config.set("bullet.topology.metrics.built.in.enable", true);
         config.set("bullet.topology.metrics.classes", List.of(RegisteredCapture.class.getName()));
+        // Real Bullet has none.
+        config.set(SourceSettings.METRICS_ENABLE, false);
         config.set(RegisteredCapture.FILE, captureFile.toString());
         config.set("bullet.pubsub.rest.query.urls", List.of(url(GatewayServer.PUBSUB_QUERY).toString()));
         config.set("bullet.pubsub.rest.result.url", url(GatewayServer.PUBSUB_RESULT).toString());

@@ -1,0 +1,2 @@
+/** What a Kafka consumer tells beside its records: their timestamps, sizes and offsets, and how many are still to come. */
+package io.github.bulletmetrics.topology.dsl.kafka;
