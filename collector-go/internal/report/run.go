@@ -6,39 +6,17 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // Figure is a number that may be unknown: NaN here, null in JSON.
-type Figure float64
+type Figure = tuning.Figure
 
 // Unknown is the figure that is not known.
-var Unknown = Figure(math.NaN())
-
-// Known tells whether the figure is a finite number.
-func (f Figure) Known() bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
-
-// MarshalJSON writes null for what is not known: JSON has no NaN.
-func (f Figure) MarshalJSON() ([]byte, error) {
-	if !f.Known() {
-		return []byte("null"), nil
-	}
-	return strconv.AppendFloat(nil, float64(f), 'g', -1, 64), nil
-}
-
-// UnmarshalJSON reads null as NaN.
-func (f *Figure) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
-		*f = Unknown
-		return nil
-	}
-	return json.Unmarshal(text, (*float64)(f))
-}
+var Unknown = tuning.Unknown
 
 // Slices are a series as the collector stored it: times are slice ends, ms since the Unix epoch, ascending. A time that is not
 // there is a gap.

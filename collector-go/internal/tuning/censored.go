@@ -1,0 +1,287 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+)
+
+// CensoredRow is a capacity that was bracketed at x: it lies in [Low, High). High is +Inf where nothing failed (right-censored, a
+// lower bound), Low is -Inf where everything did.
+type CensoredRow struct {
+	X, Low, High float64
+}
+
+func (r CensoredRow) interval() bool { return !math.IsInf(r.Low, 0) && !math.IsInf(r.High, 0) }
+
+// CensoredFit is capacity = Intercept + Slope x + N(0, Deviation), by maximum likelihood over intervals: each row adds the
+// probability of its interval, so that a lower bound counts as a lower bound.
+//
+// Where a line passes through all intervals the likelihood is largest for Deviation = 0 and the same for all such lines; Slope is
+// then the middle of theirs, and SlopesLow and SlopesHigh are their ends.
+//
+// Low and High are the slopes whose profile likelihood is not too far below the largest. Too far is n log(1 + t²/(n-2)), with n the
+// rows that have both ends and t Student's quantile of n-2: what makes the interval exact for narrow intervals, where the usual
+// chi-squared limit holds the truth too seldom for the few rows that such a table has. For wide intervals it errs on the wide side.
+type CensoredFit struct {
+	Slope      Figure
+	Intercept  Figure
+	Low, High  Figure
+	Deviation  Figure
+	SlopesLow  Figure
+	SlopesHigh Figure
+	// Intervals counts rows with both ends, Bounds those with one.
+	Intervals, Bounds int
+	Confidence        float64
+	Note              string
+
+	scale  scale
+	rows   []CensoredRow // scaled
+	best   float64       // the largest log-likelihood
+	cutoff float64       // NaN where no interval can be told
+}
+
+// scale maps x and capacities to numbers of about 1.
+type scale struct{ x0, dx, y0, dy float64 }
+
+func (s scale) x(v float64) float64 { return (v - s.x0) / s.dx }
+func (s scale) y(v float64) float64 { return (v - s.y0) / s.dy }
+
+// FitCensored fits; what the rows do not tell is unknown, and Note says why.
+func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
+	f := CensoredFit{Slope: Unknown, Intercept: Unknown, Low: Unknown, High: Unknown, Deviation: Unknown, SlopesLow: Unknown,
+		SlopesHigh: Unknown, Confidence: confidence, cutoff: math.NaN()}
+	xs := map[float64]bool{}
+	for _, r := range rows {
+		if r.interval() {
+			f.Intervals++
+			xs[r.X] = true
+		} else {
+			f.Bounds++
+		}
+	}
+	switch {
+	case f.Intervals == 0 && f.Bounds > 0:
+		f.Note = "no row has both a step that was OK and one that failed: bounds alone tell no slope"
+		return f
+	case len(xs) < 2:
+		f.Note = fmt.Sprintf("a slope needs rows with both a step that was OK and one that failed at two places at least, but there are %d", len(xs))
+		return f
+	}
+	f.rescale(rows)
+	if low, high := feasibleSlopes(f.rows); low <= high {
+		f.fitWithin(low, high)
+	} else {
+		f.fitAmong()
+	}
+	f.bound()
+	return f
+}
+
+func (f *CensoredFit) rescale(rows []CensoredRow) {
+	lowX, highX, lowY, highY := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	for _, r := range rows {
+		lowX, highX = min(lowX, r.X), max(highX, r.X)
+		for _, y := range []float64{r.Low, r.High} {
+			if !math.IsInf(y, 0) {
+				lowY, highY = min(lowY, y), max(highY, y)
+			}
+		}
+	}
+	f.scale = scale{x0: (lowX + highX) / 2, dx: (highX - lowX) / 2, y0: (lowY + highY) / 2, dy: max((highY-lowY)/2, math.SmallestNonzeroFloat64)}
+	for _, r := range rows {
+		f.rows = append(f.rows, CensoredRow{f.scale.x(r.X), f.scale.y(r.Low), f.scale.y(r.High)})
+	}
+}
+
+// feasibleSlopes are those of the lines that pass through all intervals; low is above high where there are none.
+func feasibleSlopes(rows []CensoredRow) (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	for _, a := range rows {
+		for _, b := range rows { // the line must rise from at least a.Low to at most b.High
+			switch dx := b.X - a.X; {
+			case dx > 0:
+				high = min(high, (b.High-a.Low)/dx)
+			case dx < 0:
+				low = max(low, (b.High-a.Low)/dx)
+			case a.Low > b.High:
+				return math.Inf(1), math.Inf(-1)
+			}
+		}
+	}
+	return low, high
+}
+
+// fitWithin takes the middle of the lines through all intervals.
+func (f *CensoredFit) fitWithin(low, high float64) {
+	slope := (low + high) / 2
+	floor, ceiling := math.Inf(-1), math.Inf(1)
+	for _, r := range f.rows {
+		floor, ceiling = max(floor, r.Low-slope*r.X), min(ceiling, r.High-slope*r.X)
+	}
+	f.best = 0
+	f.unscale(slope, (floor+ceiling)/2, 0)
+	perUnit := f.scale.dy / f.scale.dx
+	f.SlopesLow, f.SlopesHigh = Figure(low*perUnit), Figure(high*perUnit)
+}
+
+// fitAmong climbs to the likeliest line where none passes through all intervals.
+func (f *CensoredFit) fitAmong() {
+	l := make(likelihood, len(f.rows))
+	for i, r := range f.rows {
+		l[i] = bracket{[]float64{1, r.X}, r.Low, r.High}
+	}
+	best, theta := l.climb([]float64{0, 0, 1})
+	f.best = best
+	f.unscale(theta[1]/theta[2], theta[0]/theta[2], 1/theta[2])
+}
+
+// unscale takes a line in scaled numbers.
+func (f *CensoredFit) unscale(slope, intercept, deviation float64) {
+	s := f.scale
+	f.Slope = Figure(slope * s.dy / s.dx)
+	f.Intercept = Figure(s.y0+intercept*s.dy) - f.Slope*Figure(s.x0)
+	f.Deviation = Figure(deviation * s.dy)
+}
+
+// bound finds the slopes' interval.
+func (f *CensoredFit) bound() {
+	if f.Intervals < 3 {
+		f.Note = "two rows with both ends lie on any line: how far the slope can be trusted is unknown; measure a third"
+		return
+	}
+	freedom := float64(f.Intervals - 2)
+	t := quantile(f.Confidence, freedom)
+	f.cutoff = float64(f.Intervals) * math.Log1p(t*t/freedom)
+	center := float64(f.Slope) * f.scale.dx / f.scale.dy
+	low, high := f.search(center, f.profileSlope)
+	f.Low, f.High = low*Figure(f.scale.dy/f.scale.dx), high*Figure(f.scale.dy/f.scale.dx)
+	if !f.Low.Known() || !f.High.Known() {
+		f.Low, f.High = Unknown, Unknown
+		f.Note = "the rows do not bound the slope"
+	}
+}
+
+// profileSlope is the largest log-likelihood of lines with that slope, in scaled numbers.
+func (f *CensoredFit) profileSlope(slope float64) float64 {
+	l := make(likelihood, len(f.rows))
+	z := []float64{1}
+	for i, r := range f.rows {
+		l[i] = bracket{z, r.Low - slope*r.X, r.High - slope*r.X}
+	}
+	return l.profile()
+}
+
+// profileCrossing is the largest log-likelihood of lines that reach capacity y at x, both scaled.
+func (f *CensoredFit) profileCrossing(x, y float64) float64 {
+	l := make(likelihood, len(f.rows))
+	for i, r := range f.rows {
+		l[i] = bracket{[]float64{r.X - x}, r.Low - y, r.High - y}
+	}
+	return l.profile()
+}
+
+// profile is the largest log-likelihood over one parameter and sigma: 0 where a parameter meets all brackets.
+func (l likelihood) profile() float64 {
+	low, high := math.Inf(-1), math.Inf(1)
+	for _, b := range l {
+		lowest, highest := math.Inf(-1), math.Inf(1)
+		switch z := b.z[0]; {
+		case z > 0:
+			lowest, highest = b.low/z, b.high/z
+		case z < 0:
+			lowest, highest = b.high/z, b.low/z
+		case b.low > 0 || b.high < 0:
+			lowest, highest = math.Inf(1), math.Inf(-1)
+		}
+		low, high = max(low, lowest), min(high, highest)
+	}
+	if low <= high {
+		return 0
+	}
+	best, _ := l.climb(l.start())
+	return best
+}
+
+// search walks from center to either side until the profile is too far below the best; unknown where that does not happen.
+func (f *CensoredFit) search(center float64, profile func(float64) float64) (low, high Figure) {
+	excess := func(v float64) float64 { // on the scale of a standard error, in which it is nearly straight
+		return math.Sqrt(max(0, 2*(f.best-profile(v)))) - math.Sqrt(f.cutoff)
+	}
+	return f.side(center, -1, excess), f.side(center, 1, excess)
+}
+
+func (f *CensoredFit) side(center, sign float64, excess func(float64) float64) Figure {
+	const doublings, firstStep = 40, 1.0 / 16
+	inside, atInside := center, -math.Sqrt(f.cutoff)
+	for step, i := firstStep, 0; i < doublings; i, step = i+1, 2*step {
+		outside := center + sign*step
+		if at := excess(outside); at >= 0 {
+			return Figure(root(inside, atInside, outside, at, excess))
+		} else {
+			inside, atInside = outside, at
+		}
+	}
+	return Unknown
+}
+
+// root finds where f passes 0 between a, where it is below, and b, where it is not (regula falsi, Illinois variant).
+func root(a, fa, b, fb float64, f func(float64) float64) float64 {
+	const rounds, near = 60, 1e-9
+	last := 0
+	for range rounds {
+		if math.Abs(b-a) <= near*(math.Abs(a)+math.Abs(b)) || fb == 0 {
+			break
+		}
+		c := b - fb*(b-a)/(fb-fa)
+		fc := f(c)
+		if math.Abs(fc) < near {
+			return c
+		}
+		if fc < 0 {
+			a, fa = c, fc
+			if last == -1 {
+				fb /= 2
+			}
+			last = -1
+		} else {
+			b, fb = c, fc
+			if last == 1 {
+				fa /= 2
+			}
+			last = 1
+		}
+	}
+	return b
+}
+
+// At is the capacity that the line gives at x.
+func (f CensoredFit) At(x float64) Figure { return f.Intercept + f.Slope*Figure(x) }
+
+// XFor is the x at which the line reaches a capacity, with the interval that the profile likelihood gives it. Where the rows do not
+// tell a rising line it is unknown.
+func (f CensoredFit) XFor(capacity float64) Estimate {
+	e := Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: f.Note}
+	if !f.Slope.Known() {
+		return e
+	}
+	if f.Slope <= 0 {
+		e.Note = "capacity does not grow in these rows: no size can be told from them"
+		return e
+	}
+	e.Value = (Figure(capacity) - f.Intercept) / f.Slope
+	if math.IsNaN(f.cutoff) {
+		return e
+	}
+	y := f.scale.y(capacity)
+	low, high := f.search(f.scale.x(float64(e.Value)), func(x float64) float64 { return f.profileCrossing(x, y) })
+	e.Low, e.High = low*Figure(f.scale.dx)+Figure(f.scale.x0), high*Figure(f.scale.dx)+Figure(f.scale.x0)
+	switch known := fmt.Sprintf("%d rows with both ends do not bound it", f.Intervals); {
+	case !e.Low.Known() && !e.High.Known():
+		e.Note = known
+	case !e.High.Known():
+		e.Note = known + " from above"
+	case !e.Low.Known():
+		e.Note = known + " from below"
+	}
+	return e
+}

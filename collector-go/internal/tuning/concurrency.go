@@ -1,0 +1,219 @@
+package tuning
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Baseline is the verdict of a step without queries: there is nothing to be complete.
+const Baseline Verdict = "baseline"
+
+// Columns of a table of concurrency steps. The last four need not be there.
+const (
+	ColumnSimultaneousQueries = "simultaneous_queries"
+	ColumnAverageCPU          = "average_cpu_ms_per_minute"
+	ColumnAverageResultSize   = "average_result_size"
+	ColumnWorkers             = "workers"
+	ColumnTotalCPU            = "total_cpu_ms_per_minute"
+	ColumnAverageGC           = "average_gc_ms_per_minute"
+)
+
+// msPerCore is what one core that is busy all the time spends in a minute.
+const msPerCore = 60_000
+
+// ConcurrencyRow is what was measured while so many queries ran. CPU and GC are means over workers, ms per minute, unless they say total.
+type ConcurrencyRow struct {
+	Queries               int
+	AverageCPUMsPerMinute Figure
+	AverageResultSize     Figure
+	Workers               Figure
+	TotalCPUMsPerMinute   Figure
+	AverageGCMsPerMinute  Figure
+}
+
+// ConcurrencyStep is a row with its verdict.
+type ConcurrencyStep struct {
+	Queries               int     `json:"queries"`
+	Verdict               Verdict `json:"verdict"`
+	Reason                string  `json:"reason,omitempty"`
+	AverageCPUMsPerMinute Figure  `json:"average_cpu_ms_per_minute"`
+	AverageCPUCores       Figure  `json:"average_cpu_cores"`
+	Workers               Figure  `json:"workers"`
+	// Total is the topology's: a smaller worker lowers the mean without lowering the cost.
+	TotalCPUMsPerMinute Figure `json:"total_cpu_ms_per_minute"`
+	TotalCPUCores       Figure `json:"total_cpu_cores"`
+	AverageResultSize   Figure `json:"average_result_size"`
+	// GC as a share of the CPU time, and as a share of a minute.
+	GCShareOfCPU  Figure `json:"gc_share_of_cpu"`
+	GCShareOfTime Figure `json:"gc_share_of_time"`
+}
+
+// Concurrency is the judgement of a table of steps.
+type Concurrency struct {
+	ExpectedResultSize Figure            `json:"expected_result_size"`
+	SmallestResultSize Figure            `json:"smallest_result_size"`
+	Steps              []ConcurrencyStep `json:"steps"`
+	Capacity           Capacity          `json:"capacity"`
+	// Baseline is what a worker spends with no query.
+	BaselineCPUMsPerMinute Figure `json:"baseline_cpu_ms_per_minute"`
+	BaselineCPUCores       Figure `json:"baseline_cpu_cores"`
+	// Marginal is the slope of a worker's mean CPU over queries, all steps; MarginalWhileComplete leaves out those that failed.
+	Marginal              Estimate `json:"marginal_cpu_ms_per_minute_per_query"`
+	MarginalCores         Estimate `json:"marginal_cpu_cores_per_query"`
+	MarginalWhileComplete Estimate `json:"marginal_cpu_ms_per_minute_per_query_while_complete"`
+	// MarginalTotal is the same of the topology's total, where the number of workers or the total is known.
+	MarginalTotal Estimate `json:"marginal_total_cpu_ms_per_minute_per_query"`
+	// CPUFit is the line that Marginal is the slope of.
+	CPUFit Line `json:"cpu_fit"`
+	// GCCorrelation is Pearson's between GC time and CPU over the steps.
+	GCCorrelation Figure   `json:"gc_cpu_correlation"`
+	Confidence    float64  `json:"confidence"`
+	Notes         []string `json:"notes"`
+}
+
+// AnalyzeConcurrency judges each step's completeness against the goals and fits what a query costs.
+func AnalyzeConcurrency(rows []ConcurrencyRow, goals Goals, confidence float64) (*Concurrency, error) {
+	if err := errors.Join(goals.Validate(), CheckConfidence(confidence), checkConcurrency(rows)); err != nil {
+		return nil, err
+	}
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b ConcurrencyRow) int { return cmp.Compare(a.Queries, b.Queries) })
+	c := &Concurrency{ExpectedResultSize: Figure(goals.ExpectedResultSize), SmallestResultSize: Figure(goals.SmallestResultSize()),
+		BaselineCPUMsPerMinute: Unknown, Confidence: confidence, Notes: []string{}}
+	var verdicts []verdictAt
+	for _, r := range rows {
+		step := concurrencyStep(r, goals)
+		c.Steps = append(c.Steps, step)
+		verdicts = append(verdicts, verdictAt{step.Queries, step.Verdict})
+		if step.Verdict == Baseline {
+			c.BaselineCPUMsPerMinute = r.AverageCPUMsPerMinute
+		}
+	}
+	c.BaselineCPUCores = c.BaselineCPUMsPerMinute / msPerCore
+	c.Capacity = capacityOf(verdicts)
+	c.fitCost()
+	c.explain()
+	return c, nil
+}
+
+func checkConcurrency(rows []ConcurrencyRow) error {
+	var wrong faults
+	seen := map[int]int{}
+	for i, r := range rows {
+		n := i + 1
+		wrong.atLeast(n, ColumnSimultaneousQueries, float64(r.Queries), 0)
+		wrong.atLeast(n, ColumnAverageCPU, float64(r.AverageCPUMsPerMinute), 0)
+		wrong.notNegative(n, ColumnAverageResultSize, r.AverageResultSize)
+		wrong.notNegative(n, ColumnTotalCPU, r.TotalCPUMsPerMinute)
+		wrong.notNegative(n, ColumnAverageGC, r.AverageGCMsPerMinute)
+		if r.Workers < 1 {
+			wrong.add(n, ColumnWorkers, "%g is not at least 1", float64(r.Workers))
+		}
+		if earlier, twice := seen[r.Queries]; twice {
+			wrong.repeats(n, earlier, ColumnSimultaneousQueries, "the step of %d queries is there twice; keep one row a step", r.Queries)
+		} else {
+			seen[r.Queries] = n
+		}
+	}
+	if len(rows) == 0 {
+		wrong.add(0, ColumnSimultaneousQueries, "there are no rows")
+	}
+	return wrong.err()
+}
+
+func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
+	step := ConcurrencyStep{Queries: r.Queries, AverageCPUMsPerMinute: r.AverageCPUMsPerMinute, AverageCPUCores: r.AverageCPUMsPerMinute / msPerCore,
+		Workers: r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize,
+		GCShareOfCPU: r.AverageGCMsPerMinute / r.AverageCPUMsPerMinute, GCShareOfTime: r.AverageGCMsPerMinute / msPerCore}
+	step.TotalCPUCores = step.TotalCPUMsPerMinute / msPerCore
+	switch size, least := float64(r.AverageResultSize), goals.SmallestResultSize(); {
+	case r.Queries == 0:
+		step.Verdict = Baseline
+	case math.IsNaN(size):
+		step.Verdict, step.Reason = Inconclusive, "the average result size is not known"
+	case size < least-completenessSlack:
+		step.Verdict = Fail
+		step.Reason = fmt.Sprintf("average result size %g is below %g: %.3g%% of the records were lost", size, tidy(least), 100*(1-size/goals.ExpectedResultSize))
+	default:
+		step.Verdict = OK
+	}
+	return step
+}
+
+func (r ConcurrencyRow) totalCPU() Figure {
+	if r.TotalCPUMsPerMinute.Known() {
+		return r.TotalCPUMsPerMinute
+	}
+	return r.Workers * r.AverageCPUMsPerMinute
+}
+
+func (c *Concurrency) fitCost() {
+	fit := func(cpu func(ConcurrencyStep) Figure, take func(ConcurrencyStep) bool) Line {
+		var x, y []float64
+		for _, s := range c.Steps {
+			if v := cpu(s); v.Known() && take(s) {
+				x, y = append(x, float64(s.Queries)), append(y, float64(v))
+			}
+		}
+		return FitLine(x, y, c.Confidence)
+	}
+	all := func(ConcurrencyStep) bool { return true }
+	mean := func(s ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute }
+	c.CPUFit = fit(mean, all)
+	c.Marginal = c.CPUFit.slope()
+	c.MarginalCores = Estimate{Value: c.Marginal.Value / msPerCore, Low: c.Marginal.Low / msPerCore, High: c.Marginal.High / msPerCore, Note: c.Marginal.Note}
+	c.MarginalWhileComplete = fit(mean, func(s ConcurrencyStep) bool { return s.Verdict != Fail }).slope()
+	c.MarginalTotal = fit(func(s ConcurrencyStep) Figure { return s.TotalCPUMsPerMinute }, all).slope()
+	c.GCCorrelation = c.correlateGC()
+}
+
+func (l Line) slope() Estimate {
+	return Estimate{Value: l.Slope, Low: l.Low, High: l.High, Note: l.Note}
+}
+
+func (c *Concurrency) correlateGC() Figure {
+	var cpu, gc []float64
+	for _, s := range c.Steps {
+		if s.GCShareOfTime.Known() {
+			cpu, gc = append(cpu, float64(s.AverageCPUMsPerMinute)), append(gc, float64(s.GCShareOfTime))
+		}
+	}
+	if len(cpu) < 3 {
+		return Unknown
+	}
+	return Figure(stat.Correlation(cpu, gc, nil)) // NaN where either stands still
+}
+
+// explain says what a reader must know before using the figures.
+func (c *Concurrency) explain() {
+	if !c.BaselineCPUMsPerMinute.Known() {
+		c.Notes = append(c.Notes, "there is no step of 0 queries, so the baseline is unknown; the fitted line's value at 0 queries is cpu_fit.intercept")
+	}
+	workers := map[Figure]bool{}
+	for _, s := range c.Steps {
+		if s.Workers.Known() {
+			workers[s.Workers] = true
+			if total := s.Workers * s.AverageCPUMsPerMinute; math.Abs(float64(total-s.TotalCPUMsPerMinute)) > 0.01*float64(total) {
+				c.Notes = append(c.Notes, fmt.Sprintf("%d queries: the stated total CPU of %g ms/min is not %g workers times their mean, which is %g ms/min",
+					s.Queries, float64(s.TotalCPUMsPerMinute), float64(s.Workers), tidy(float64(total))))
+			}
+		}
+		if s.AverageResultSize > c.ExpectedResultSize*(1+1e-9) {
+			c.Notes = append(c.Notes, fmt.Sprintf("%d queries: an average result size of %g is more than the expected %g; is --expected right?",
+				s.Queries, float64(s.AverageResultSize), float64(c.ExpectedResultSize)))
+		}
+	}
+	if len(workers) > 1 {
+		c.Notes = append(c.Notes, "the number of workers differs between steps: compare the topology's total CPU, since fewer workers raise the mean without raising the cost")
+	}
+	if len(workers) == 0 && !c.MarginalTotal.Value.Known() {
+		c.Notes = append(c.Notes, "CPU is a worker's mean: without a column workers or total_cpu_ms_per_minute the topology's cost is unknown")
+	}
+	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.Verdict == Fail }) {
+		c.Notes = append(c.Notes, "the marginal cost is fitted over all steps; those that lost records may have worked less than they should have, so compare the one over complete steps")
+	}
+}

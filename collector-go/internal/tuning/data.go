@@ -1,0 +1,172 @@
+package tuning
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Columns of a table of data volumes: the volume's own are repeated on each of its components' rows.
+const (
+	ColumnDataRate   = "data_mib_per_s"
+	ColumnRecordRate = "records_per_s"
+	ColumnTotalCPU6  = "total_cpu_cores"
+)
+
+// mibPerGiB turns MiB into GiB.
+const mibPerGiB = 1024
+
+// DataRow is one component of the configuration that held one volume, or, without a component, the volume alone.
+type DataRow struct {
+	DataMiBPerS, RecordsPerS      float64
+	Component                     Component // Name is empty where the table has none
+	TotalCPUCores, TotalMemoryMiB float64
+}
+
+// Volume is a volume with the configuration that held it.
+type Volume struct {
+	DataMiBPerS    Figure `json:"data_mib_per_s"`
+	RecordsPerS    Figure `json:"records_per_s"`
+	TotalCPUCores  Figure `json:"total_cpu_cores"`
+	TotalMemoryMiB Figure `json:"total_memory_mib"`
+	// The row's own ratios, and what the least-squares lines leave of it, in the ratio's upper unit.
+	RecordsPerCore  Figure      `json:"records_per_core"`
+	MiBPerCore      Figure      `json:"mib_per_core"`
+	GiBPerCore      Figure      `json:"gib_per_core"`
+	RecordBytes     Figure      `json:"record_bytes"`
+	ResidualRecords Figure      `json:"residual_records_per_s"`
+	ResidualMiB     Figure      `json:"residual_mib_per_s"`
+	ResidualGiB     Figure      `json:"residual_gib"`
+	Components      []Component `json:"-"`
+	row             int
+}
+
+// DataFits are the lines over cores.
+type DataFits struct {
+	RecordsPerCore Line `json:"records_per_core"`
+	MiBPerCore     Line `json:"mib_per_core"`
+	GiBPerCore     Line `json:"gib_per_core"`
+}
+
+// Data is the judgement of a table of volumes.
+type Data struct {
+	Fits          DataFits  `json:"fits"`
+	Rows          []Volume  `json:"rows"`
+	Audit         []Finding `json:"audit"`
+	AuditedTotals int       `json:"audited_totals"`
+	Confidence    float64   `json:"confidence"`
+	Notes         []string  `json:"notes"`
+}
+
+// AnalyzeData fits what a core carries and audits each volume's totals against its components.
+func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
+	volumes, err := volumesOf(rows)
+	if err := errors.Join(CheckConfidence(confidence), err); err != nil {
+		return nil, err
+	}
+	d := &Data{Rows: volumes, Audit: []Finding{}, Confidence: confidence, Notes: []string{}}
+	var cores, records, mib, gib []float64
+	for _, v := range volumes {
+		cores, records = append(cores, float64(v.TotalCPUCores)), append(records, float64(v.RecordsPerS))
+		mib, gib = append(mib, float64(v.DataMiBPerS)), append(gib, float64(v.TotalMemoryMiB/mibPerGiB))
+	}
+	d.Fits = DataFits{FitLine(cores, records, confidence), FitLine(cores, mib, confidence), FitLine(cores, gib, confidence)}
+	for i := range d.Rows {
+		v := &d.Rows[i]
+		v.ResidualRecords = v.RecordsPerS - d.Fits.RecordsPerCore.At(float64(v.TotalCPUCores))
+		v.ResidualMiB = v.DataMiBPerS - d.Fits.MiBPerCore.At(float64(v.TotalCPUCores))
+		v.ResidualGiB = v.TotalMemoryMiB/mibPerGiB - d.Fits.GiBPerCore.At(float64(v.TotalCPUCores))
+		findings, audited := auditTotals(v.totals())
+		d.Audit, d.AuditedTotals = append(d.Audit, findings...), d.AuditedTotals+audited
+	}
+	if d.AuditedTotals == 0 {
+		d.Notes = append(d.Notes, "the table has no components, so its totals could not be audited")
+	}
+	d.Notes = append(d.Notes, "each row is one configuration that held its volume, not the smallest that would have: a row with room to spare lowers the fits")
+	return d, nil
+}
+
+// volumesOf gathers the rows of each volume; volumes ascend.
+func volumesOf(rows []DataRow) ([]Volume, error) {
+	var wrong faults
+	places := map[[2]float64]int{}
+	components := map[string]int{}
+	var volumes []Volume
+	for i, r := range rows {
+		n := i + 1
+		wrong.more(n, ColumnDataRate, r.DataMiBPerS, 0)
+		wrong.more(n, ColumnRecordRate, r.RecordsPerS, 0)
+		wrong.more(n, ColumnTotalCPU6, r.TotalCPUCores, 0)
+		wrong.more(n, ColumnTotalMemory, r.TotalMemoryMiB, 0)
+		key := [2]float64{r.DataMiBPerS, r.RecordsPerS}
+		place, known := places[key]
+		if !known {
+			place = len(volumes)
+			places[key] = place
+			volumes = append(volumes, volume(r, n))
+		}
+		v := &volumes[place]
+		if r.TotalCPUCores != float64(v.TotalCPUCores) {
+			wrong.repeats(n, v.row, ColumnTotalCPU6, "%g cores in all, but the same volume has %g in another row", r.TotalCPUCores, float64(v.TotalCPUCores))
+		}
+		if r.TotalMemoryMiB != float64(v.TotalMemoryMiB) {
+			wrong.repeats(n, v.row, ColumnTotalMemory, "%g MiB in all, but the same volume has %g in another row", r.TotalMemoryMiB, float64(v.TotalMemoryMiB))
+		}
+		name := fmt.Sprint(key, strings.ToLower(r.Component.Name))
+		if earlier, twice := components[name]; twice {
+			wrong.repeats(n, earlier, ColumnDataRate, "%g MiB/s with %g records/s %sis there twice; keep one row", r.DataMiBPerS, r.RecordsPerS, ofComponent(r.Component.Name))
+			continue
+		}
+		components[name] = n
+		if r.Component.Name != "" {
+			wrong.atLeast(n, ColumnParallelism, float64(r.Component.Parallelism), 1)
+			wrong.notNegative(n, ColumnCPUEach, r.Component.CPUCoresEach)
+			wrong.notNegative(n, ColumnCPUTotal, r.Component.CPUCoresTotal)
+			v.Components = append(v.Components, r.Component)
+		}
+	}
+	if len(rows) == 0 {
+		wrong.add(0, ColumnDataRate, "there are no rows")
+	}
+	slices.SortFunc(volumes, func(a, b Volume) int {
+		return cmp.Or(cmp.Compare(a.RecordsPerS, b.RecordsPerS), cmp.Compare(a.DataMiBPerS, b.DataMiBPerS))
+	})
+	return volumes, wrong.err()
+}
+
+func ofComponent(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("and component %q ", name)
+}
+
+func volume(r DataRow, row int) Volume {
+	v := Volume{DataMiBPerS: Figure(r.DataMiBPerS), RecordsPerS: Figure(r.RecordsPerS), TotalCPUCores: Figure(r.TotalCPUCores),
+		TotalMemoryMiB: Figure(r.TotalMemoryMiB), row: row}
+	v.RecordsPerCore, v.MiBPerCore = v.RecordsPerS/v.TotalCPUCores, v.DataMiBPerS/v.TotalCPUCores
+	v.GiBPerCore = v.TotalMemoryMiB / mibPerGiB / v.TotalCPUCores
+	v.RecordBytes = v.DataMiBPerS * (1 << 20) / v.RecordsPerS
+	return v
+}
+
+// totals are the volume's totals beside the sums of its components; none where it has no components.
+func (v Volume) totals() []statedTotal {
+	if len(v.Components) == 0 {
+		return nil
+	}
+	cpu, memory, lacking := Figure(0), Figure(0), false
+	for _, c := range v.Components {
+		share := c.share()
+		cpu += share.CPUCores
+		memory += share.TotalMemoryMiB
+		lacking = lacking || !c.OffHeapMiB.Known()
+	}
+	at := fmt.Sprintf(" at %g MiB/s", float64(v.DataMiBPerS))
+	return []statedTotal{
+		{what: "CPU cores" + at, row: v.row, column: ColumnTotalCPU6, stated: v.TotalCPUCores, computed: cpu},
+		{what: "memory" + at + ", MiB", row: v.row, column: ColumnTotalMemory, stated: v.TotalMemoryMiB, computed: memory, lacking: lacking},
+	}
+}

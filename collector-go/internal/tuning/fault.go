@@ -1,0 +1,60 @@
+package tuning
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Fault is what is wrong with a cell of what came in. Rows count from 1; who read them from a file knows their lines.
+type Fault struct {
+	Row     int
+	Column  string
+	Problem string
+	// Earlier is the row that said it first, 0 where none did.
+	Earlier int
+}
+
+func (f Fault) Error() string {
+	text := fmt.Sprintf("row %d, column %s: %s", f.Row, f.Column, f.Problem)
+	if f.Earlier > 0 {
+		text += fmt.Sprintf(" (first in row %d)", f.Earlier)
+	}
+	return text
+}
+
+// faults gathers, so that a table is mended in one go.
+type faults []error
+
+func (f *faults) add(row int, column, format string, args ...any) {
+	*f = append(*f, Fault{Row: row, Column: column, Problem: fmt.Sprintf(format, args...)})
+}
+
+func (f *faults) repeats(row, earlier int, column, format string, args ...any) {
+	*f = append(*f, Fault{Row: row, Column: column, Problem: fmt.Sprintf(format, args...), Earlier: earlier})
+}
+
+// atLeast asks for a finite number that is not below least; more asks for one above it.
+func (f *faults) atLeast(row int, column string, v, least float64) {
+	f.check(row, column, v, v >= least, "at least", least)
+}
+func (f *faults) more(row int, column string, v, least float64) {
+	f.check(row, column, v, v > least, "above", least)
+}
+
+// notNegative is for what may be unknown.
+func (f *faults) notNegative(row int, column string, v Figure) {
+	if v < 0 || math.IsInf(float64(v), 0) {
+		f.add(row, column, "%g is not at least 0", float64(v))
+	}
+}
+
+func (f *faults) check(row int, column string, v float64, ok bool, word string, least float64) {
+	if !Figure(v).Known() {
+		f.add(row, column, "the cell is empty or no number; write a number %s %g", word, least)
+	} else if !ok {
+		f.add(row, column, "%g is not %s %g", v, word, least)
+	}
+}
+
+func (f faults) err() error { return errors.Join(f...) }

@@ -1,0 +1,94 @@
+package tuning
+
+import (
+	"math"
+	"slices"
+)
+
+// Knee is where latency leaves its gentle rise.
+type Knee struct {
+	Queries int `json:"queries"`
+	// Stable says that leaving out any one point moves the knee by no more than one measured step.
+	Stable bool `json:"stable"`
+}
+
+// LatencyPoint is the latency measured with so many simultaneous queries.
+type LatencyPoint struct {
+	Queries   int
+	LatencyMs float64
+}
+
+// kneePoints is how many points a row needs for a knee: with fewer, leaving one out leaves no curve.
+const kneePoints = 4
+
+// FindKnee finds the knee of a row whose points ascend, and says why there is none. It is Kneedle (Satopää et al., "Finding a
+// 'Kneedle' in a Haystack", 2011) for an increasing convex curve, sensitivity 1, without its smoothing, which a row of a few
+// averages does not need. Two things are ours: latency counts by its logarithm, since it spans decades; and the curve ends with the first point
+// above limitMs, so that how far beyond it somebody went on measuring moves nothing.
+func FindKnee(points []LatencyPoint, limitMs float64) (*Knee, string) {
+	if len(points) < kneePoints {
+		return nil, "fewer than four points"
+	}
+	at := kneedle(upToFailure(points, limitMs))
+	if at < 0 {
+		return nil, "latency does not bend in the points up to the first failure"
+	}
+	knee := &Knee{Queries: points[at].Queries, Stable: true}
+	for left := range points {
+		others := slices.Delete(slices.Clone(points), left, left+1)
+		found := kneedle(upToFailure(others, limitMs))
+		if found >= left {
+			found++ // its place among all points
+		}
+		if found < 0 || found < at-1 || found > at+1 {
+			knee.Stable = false
+		}
+	}
+	return knee, ""
+}
+
+func upToFailure(points []LatencyPoint, limitMs float64) []LatencyPoint {
+	if first := slices.IndexFunc(points, func(p LatencyPoint) bool { return p.LatencyMs > limitMs }); first >= 0 {
+		return points[:first+1]
+	}
+	return points
+}
+
+// kneedle is the index of the knee, -1 where the curve has none.
+func kneedle(points []LatencyPoint) int {
+	n := len(points)
+	if n < 3 {
+		return -1
+	}
+	least, most := logSpan(points)
+	if !(most > least) {
+		return -1
+	}
+	width := float64(points[n-1].Queries - points[0].Queries)
+	below := make([]float64, n) // how far the curve is below the straight line between its ends
+	for i, p := range points {
+		x := float64(p.Queries-points[0].Queries) / width
+		below[i] = x - (math.Log(math.Max(p.LatencyMs, math.Exp(least)))-least)/(most-least)
+	}
+	at := 0
+	for i := range below {
+		if below[i] > below[at] {
+			at = i
+		}
+	}
+	if threshold := below[at] - 1/float64(n-1); !slices.ContainsFunc(below[at:], func(v float64) bool { return v < threshold }) {
+		return -1
+	}
+	return at
+}
+
+// logSpan is the span of the latencies' logarithms; what was measured as 0 counts as the smallest that was not.
+func logSpan(points []LatencyPoint) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, p := range points {
+		if p.LatencyMs > 0 {
+			least, most = min(least, math.Log(p.LatencyMs)), max(most, math.Log(p.LatencyMs))
+		}
+	}
+	return least, most
+}

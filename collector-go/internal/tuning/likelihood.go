@@ -1,0 +1,185 @@
+package tuning
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// bracket is what is known of one observation: it lies in [low, high), at covariates z. An end may be infinite.
+type bracket struct {
+	z         []float64
+	low, high float64
+}
+
+// likelihood is the normal likelihood of brackets whose mean is the dot product of parameters and covariates. It is taken
+// over theta = (parameters/sigma, 1/sigma), in which its logarithm is concave (Pratt 1981, Burridge 1981): wherever a climb
+// ends is the top.
+type likelihood []bracket
+
+// at gives the negative logarithm with its gradient and Hessian; +Inf outside the domain.
+func (l likelihood) at(theta []float64, gradient []float64, hessian *mat.SymDense) float64 {
+	k := len(theta) - 1
+	gamma := theta[k]
+	if !(gamma > 0) {
+		return math.Inf(1)
+	}
+	for i := range gradient {
+		gradient[i] = 0
+		for j := i; j <= k; j++ {
+			hessian.SetSym(i, j, 0)
+		}
+	}
+	sum := 0.0
+	var du, dv [maxParameters]float64
+	for _, b := range l {
+		mean := 0.0
+		for i, z := range b.z {
+			mean += theta[i] * z
+			du[i], dv[i] = -z, -z
+		}
+		du[k], dv[k] = finite(b.high), finite(b.low)
+		u, v := gamma*b.high-mean, gamma*b.low-mean
+		logP := logBetween(v, u)
+		if math.IsInf(logP, -1) || math.IsNaN(logP) {
+			return math.Inf(1)
+		}
+		sum -= logP
+		ru, rv := densityRatio(u, logP), densityRatio(v, logP)
+		ruu, rvv := times(u, ru), times(v, rv)
+		for i := 0; i <= k; i++ {
+			gi := ru*du[i] - rv*dv[i]
+			gradient[i] -= gi
+			for j := i; j <= k; j++ {
+				gj := ru*du[j] - rv*dv[j]
+				hessian.SetSym(i, j, hessian.At(i, j)+ruu*du[i]*du[j]-rvv*dv[i]*dv[j]+gi*gj)
+			}
+		}
+	}
+	return sum
+}
+
+// maxParameters bounds theta: intercept, slope and 1/sigma.
+const maxParameters = 3
+
+// finite stands in for an infinite end, whose density is 0 anyway.
+func finite(v float64) float64 {
+	if math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+func times(x, ratio float64) float64 {
+	if ratio == 0 {
+		return 0
+	}
+	return x * ratio
+}
+
+// climb is Newton's way to the top, with steps halved until they rise. It gives the largest log-likelihood and where it is.
+func (l likelihood) climb(start []float64) (float64, []float64) {
+	const steps, halvings, enough = 200, 60, 1e-13
+	k := len(start)
+	theta, gradient, hessian := append([]float64{}, start...), make([]float64, k), mat.NewSymDense(k, nil)
+	value := l.at(theta, gradient, hessian)
+	next, nextGradient, nextHessian := make([]float64, k), make([]float64, k), mat.NewSymDense(k, nil)
+	var factor mat.Cholesky
+	direction := mat.NewVecDense(k, nil)
+	for range steps {
+		for ridge := 0.0; !factor.Factorize(hessian); ridge = max(10*ridge, 1e-12*(1+mat.Trace(hessian))) {
+			for i := range k {
+				hessian.SetSym(i, i, hessian.At(i, i)+ridge)
+			}
+		}
+		if err := factor.SolveVecTo(direction, mat.NewVecDense(k, gradient)); err != nil && !ignorable(err) {
+			break
+		}
+		slope := mat.Dot(direction, mat.NewVecDense(k, gradient))
+		if !(slope > enough) {
+			break
+		}
+		rose, share := false, 1.0
+		for range halvings {
+			for i := range next {
+				next[i] = theta[i] - share*direction.AtVec(i)
+			}
+			nextValue := l.at(next, nextGradient, nextHessian)
+			if nextValue < value-1e-4*share*slope {
+				theta, next = next, theta
+				gradient, nextGradient = nextGradient, gradient
+				hessian, nextHessian = nextHessian, hessian
+				value, rose = nextValue, true
+				break
+			}
+			share /= 2
+		}
+		if !rose {
+			break
+		}
+	}
+	return -value, theta
+}
+
+// start is where to climb from with one parameter: least squares of the middles of the brackets that have both ends.
+func (l likelihood) start() []float64 {
+	products, squares, deviations, widths, n := 0.0, 0.0, 0.0, 0.0, 0.0
+	for _, b := range l {
+		if middle := (b.low + b.high) / 2; Figure(middle).Known() {
+			products, squares = products+middle*b.z[0], squares+b.z[0]*b.z[0]
+			widths, n = widths+b.high-b.low, n+1
+		}
+	}
+	parameter := 0.0
+	if squares > 0 {
+		parameter = products / squares
+	}
+	for _, b := range l {
+		if middle := (b.low + b.high) / 2; Figure(middle).Known() {
+			deviations += (middle - parameter*b.z[0]) * (middle - parameter*b.z[0])
+		}
+	}
+	gamma := 1.0
+	if sigma := math.Sqrt(deviations/n) + widths/n; sigma > 0 {
+		gamma = 1 / sigma
+	}
+	return []float64{parameter * gamma, gamma}
+}
+
+// ignorable tells a badly conditioned solution, which a damped step can use, from none.
+func ignorable(err error) bool {
+	_, conditioned := err.(mat.Condition)
+	return conditioned
+}
+
+// logBetween is the logarithm of a standard normal's probability to lie between v and u, precise far out in either tail.
+func logBetween(v, u float64) float64 {
+	if v > 0 {
+		v, u = -u, -v
+	}
+	if math.IsInf(u, 1) {
+		return math.Log1p(-math.Exp(logBelow(v)))
+	}
+	if u > 0 && v < 0 { // neither end is in a far tail on its own side
+		return math.Log(0.5 * (math.Erf(u/math.Sqrt2) - math.Erf(v/math.Sqrt2)))
+	}
+	below := logBelow(u)
+	return below + math.Log(-math.Expm1(logBelow(v)-below))
+}
+
+// logBelow is the logarithm of the standard normal's distribution function.
+func logBelow(x float64) float64 {
+	if x > -30 {
+		return math.Log(0.5 * math.Erfc(-x/math.Sqrt2))
+	}
+	s := 1 / (x * x) // the tail's asymptotic series: at -30 its next term is below 1e-9
+	return -x*x/2 - math.Log(-x*math.Sqrt(2*math.Pi)) + math.Log1p(-s*(1-3*s*(1-5*s)))
+}
+
+// densityRatio is the standard normal's density at x over a probability given by its logarithm.
+func densityRatio(x, logP float64) float64 {
+	if math.IsInf(x, 0) {
+		return 0
+	}
+	return math.Exp(-x*x/2 - 0.5*math.Log(2*math.Pi) - logP)
+}

@@ -1,0 +1,239 @@
+package tuning
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Columns of a grid of filter bolts by queries.
+const (
+	ColumnFilterBolts    = "filter_bolts"
+	ColumnQueries        = "queries"
+	ColumnLatency        = "average_latency_ms"
+	ColumnTopologyCPU    = "topology_cpu_cores"
+	ColumnTopologyMemory = "topology_memory_mib"
+)
+
+// QueryPoint is one measurement of the grid.
+type QueryPoint struct {
+	FilterBolts, Queries                int
+	LatencyMs                           float64
+	TopologyCPUCores, TopologyMemoryMiB Figure
+}
+
+// QueryGoals are what a configuration must hold and what it is to be run at.
+type QueryGoals struct {
+	// LimitMs is the most that the average latency may be.
+	LimitMs float64
+	// Headroom is the share of a row's capacity that the recommended operating point leaves free.
+	Headroom   float64
+	Confidence float64
+}
+
+// DefaultHeadroom leaves a fifth free: latency rises from tens of milliseconds to seconds within one step of the document's grid.
+const DefaultHeadroom = 0.2
+
+// Validate tells which goal makes no sense.
+func (g QueryGoals) Validate() error {
+	switch {
+	case !(g.LimitMs > 0) || math.IsInf(g.LimitMs, 0):
+		return errors.New("the latency limit must be a positive time, such as 200ms")
+	case !(g.Headroom >= 0 && g.Headroom < 1):
+		return errors.New("the headroom must be at least 0 and below 1")
+	}
+	return CheckConfidence(g.Confidence)
+}
+
+// PointVerdict is one point with its verdict.
+type PointVerdict struct {
+	Queries   int     `json:"queries"`
+	LatencyMs Figure  `json:"average_latency_ms"`
+	Verdict   Verdict `json:"verdict"`
+}
+
+// QueryRow is all points of one configuration.
+type QueryRow struct {
+	FilterBolts       int            `json:"filter_bolts"`
+	TopologyCPUCores  Figure         `json:"topology_cpu_cores"`
+	TopologyMemoryMiB Figure         `json:"topology_memory_mib"`
+	Points            []PointVerdict `json:"points"`
+	Capacity          Capacity       `json:"capacity"`
+	Knee              *Knee          `json:"knee"`
+	KneeNote          string         `json:"knee_note,omitempty"`
+	// Recommended is (1 - headroom) times the smaller of the knee and the last step that was OK, rounded down.
+	Recommended *int `json:"recommended_queries"`
+	// Headroom is the share of the last OK step that the recommended point leaves free.
+	Headroom Figure `json:"headroom_ratio"`
+}
+
+// QueryFit is capacity = intercept + queries_per_core x cores, by interval-censored maximum likelihood; the midpoints' least
+// squares, which leave out the rows that have one end only, stand beside it.
+type QueryFit struct {
+	QueriesPerCore Figure `json:"queries_per_core"`
+	Intercept      Figure `json:"intercept"`
+	Low            Figure `json:"low"`
+	High           Figure `json:"high"`
+	R2Midpoints    Figure `json:"r2_midpoints"`
+	// Deviation is the scatter of capacities about the line.
+	DeviationQueries Figure `json:"deviation_queries"`
+	// CoresWithoutQueries is where the line reaches 0 queries: what the topology needs before it serves any.
+	CoresWithoutQueries Figure  `json:"cores_at_zero_queries"`
+	SlopesLow           Figure  `json:"equally_likely_low"`
+	SlopesHigh          Figure  `json:"equally_likely_high"`
+	IntervalRows        int     `json:"interval_rows"`
+	BoundRows           int     `json:"censored_rows"`
+	Midpoints           Line    `json:"midpoints"`
+	Confidence          float64 `json:"confidence"`
+	Method              string  `json:"method"`
+	Note                string  `json:"note,omitempty"`
+}
+
+// Queries is the judgement of a grid.
+type Queries struct {
+	LimitMs Figure     `json:"limit_ms"`
+	Rows    []QueryRow `json:"rows"`
+	Fit     QueryFit   `json:"fit"`
+	Notes   []string   `json:"notes"`
+}
+
+// AnalyzeQueries judges every point, finds each row's capacity and knee, and fits queries per core over the rows.
+func AnalyzeQueries(points []QueryPoint, goals QueryGoals) (*Queries, error) {
+	if err := errors.Join(goals.Validate(), checkQueryPoints(points)); err != nil {
+		return nil, err
+	}
+	q := &Queries{LimitMs: Figure(goals.LimitMs), Notes: []string{}}
+	for _, row := range byFilterBolts(points) {
+		q.Rows = append(q.Rows, queryRow(row, goals))
+	}
+	q.Fit = fitQueries(q.Rows, goals.Confidence)
+	for _, r := range q.Rows {
+		if r.Capacity.Note != "" {
+			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: %s", r.FilterBolts, r.Capacity.Note))
+		}
+		if r.Knee == nil {
+			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: no knee: %s", r.FilterBolts, r.KneeNote))
+		}
+	}
+	return q, nil
+}
+
+func checkQueryPoints(points []QueryPoint) error {
+	var wrong faults
+	seen, first := map[[2]int]int{}, map[int]int{}
+	for i, p := range points {
+		n := i + 1
+		wrong.atLeast(n, ColumnFilterBolts, float64(p.FilterBolts), 1)
+		wrong.atLeast(n, ColumnQueries, float64(p.Queries), 0)
+		wrong.atLeast(n, ColumnLatency, p.LatencyMs, 0)
+		wrong.more(n, ColumnTopologyCPU, float64(p.TopologyCPUCores), 0)
+		wrong.notNegative(n, ColumnTopologyMemory, p.TopologyMemoryMiB)
+		key := [2]int{p.FilterBolts, p.Queries}
+		if earlier, twice := seen[key]; twice {
+			wrong.repeats(n, earlier, ColumnQueries, "%d filter bolts with %d queries are there twice; keep one row a point", p.FilterBolts, p.Queries)
+		} else {
+			seen[key] = n
+		}
+		earlier, known := first[p.FilterBolts]
+		if !known {
+			first[p.FilterBolts] = n
+		} else if cores := points[earlier-1].TopologyCPUCores; p.TopologyCPUCores != cores && p.TopologyCPUCores.Known() && cores.Known() {
+			wrong.repeats(n, earlier, ColumnTopologyCPU, "%g cores, but %d filter bolts have %g in another row; a configuration has one figure",
+				float64(p.TopologyCPUCores), p.FilterBolts, float64(cores))
+		}
+	}
+	if len(points) == 0 {
+		wrong.add(0, ColumnFilterBolts, "there are no rows")
+	}
+	return wrong.err()
+}
+
+// byFilterBolts sorts points into rows; both ascend.
+func byFilterBolts(points []QueryPoint) (rows [][]QueryPoint) {
+	sorted := slices.SortedFunc(slices.Values(points), func(a, b QueryPoint) int {
+		return cmp.Or(cmp.Compare(a.FilterBolts, b.FilterBolts), cmp.Compare(a.Queries, b.Queries))
+	})
+	for i, p := range sorted {
+		if i == 0 || p.FilterBolts != sorted[i-1].FilterBolts {
+			rows = append(rows, nil)
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], p)
+	}
+	return rows
+}
+
+func queryRow(points []QueryPoint, goals QueryGoals) QueryRow {
+	row := QueryRow{FilterBolts: points[0].FilterBolts, TopologyCPUCores: points[0].TopologyCPUCores, TopologyMemoryMiB: points[0].TopologyMemoryMiB, Headroom: Unknown}
+	var verdicts []verdictAt
+	var curve []LatencyPoint
+	for _, p := range points {
+		verdict := OK
+		if p.LatencyMs > goals.LimitMs {
+			verdict = Fail
+		}
+		row.Points = append(row.Points, PointVerdict{p.Queries, Figure(p.LatencyMs), verdict})
+		verdicts = append(verdicts, verdictAt{p.Queries, verdict})
+		curve = append(curve, LatencyPoint{p.Queries, p.LatencyMs})
+	}
+	row.Capacity = capacityOf(verdicts)
+	row.Knee, row.KneeNote = FindKnee(curve, goals.LimitMs)
+	row.recommend(goals.Headroom)
+	return row
+}
+
+func (r *QueryRow) recommend(headroom float64) {
+	if r.Capacity.LastOK == nil {
+		return
+	}
+	last := *r.Capacity.LastOK
+	bound := last
+	if r.Knee != nil {
+		bound = min(bound, r.Knee.Queries)
+	}
+	recommended := int(math.Floor((1-headroom)*float64(bound) + 1e-9))
+	r.Recommended = &recommended
+	if last > 0 {
+		r.Headroom = Figure(tidy(1 - float64(recommended)/float64(last)))
+	}
+}
+
+// censored is the row's capacity as an observation; false where it has neither end.
+func (c Capacity) censored(x float64) (CensoredRow, bool) {
+	row := CensoredRow{X: x, Low: math.Inf(-1), High: math.Inf(1)}
+	if c.LastOK != nil {
+		row.Low = float64(*c.LastOK)
+	}
+	if c.FirstFail != nil {
+		row.High = float64(*c.FirstFail)
+	}
+	return row, c.LastOK != nil || c.FirstFail != nil
+}
+
+const queryFitMethod = "interval-censored maximum likelihood of capacity = intercept + queries_per_core x cores + N(0, deviation); " +
+	"interval by profile likelihood with Student's t cutoff"
+
+func fitQueries(rows []QueryRow, confidence float64) QueryFit {
+	var observed []CensoredRow
+	var x, middles []float64
+	for _, r := range rows {
+		row, known := r.Capacity.censored(float64(r.TopologyCPUCores))
+		if !known {
+			continue
+		}
+		observed = append(observed, row)
+		if row.interval() {
+			x, middles = append(x, row.X), append(middles, (row.Low+row.High)/2)
+		}
+	}
+	fit := FitCensored(observed, confidence)
+	f := QueryFit{QueriesPerCore: fit.Slope, Intercept: fit.Intercept, Low: fit.Low, High: fit.High, DeviationQueries: fit.Deviation,
+		CoresWithoutQueries: Unknown, SlopesLow: fit.SlopesLow, SlopesHigh: fit.SlopesHigh, IntervalRows: fit.Intervals, BoundRows: fit.Bounds,
+		Midpoints: FitLine(x, middles, confidence), Confidence: confidence, Method: queryFitMethod, Note: fit.Note}
+	f.R2Midpoints = f.Midpoints.R2
+	if fit.Slope > 0 {
+		f.CoresWithoutQueries = -fit.Intercept / fit.Slope
+	}
+	return f
+}

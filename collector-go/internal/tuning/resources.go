@@ -1,0 +1,216 @@
+package tuning
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Columns of a table of components. CPU is a component's total or one instance's, as the column's name says.
+const (
+	ColumnComponent   = "component"
+	ColumnParallelism = "parallelism"
+	ColumnCPUTotal    = "cpu_cores_total"
+	ColumnCPUEach     = "cpu_cores_each"
+	ColumnOnHeap      = "on_heap_mib"
+	ColumnOffHeap     = "off_heap_mib"
+	ColumnTotalMemory = "total_memory_mib"
+)
+
+// Component is a row of the table. Of CPUCoresTotal and CPUCoresEach one is known; heaps are one instance's.
+type Component struct {
+	Name                        string
+	Parallelism                 int
+	CPUCoresTotal, CPUCoresEach Figure
+	OnHeapMiB, OffHeapMiB       Figure
+	TotalMemoryMiB              Figure
+}
+
+// StatedTotals is the table's own row of totals. CPUCores is under the column of the components' CPU.
+type StatedTotals struct {
+	Parallelism, CPUCores, MemoryMiB Figure
+	CPUColumn                        string
+}
+
+// Machine is what one machine has to give; a figure that is not known is not a limit.
+type Machine struct {
+	CPUCores  Figure `json:"cpu_cores"`
+	MemoryMiB Figure `json:"memory_mib"`
+}
+
+// Validate tells what is wrong with the machine.
+func (m Machine) Validate() error {
+	if !m.CPUCores.Known() || m.CPUCores <= 0 {
+		return errors.New("the cores per machine must be a positive number")
+	}
+	if m.MemoryMiB <= 0 || math.IsInf(float64(m.MemoryMiB), 0) {
+		return errors.New("the memory per machine must be a positive number of MiB")
+	}
+	return nil
+}
+
+// ComponentShare is a component with what it takes.
+type ComponentShare struct {
+	Component      string `json:"component"`
+	Parallelism    int    `json:"parallelism"`
+	CPUCoresEach   Figure `json:"cpu_cores_each"`
+	CPUCores       Figure `json:"cpu_cores"`
+	OnHeapMiB      Figure `json:"on_heap_mib"`
+	OffHeapMiB     Figure `json:"off_heap_mib"`
+	TotalMemoryMiB Figure `json:"total_memory_mib"`
+	CPUShare       Figure `json:"cpu_share"`
+	MemoryShare    Figure `json:"memory_share"`
+}
+
+// Totals are sums over the components.
+type Totals struct {
+	Parallelism    int    `json:"parallelism"`
+	CPUCores       Figure `json:"cpu_cores"`
+	TotalMemoryMiB Figure `json:"total_memory_mib"`
+}
+
+// Limits of a machine.
+const (
+	LimitedByCPU    = "cpu"
+	LimitedByMemory = "memory"
+)
+
+// Resources is what a topology takes.
+type Resources struct {
+	Totals Totals `json:"totals"`
+	// Machines is how many are needed, rounded up; the more of what CPU and memory ask for.
+	Machines         int    `json:"machines"`
+	MachinesByCPU    Figure `json:"machines_by_cpu"`
+	MachinesByMemory Figure `json:"machines_by_memory"`
+	// Limiting is LimitedByCPU or LimitedByMemory: whatever fills its machines more.
+	Limiting      string           `json:"limiting"`
+	Machine       Machine          `json:"machine"`
+	Components    []ComponentShare `json:"components"`
+	Audit         []Finding        `json:"audit"`
+	AuditedTotals int              `json:"audited_totals"`
+	Spouts        *SpoutPending    `json:"spouts,omitempty"`
+	Notes         []string         `json:"notes"`
+}
+
+// AnalyzeResources adds up the components, audits what the table states, and tells how many machines it takes.
+func AnalyzeResources(components []Component, stated *StatedTotals, machine Machine) (*Resources, error) {
+	if err := errors.Join(machine.Validate(), checkComponents(components)); err != nil {
+		return nil, err
+	}
+	r := &Resources{Machine: machine, Audit: []Finding{}, Notes: []string{}}
+	sum := Totals{}
+	lacking := false
+	for i, c := range components {
+		share := c.share()
+		r.Components = append(r.Components, share)
+		sum.Parallelism += c.Parallelism
+		sum.CPUCores += share.CPUCores
+		sum.TotalMemoryMiB += share.TotalMemoryMiB
+		lacking = lacking || !c.TotalMemoryMiB.Known() && !c.OffHeapMiB.Known()
+		r.audit(c.memoryTotal(i + 1))
+	}
+	sum.CPUCores, sum.TotalMemoryMiB = Figure(tidy(float64(sum.CPUCores))), Figure(tidy(float64(sum.TotalMemoryMiB)))
+	r.Totals = sum
+	for i := range r.Components {
+		r.Components[i].CPUShare = r.Components[i].CPUCores / sum.CPUCores
+		r.Components[i].MemoryShare = r.Components[i].TotalMemoryMiB / sum.TotalMemoryMiB
+	}
+	if stated != nil {
+		r.audit(
+			statedTotal{what: "parallelism of the topology", column: ColumnParallelism, stated: stated.Parallelism, computed: Figure(sum.Parallelism)},
+			statedTotal{what: "CPU cores of the topology", column: stated.CPUColumn, stated: stated.CPUCores, computed: sum.CPUCores},
+			statedTotal{what: "memory of the topology, MiB", column: ColumnTotalMemory, stated: stated.MemoryMiB, computed: sum.TotalMemoryMiB, lacking: lacking},
+		)
+	}
+	r.place()
+	if lacking {
+		r.Notes = append(r.Notes, "off-heap memory is not known of every component: the memory is a lower bound")
+	}
+	return r, nil
+}
+
+func (r *Resources) audit(totals ...statedTotal) {
+	findings, audited := auditTotals(totals)
+	r.Audit, r.AuditedTotals = append(r.Audit, findings...), r.AuditedTotals+audited
+}
+
+func checkComponents(components []Component) error {
+	var wrong faults
+	seen := map[string]int{}
+	for i, c := range components {
+		n := i + 1
+		wrong.atLeast(n, ColumnParallelism, float64(c.Parallelism), 1)
+		wrong.notNegative(n, ColumnCPUTotal, c.CPUCoresTotal)
+		wrong.notNegative(n, ColumnCPUEach, c.CPUCoresEach)
+		wrong.notNegative(n, ColumnOnHeap, c.OnHeapMiB)
+		wrong.notNegative(n, ColumnOffHeap, c.OffHeapMiB)
+		wrong.notNegative(n, ColumnTotalMemory, c.TotalMemoryMiB)
+		if c.CPUCoresTotal.Known() == c.CPUCoresEach.Known() {
+			wrong.add(n, ColumnCPUTotal, "%s needs its CPU, either its total or one instance's", c.Name)
+		}
+		if !c.OnHeapMiB.Known() && !c.TotalMemoryMiB.Known() {
+			wrong.add(n, ColumnOnHeap, "%s needs its memory: on_heap_mib (with off_heap_mib), or total_memory_mib", c.Name)
+		}
+		key := strings.ToLower(c.Name)
+		if earlier, twice := seen[key]; twice {
+			wrong.repeats(n, earlier, ColumnComponent, "%q is there twice; keep one row a component", c.Name)
+		} else {
+			seen[key] = n
+		}
+	}
+	if len(components) == 0 {
+		wrong.add(0, ColumnComponent, "there are no components")
+	}
+	return wrong.err()
+}
+
+func (c Component) share() ComponentShare {
+	n := Figure(c.Parallelism)
+	s := ComponentShare{Component: c.Name, Parallelism: c.Parallelism, CPUCores: c.CPUCoresTotal, CPUCoresEach: c.CPUCoresEach,
+		OnHeapMiB: c.OnHeapMiB, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: c.memoryOfParts()}
+	if c.CPUCoresEach.Known() {
+		s.CPUCores = n * c.CPUCoresEach
+	} else {
+		s.CPUCoresEach = c.CPUCoresTotal / n
+	}
+	if !s.TotalMemoryMiB.Known() || !c.OffHeapMiB.Known() && c.TotalMemoryMiB.Known() {
+		s.TotalMemoryMiB = c.TotalMemoryMiB
+	}
+	return s
+}
+
+// memoryOfParts is parallelism x (on-heap + off-heap); an off-heap that is not known counts as 0.
+func (c Component) memoryOfParts() Figure {
+	off := c.OffHeapMiB
+	if !off.Known() {
+		off = 0
+	}
+	return Figure(c.Parallelism) * (c.OnHeapMiB + off)
+}
+
+func (c Component) memoryTotal(row int) statedTotal {
+	return statedTotal{what: "memory of " + c.Name + ", MiB", row: row, column: ColumnTotalMemory, stated: c.TotalMemoryMiB,
+		computed: c.memoryOfParts(), lacking: !c.OffHeapMiB.Known()}
+}
+
+// place tells how many machines it takes.
+func (r *Resources) place() {
+	cpu, memory := r.Totals.CPUCores/r.Machine.CPUCores, r.Totals.TotalMemoryMiB/r.Machine.MemoryMiB
+	r.Limiting, r.Machines = LimitedByCPU, max(1, ceil(float64(cpu)))
+	r.MachinesByCPU, r.MachinesByMemory = Figure(max(1, ceil(float64(cpu)))), Unknown
+	if memory.Known() {
+		r.MachinesByMemory = Figure(max(1, ceil(float64(memory))))
+		if memory > cpu {
+			r.Limiting = LimitedByMemory
+		}
+		r.Machines = int(max(r.MachinesByCPU, r.MachinesByMemory))
+	} else {
+		r.Notes = append(r.Notes, "the memory per machine was not given (--memory-per-machine-mib), so memory is not looked at as a limit")
+	}
+	for _, c := range r.Components {
+		if each := c.TotalMemoryMiB / Figure(c.Parallelism); c.CPUCoresEach > r.Machine.CPUCores || each > r.Machine.MemoryMiB {
+			r.Notes = append(r.Notes, fmt.Sprintf("one instance of %s needs more than one machine has: it cannot be placed", c.Component))
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package tuning
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// ScalingRow is the throughput of so many nodes or cores.
+type ScalingRow struct {
+	Size, Throughput float64
+}
+
+// ScalingColumns name where the rows come from, for messages: the size's column and the throughput's.
+type ScalingColumns struct {
+	Size       string `json:"size"`
+	Throughput string `json:"throughput"`
+}
+
+// DefaultDiscount is the overhead that CrateDB's ingestion test saw when nodes were added: 25% of what each adds.
+const DefaultDiscount = 0.25
+
+// ScalingPoint is a row beside what it might have been.
+type ScalingPoint struct {
+	Size       Figure `json:"size"`
+	Throughput Figure `json:"throughput"`
+	// Ideal is the smallest size's throughput times the size's ratio to it; Discounted counts what is added to the smallest size less
+	// the discount.
+	Ideal      Figure `json:"ideal"`
+	Discounted Figure `json:"discounted"`
+	Law        Figure `json:"usl"`
+	// Efficiency is throughput over ideal, VersusDiscounted throughput over discounted.
+	Efficiency       Figure `json:"efficiency"`
+	VersusDiscounted Figure `json:"versus_discounted"`
+}
+
+// Scaling is a scaling curve: measured, ideal, discounted, and the Universal Scalability Law.
+type Scaling struct {
+	Columns  ScalingColumns `json:"columns"`
+	Discount Figure         `json:"discount"`
+	Rows     []ScalingPoint `json:"rows"`
+	USL      USL            `json:"usl"`
+	Notes    []string       `json:"notes"`
+}
+
+// AnalyzeScaling compares a curve with its projections.
+func AnalyzeScaling(rows []ScalingRow, columns ScalingColumns, discount, confidence float64) (*Scaling, error) {
+	if !(discount >= 0 && discount < 1) {
+		return nil, errors.New("the discount must be at least 0 and below 1")
+	}
+	if err := errors.Join(CheckConfidence(confidence), checkScaling(rows, columns)); err != nil {
+		return nil, err
+	}
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b ScalingRow) int { return cmp.Compare(a.Size, b.Size) })
+	var sizes, throughputs []float64
+	for _, r := range rows {
+		sizes, throughputs = append(sizes, r.Size), append(throughputs, r.Throughput)
+	}
+	s := &Scaling{Columns: columns, Discount: Figure(discount), USL: FitUSL(sizes, throughputs, confidence), Notes: []string{}}
+	base := rows[0]
+	for _, r := range rows {
+		ideal := base.Throughput * r.Size / base.Size
+		discounted := base.Throughput + (1-discount)*(ideal-base.Throughput)
+		s.Rows = append(s.Rows, ScalingPoint{Size: Figure(r.Size), Throughput: Figure(r.Throughput), Ideal: Figure(ideal), Discounted: Figure(discounted),
+			Law: s.USL.At(r.Size), Efficiency: Figure(r.Throughput / ideal), VersusDiscounted: Figure(r.Throughput / discounted)})
+	}
+	s.explain(base)
+	return s, nil
+}
+
+func checkScaling(rows []ScalingRow, columns ScalingColumns) error {
+	var wrong faults
+	seen := map[float64]int{}
+	for i, r := range rows {
+		n := i + 1
+		wrong.more(n, columns.Size, r.Size, 0)
+		wrong.more(n, columns.Throughput, r.Throughput, 0)
+		if earlier, twice := seen[r.Size]; twice {
+			wrong.repeats(n, earlier, columns.Size, "size %g is there twice; keep one row a size", r.Size)
+		} else {
+			seen[r.Size] = n
+		}
+	}
+	if len(rows) == 0 {
+		wrong.add(0, columns.Size, "there are no rows")
+	}
+	return wrong.err()
+}
+
+func (s *Scaling) explain(base ScalingRow) {
+	s.Notes = append(s.Notes, fmt.Sprintf("ideal and discounted start from the smallest size, %g", base.Size))
+	if len(s.Rows) == 1 {
+		s.Notes = append(s.Notes, "one size shows no scaling; measure others")
+	}
+	if s.USL.Note != "" {
+		s.Notes = append(s.Notes, "Universal Scalability Law: "+s.USL.Note)
+	}
+	best := s.Rows[0]
+	for _, r := range s.Rows {
+		if r.Efficiency > best.Efficiency {
+			best = r
+		}
+	}
+	if best.Efficiency > 1.0001 {
+		s.Notes = append(s.Notes, fmt.Sprintf("size %g gives %.0f%% of the ideal: the smallest size was not used to the full, so the projections are too low",
+			float64(best.Size), math.Round(100*float64(best.Efficiency))))
+	}
+}

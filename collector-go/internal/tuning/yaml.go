@@ -1,0 +1,108 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// YAML is the configuration as Bullet's settings, its uncertainty as comments.
+func (s *Sizing) YAML() string {
+	var out strings.Builder
+	comment := func(format string, args ...any) { fmt.Fprintf(&out, "# "+format+"\n", args...) }
+	comment("Bullet on Storm for %s records/s and %d RAW queries at an average filter latency of at most %g ms,", grouped(float64(s.RecordsPerS)), s.Queries, float64(s.LimitMs))
+	comment("with %g%% of the queries' capacity left free.", 100*float64(s.Headroom))
+	comment("A parallelism is its estimate rounded up; behind it stands the interval that holds one such cluster with %g%% confidence.", 100*s.Confidence)
+	for _, o := range s.Outside {
+		comment("OUTSIDE THE MEASUREMENTS: %s.", o)
+	}
+	comment("The whole topology: %s CPU cores, %s MiB of memory; %d machines (%s).", s.CPUCores.text(), s.MemoryMiB.text(), s.Machines, s.Machine.text())
+	for _, n := range s.Notes {
+		comment("Note: %s.", n)
+	}
+	for _, setting := range s.Settings {
+		fmt.Fprintf(&out, "%s: %s%s\n", setting.Key, setting.text(), setting.comment())
+	}
+	return out.String()
+}
+
+func (s Setting) text() string {
+	if s.whole {
+		return strconv.FormatFloat(s.Value, 'f', 0, 64)
+	}
+	text := strconv.FormatFloat(s.Value, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+func (s Setting) comment() string {
+	var parts []string
+	switch {
+	case s.Low.Known() && s.High.Known():
+		parts = append(parts, fmt.Sprintf("%.0f to %.0f", math.Floor(float64(s.Low)), math.Ceil(float64(s.High))))
+	case s.Low.Known():
+		parts = append(parts, fmt.Sprintf("at least %.0f, not bounded from above", math.Floor(float64(s.Low))))
+	case s.High.Known():
+		parts = append(parts, fmt.Sprintf("at most %.0f", math.Ceil(float64(s.High))))
+	case s.whole && !strings.HasPrefix(s.Reason, "as "):
+		parts = append(parts, "interval unknown")
+	}
+	if s.Reason != "" {
+		parts = append(parts, s.Reason)
+	}
+	if unit := s.unit(); unit != "" {
+		parts = append(parts, unit)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "  # " + strings.Join(parts, "; ")
+}
+
+func (s Setting) unit() string {
+	switch {
+	case strings.HasSuffix(s.Key, ".cpu.load"):
+		return "100 is a core"
+	case strings.Contains(s.Key, ".memory."):
+		return "MiB an instance"
+	}
+	return ""
+}
+
+func (e Estimate) text() string {
+	if !e.Value.Known() {
+		return "an unknown number of"
+	}
+	if !e.Low.Known() || !e.High.Known() {
+		return grouped(math.Round(float64(e.Value)))
+	}
+	return fmt.Sprintf("%s (%s to %s)", grouped(math.Round(float64(e.Value))), grouped(math.Floor(math.Max(0, float64(e.Low)))), grouped(math.Ceil(float64(e.High))))
+}
+
+func (m Machine) text() string {
+	text := fmt.Sprintf("%g cores", float64(m.CPUCores))
+	if m.MemoryMiB.Known() {
+		text += fmt.Sprintf(", %s MiB", grouped(float64(m.MemoryMiB)))
+	}
+	return text + " each"
+}
+
+// grouped writes a number with a comma between each three digits before the point.
+func grouped(v float64) string {
+	text := strconv.FormatFloat(tidy(v), 'f', -1, 64)
+	whole, fraction, found := strings.Cut(text, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "-", whole[1:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if found {
+		whole += "." + fraction
+	}
+	return sign + whole
+}
