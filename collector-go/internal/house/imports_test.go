@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 	"internal/tuning":         {},
 	"internal/load":           {},
 	"internal/stack":          {},
+	"internal/sheet":          {"internal/tuning"},
 	"internal/report":         {"internal/tuning"},
 	"internal/experiment":     {"internal/tuning", "internal/load", "internal/stack", "internal/report"},
 	"internal/house":          {},
