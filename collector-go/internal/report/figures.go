@@ -166,6 +166,17 @@ func (p panel) plot(a axis, labelled, last bool) *plot.Plot {
 }
 
 func (p panel) dress(plt *plot.Plot, last bool) {
+	dressAxes(plt)
+	plt.Y.Label.Text = p.yLabel
+	if last {
+		plt.X.Label.Text = "time since the first step began, minutes:seconds"
+		return
+	}
+	plt.X.Tick.Marker = unlabelled(plt.X.Tick.Marker.(plot.ConstantTicks))
+}
+
+// dressAxes gives the axes the lines and letters of all figures.
+func dressAxes(plt *plot.Plot) {
 	for _, axis := range []*plot.Axis{&plt.X, &plt.Y} {
 		axis.LineStyle = stroke(muted, 0.6)
 		axis.Tick.LineStyle = stroke(muted, 0.6)
@@ -177,12 +188,6 @@ func (p panel) dress(plt *plot.Plot, last bool) {
 		axis.Label.TextStyle = style(textSize, muted)
 		axis.Label.TextStyle.XAlign, axis.Label.TextStyle.YAlign, axis.Label.TextStyle.Rotation = align.XAlign, align.YAlign, align.Rotation
 	}
-	plt.Y.Label.Text = p.yLabel
-	if last {
-		plt.X.Label.Text = "time since the first step began, minutes:seconds"
-		return
-	}
-	plt.X.Tick.Marker = unlabelled(plt.X.Tick.Marker.(plot.ConstantTicks))
 }
 
 func unlabelled(marks plot.ConstantTicks) plot.ConstantTicks {

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// OfConcurrency shows which steps were complete and what a query costs.
+func OfConcurrency(c *tuning.Concurrency) *Analysis {
+	a := &Analysis{Title: "Simultaneous queries: completeness and cost", notes: c.Notes}
+	a.Findings = append(a.Findings, "Capacity: "+capacity(c.Capacity)+" simultaneous queries."+sentence(c.Capacity.Note),
+		fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.", digits(c.SmallestResultSize), digits(c.ExpectedResultSize)))
+	if c.BaselineCPUMsPerMinute.Known() {
+		a.Findings = append(a.Findings, fmt.Sprintf("Baseline without queries: %s ms/min of CPU a worker (%s cores).", digits(c.BaselineCPUMsPerMinute), digits(c.BaselineCPUCores)))
+	}
+	a.Findings = append(a.Findings, "Each query adds: "+estimate(c.Marginal, c.Confidence, "ms/min of CPU a worker")+"; "+estimate(c.MarginalCores, c.Confidence, "cores")+".")
+	if c.MarginalWhileComplete.Value.Known() && c.MarginalWhileComplete.Value != c.Marginal.Value {
+		a.Findings = append(a.Findings, "Over the complete steps alone: "+estimate(c.MarginalWhileComplete, c.Confidence, "ms/min of CPU a worker")+".")
+	}
+	if c.MarginalTotal.Value.Known() {
+		a.Findings = append(a.Findings, "In the whole topology each query adds: "+estimate(c.MarginalTotal, c.Confidence, "ms/min of CPU")+".")
+	}
+	if c.GCCorrelation.Known() {
+		a.Findings = append(a.Findings, fmt.Sprintf("Correlation of GC time with CPU over the steps: %s.", digits(c.GCCorrelation)))
+	}
+	a.add("Steps", concurrencyTable(c))
+	a.Charts = []Chart{costChart(c), completenessChart(c)}
+	return a
+}
+
+// sentence is a note behind a finding.
+func sentence(note string) string {
+	if note == "" {
+		return ""
+	}
+	return " (" + note + ")"
+}
+
+func concurrencyTable(c *tuning.Concurrency) table {
+	t := table{Heads: []string{"Queries", "Verdict", "Average result size", "Average CPU ms/min", "Average cores", "Workers", "Total CPU ms/min", "Total cores"},
+		Numeric: []bool{true, false, true, true, true, true, true, true}}
+	gc := c.GCCorrelation.Known() || len(c.Steps) > 0 && c.Steps[0].GCShareOfTime.Known()
+	if gc {
+		t.Heads, t.Numeric = append(t.Heads, "GC of CPU", "GC of time"), append(t.Numeric, true, true)
+	}
+	for _, s := range c.Steps {
+		row := []string{strconv.Itoa(s.Queries), string(s.Verdict), digits(s.AverageResultSize), digits(s.AverageCPUMsPerMinute), digits(s.AverageCPUCores),
+			digits(s.Workers), digits(s.TotalCPUMsPerMinute), digits(s.TotalCPUCores)}
+		if gc {
+			row = append(row, percent(s.GCShareOfCPU), percent(s.GCShareOfTime))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func notFailed(steps []tuning.ConcurrencyStep) (ok []bool) {
+	for _, s := range steps {
+		ok = append(ok, s.Verdict != tuning.Fail)
+	}
+	return ok
+}
+
+func queriesOf(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
+
+func costChart(c *tuning.Concurrency) Chart {
+	chart := Chart{Name: "concurrency-cpu", Title: "CPU time of a worker over simultaneous queries", xLabel: "simultaneous queries", yLabel: "CPU ms per minute, mean over workers (60K is a core)", limit: Unknown}
+	chart.marks = append(chart.marks, marks{name: "measured (hollow: records were lost)", colour: workerColour(0), x: floats(c.Steps, queriesOf),
+		y: floats(c.Steps, func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute }), verdicts: notFailed(c.Steps)})
+	if c.CPUFit.Slope.Known() {
+		last := float64(c.Steps[len(c.Steps)-1].Queries)
+		chart.marks = append(chart.marks, straight("least squares", 1, 0, last, c.CPUFit.At, false))
+	}
+	return chart
+}
+
+func completenessChart(c *tuning.Concurrency) Chart {
+	chart := Chart{Name: "concurrency-completeness", Title: "Average result size over simultaneous queries", xLabel: "simultaneous queries", yLabel: "records a query",
+		limit: c.SmallestResultSize, limitAs: "least that is complete: " + digits(c.SmallestResultSize)}
+	chart.marks = append(chart.marks, marks{name: "measured (hollow: records were lost)", colour: workerColour(0), x: floats(c.Steps, queriesOf),
+		y: floats(c.Steps, func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize }), verdicts: notFailed(c.Steps)})
+	return chart
+}

@@ -1,0 +1,335 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Chart is a figure of measured points and what was fitted to them.
+type Chart struct {
+	// Name is that of its files, Title what is seen.
+	Name, Title    string
+	xLabel, yLabel string
+	logY           bool
+	crop           bool   // the x axis begins where the marks do, not at 0
+	limit          Figure // a line across; Unknown for none
+	limitAs        string
+	marks          []marks
+	bars           []bar
+}
+
+// marks are points of one kind, with the name that the legend gives them.
+type marks struct {
+	name   string
+	colour color.RGBA
+	x, y   []float64
+	// low and high are the ends of upright intervals in the place of points; an infinite high is drawn as an arrow.
+	low, high []float64
+	joined    bool // as a line rather than as points
+	dashed    bool
+	verdicts  []bool // of each point; false is drawn hollow
+}
+
+// bar is a component's shares, each from 0 to 1.
+type bar struct {
+	name   string
+	shares []Figure
+}
+
+// Sizes of a chart, in points.
+const (
+	chartHeight = vg.Length(330)
+	barHeight   = vg.Length(26)
+	legendRow   = vg.Length(14)
+)
+
+func (c *Chart) height() vg.Length {
+	if len(c.bars) > 0 {
+		return headHeight + barHeight*vg.Length(len(c.bars)) + 50
+	}
+	return chartHeight
+}
+
+// WriteCharts writes each chart as SVG and PNG into dir.
+func WriteCharts(charts []Chart, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for i := range charts {
+		for suffix, form := range map[string]func() ([]byte, error){".svg": charts[i].SVG, ".png": charts[i].PNG} {
+			drawing, err := form()
+			if err != nil {
+				return fmt.Errorf("draw %s%s: %w", charts[i].Name, suffix, err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, charts[i].Name+suffix), drawing, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// SVG is the chart as a vector drawing.
+func (c *Chart) SVG() ([]byte, error) {
+	canvas := vgsvg.New(width, c.height())
+	c.draw(draw.New(canvas))
+	var out bytes.Buffer
+	if _, err := canvas.WriteTo(&out); err != nil {
+		return nil, err
+	}
+	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans"), []byte(svgFonts)), nil
+}
+
+// PNG is the chart as a picture.
+func (c *Chart) PNG() ([]byte, error) {
+	canvas := vgimg.NewWith(vgimg.UseWH(width, c.height()), vgimg.UseDPI(pngDPI))
+	c.draw(draw.New(canvas))
+	var out bytes.Buffer
+	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(&out)
+	return out.Bytes(), err
+}
+
+func (c *Chart) draw(canvas draw.Canvas) {
+	rectangle(canvas, paper, canvas.Min.X, canvas.Min.Y, canvas.Max.X, canvas.Max.Y)
+	canvas.FillText(style(titleSize, ink), vg.Point{X: sideMargin, Y: canvas.Max.Y - 15}, c.Title)
+	rows := c.drawLegend(canvas)
+	c.plot().Draw(draw.Crop(canvas, sideMargin, -sideMargin-8, 4, -22-legendRow*vg.Length(rows)-4))
+}
+
+// drawLegend names the marks, in as many rows as they take.
+func (c *Chart) drawLegend(canvas draw.Canvas) (rows int) {
+	label := style(textSize, ink)
+	label.YAlign = text.YCenter
+	x, y := canvas.Min.X+sideMargin, canvas.Max.Y-22-legendRow/2
+	rows = 1
+	for _, m := range c.legend() {
+		needed := 18 + label.Width(m.name) + 16
+		if x > sideMargin && x+needed > canvas.Max.X {
+			x, y, rows = canvas.Min.X+sideMargin, y-legendRow, rows+1
+		}
+		m.key(canvas, vg.Point{X: x, Y: y})
+		canvas.FillText(label, vg.Point{X: x + 18, Y: y}, m.name)
+		x += needed
+	}
+	return rows
+}
+
+func (c *Chart) legend() []marks {
+	if len(c.bars) > 0 {
+		return []marks{{name: "CPU cores", colour: workerColour(0), joined: true}, {name: "memory", colour: workerColour(1), joined: true}}
+	}
+	var named []marks
+	for _, m := range c.marks {
+		if m.name != "" {
+			named = append(named, m)
+		}
+	}
+	return named
+}
+
+func (m marks) key(canvas draw.Canvas, at vg.Point) {
+	if m.joined || m.low != nil {
+		canvas.StrokeLine2(m.pen(), at.X, at.Y, at.X+14, at.Y)
+		return
+	}
+	canvas.DrawGlyph(draw.GlyphStyle{Color: m.colour, Radius: 3, Shape: draw.CircleGlyph{}}, vg.Point{X: at.X + 7, Y: at.Y})
+}
+
+func (m marks) pen() draw.LineStyle {
+	pen := stroke(m.colour, 1.6)
+	if m.dashed {
+		pen.Dashes = []vg.Length{5, 3}
+	}
+	return pen
+}
+
+func (c *Chart) plot() *plot.Plot {
+	plt := plot.New()
+	plt.BackgroundColor = nil
+	plt.X.Padding, plt.Y.Padding = 0, 0
+	plt.X.Label.Text, plt.Y.Label.Text = c.xLabel, c.yLabel
+	dressAxes(plt)
+	if len(c.bars) > 0 {
+		c.scaleBars(plt)
+		plt.Add(barMarks(c.bars))
+		return plt
+	}
+	c.scale(plt)
+	plt.Add(rules{})
+	if c.limit.Known() {
+		plt.Add(limit{float64(c.limit), c.limitAs})
+	}
+	for _, m := range c.marks {
+		plt.Add(m)
+	}
+	return plt
+}
+
+// scale lays the axes over everything finite, from 0 unless what is there is negative or the axis is logarithmic.
+func (c *Chart) scale(plt *plot.Plot) {
+	x, y := newSpan(), newSpan()
+	if !c.crop {
+		x.add(0)
+	}
+	for _, m := range c.marks {
+		x.add(m.x...)
+		if m.joined { // a line may run below 0 where nothing was measured there
+			y.add(slices.Max(append([]float64{0}, m.y...)))
+		} else {
+			y.add(m.y...)
+		}
+		y.add(m.low...)
+		y.add(m.high...)
+	}
+	y.add(float64(c.limit))
+	plt.X.Min, plt.X.Max = x.nice(8)
+	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceStep(plt.X.Max-plt.X.Min, 8), thousands)
+	if c.logY {
+		least, most := y.positive()
+		plt.Y.Scale = plot.LogScale{}
+		plt.Y.Min, plt.Y.Max = math.Pow(10, math.Floor(math.Log10(least))), math.Pow(10, math.Ceil(math.Log10(most*1.01)))
+		plt.Y.Tick.Marker = decades(plt.Y.Min, plt.Y.Max)
+		return
+	}
+	y.add(0)
+	plt.Y.Min, plt.Y.Max = y.nice(6)
+	plt.Y.Tick.Marker = ticks(plt.Y.Min, plt.Y.Max, niceStep(plt.Y.Max-plt.Y.Min, 6), thousands)
+}
+
+// span is the least and the largest of finite numbers.
+type span struct{ low, high, lowPositive float64 }
+
+func newSpan() *span { return &span{math.Inf(1), math.Inf(-1), math.Inf(1)} }
+
+func (s *span) add(values ...float64) {
+	for _, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		s.low, s.high = min(s.low, v), max(s.high, v)
+		if v > 0 {
+			s.lowPositive = min(s.lowPositive, v)
+		}
+	}
+}
+
+// nice widens the span to whole steps.
+func (s *span) nice(parts int) (low, high float64) {
+	if !(s.high > s.low) {
+		return min(0, s.low), max(s.high, 1)
+	}
+	step := niceStep((s.high-s.low)*1.04, parts)
+	return step * math.Floor(s.low/step), step * math.Ceil(s.high*1.02/step)
+}
+
+func (s *span) positive() (low, high float64) {
+	if math.IsInf(s.lowPositive, 1) {
+		return 1, 10
+	}
+	return s.lowPositive, s.high
+}
+
+// Plot draws the marks; what is outside the axes or not finite is left out.
+func (m marks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	if m.joined {
+		m.line(c, x, y)
+		return
+	}
+	if m.low != nil {
+		for i := range m.x {
+			m.upright(c, x(m.x[i]), y(math.Max(m.low[i], p.Y.Min)), m.high[i], y, p)
+		}
+		return
+	}
+	for i := range m.x {
+		if Figure(m.y[i]).Known() {
+			m.dot(c, vg.Point{X: x(m.x[i]), Y: y(math.Max(m.y[i], p.Y.Min))}, m.verdicts == nil || m.verdicts[i])
+		}
+	}
+}
+
+// line joins the points, as far as it is within the axes.
+func (m marks) line(c draw.Canvas, x, y func(float64) vg.Length) {
+	var line []vg.Point
+	for i := range m.x {
+		if Figure(m.y[i]).Known() {
+			line = append(line, vg.Point{X: x(m.x[i]), Y: y(m.y[i])})
+		}
+	}
+	if len(line) > 1 {
+		c.StrokeLines(m.pen(), c.ClipLinesXY(line)...)
+	}
+}
+
+func (m marks) dot(c draw.Canvas, at vg.Point, full bool) {
+	shape := draw.GlyphDrawer(draw.CircleGlyph{})
+	if !full {
+		shape = draw.RingGlyph{}
+	}
+	c.DrawGlyph(draw.GlyphStyle{Color: m.colour, Radius: 3, Shape: shape}, at)
+}
+
+// upright draws an interval; one without an upper end becomes an arrow.
+func (m marks) upright(c draw.Canvas, x, low vg.Length, high float64, y func(float64) vg.Length, p *plot.Plot) {
+	pen := stroke(m.colour, 2)
+	if math.IsInf(high, 1) {
+		top := min(c.Max.Y, low+28)
+		c.StrokeLine2(pen, x, low, x, top)
+		c.StrokeLines(pen, []vg.Point{{X: x - 4, Y: top - 6}, {X: x, Y: top}, {X: x + 4, Y: top - 6}})
+		c.StrokeLine2(pen, x-4, low, x+4, low)
+		return
+	}
+	top := y(math.Min(high, p.Y.Max))
+	c.StrokeLine2(pen, x, low, x, top)
+	c.StrokeLine2(pen, x-4, low, x+4, low)
+	c.StrokeLine2(pen, x-4, top, x+4, top)
+}
+
+// scaleBars puts a component a row, the first at the top.
+func (c *Chart) scaleBars(plt *plot.Plot) {
+	most := newSpan()
+	most.add(0.05)
+	var names plot.ConstantTicks
+	for i, b := range c.bars {
+		names = append(names, plot.Tick{Value: float64(len(c.bars) - i), Label: b.name})
+		for _, s := range b.shares {
+			most.add(float64(s))
+		}
+	}
+	plt.Y.Min, plt.Y.Max = 0.4, float64(len(c.bars))+0.6
+	plt.Y.Tick.Marker, plt.Y.Tick.LineStyle.Width = names, 0
+	plt.X.Min = 0
+	step := niceStep(most.high, 8)
+	plt.X.Max = step * math.Ceil(most.high*1.02/step)
+	plt.X.Tick.Marker = ticks(0, plt.X.Max, step, func(v float64) string { return trim(100*v) + "%" })
+}
+
+// barMarks are horizontal bars, CPU above memory.
+type barMarks []bar
+
+// Plot draws the bars.
+func (b barMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, component := range b {
+		middle := y(float64(len(b) - i))
+		for j, share := range component.shares {
+			if share.Known() {
+				top := middle + 8 - 8*vg.Length(j)
+				rectangle(c, workerColour(j), x(0), top-7, x(float64(share)), top)
+			}
+		}
+	}
+}
