@@ -1,0 +1,159 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+func newTuneCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "tune",
+		Short: "Judge measurements and size topologies",
+		Long:  "Judge measurements of a Bullet topology, and tell the configuration that a load takes.",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  subcommands,
+	}
+	command.SuggestionsMinimumDistance = 2
+	command.AddCommand(newAnalyzeCommand(), newSizeCommand())
+	return command
+}
+
+// subcommands is the run of a command that only has others.
+func subcommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return usageError{fmt.Errorf("unknown command %q of %s; did you mean %q?", args[0], cmd.CommandPath(), near[0])}
+	}
+	return usageError{fmt.Errorf("unknown command %q; %s --help lists them", args[0], cmd.CommandPath())}
+}
+
+// presentation is how a result is written.
+type presentation struct {
+	output  string
+	figures string
+	forms   []string
+}
+
+func (p *presentation) addFlags(flags *pflag.FlagSet, forms ...string) {
+	p.forms = forms
+	flags.StringVar(&p.output, "output", forms[0], "form of the result: "+strings.Join(forms, ", "))
+	flags.StringVar(&p.figures, "figures", "", "directory to write the figures into, as SVG and PNG")
+}
+
+func (p *presentation) validate() error {
+	if !slices.Contains(p.forms, p.output) {
+		return fmt.Errorf("--output %q is none of %s", p.output, strings.Join(p.forms, ", "))
+	}
+	return nil
+}
+
+// write writes what an analysis found, and its figures.
+func (p *presentation) write(out io.Writer, result any, a *report.Analysis) error {
+	if p.figures != "" {
+		if err := report.WriteCharts(a.Charts, p.figures); err != nil {
+			return fmt.Errorf("write the figures: %w", err)
+		}
+	}
+	var text string
+	switch p.output {
+	case "json":
+		encoded, err := json.MarshalIndent(result, "", "  ")
+		if err != nil {
+			return fmt.Errorf("write the result as JSON: %w", err)
+		}
+		text = string(encoded) + "\n"
+	case "markdown":
+		text = a.Markdown(filepath.ToSlash(p.figures))
+	default:
+		text = a.Text()
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+// input is the file that a command reads.
+type input struct{ path string }
+
+func (i *input) addFlag(flags *pflag.FlagSet, columns string) {
+	flags.StringVar(&i.path, "input", "", "CSV file with the columns "+columns)
+}
+
+func (i *input) validate() error {
+	if i.path == "" {
+		return errors.New("--input is missing; name the CSV file of the measurements")
+	}
+	return nil
+}
+
+// machineFlags are what one machine has to give; unknown memory is 0.
+type machineFlags struct{ cores, memoryMiB float64 }
+
+func (m *machineFlags) addFlags(flags *pflag.FlagSet) {
+	flags.Float64Var(&m.cores, "cores-per-machine", 47, "usable CPU cores of one machine")
+	flags.Float64Var(&m.memoryMiB, "memory-per-machine-mib", 0, "usable memory of one machine, MiB; 0 to look at CPU alone")
+}
+
+func (m *machineFlags) machine() tuning.Machine {
+	machine := tuning.Machine{CPUCores: tuning.Figure(m.cores), MemoryMiB: tuning.Figure(m.memoryMiB)}
+	if m.memoryMiB == 0 {
+		machine.MemoryMiB = tuning.Unknown
+	}
+	return machine
+}
+
+func addConfidence(flags *pflag.FlagSet, confidence *float64) {
+	flags.Float64Var(confidence, "confidence", tuning.DefaultConfidence, "how often the intervals are to hold the truth, as a ratio")
+}
+
+func addCPU(flags *pflag.FlagSet, cpu *string) {
+	flags.StringVar(cpu, "cpu", "", "what a column cpu_cores holds: total (each component's) or each (one instance's); other columns say it themselves")
+}
+
+func checkCPU(cpu string) error {
+	if !slices.Contains([]sheet.CPU{sheet.CPUUnsaid, sheet.CPUTotal, sheet.CPUEach}, sheet.CPU(cpu)) {
+		return fmt.Errorf("--cpu %q is neither total nor each", cpu)
+	}
+	return nil
+}
+
+// asUsage makes wrong usage of what only another command line mends.
+func asUsage(err error) error {
+	var outside tuning.OutOfRange
+	if errors.Is(err, sheet.ErrCPUUnsaid) || errors.Is(err, sheet.ErrCPUSaidTwice) || errors.As(err, &outside) {
+		return usageError{err}
+	}
+	return err
+}
+
+// runTune runs a command between the checks of its flags and the writing of its result.
+func runTune(checks func() error, run func(out io.Writer) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		if err := checks(); err != nil {
+			return usageError{fmt.Errorf("%w; %s --help tells more", err, cmd.CommandPath())}
+		}
+		return asUsage(run(outOf(cmd)))
+	}
+}
+
+// outOf is where results go.
+func outOf(cmd *cobra.Command) io.Writer {
+	if out := cmd.OutOrStdout(); out != nil {
+		return out
+	}
+	return os.Stdout
+}
