@@ -211,6 +211,59 @@ func (DropReason) EnumDescriptor() ([]byte, []int) {
 	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{2}
 }
 
+// ComponentKind tells spouts from bolts.
+type ComponentKind int32
+
+const (
+	// Not said.
+	ComponentKind_COMPONENT_KIND_UNSPECIFIED ComponentKind = 0
+	// Emits what comes from outside.
+	ComponentKind_COMPONENT_KIND_SPOUT ComponentKind = 1
+	// Reads streams.
+	ComponentKind_COMPONENT_KIND_BOLT ComponentKind = 2
+)
+
+// Enum value maps for ComponentKind.
+var (
+	ComponentKind_name = map[int32]string{
+		0: "COMPONENT_KIND_UNSPECIFIED",
+		1: "COMPONENT_KIND_SPOUT",
+		2: "COMPONENT_KIND_BOLT",
+	}
+	ComponentKind_value = map[string]int32{
+		"COMPONENT_KIND_UNSPECIFIED": 0,
+		"COMPONENT_KIND_SPOUT":       1,
+		"COMPONENT_KIND_BOLT":        2,
+	}
+)
+
+func (x ComponentKind) Enum() *ComponentKind {
+	p := new(ComponentKind)
+	*p = x
+	return p
+}
+
+func (x ComponentKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ComponentKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_bulletmetrics_v1_data_proto_enumTypes[3].Descriptor()
+}
+
+func (ComponentKind) Type() protoreflect.EnumType {
+	return &file_bulletmetrics_v1_data_proto_enumTypes[3]
+}
+
+func (x ComponentKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ComponentKind.Descriptor instead.
+func (ComponentKind) EnumDescriptor() ([]byte, []int) {
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{3}
+}
+
 // A Batch is the unit of delivery: it is taken and acknowledged whole.
 //
 // A batch is known by (epoch, sequence) for 24 hours, so a batch that is sent again is taken once. A sender that sends a batch
@@ -909,7 +962,7 @@ type TopologyInfo struct {
 	PluginVersion string `protobuf:"bytes,6,opt,name=plugin_version,json=pluginVersion,proto3" json:"plugin_version,omitempty"`
 	// Components, Storm's own included.
 	Components []*ComponentInfo `protobuf:"bytes,7,rep,name=components,proto3" json:"components,omitempty"`
-	// Settings on the allow-list, as text. Never secrets.
+	// Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
 	Settings      map[string]string `protobuf:"bytes,8,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1010,12 +1063,17 @@ type ComponentInfo struct {
 	Tasks []int32 `protobuf:"zigzag32,2,rep,packed,name=tasks,proto3" json:"tasks,omitempty"`
 	// Executors (threads) that share the tasks.
 	Parallelism uint32 `protobuf:"varint,3,opt,name=parallelism,proto3" json:"parallelism,omitempty"`
-	// CPU of one instance for the resource-aware scheduler, in percent of a core; 0 where unset.
+	// CPU of one instance for the resource-aware scheduler, in percent of a core: the component's own, else the topology's default,
+	// else 0. The same holds for memory.
 	CpuPercent float64 `protobuf:"fixed64,4,opt,name=cpu_percent,json=cpuPercent,proto3" json:"cpu_percent,omitempty"`
-	// On-heap memory of one instance, MiB; 0 where unset.
+	// On-heap memory of one instance, MiB.
 	OnHeapMib float64 `protobuf:"fixed64,5,opt,name=on_heap_mib,json=onHeapMib,proto3" json:"on_heap_mib,omitempty"`
-	// Off-heap memory of one instance, MiB; 0 where unset.
-	OffHeapMib    float64 `protobuf:"fixed64,6,opt,name=off_heap_mib,json=offHeapMib,proto3" json:"off_heap_mib,omitempty"`
+	// Off-heap memory of one instance, MiB.
+	OffHeapMib float64 `protobuf:"fixed64,6,opt,name=off_heap_mib,json=offHeapMib,proto3" json:"off_heap_mib,omitempty"`
+	// Whether it is a spout or a bolt.
+	Kind ComponentKind `protobuf:"varint,7,opt,name=kind,proto3,enum=bulletmetrics.v1.ComponentKind" json:"kind,omitempty"`
+	// The streams that it reads, Storm's own (those whose names begin with "__") left out.
+	Inputs        []*ComponentInput `protobuf:"bytes,8,rep,name=inputs,proto3" json:"inputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1092,6 +1150,94 @@ func (x *ComponentInfo) GetOffHeapMib() float64 {
 	return 0
 }
 
+func (x *ComponentInfo) GetKind() ComponentKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ComponentKind_COMPONENT_KIND_UNSPECIFIED
+}
+
+func (x *ComponentInfo) GetInputs() []*ComponentInput {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+// ComponentInput is a stream that a component reads.
+type ComponentInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The component that emits it.
+	Component string `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
+	// The stream's name, such as "default".
+	Stream string `protobuf:"bytes,2,opt,name=stream,proto3" json:"stream,omitempty"`
+	// How its tuples are spread over the reader's tasks: "shuffle", "local_or_shuffle", "fields", "all", "global", "none", "direct" or
+	// "custom".
+	Grouping string `protobuf:"bytes,3,opt,name=grouping,proto3" json:"grouping,omitempty"`
+	// The fields that a fields grouping goes by.
+	Fields        []string `protobuf:"bytes,4,rep,name=fields,proto3" json:"fields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ComponentInput) Reset() {
+	*x = ComponentInput{}
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ComponentInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ComponentInput) ProtoMessage() {}
+
+func (x *ComponentInput) ProtoReflect() protoreflect.Message {
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ComponentInput.ProtoReflect.Descriptor instead.
+func (*ComponentInput) Descriptor() ([]byte, []int) {
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ComponentInput) GetComponent() string {
+	if x != nil {
+		return x.Component
+	}
+	return ""
+}
+
+func (x *ComponentInput) GetStream() string {
+	if x != nil {
+		return x.Stream
+	}
+	return ""
+}
+
+func (x *ComponentInput) GetGrouping() string {
+	if x != nil {
+		return x.Grouping
+	}
+	return ""
+}
+
+func (x *ComponentInput) GetFields() []string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
 // WorkerInfo is what is known of a worker process.
 type WorkerInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1103,15 +1249,19 @@ type WorkerInfo struct {
 	Pid uint64 `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
 	// When the process started, ms since the Unix epoch.
 	StartTimeMs int64 `protobuf:"varint,4,opt,name=start_time_ms,json=startTimeMs,proto3" json:"start_time_ms,omitempty"`
-	// Tasks that it runs, where known.
-	Tasks         []int32 `protobuf:"zigzag32,5,rep,packed,name=tasks,proto3" json:"tasks,omitempty"`
+	// Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+	// each may know a part, or what was.
+	Tasks []int32 `protobuf:"zigzag32,5,rep,packed,name=tasks,proto3" json:"tasks,omitempty"`
+	// For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+	// one task, the later report is right. Empty from plugins that do not tell.
+	TaskTimesMs   []int64 `protobuf:"varint,6,rep,packed,name=task_times_ms,json=taskTimesMs,proto3" json:"task_times_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WorkerInfo) Reset() {
 	*x = WorkerInfo{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1123,7 +1273,7 @@ func (x *WorkerInfo) String() string {
 func (*WorkerInfo) ProtoMessage() {}
 
 func (x *WorkerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1136,7 +1286,7 @@ func (x *WorkerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerInfo.ProtoReflect.Descriptor instead.
 func (*WorkerInfo) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{9}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WorkerInfo) GetHost() string {
@@ -1174,6 +1324,13 @@ func (x *WorkerInfo) GetTasks() []int32 {
 	return nil
 }
 
+func (x *WorkerInfo) GetTaskTimesMs() []int64 {
+	if x != nil {
+		return x.TaskTimesMs
+	}
+	return nil
+}
+
 // Annotation is a mark on the time axis: an experiment's step, a change of configuration.
 type Annotation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1186,14 +1343,19 @@ type Annotation struct {
 	// More, where there is more.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// For selecting: "step", "config", ...
-	Tags          []string `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
+	Tags []string `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
+	// Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+	// can be closed. Empty for one that never changes.
+	Id string `protobuf:"bytes,6,opt,name=id,proto3" json:"id,omitempty"`
+	// The topology that it is about. On a stream that is the stream's own, whatever is written here.
+	Topology      string `protobuf:"bytes,7,opt,name=topology,proto3" json:"topology,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Annotation) Reset() {
 	*x = Annotation{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1367,7 @@ func (x *Annotation) String() string {
 func (*Annotation) ProtoMessage() {}
 
 func (x *Annotation) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1380,7 @@ func (x *Annotation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Annotation.ProtoReflect.Descriptor instead.
 func (*Annotation) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{10}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Annotation) GetTimeMs() int64 {
@@ -1254,6 +1416,20 @@ func (x *Annotation) GetTags() []string {
 		return x.Tags
 	}
 	return nil
+}
+
+func (x *Annotation) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Annotation) GetTopology() string {
+	if x != nil {
+		return x.Topology
+	}
+	return ""
 }
 
 var File_bulletmetrics_v1_data_proto protoreflect.FileDescriptor
@@ -1339,7 +1515,7 @@ const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\bsettings\x18\b \x03(\v2,.bulletmetrics.v1.TopologyInfo.SettingsEntryR\bsettings\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbe\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xad\x02\n" +
 	"\rComponentInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05tasks\x18\x02 \x03(\x11R\x05tasks\x12 \n" +
@@ -1348,21 +1524,31 @@ const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"cpuPercent\x12\x1e\n" +
 	"\von_heap_mib\x18\x05 \x01(\x01R\tonHeapMib\x12 \n" +
 	"\foff_heap_mib\x18\x06 \x01(\x01R\n" +
-	"offHeapMib\"\x80\x01\n" +
+	"offHeapMib\x123\n" +
+	"\x04kind\x18\a \x01(\x0e2\x1f.bulletmetrics.v1.ComponentKindR\x04kind\x128\n" +
+	"\x06inputs\x18\b \x03(\v2 .bulletmetrics.v1.ComponentInputR\x06inputs\"z\n" +
+	"\x0eComponentInput\x12\x1c\n" +
+	"\tcomponent\x18\x01 \x01(\tR\tcomponent\x12\x16\n" +
+	"\x06stream\x18\x02 \x01(\tR\x06stream\x12\x1a\n" +
+	"\bgrouping\x18\x03 \x01(\tR\bgrouping\x12\x16\n" +
+	"\x06fields\x18\x04 \x03(\tR\x06fields\"\xa4\x01\n" +
 	"\n" +
 	"WorkerInfo\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\rR\x04port\x12\x10\n" +
 	"\x03pid\x18\x03 \x01(\x04R\x03pid\x12\"\n" +
 	"\rstart_time_ms\x18\x04 \x01(\x03R\vstartTimeMs\x12\x14\n" +
-	"\x05tasks\x18\x05 \x03(\x11R\x05tasks\"\x83\x01\n" +
+	"\x05tasks\x18\x05 \x03(\x11R\x05tasks\x12\"\n" +
+	"\rtask_times_ms\x18\x06 \x03(\x03R\vtaskTimesMs\"\xaf\x01\n" +
 	"\n" +
 	"Annotation\x12\x17\n" +
 	"\atime_ms\x18\x01 \x01(\x03R\x06timeMs\x12\x1e\n" +
 	"\vend_time_ms\x18\x02 \x01(\x03R\tendTimeMs\x12\x14\n" +
 	"\x05title\x18\x03 \x01(\tR\x05title\x12\x12\n" +
 	"\x04text\x18\x04 \x01(\tR\x04text\x12\x12\n" +
-	"\x04tags\x18\x05 \x03(\tR\x04tags*g\n" +
+	"\x04tags\x18\x05 \x03(\tR\x04tags\x12\x0e\n" +
+	"\x02id\x18\x06 \x01(\tR\x02id\x12\x1a\n" +
+	"\btopology\x18\a \x01(\tR\btopology*g\n" +
 	"\x05Shape\x12\x15\n" +
 	"\x11SHAPE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fSHAPE_NUMBER\x10\x01\x12\r\n" +
@@ -1382,7 +1568,11 @@ const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\x1dDROP_REASON_UNSUPPORTED_VALUE\x10\x03\x12\x1c\n" +
 	"\x18DROP_REASON_SERIES_LIMIT\x10\x04\x12\x18\n" +
 	"\x14DROP_REASON_INTERNAL\x10\x05\x12\x16\n" +
-	"\x12DROP_REASON_CLOSED\x10\x06B\x91\x01\n" +
+	"\x12DROP_REASON_CLOSED\x10\x06*b\n" +
+	"\rComponentKind\x12\x1e\n" +
+	"\x1aCOMPONENT_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14COMPONENT_KIND_SPOUT\x10\x01\x12\x17\n" +
+	"\x13COMPONENT_KIND_BOLT\x10\x02B\x91\x01\n" +
 	"&io.github.bulletmetrics.storm.proto.v1B\tDataProtoP\x01ZZgithub.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1;bulletmetricsv1b\x06proto3"
 
 var (
@@ -1397,46 +1587,50 @@ func file_bulletmetrics_v1_data_proto_rawDescGZIP() []byte {
 	return file_bulletmetrics_v1_data_proto_rawDescData
 }
 
-var file_bulletmetrics_v1_data_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_bulletmetrics_v1_data_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_bulletmetrics_v1_data_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_bulletmetrics_v1_data_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_bulletmetrics_v1_data_proto_goTypes = []any{
 	(Shape)(0),               // 0: bulletmetrics.v1.Shape
 	(Temporality)(0),         // 1: bulletmetrics.v1.Temporality
 	(DropReason)(0),          // 2: bulletmetrics.v1.DropReason
-	(*Batch)(nil),            // 3: bulletmetrics.v1.Batch
-	(*SeriesDefinition)(nil), // 4: bulletmetrics.v1.SeriesDefinition
-	(*SampleColumns)(nil),    // 5: bulletmetrics.v1.SampleColumns
-	(*HistogramSample)(nil),  // 6: bulletmetrics.v1.HistogramSample
-	(*BucketSpan)(nil),       // 7: bulletmetrics.v1.BucketSpan
-	(*Drop)(nil),             // 8: bulletmetrics.v1.Drop
-	(*Gap)(nil),              // 9: bulletmetrics.v1.Gap
-	(*TopologyInfo)(nil),     // 10: bulletmetrics.v1.TopologyInfo
-	(*ComponentInfo)(nil),    // 11: bulletmetrics.v1.ComponentInfo
-	(*WorkerInfo)(nil),       // 12: bulletmetrics.v1.WorkerInfo
-	(*Annotation)(nil),       // 13: bulletmetrics.v1.Annotation
-	nil,                      // 14: bulletmetrics.v1.TopologyInfo.SettingsEntry
+	(ComponentKind)(0),       // 3: bulletmetrics.v1.ComponentKind
+	(*Batch)(nil),            // 4: bulletmetrics.v1.Batch
+	(*SeriesDefinition)(nil), // 5: bulletmetrics.v1.SeriesDefinition
+	(*SampleColumns)(nil),    // 6: bulletmetrics.v1.SampleColumns
+	(*HistogramSample)(nil),  // 7: bulletmetrics.v1.HistogramSample
+	(*BucketSpan)(nil),       // 8: bulletmetrics.v1.BucketSpan
+	(*Drop)(nil),             // 9: bulletmetrics.v1.Drop
+	(*Gap)(nil),              // 10: bulletmetrics.v1.Gap
+	(*TopologyInfo)(nil),     // 11: bulletmetrics.v1.TopologyInfo
+	(*ComponentInfo)(nil),    // 12: bulletmetrics.v1.ComponentInfo
+	(*ComponentInput)(nil),   // 13: bulletmetrics.v1.ComponentInput
+	(*WorkerInfo)(nil),       // 14: bulletmetrics.v1.WorkerInfo
+	(*Annotation)(nil),       // 15: bulletmetrics.v1.Annotation
+	nil,                      // 16: bulletmetrics.v1.TopologyInfo.SettingsEntry
 }
 var file_bulletmetrics_v1_data_proto_depIdxs = []int32{
-	4,  // 0: bulletmetrics.v1.Batch.series:type_name -> bulletmetrics.v1.SeriesDefinition
-	5,  // 1: bulletmetrics.v1.Batch.samples:type_name -> bulletmetrics.v1.SampleColumns
-	6,  // 2: bulletmetrics.v1.Batch.histograms:type_name -> bulletmetrics.v1.HistogramSample
-	8,  // 3: bulletmetrics.v1.Batch.drops:type_name -> bulletmetrics.v1.Drop
-	9,  // 4: bulletmetrics.v1.Batch.gaps:type_name -> bulletmetrics.v1.Gap
-	10, // 5: bulletmetrics.v1.Batch.topology:type_name -> bulletmetrics.v1.TopologyInfo
-	12, // 6: bulletmetrics.v1.Batch.workers:type_name -> bulletmetrics.v1.WorkerInfo
-	13, // 7: bulletmetrics.v1.Batch.annotations:type_name -> bulletmetrics.v1.Annotation
+	5,  // 0: bulletmetrics.v1.Batch.series:type_name -> bulletmetrics.v1.SeriesDefinition
+	6,  // 1: bulletmetrics.v1.Batch.samples:type_name -> bulletmetrics.v1.SampleColumns
+	7,  // 2: bulletmetrics.v1.Batch.histograms:type_name -> bulletmetrics.v1.HistogramSample
+	9,  // 3: bulletmetrics.v1.Batch.drops:type_name -> bulletmetrics.v1.Drop
+	10, // 4: bulletmetrics.v1.Batch.gaps:type_name -> bulletmetrics.v1.Gap
+	11, // 5: bulletmetrics.v1.Batch.topology:type_name -> bulletmetrics.v1.TopologyInfo
+	14, // 6: bulletmetrics.v1.Batch.workers:type_name -> bulletmetrics.v1.WorkerInfo
+	15, // 7: bulletmetrics.v1.Batch.annotations:type_name -> bulletmetrics.v1.Annotation
 	1,  // 8: bulletmetrics.v1.SeriesDefinition.temporality:type_name -> bulletmetrics.v1.Temporality
 	0,  // 9: bulletmetrics.v1.SeriesDefinition.shape:type_name -> bulletmetrics.v1.Shape
-	7,  // 10: bulletmetrics.v1.HistogramSample.positive_spans:type_name -> bulletmetrics.v1.BucketSpan
+	8,  // 10: bulletmetrics.v1.HistogramSample.positive_spans:type_name -> bulletmetrics.v1.BucketSpan
 	2,  // 11: bulletmetrics.v1.Drop.reason:type_name -> bulletmetrics.v1.DropReason
 	2,  // 12: bulletmetrics.v1.Gap.reason:type_name -> bulletmetrics.v1.DropReason
-	11, // 13: bulletmetrics.v1.TopologyInfo.components:type_name -> bulletmetrics.v1.ComponentInfo
-	14, // 14: bulletmetrics.v1.TopologyInfo.settings:type_name -> bulletmetrics.v1.TopologyInfo.SettingsEntry
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	12, // 13: bulletmetrics.v1.TopologyInfo.components:type_name -> bulletmetrics.v1.ComponentInfo
+	16, // 14: bulletmetrics.v1.TopologyInfo.settings:type_name -> bulletmetrics.v1.TopologyInfo.SettingsEntry
+	3,  // 15: bulletmetrics.v1.ComponentInfo.kind:type_name -> bulletmetrics.v1.ComponentKind
+	13, // 16: bulletmetrics.v1.ComponentInfo.inputs:type_name -> bulletmetrics.v1.ComponentInput
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_bulletmetrics_v1_data_proto_init() }
@@ -1449,8 +1643,8 @@ func file_bulletmetrics_v1_data_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bulletmetrics_v1_data_proto_rawDesc), len(file_bulletmetrics_v1_data_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   12,
+			NumEnums:      4,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

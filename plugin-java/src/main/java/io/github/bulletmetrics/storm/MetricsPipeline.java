@@ -34,6 +34,8 @@ final class MetricsPipeline implements AutoCloseable {
     MetricsPipeline(Settings settings, Open open, TopologyInfo topology) {
         SampleQueue queue = new SampleQueue(settings.queueCapacity());
         Workers workers = new Workers();
+        // Storm hands a consumer nothing about itself: where this one runs is known all the same.
+        workers.report(workers.worker(open.getHost(), open.getPort()), open.getTask(), System.currentTimeMillis());
         flattener = new Flattener(queue, losses, workers, settings.seriesLimit(), this::failed);
         sender = new Sender(queue, losses, workers, topology, open, new GrpcTransport(settings.security()), settings.addresses());
     }

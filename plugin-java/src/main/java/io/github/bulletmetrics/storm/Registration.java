@@ -76,7 +76,7 @@ final class Registration {
     /** The plugin's settings, and those of Bullet that the collector is told: Bullet need not put them into Storm's configuration. */
     private static Map<String, Object> argument(Settings settings, Function<String, Object> configuration) {
         Map<String, Object> argument = new LinkedHashMap<>(settings.asMap());
-        for (String name : TopologyFacts.SETTINGS_TOLD) {
+        for (String name : ToldSettings.NAMES) {
             Object value = name.startsWith("bullet.") ? configuration.apply(name) : null;
             if (value != null) {
                 argument.put(name, value);

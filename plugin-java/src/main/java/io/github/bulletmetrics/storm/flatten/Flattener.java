@@ -74,10 +74,15 @@ public final class Flattener {
         nowMs = monotonicMs;
         timeMs = timestampSeconds * 1_000;
         begun = true;
-        int namesBefore = table.names();
         source = table.source(host == null ? "" : host, port, component == null ? "" : component, task, intervalSeconds * 1_000, nowMs);
-        if (source != null && table.names() != namesBefore && task != Source.WORKER_TASK) {
-            workers.task(source.source.host(), port, task);
+        if (source == null) {
+            return;
+        }
+        if (source.worker == null) {
+            source.worker = workers.worker(source.source.host(), port);
+        }
+        if (task != Source.WORKER_TASK) {
+            workers.report(source.worker, task, timeMs);
         }
     }
 
@@ -179,7 +184,7 @@ public final class Flattener {
             return;
         }
         Source worker = source.source;
-        workers.process(worker.host(), worker.port(), series.process.pid(), series.process.startTimeMs());
+        workers.process(source.worker, series.process.pid(), series.process.startTimeMs());
         if (pack.lost() > 0) {
             losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, (long) pack.lost() * series.size(), pack.firstLostMs(), pack.lastLostMs(),
                     worker.host(), worker.port());

@@ -2,6 +2,7 @@ package io.github.bulletmetrics.storm.flatten;
 
 import io.github.bulletmetrics.storm.queue.Series;
 import io.github.bulletmetrics.storm.queue.Source;
+import io.github.bulletmetrics.storm.queue.Worker;
 import io.github.bulletmetrics.storm.proto.v1.Shape;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -141,6 +142,8 @@ final class SeriesTable {
         final Map<String, Name> metrics = new HashMap<>();
         /** The series of the worker's sampler, by collector; null while it sent none. */
         SamplerSeries sampler;
+        /** Where it runs; null before its first report. */
+        Worker worker;
         private long lastSeenMs;
         private int names;
 

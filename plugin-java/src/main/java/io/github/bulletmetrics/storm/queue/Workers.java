@@ -2,32 +2,46 @@ package io.github.bulletmetrics.storm.queue;
 
 import io.github.bulletmetrics.storm.proto.v1.WorkerInfo;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
 
 /**
  * What is known of workers, as far as their samples came by here.
  *
  * <p>Every change gets the next version, so that a reader asks for what changed since the version that it knows. Safe for use
- * by several threads; written only when something is new.
+ * by several threads. A report that tells nothing new allocates nothing.
  */
 public final class Workers {
     /** Workers held; the one that changed longest ago makes room for a further one. */
     static final int MAX_WORKERS = 4_096;
+    /** Tasks whose place is known: those with lower numbers. Storm numbers them from 1. */
+    static final int MAX_TASKS = 100_000;
+    private static final int FIRST_TASKS = 64;
 
     /** By "host:port", the one that changed longest ago first. */
     private final Map<String, Worker> workers = new LinkedHashMap<>();
-    private final Map<Integer, Worker> workerOfTask = new HashMap<>();
+    /** By task: where its newest report came from, and when that was, event time. */
+    private Worker[] workerOfTask = new Worker[FIRST_TASKS];
+    private long[] reportedMs = new long[FIRST_TASKS];
     private long changes;
     private volatile long version;
 
-    /** A worker's process, as its sampler told. */
-    public synchronized void process(String host, int port, long pid, long startTimeMs) {
-        Worker worker = worker(host, port);
-        if (worker.pid == pid && worker.startTimeMs == startTimeMs) {
+    /** The worker at a place, for {@link #process} and {@link #report}; the caller keeps it. */
+    public synchronized Worker worker(String host, int port) {
+        String name = name(host, port);
+        Worker worker = workers.get(name);
+        if (worker == null) {
+            worker = new Worker(host, port);
+            hold(worker);
+        }
+        return worker;
+    }
+
+    /** A worker's process, as its sampler told. One that started before the known one is no news: its report was late. */
+    public synchronized void process(Worker worker, long pid, long startTimeMs) {
+        if (worker.pid == pid && worker.startTimeMs == startTimeMs || startTimeMs < worker.startTimeMs) {
             return;
         }
         worker.pid = pid;
@@ -35,16 +49,38 @@ public final class Workers {
         changed(worker);
     }
 
-    /** A task that reports from a worker; it leaves the one that it reported from before. */
-    public synchronized void task(String host, int port, int task) {
-        Worker worker = worker(host, port);
-        Worker before = workerOfTask.put(task, worker);
-        if (before == worker) {
+    /**
+     * A report of a task. The task leaves the worker that it reported from before, unless this report is the older.
+     *
+     * @param timeMs the report's event time, ms since the Unix epoch.
+     */
+    public synchronized void report(Worker worker, int task, long timeMs) {
+        if (task < 0 || task >= MAX_TASKS) {
             return;
         }
+        if (task >= workerOfTask.length) {
+            grow(task);
+        }
+        Worker before = workerOfTask[task];
+        if (before == worker && !worker.forgotten) {
+            reportedMs[task] = Math.max(reportedMs[task], timeMs);
+        } else if (before == null || timeMs > reportedMs[task]) {
+            place(task, worker, before);
+            reportedMs[task] = timeMs;
+        }
+    }
+
+    private void grow(int task) {
+        int length = Math.min(MAX_TASKS, Math.max(task + 1, workerOfTask.length * 2));
+        workerOfTask = Arrays.copyOf(workerOfTask, length);
+        reportedMs = Arrays.copyOf(reportedMs, length);
+    }
+
+    private void place(int task, Worker worker, Worker before) {
         if (before != null && before.tasks.remove(task)) {
             changed(before);
         }
+        workerOfTask[task] = worker;
         worker.tasks.add(task);
         changed(worker);
     }
@@ -65,35 +101,40 @@ public final class Workers {
         long upTo = since;
         for (Worker worker : workers.values()) {
             if (worker.pid > 0 && worker.version > since && changed.size() < max) {
-                changed.add(worker.info());
+                changed.add(worker.info(reportedMs));
                 upTo = worker.version;
             }
         }
         return new Changes(changed, upTo);
     }
 
-    private Worker worker(String host, int port) {
-        String name = host + ":" + port;
-        Worker worker = workers.get(name);
-        if (worker == null) {
-            if (workers.size() == MAX_WORKERS) {
-                forget(workers.keySet().iterator().next());
-            }
-            worker = new Worker(host, port);
-            workers.put(name, worker);
+    private static String name(String host, int port) {
+        return host + ":" + port;
+    }
+
+    private void hold(Worker worker) {
+        if (workers.size() == MAX_WORKERS) {
+            forget(workers.keySet().iterator().next());
         }
-        return worker;
+        worker.forgotten = false;
+        workers.put(name(worker.host, worker.port), worker);
     }
 
     private void forget(String name) {
         Worker gone = workers.remove(name);
-        workerOfTask.values().removeIf(worker -> worker == gone);
+        gone.forgotten = true;
+        for (int task : gone.tasks) {
+            workerOfTask[task] = null;
+        }
+        gone.tasks.clear();
     }
 
     private void changed(Worker worker) {
-        String name = worker.host + ":" + worker.port;
-        if (workers.remove(name) != null) {
+        String name = name(worker.host, worker.port);
+        if (workers.remove(name, worker)) {
             workers.put(name, worker);
+        } else if (worker.forgotten) {
+            hold(worker);
         }
         worker.version = ++changes;
         if (worker.pid > 0) {
@@ -119,30 +160,6 @@ public final class Workers {
         /** What to ask with next. */
         public long version() {
             return version;
-        }
-    }
-
-    private static final class Worker {
-        final String host;
-        final int port;
-        final TreeSet<Integer> tasks = new TreeSet<>();
-        long pid;
-        long startTimeMs;
-        long version;
-
-        Worker(String host, int port) {
-            this.host = host;
-            this.port = port;
-        }
-
-        WorkerInfo info() {
-            return WorkerInfo.newBuilder()
-                    .setHost(host)
-                    .setPort(port)
-                    .setPid(pid)
-                    .setStartTimeMs(startTimeMs)
-                    .addAllTasks(tasks)
-                    .build();
         }
     }
 }

@@ -1,6 +1,7 @@
 package io.github.bulletmetrics.storm.flatten;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import com.sun.management.ThreadMXBean;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
@@ -49,6 +50,23 @@ class FlattenerTest {
         assertThat(definition.getShape()).isEqualTo(Shape.SHAPE_NUMBER);
         assertThat(definition.getTemporality()).isEqualTo(Temporality.TEMPORALITY_UNSPECIFIED);
         assertThat(queue.timeMs(0)).isEqualTo(1_700_000_000_000L);
+    }
+
+    @Test
+    void aTaskIsWhereItsNewestReportCameFrom() {
+        for (String place : new String[] {"a", "b", "a"}) {
+            flattener.begin(place, 6700, "__system", -1, 1_700_000_000L, 10, 0);
+            flattener.add(Flattener.SAMPLER_METRIC, new PackBuilder(77, 500).sample(1, 2, 3, 4, 5, 6).build());
+            flattener.end();
+        }
+        long timeS = 1_700_000_000L;
+        for (String place : new String[] {"a", "b", "a"}) {
+            flattener.begin(place, 6700, "LoopBolt", 7, timeS, 10, 0);
+            flattener.end();
+            timeS += 10;
+        }
+        assertThat(workers.changedSince(0, 9).workers()).extracting(WorkerInfo::getHost, WorkerInfo::getTasksList)
+                .containsExactly(tuple("b", List.of()), tuple("a", List.of(7)));
     }
 
     @Test

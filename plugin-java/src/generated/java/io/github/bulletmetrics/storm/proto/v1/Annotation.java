@@ -36,6 +36,8 @@ private static final long serialVersionUID = 0L;
     text_ = "";
     tags_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
+    id_ = "";
+    topology_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -233,6 +235,102 @@ private static final long serialVersionUID = 0L;
     return tags_.getByteString(index);
   }
 
+  public static final int ID_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object id_ = "";
+  /**
+   * <pre>
+   * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+   * can be closed. Empty for one that never changes.
+   * </pre>
+   *
+   * <code>string id = 6 [json_name = "id"];</code>
+   * @return The id.
+   */
+  @java.lang.Override
+  public java.lang.String getId() {
+    java.lang.Object ref = id_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      id_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+   * can be closed. Empty for one that never changes.
+   * </pre>
+   *
+   * <code>string id = 6 [json_name = "id"];</code>
+   * @return The bytes for id.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getIdBytes() {
+    java.lang.Object ref = id_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      id_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int TOPOLOGY_FIELD_NUMBER = 7;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object topology_ = "";
+  /**
+   * <pre>
+   * The topology that it is about. On a stream that is the stream's own, whatever is written here.
+   * </pre>
+   *
+   * <code>string topology = 7 [json_name = "topology"];</code>
+   * @return The topology.
+   */
+  @java.lang.Override
+  public java.lang.String getTopology() {
+    java.lang.Object ref = topology_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      topology_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The topology that it is about. On a stream that is the stream's own, whatever is written here.
+   * </pre>
+   *
+   * <code>string topology = 7 [json_name = "topology"];</code>
+   * @return The bytes for topology.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getTopologyBytes() {
+    java.lang.Object ref = topology_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      topology_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -262,6 +360,12 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < tags_.size(); i++) {
       com.google.protobuf.GeneratedMessage.writeString(output, 5, tags_.getRaw(i));
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(id_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 6, id_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(topology_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 7, topology_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -287,6 +391,12 @@ private static final long serialVersionUID = 0L;
       }
       size += dataSize;
       size += 1 * getTagsList().size();
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(id_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(6, id_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(topology_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(7, topology_);
     }
     return size;
   }
@@ -322,6 +432,10 @@ private static final long serialVersionUID = 0L;
         .equals(other.getText())) return false;
     if (!getTagsList()
         .equals(other.getTagsList())) return false;
+    if (!getId()
+        .equals(other.getId())) return false;
+    if (!getTopology()
+        .equals(other.getTopology())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -347,6 +461,10 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + TAGS_FIELD_NUMBER;
       hash = (53 * hash) + getTagsList().hashCode();
     }
+    hash = (37 * hash) + ID_FIELD_NUMBER;
+    hash = (53 * hash) + getId().hashCode();
+    hash = (37 * hash) + TOPOLOGY_FIELD_NUMBER;
+    hash = (53 * hash) + getTopology().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -488,6 +606,8 @@ private static final long serialVersionUID = 0L;
       text_ = "";
       tags_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
+      id_ = "";
+      topology_ = "";
       return this;
     }
 
@@ -537,6 +657,12 @@ private static final long serialVersionUID = 0L;
         tags_.makeImmutable();
         result.tags_ = tags_;
       }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.id_ = id_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.topology_ = topology_;
+      }
     }
 
     @java.lang.Override
@@ -575,6 +701,16 @@ private static final long serialVersionUID = 0L;
           ensureTagsIsMutable();
           tags_.addAll(other.tags_);
         }
+        onChanged();
+      }
+      if (!other.getId().isEmpty()) {
+        id_ = other.id_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
+      if (!other.getTopology().isEmpty()) {
+        topology_ = other.topology_;
+        bitField0_ |= 0x00000040;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -626,6 +762,16 @@ private static final long serialVersionUID = 0L;
               tags_.add(input.readStringRequireUtf8());
               break;
             } // case 42
+            case 50: {
+              id_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
+            case 58: {
+              topology_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1058,6 +1204,195 @@ private static final long serialVersionUID = 0L;
       ensureTagsIsMutable();
       tags_.add(value);
       bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object id_ = "";
+    /**
+     * <pre>
+     * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+     * can be closed. Empty for one that never changes.
+     * </pre>
+     *
+     * <code>string id = 6 [json_name = "id"];</code>
+     * @return The id.
+     */
+    public java.lang.String getId() {
+      java.lang.Object ref = id_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        id_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+     * can be closed. Empty for one that never changes.
+     * </pre>
+     *
+     * <code>string id = 6 [json_name = "id"];</code>
+     * @return The bytes for id.
+     */
+    public com.google.protobuf.ByteString
+        getIdBytes() {
+      java.lang.Object ref = id_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        id_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+     * can be closed. Empty for one that never changes.
+     * </pre>
+     *
+     * <code>string id = 6 [json_name = "id"];</code>
+     * @param value The id to set.
+     * @return This builder for chaining.
+     */
+    public Builder setId(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      id_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+     * can be closed. Empty for one that never changes.
+     * </pre>
+     *
+     * <code>string id = 6 [json_name = "id"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearId() {
+      id_ = getDefaultInstance().getId();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+     * can be closed. Empty for one that never changes.
+     * </pre>
+     *
+     * <code>string id = 6 [json_name = "id"];</code>
+     * @param value The bytes for id to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIdBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      id_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object topology_ = "";
+    /**
+     * <pre>
+     * The topology that it is about. On a stream that is the stream's own, whatever is written here.
+     * </pre>
+     *
+     * <code>string topology = 7 [json_name = "topology"];</code>
+     * @return The topology.
+     */
+    public java.lang.String getTopology() {
+      java.lang.Object ref = topology_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        topology_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The topology that it is about. On a stream that is the stream's own, whatever is written here.
+     * </pre>
+     *
+     * <code>string topology = 7 [json_name = "topology"];</code>
+     * @return The bytes for topology.
+     */
+    public com.google.protobuf.ByteString
+        getTopologyBytes() {
+      java.lang.Object ref = topology_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        topology_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The topology that it is about. On a stream that is the stream's own, whatever is written here.
+     * </pre>
+     *
+     * <code>string topology = 7 [json_name = "topology"];</code>
+     * @param value The topology to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTopology(
+        java.lang.String value) {
+      java.util.Objects.requireNonNull(value);
+      topology_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The topology that it is about. On a stream that is the stream's own, whatever is written here.
+     * </pre>
+     *
+     * <code>string topology = 7 [json_name = "topology"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTopology() {
+      topology_ = getDefaultInstance().getTopology();
+      bitField0_ = (bitField0_ & ~0x00000040);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The topology that it is about. On a stream that is the stream's own, whatever is written here.
+     * </pre>
+     *
+     * <code>string topology = 7 [json_name = "topology"];</code>
+     * @param value The bytes for topology to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTopologyBytes(
+        com.google.protobuf.ByteString value) {
+      java.util.Objects.requireNonNull(value);
+      checkByteStringIsUtf8(value);
+      topology_ = value;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }

@@ -110,4 +110,46 @@ public interface AnnotationOrBuilder extends
    */
   com.google.protobuf.ByteString
       getTagsBytes(int index);
+
+  /**
+   * <pre>
+   * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+   * can be closed. Empty for one that never changes.
+   * </pre>
+   *
+   * <code>string id = 6 [json_name = "id"];</code>
+   * @return The id.
+   */
+  java.lang.String getId();
+  /**
+   * <pre>
+   * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
+   * can be closed. Empty for one that never changes.
+   * </pre>
+   *
+   * <code>string id = 6 [json_name = "id"];</code>
+   * @return The bytes for id.
+   */
+  com.google.protobuf.ByteString
+      getIdBytes();
+
+  /**
+   * <pre>
+   * The topology that it is about. On a stream that is the stream's own, whatever is written here.
+   * </pre>
+   *
+   * <code>string topology = 7 [json_name = "topology"];</code>
+   * @return The topology.
+   */
+  java.lang.String getTopology();
+  /**
+   * <pre>
+   * The topology that it is about. On a stream that is the stream's own, whatever is written here.
+   * </pre>
+   *
+   * <code>string topology = 7 [json_name = "topology"];</code>
+   * @return The bytes for topology.
+   */
+  com.google.protobuf.ByteString
+      getTopologyBytes();
 }

@@ -34,6 +34,8 @@ private static final long serialVersionUID = 0L;
   private ComponentInfo() {
     name_ = "";
     tasks_ = emptyIntList();
+    kind_ = 0;
+    inputs_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -162,7 +164,8 @@ private static final long serialVersionUID = 0L;
   private double cpuPercent_ = 0D;
   /**
    * <pre>
-   * CPU of one instance for the resource-aware scheduler, in percent of a core; 0 where unset.
+   * CPU of one instance for the resource-aware scheduler, in percent of a core: the component's own, else the topology's default,
+   * else 0. The same holds for memory.
    * </pre>
    *
    * <code>double cpu_percent = 4 [json_name = "cpuPercent"];</code>
@@ -177,7 +180,7 @@ private static final long serialVersionUID = 0L;
   private double onHeapMib_ = 0D;
   /**
    * <pre>
-   * On-heap memory of one instance, MiB; 0 where unset.
+   * On-heap memory of one instance, MiB.
    * </pre>
    *
    * <code>double on_heap_mib = 5 [json_name = "onHeapMib"];</code>
@@ -192,7 +195,7 @@ private static final long serialVersionUID = 0L;
   private double offHeapMib_ = 0D;
   /**
    * <pre>
-   * Off-heap memory of one instance, MiB; 0 where unset.
+   * Off-heap memory of one instance, MiB.
    * </pre>
    *
    * <code>double off_heap_mib = 6 [json_name = "offHeapMib"];</code>
@@ -201,6 +204,93 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public double getOffHeapMib() {
     return offHeapMib_;
+  }
+
+  public static final int KIND_FIELD_NUMBER = 7;
+  private int kind_ = 0;
+  /**
+   * <pre>
+   * Whether it is a spout or a bolt.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.ComponentKind kind = 7 [json_name = "kind"];</code>
+   * @return The enum numeric value on the wire for kind.
+   */
+  @java.lang.Override public int getKindValue() {
+    return kind_;
+  }
+  /**
+   * <pre>
+   * Whether it is a spout or a bolt.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.ComponentKind kind = 7 [json_name = "kind"];</code>
+   * @return The kind.
+   */
+  @java.lang.Override public io.github.bulletmetrics.storm.proto.v1.ComponentKind getKind() {
+    io.github.bulletmetrics.storm.proto.v1.ComponentKind result = io.github.bulletmetrics.storm.proto.v1.ComponentKind.forNumber(kind_);
+    return result == null ? io.github.bulletmetrics.storm.proto.v1.ComponentKind.UNRECOGNIZED : result;
+  }
+
+  public static final int INPUTS_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private java.util.List<io.github.bulletmetrics.storm.proto.v1.ComponentInput> inputs_;
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.github.bulletmetrics.storm.proto.v1.ComponentInput> getInputsList() {
+    return inputs_;
+  }
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.github.bulletmetrics.storm.proto.v1.ComponentInputOrBuilder> 
+      getInputsOrBuilderList() {
+    return inputs_;
+  }
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  @java.lang.Override
+  public int getInputsCount() {
+    return inputs_.size();
+  }
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.ComponentInput getInputs(int index) {
+    return inputs_.get(index);
+  }
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.ComponentInputOrBuilder getInputsOrBuilder(
+      int index) {
+    return inputs_.get(index);
   }
 
   private byte memoizedIsInitialized = -1;
@@ -240,6 +330,12 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToRawLongBits(offHeapMib_) != 0) {
       output.writeDouble(6, offHeapMib_);
     }
+    if (kind_ != io.github.bulletmetrics.storm.proto.v1.ComponentKind.COMPONENT_KIND_UNSPECIFIED.getNumber()) {
+      output.writeEnum(7, kind_);
+    }
+    for (int i = 0; i < inputs_.size(); i++) {
+      output.writeMessage(8, inputs_.get(i));
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -277,6 +373,19 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeDoubleSize(6, offHeapMib_);
     }
+    if (kind_ != io.github.bulletmetrics.storm.proto.v1.ComponentKind.COMPONENT_KIND_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(7, kind_);
+    }
+
+        {
+          final int count = inputs_.size();
+          for (int i = 0; i < count; i++) {
+            size += com.google.protobuf.CodedOutputStream
+              .computeMessageSizeNoTag(inputs_.get(i));
+          }
+          size += 1 * count;
+        }
     return size;
   }
   @java.lang.Override
@@ -316,6 +425,9 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToLongBits(getOffHeapMib())
         != java.lang.Double.doubleToLongBits(
             other.getOffHeapMib())) return false;
+    if (kind_ != other.kind_) return false;
+    if (!getInputsList()
+        .equals(other.getInputsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -344,6 +456,12 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + OFF_HEAP_MIB_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         java.lang.Double.doubleToLongBits(getOffHeapMib()));
+    hash = (37 * hash) + KIND_FIELD_NUMBER;
+    hash = (53 * hash) + kind_;
+    if (getInputsCount() > 0) {
+      hash = (37 * hash) + INPUTS_FIELD_NUMBER;
+      hash = (53 * hash) + getInputsList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -485,6 +603,14 @@ private static final long serialVersionUID = 0L;
       cpuPercent_ = 0D;
       onHeapMib_ = 0D;
       offHeapMib_ = 0D;
+      kind_ = 0;
+      if (inputsBuilder_ == null) {
+        inputs_ = java.util.Collections.emptyList();
+      } else {
+        inputs_ = null;
+        inputsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000080);
       return this;
     }
 
@@ -511,9 +637,22 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public io.github.bulletmetrics.storm.proto.v1.ComponentInfo buildPartial() {
       io.github.bulletmetrics.storm.proto.v1.ComponentInfo result = new io.github.bulletmetrics.storm.proto.v1.ComponentInfo(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(io.github.bulletmetrics.storm.proto.v1.ComponentInfo result) {
+      if (inputsBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0)) {
+          inputs_ = java.util.Collections.unmodifiableList(inputs_);
+          bitField0_ = (bitField0_ & ~0x00000080);
+        }
+        result.inputs_ = inputs_;
+      } else {
+        result.inputs_ = inputsBuilder_.build();
+      }
     }
 
     private void buildPartial0(io.github.bulletmetrics.storm.proto.v1.ComponentInfo result) {
@@ -536,6 +675,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.offHeapMib_ = offHeapMib_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.kind_ = kind_;
       }
     }
 
@@ -578,6 +720,35 @@ private static final long serialVersionUID = 0L;
       }
       if (java.lang.Double.doubleToRawLongBits(other.getOffHeapMib()) != 0) {
         setOffHeapMib(other.getOffHeapMib());
+      }
+      if (other.kind_ != 0) {
+        setKindValue(other.getKindValue());
+      }
+      if (inputsBuilder_ == null) {
+        if (!other.inputs_.isEmpty()) {
+          if (inputs_.isEmpty()) {
+            inputs_ = other.inputs_;
+            bitField0_ = (bitField0_ & ~0x00000080);
+          } else {
+            ensureInputsIsMutable();
+            inputs_.addAll(other.inputs_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.inputs_.isEmpty()) {
+          if (inputsBuilder_.isEmpty()) {
+            inputsBuilder_.dispose();
+            inputsBuilder_ = null;
+            inputs_ = other.inputs_;
+            bitField0_ = (bitField0_ & ~0x00000080);
+            inputsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetInputsFieldBuilder() : null;
+          } else {
+            inputsBuilder_.addAllMessages(other.inputs_);
+          }
+        }
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -644,6 +815,24 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 49
+            case 56: {
+              kind_ = input.readEnum();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
+            case 66: {
+              io.github.bulletmetrics.storm.proto.v1.ComponentInput m =
+                  input.readMessage(
+                      io.github.bulletmetrics.storm.proto.v1.ComponentInput.parser(),
+                      extensionRegistry);
+              if (inputsBuilder_ == null) {
+                ensureInputsIsMutable();
+                inputs_.add(m);
+              } else {
+                inputsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -912,7 +1101,8 @@ private static final long serialVersionUID = 0L;
     private double cpuPercent_ ;
     /**
      * <pre>
-     * CPU of one instance for the resource-aware scheduler, in percent of a core; 0 where unset.
+     * CPU of one instance for the resource-aware scheduler, in percent of a core: the component's own, else the topology's default,
+     * else 0. The same holds for memory.
      * </pre>
      *
      * <code>double cpu_percent = 4 [json_name = "cpuPercent"];</code>
@@ -924,7 +1114,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * CPU of one instance for the resource-aware scheduler, in percent of a core; 0 where unset.
+     * CPU of one instance for the resource-aware scheduler, in percent of a core: the component's own, else the topology's default,
+     * else 0. The same holds for memory.
      * </pre>
      *
      * <code>double cpu_percent = 4 [json_name = "cpuPercent"];</code>
@@ -940,7 +1131,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * CPU of one instance for the resource-aware scheduler, in percent of a core; 0 where unset.
+     * CPU of one instance for the resource-aware scheduler, in percent of a core: the component's own, else the topology's default,
+     * else 0. The same holds for memory.
      * </pre>
      *
      * <code>double cpu_percent = 4 [json_name = "cpuPercent"];</code>
@@ -956,7 +1148,7 @@ private static final long serialVersionUID = 0L;
     private double onHeapMib_ ;
     /**
      * <pre>
-     * On-heap memory of one instance, MiB; 0 where unset.
+     * On-heap memory of one instance, MiB.
      * </pre>
      *
      * <code>double on_heap_mib = 5 [json_name = "onHeapMib"];</code>
@@ -968,7 +1160,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * On-heap memory of one instance, MiB; 0 where unset.
+     * On-heap memory of one instance, MiB.
      * </pre>
      *
      * <code>double on_heap_mib = 5 [json_name = "onHeapMib"];</code>
@@ -984,7 +1176,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * On-heap memory of one instance, MiB; 0 where unset.
+     * On-heap memory of one instance, MiB.
      * </pre>
      *
      * <code>double on_heap_mib = 5 [json_name = "onHeapMib"];</code>
@@ -1000,7 +1192,7 @@ private static final long serialVersionUID = 0L;
     private double offHeapMib_ ;
     /**
      * <pre>
-     * Off-heap memory of one instance, MiB; 0 where unset.
+     * Off-heap memory of one instance, MiB.
      * </pre>
      *
      * <code>double off_heap_mib = 6 [json_name = "offHeapMib"];</code>
@@ -1012,7 +1204,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Off-heap memory of one instance, MiB; 0 where unset.
+     * Off-heap memory of one instance, MiB.
      * </pre>
      *
      * <code>double off_heap_mib = 6 [json_name = "offHeapMib"];</code>
@@ -1028,7 +1220,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Off-heap memory of one instance, MiB; 0 where unset.
+     * Off-heap memory of one instance, MiB.
      * </pre>
      *
      * <code>double off_heap_mib = 6 [json_name = "offHeapMib"];</code>
@@ -1039,6 +1231,384 @@ private static final long serialVersionUID = 0L;
       offHeapMib_ = 0D;
       onChanged();
       return this;
+    }
+
+    private int kind_ = 0;
+    /**
+     * <pre>
+     * Whether it is a spout or a bolt.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.ComponentKind kind = 7 [json_name = "kind"];</code>
+     * @return The enum numeric value on the wire for kind.
+     */
+    @java.lang.Override public int getKindValue() {
+      return kind_;
+    }
+    /**
+     * <pre>
+     * Whether it is a spout or a bolt.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.ComponentKind kind = 7 [json_name = "kind"];</code>
+     * @param value The enum numeric value on the wire for kind to set.
+     * @return This builder for chaining.
+     */
+    public Builder setKindValue(int value) {
+      kind_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether it is a spout or a bolt.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.ComponentKind kind = 7 [json_name = "kind"];</code>
+     * @return The kind.
+     */
+    @java.lang.Override
+    public io.github.bulletmetrics.storm.proto.v1.ComponentKind getKind() {
+      io.github.bulletmetrics.storm.proto.v1.ComponentKind result = io.github.bulletmetrics.storm.proto.v1.ComponentKind.forNumber(kind_);
+      return result == null ? io.github.bulletmetrics.storm.proto.v1.ComponentKind.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * Whether it is a spout or a bolt.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.ComponentKind kind = 7 [json_name = "kind"];</code>
+     * @param value The kind to set.
+     * @throws IllegalArgumentException if UNRECOGNIZED is provided.
+     * @return This builder for chaining.
+     */
+    public Builder setKind(io.github.bulletmetrics.storm.proto.v1.ComponentKind value) {
+      java.util.Objects.requireNonNull(value);
+      bitField0_ |= 0x00000040;
+      kind_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether it is a spout or a bolt.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.ComponentKind kind = 7 [json_name = "kind"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearKind() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      kind_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.util.List<io.github.bulletmetrics.storm.proto.v1.ComponentInput> inputs_ =
+      java.util.Collections.emptyList();
+    private void ensureInputsIsMutable() {
+      if (!((bitField0_ & 0x00000080) != 0)) {
+        inputs_ = new java.util.ArrayList<io.github.bulletmetrics.storm.proto.v1.ComponentInput>(inputs_);
+        bitField0_ |= 0x00000080;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.ComponentInput, io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder, io.github.bulletmetrics.storm.proto.v1.ComponentInputOrBuilder> inputsBuilder_;
+
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public java.util.List<io.github.bulletmetrics.storm.proto.v1.ComponentInput> getInputsList() {
+      if (inputsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(inputs_);
+      } else {
+        return inputsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public int getInputsCount() {
+      if (inputsBuilder_ == null) {
+        return inputs_.size();
+      } else {
+        return inputsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.ComponentInput getInputs(int index) {
+      if (inputsBuilder_ == null) {
+        return inputs_.get(index);
+      } else {
+        return inputsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public Builder setInputs(
+        int index, io.github.bulletmetrics.storm.proto.v1.ComponentInput value) {
+      if (inputsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureInputsIsMutable();
+        inputs_.set(index, value);
+        onChanged();
+      } else {
+        inputsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public Builder setInputs(
+        int index, io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder builderForValue) {
+      if (inputsBuilder_ == null) {
+        ensureInputsIsMutable();
+        inputs_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        inputsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public Builder addInputs(io.github.bulletmetrics.storm.proto.v1.ComponentInput value) {
+      if (inputsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureInputsIsMutable();
+        inputs_.add(value);
+        onChanged();
+      } else {
+        inputsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public Builder addInputs(
+        int index, io.github.bulletmetrics.storm.proto.v1.ComponentInput value) {
+      if (inputsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureInputsIsMutable();
+        inputs_.add(index, value);
+        onChanged();
+      } else {
+        inputsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public Builder addInputs(
+        io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder builderForValue) {
+      if (inputsBuilder_ == null) {
+        ensureInputsIsMutable();
+        inputs_.add(builderForValue.build());
+        onChanged();
+      } else {
+        inputsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public Builder addInputs(
+        int index, io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder builderForValue) {
+      if (inputsBuilder_ == null) {
+        ensureInputsIsMutable();
+        inputs_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        inputsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public Builder addAllInputs(
+        java.lang.Iterable<? extends io.github.bulletmetrics.storm.proto.v1.ComponentInput> values) {
+      if (inputsBuilder_ == null) {
+        ensureInputsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, inputs_);
+        onChanged();
+      } else {
+        inputsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public Builder clearInputs() {
+      if (inputsBuilder_ == null) {
+        inputs_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000080);
+        onChanged();
+      } else {
+        inputsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public Builder removeInputs(int index) {
+      if (inputsBuilder_ == null) {
+        ensureInputsIsMutable();
+        inputs_.remove(index);
+        onChanged();
+      } else {
+        inputsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder getInputsBuilder(
+        int index) {
+      return internalGetInputsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.ComponentInputOrBuilder getInputsOrBuilder(
+        int index) {
+      if (inputsBuilder_ == null) {
+        return inputs_.get(index);  } else {
+        return inputsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public java.util.List<? extends io.github.bulletmetrics.storm.proto.v1.ComponentInputOrBuilder> 
+         getInputsOrBuilderList() {
+      if (inputsBuilder_ != null) {
+        return inputsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(inputs_);
+      }
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder addInputsBuilder() {
+      return internalGetInputsFieldBuilder().addBuilder(
+          io.github.bulletmetrics.storm.proto.v1.ComponentInput.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder addInputsBuilder(
+        int index) {
+      return internalGetInputsFieldBuilder().addBuilder(
+          index, io.github.bulletmetrics.storm.proto.v1.ComponentInput.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+     */
+    public java.util.List<io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder> 
+         getInputsBuilderList() {
+      return internalGetInputsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.ComponentInput, io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder, io.github.bulletmetrics.storm.proto.v1.ComponentInputOrBuilder> 
+        internalGetInputsFieldBuilder() {
+      if (inputsBuilder_ == null) {
+        inputsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            io.github.bulletmetrics.storm.proto.v1.ComponentInput, io.github.bulletmetrics.storm.proto.v1.ComponentInput.Builder, io.github.bulletmetrics.storm.proto.v1.ComponentInputOrBuilder>(
+                inputs_,
+                ((bitField0_ & 0x00000080) != 0),
+                getParentForChildren(),
+                isClean());
+        inputs_ = null;
+      }
+      return inputsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:bulletmetrics.v1.ComponentInfo)

@@ -71,7 +71,8 @@ public interface ComponentInfoOrBuilder extends
 
   /**
    * <pre>
-   * CPU of one instance for the resource-aware scheduler, in percent of a core; 0 where unset.
+   * CPU of one instance for the resource-aware scheduler, in percent of a core: the component's own, else the topology's default,
+   * else 0. The same holds for memory.
    * </pre>
    *
    * <code>double cpu_percent = 4 [json_name = "cpuPercent"];</code>
@@ -81,7 +82,7 @@ public interface ComponentInfoOrBuilder extends
 
   /**
    * <pre>
-   * On-heap memory of one instance, MiB; 0 where unset.
+   * On-heap memory of one instance, MiB.
    * </pre>
    *
    * <code>double on_heap_mib = 5 [json_name = "onHeapMib"];</code>
@@ -91,11 +92,74 @@ public interface ComponentInfoOrBuilder extends
 
   /**
    * <pre>
-   * Off-heap memory of one instance, MiB; 0 where unset.
+   * Off-heap memory of one instance, MiB.
    * </pre>
    *
    * <code>double off_heap_mib = 6 [json_name = "offHeapMib"];</code>
    * @return The offHeapMib.
    */
   double getOffHeapMib();
+
+  /**
+   * <pre>
+   * Whether it is a spout or a bolt.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.ComponentKind kind = 7 [json_name = "kind"];</code>
+   * @return The enum numeric value on the wire for kind.
+   */
+  int getKindValue();
+  /**
+   * <pre>
+   * Whether it is a spout or a bolt.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.ComponentKind kind = 7 [json_name = "kind"];</code>
+   * @return The kind.
+   */
+  io.github.bulletmetrics.storm.proto.v1.ComponentKind getKind();
+
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  java.util.List<io.github.bulletmetrics.storm.proto.v1.ComponentInput> 
+      getInputsList();
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  io.github.bulletmetrics.storm.proto.v1.ComponentInput getInputs(int index);
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  int getInputsCount();
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  java.util.List<? extends io.github.bulletmetrics.storm.proto.v1.ComponentInputOrBuilder> 
+      getInputsOrBuilderList();
+  /**
+   * <pre>
+   * The streams that it reads, Storm's own (those whose names begin with "__") left out.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.ComponentInput inputs = 8 [json_name = "inputs"];</code>
+   */
+  io.github.bulletmetrics.storm.proto.v1.ComponentInputOrBuilder getInputsOrBuilder(
+      int index);
 }

@@ -77,6 +77,11 @@ public final class DataProto extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_bulletmetrics_v1_ComponentInfo_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_bulletmetrics_v1_ComponentInput_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_bulletmetrics_v1_ComponentInput_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_bulletmetrics_v1_WorkerInfo_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -150,33 +155,44 @@ public final class DataProto extends com.google.protobuf.GeneratedFile {
       "oR\ncomponents\022H\n\010settings\030\010 \003(\0132,.bullet" +
       "metrics.v1.TopologyInfo.SettingsEntryR\010s" +
       "ettings\032;\n\rSettingsEntry\022\020\n\003key\030\001 \001(\tR\003k" +
-      "ey\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\276\001\n\rCompone" +
+      "ey\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\255\002\n\rCompone" +
       "ntInfo\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005tasks\030\002 \003(" +
       "\021R\005tasks\022 \n\013parallelism\030\003 \001(\rR\013paralleli" +
       "sm\022\037\n\013cpu_percent\030\004 \001(\001R\ncpuPercent\022\036\n\013o" +
       "n_heap_mib\030\005 \001(\001R\tonHeapMib\022 \n\014off_heap_" +
-      "mib\030\006 \001(\001R\noffHeapMib\"\200\001\n\nWorkerInfo\022\022\n\004" +
-      "host\030\001 \001(\tR\004host\022\022\n\004port\030\002 \001(\rR\004port\022\020\n\003" +
-      "pid\030\003 \001(\004R\003pid\022\"\n\rstart_time_ms\030\004 \001(\003R\013s" +
-      "tartTimeMs\022\024\n\005tasks\030\005 \003(\021R\005tasks\"\203\001\n\nAnn" +
-      "otation\022\027\n\007time_ms\030\001 \001(\003R\006timeMs\022\036\n\013end_" +
-      "time_ms\030\002 \001(\003R\tendTimeMs\022\024\n\005title\030\003 \001(\tR" +
-      "\005title\022\022\n\004text\030\004 \001(\tR\004text\022\022\n\004tags\030\005 \003(\t" +
-      "R\004tags*g\n\005Shape\022\025\n\021SHAPE_UNSPECIFIED\020\000\022\020" +
-      "\n\014SHAPE_NUMBER\020\001\022\r\n\tSHAPE_MAP\020\002\022\021\n\rSHAPE" +
-      "_SAMPLER\020\003\022\023\n\017SHAPE_HISTOGRAM\020\004*t\n\013Tempo" +
-      "rality\022\033\n\027TEMPORALITY_UNSPECIFIED\020\000\022\025\n\021T" +
-      "EMPORALITY_GAUGE\020\001\022\025\n\021TEMPORALITY_DELTA\020" +
-      "\002\022\032\n\026TEMPORALITY_CUMULATIVE\020\003*\321\001\n\nDropRe" +
-      "ason\022\033\n\027DROP_REASON_UNSPECIFIED\020\000\022\032\n\026DRO" +
-      "P_REASON_QUEUE_FULL\020\001\022\027\n\023DROP_REASON_EXP" +
-      "IRED\020\002\022!\n\035DROP_REASON_UNSUPPORTED_VALUE\020" +
-      "\003\022\034\n\030DROP_REASON_SERIES_LIMIT\020\004\022\030\n\024DROP_" +
-      "REASON_INTERNAL\020\005\022\026\n\022DROP_REASON_CLOSED\020" +
-      "\006B\221\001\n&io.github.bulletmetrics.storm.prot" +
-      "o.v1B\tDataProtoP\001ZZgithub.com/bullet-met" +
-      "rics/bullet-metrics/collector-go/gen/bul" +
-      "letmetrics/v1;bulletmetricsv1b\006proto3"
+      "mib\030\006 \001(\001R\noffHeapMib\0223\n\004kind\030\007 \001(\0162\037.bu" +
+      "lletmetrics.v1.ComponentKindR\004kind\0228\n\006in" +
+      "puts\030\010 \003(\0132 .bulletmetrics.v1.ComponentI" +
+      "nputR\006inputs\"z\n\016ComponentInput\022\034\n\tcompon" +
+      "ent\030\001 \001(\tR\tcomponent\022\026\n\006stream\030\002 \001(\tR\006st" +
+      "ream\022\032\n\010grouping\030\003 \001(\tR\010grouping\022\026\n\006fiel" +
+      "ds\030\004 \003(\tR\006fields\"\244\001\n\nWorkerInfo\022\022\n\004host\030" +
+      "\001 \001(\tR\004host\022\022\n\004port\030\002 \001(\rR\004port\022\020\n\003pid\030\003" +
+      " \001(\004R\003pid\022\"\n\rstart_time_ms\030\004 \001(\003R\013startT" +
+      "imeMs\022\024\n\005tasks\030\005 \003(\021R\005tasks\022\"\n\rtask_time" +
+      "s_ms\030\006 \003(\003R\013taskTimesMs\"\257\001\n\nAnnotation\022\027" +
+      "\n\007time_ms\030\001 \001(\003R\006timeMs\022\036\n\013end_time_ms\030\002" +
+      " \001(\003R\tendTimeMs\022\024\n\005title\030\003 \001(\tR\005title\022\022\n" +
+      "\004text\030\004 \001(\tR\004text\022\022\n\004tags\030\005 \003(\tR\004tags\022\016\n" +
+      "\002id\030\006 \001(\tR\002id\022\032\n\010topology\030\007 \001(\tR\010topolog" +
+      "y*g\n\005Shape\022\025\n\021SHAPE_UNSPECIFIED\020\000\022\020\n\014SHA" +
+      "PE_NUMBER\020\001\022\r\n\tSHAPE_MAP\020\002\022\021\n\rSHAPE_SAMP" +
+      "LER\020\003\022\023\n\017SHAPE_HISTOGRAM\020\004*t\n\013Temporalit" +
+      "y\022\033\n\027TEMPORALITY_UNSPECIFIED\020\000\022\025\n\021TEMPOR" +
+      "ALITY_GAUGE\020\001\022\025\n\021TEMPORALITY_DELTA\020\002\022\032\n\026" +
+      "TEMPORALITY_CUMULATIVE\020\003*\321\001\n\nDropReason\022" +
+      "\033\n\027DROP_REASON_UNSPECIFIED\020\000\022\032\n\026DROP_REA" +
+      "SON_QUEUE_FULL\020\001\022\027\n\023DROP_REASON_EXPIRED\020" +
+      "\002\022!\n\035DROP_REASON_UNSUPPORTED_VALUE\020\003\022\034\n\030" +
+      "DROP_REASON_SERIES_LIMIT\020\004\022\030\n\024DROP_REASO" +
+      "N_INTERNAL\020\005\022\026\n\022DROP_REASON_CLOSED\020\006*b\n\r" +
+      "ComponentKind\022\036\n\032COMPONENT_KIND_UNSPECIF" +
+      "IED\020\000\022\030\n\024COMPONENT_KIND_SPOUT\020\001\022\027\n\023COMPO" +
+      "NENT_KIND_BOLT\020\002B\221\001\n&io.github.bulletmet" +
+      "rics.storm.proto.v1B\tDataProtoP\001ZZgithub" +
+      ".com/bullet-metrics/bullet-metrics/colle" +
+      "ctor-go/gen/bulletmetrics/v1;bulletmetri" +
+      "csv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -241,19 +257,25 @@ public final class DataProto extends com.google.protobuf.GeneratedFile {
     internal_static_bulletmetrics_v1_ComponentInfo_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_ComponentInfo_descriptor,
-        new java.lang.String[] { "Name", "Tasks", "Parallelism", "CpuPercent", "OnHeapMib", "OffHeapMib", });
-    internal_static_bulletmetrics_v1_WorkerInfo_descriptor =
+        new java.lang.String[] { "Name", "Tasks", "Parallelism", "CpuPercent", "OnHeapMib", "OffHeapMib", "Kind", "Inputs", });
+    internal_static_bulletmetrics_v1_ComponentInput_descriptor =
       getDescriptor().getMessageType(9);
+    internal_static_bulletmetrics_v1_ComponentInput_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_bulletmetrics_v1_ComponentInput_descriptor,
+        new java.lang.String[] { "Component", "Stream", "Grouping", "Fields", });
+    internal_static_bulletmetrics_v1_WorkerInfo_descriptor =
+      getDescriptor().getMessageType(10);
     internal_static_bulletmetrics_v1_WorkerInfo_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_WorkerInfo_descriptor,
-        new java.lang.String[] { "Host", "Port", "Pid", "StartTimeMs", "Tasks", });
+        new java.lang.String[] { "Host", "Port", "Pid", "StartTimeMs", "Tasks", "TaskTimesMs", });
     internal_static_bulletmetrics_v1_Annotation_descriptor =
-      getDescriptor().getMessageType(10);
+      getDescriptor().getMessageType(11);
     internal_static_bulletmetrics_v1_Annotation_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_Annotation_descriptor,
-        new java.lang.String[] { "TimeMs", "EndTimeMs", "Title", "Text", "Tags", });
+        new java.lang.String[] { "TimeMs", "EndTimeMs", "Title", "Text", "Tags", "Id", "Topology", });
     descriptor.resolveAllFeaturesImmutable();
   }
 

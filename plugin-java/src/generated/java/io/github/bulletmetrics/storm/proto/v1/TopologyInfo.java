@@ -442,7 +442,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Settings on the allow-list, as text. Never secrets.
+   * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -463,7 +463,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Settings on the allow-list, as text. Never secrets.
+   * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Settings on the allow-list, as text. Never secrets.
+   * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -492,7 +492,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Settings on the allow-list, as text. Never secrets.
+   * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -1953,7 +1953,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Settings on the allow-list, as text. Never secrets.
+     * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -1974,7 +1974,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Settings on the allow-list, as text. Never secrets.
+     * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -1985,7 +1985,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Settings on the allow-list, as text. Never secrets.
+     * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -2003,7 +2003,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Settings on the allow-list, as text. Never secrets.
+     * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -2027,7 +2027,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Settings on the allow-list, as text. Never secrets.
+     * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -2050,7 +2050,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Settings on the allow-list, as text. Never secrets.
+     * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -2067,7 +2067,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Settings on the allow-list, as text. Never secrets.
+     * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>

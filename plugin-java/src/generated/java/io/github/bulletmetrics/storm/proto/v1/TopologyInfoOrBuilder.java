@@ -176,7 +176,7 @@ public interface TopologyInfoOrBuilder extends
 
   /**
    * <pre>
-   * Settings on the allow-list, as text. Never secrets.
+   * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -184,7 +184,7 @@ public interface TopologyInfoOrBuilder extends
   int getSettingsCount();
   /**
    * <pre>
-   * Settings on the allow-list, as text. Never secrets.
+   * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -199,7 +199,7 @@ public interface TopologyInfoOrBuilder extends
   getSettings();
   /**
    * <pre>
-   * Settings on the allow-list, as text. Never secrets.
+   * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -208,7 +208,7 @@ public interface TopologyInfoOrBuilder extends
   getSettingsMap();
   /**
    * <pre>
-   * Settings on the allow-list, as text. Never secrets.
+   * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -220,7 +220,7 @@ java.lang.String getSettingsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Settings on the allow-list, as text. Never secrets.
+   * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>

@@ -34,6 +34,7 @@ private static final long serialVersionUID = 0L;
   private WorkerInfo() {
     host_ = "";
     tasks_ = emptyIntList();
+    taskTimesMs_ = emptyLongList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -152,7 +153,8 @@ private static final long serialVersionUID = 0L;
       emptyIntList();
   /**
    * <pre>
-   * Tasks that it runs, where known.
+   * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+   * each may know a part, or what was.
    * </pre>
    *
    * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -165,7 +167,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Tasks that it runs, where known.
+   * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+   * each may know a part, or what was.
    * </pre>
    *
    * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -176,7 +179,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Tasks that it runs, where known.
+   * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+   * each may know a part, or what was.
    * </pre>
    *
    * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -187,6 +191,51 @@ private static final long serialVersionUID = 0L;
     return tasks_.getInt(index);
   }
   private int tasksMemoizedSerializedSize = -1;
+
+  public static final int TASK_TIMES_MS_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.Internal.LongList taskTimesMs_ =
+      emptyLongList();
+  /**
+   * <pre>
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * one task, the later report is right. Empty from plugins that do not tell.
+   * </pre>
+   *
+   * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+   * @return A list containing the taskTimesMs.
+   */
+  @java.lang.Override
+  public java.util.List<java.lang.Long>
+      getTaskTimesMsList() {
+    return taskTimesMs_;
+  }
+  /**
+   * <pre>
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * one task, the later report is right. Empty from plugins that do not tell.
+   * </pre>
+   *
+   * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+   * @return The count of taskTimesMs.
+   */
+  public int getTaskTimesMsCount() {
+    return taskTimesMs_.size();
+  }
+  /**
+   * <pre>
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * one task, the later report is right. Empty from plugins that do not tell.
+   * </pre>
+   *
+   * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+   * @param index The index of the element to return.
+   * @return The taskTimesMs at the given index.
+   */
+  public long getTaskTimesMs(int index) {
+    return taskTimesMs_.getLong(index);
+  }
+  private int taskTimesMsMemoizedSerializedSize = -1;
 
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
@@ -222,6 +271,13 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < tasks_.size(); i++) {
       output.writeSInt32NoTag(tasks_.getInt(i));
     }
+    if (getTaskTimesMsList().size() > 0) {
+      output.writeUInt32NoTag(50);
+      output.writeUInt32NoTag(taskTimesMsMemoizedSerializedSize);
+    }
+    for (int i = 0; i < taskTimesMs_.size(); i++) {
+      output.writeInt64NoTag(taskTimesMs_.getLong(i));
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -254,6 +310,20 @@ private static final long serialVersionUID = 0L;
             .computeInt32SizeNoTag(dataSize);
       }
       tasksMemoizedSerializedSize = dataSize;
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < taskTimesMs_.size(); i++) {
+        dataSize += com.google.protobuf.CodedOutputStream
+          .computeInt64SizeNoTag(taskTimesMs_.getLong(i));
+      }
+      size += dataSize;
+      if (!getTaskTimesMsList().isEmpty()) {
+        size += 1;
+        size += com.google.protobuf.CodedOutputStream
+            .computeInt32SizeNoTag(dataSize);
+      }
+      taskTimesMsMemoizedSerializedSize = dataSize;
     }
     return size;
   }
@@ -289,6 +359,8 @@ private static final long serialVersionUID = 0L;
         != other.getStartTimeMs()) return false;
     if (!getTasksList()
         .equals(other.getTasksList())) return false;
+    if (!getTaskTimesMsList()
+        .equals(other.getTaskTimesMsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -313,6 +385,10 @@ private static final long serialVersionUID = 0L;
     if (getTasksCount() > 0) {
       hash = (37 * hash) + TASKS_FIELD_NUMBER;
       hash = (53 * hash) + getTasksList().hashCode();
+    }
+    if (getTaskTimesMsCount() > 0) {
+      hash = (37 * hash) + TASK_TIMES_MS_FIELD_NUMBER;
+      hash = (53 * hash) + getTaskTimesMsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -454,6 +530,7 @@ private static final long serialVersionUID = 0L;
       pid_ = 0L;
       startTimeMs_ = 0L;
       tasks_ = emptyIntList();
+      taskTimesMs_ = emptyLongList();
       return this;
     }
 
@@ -503,6 +580,10 @@ private static final long serialVersionUID = 0L;
         tasks_.makeImmutable();
         result.tasks_ = tasks_;
       }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        taskTimesMs_.makeImmutable();
+        result.taskTimesMs_ = taskTimesMs_;
+      }
     }
 
     @java.lang.Override
@@ -539,6 +620,17 @@ private static final long serialVersionUID = 0L;
         } else {
           ensureTasksIsMutable();
           tasks_.addAll(other.tasks_);
+        }
+        onChanged();
+      }
+      if (!other.taskTimesMs_.isEmpty()) {
+        if (taskTimesMs_.isEmpty()) {
+          taskTimesMs_ = other.taskTimesMs_;
+          taskTimesMs_.makeImmutable();
+          bitField0_ |= 0x00000020;
+        } else {
+          ensureTaskTimesMsIsMutable();
+          taskTimesMs_.addAll(other.taskTimesMs_);
         }
         onChanged();
       }
@@ -602,6 +694,22 @@ private static final long serialVersionUID = 0L;
               input.popLimit(limit);
               break;
             } // case 42
+            case 48: {
+              long v = input.readInt64();
+              ensureTaskTimesMsIsMutable();
+              taskTimesMs_.addLong(v);
+              break;
+            } // case 48
+            case 50: {
+              int length = input.readRawVarint32();
+              int limit = input.pushLimit(length);
+              ensureTaskTimesMsIsMutable();
+              while (input.getBytesUntilLimit() > 0) {
+                taskTimesMs_.addLong(input.readInt64());
+              }
+              input.popLimit(limit);
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -852,7 +960,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tasks that it runs, where known.
+     * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+     * each may know a part, or what was.
      * </pre>
      *
      * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -865,7 +974,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tasks that it runs, where known.
+     * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+     * each may know a part, or what was.
      * </pre>
      *
      * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -876,7 +986,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tasks that it runs, where known.
+     * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+     * each may know a part, or what was.
      * </pre>
      *
      * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -888,7 +999,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tasks that it runs, where known.
+     * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+     * each may know a part, or what was.
      * </pre>
      *
      * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -907,7 +1019,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tasks that it runs, where known.
+     * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+     * each may know a part, or what was.
      * </pre>
      *
      * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -924,7 +1037,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tasks that it runs, where known.
+     * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+     * each may know a part, or what was.
      * </pre>
      *
      * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -942,7 +1056,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tasks that it runs, where known.
+     * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+     * each may know a part, or what was.
      * </pre>
      *
      * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -951,6 +1066,125 @@ private static final long serialVersionUID = 0L;
     public Builder clearTasks() {
       tasks_ = emptyIntList();
       bitField0_ = (bitField0_ & ~0x00000010);
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Internal.LongList taskTimesMs_ = emptyLongList();
+    private void ensureTaskTimesMsIsMutable() {
+      if (!taskTimesMs_.isModifiable()) {
+        taskTimesMs_ = makeMutableCopy(taskTimesMs_);
+      }
+      bitField0_ |= 0x00000020;
+    }
+    /**
+     * <pre>
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * one task, the later report is right. Empty from plugins that do not tell.
+     * </pre>
+     *
+     * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+     * @return A list containing the taskTimesMs.
+     */
+    public java.util.List<java.lang.Long>
+        getTaskTimesMsList() {
+      taskTimesMs_.makeImmutable();
+      return taskTimesMs_;
+    }
+    /**
+     * <pre>
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * one task, the later report is right. Empty from plugins that do not tell.
+     * </pre>
+     *
+     * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+     * @return The count of taskTimesMs.
+     */
+    public int getTaskTimesMsCount() {
+      return taskTimesMs_.size();
+    }
+    /**
+     * <pre>
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * one task, the later report is right. Empty from plugins that do not tell.
+     * </pre>
+     *
+     * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+     * @param index The index of the element to return.
+     * @return The taskTimesMs at the given index.
+     */
+    public long getTaskTimesMs(int index) {
+      return taskTimesMs_.getLong(index);
+    }
+    /**
+     * <pre>
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * one task, the later report is right. Empty from plugins that do not tell.
+     * </pre>
+     *
+     * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+     * @param index The index to set the value at.
+     * @param value The taskTimesMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTaskTimesMs(
+        int index, long value) {
+
+      ensureTaskTimesMsIsMutable();
+      taskTimesMs_.setLong(index, value);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * one task, the later report is right. Empty from plugins that do not tell.
+     * </pre>
+     *
+     * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+     * @param value The taskTimesMs to add.
+     * @return This builder for chaining.
+     */
+    public Builder addTaskTimesMs(long value) {
+
+      ensureTaskTimesMsIsMutable();
+      taskTimesMs_.addLong(value);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * one task, the later report is right. Empty from plugins that do not tell.
+     * </pre>
+     *
+     * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+     * @param values The taskTimesMs to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllTaskTimesMs(
+        java.lang.Iterable<? extends java.lang.Long> values) {
+      ensureTaskTimesMsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, taskTimesMs_);
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+     * one task, the later report is right. Empty from plugins that do not tell.
+     * </pre>
+     *
+     * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTaskTimesMs() {
+      taskTimesMs_ = emptyLongList();
+      bitField0_ = (bitField0_ & ~0x00000020);
       onChanged();
       return this;
     }

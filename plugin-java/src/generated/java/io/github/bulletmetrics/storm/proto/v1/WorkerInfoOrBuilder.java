@@ -62,7 +62,8 @@ public interface WorkerInfoOrBuilder extends
 
   /**
    * <pre>
-   * Tasks that it runs, where known.
+   * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+   * each may know a part, or what was.
    * </pre>
    *
    * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -71,7 +72,8 @@ public interface WorkerInfoOrBuilder extends
   java.util.List<java.lang.Integer> getTasksList();
   /**
    * <pre>
-   * Tasks that it runs, where known.
+   * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+   * each may know a part, or what was.
    * </pre>
    *
    * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -80,7 +82,8 @@ public interface WorkerInfoOrBuilder extends
   int getTasksCount();
   /**
    * <pre>
-   * Tasks that it runs, where known.
+   * Tasks that it runs, as far as their reports came by at this producer, the producer's own task included. With several producers
+   * each may know a part, or what was.
    * </pre>
    *
    * <code>repeated sint32 tasks = 5 [json_name = "tasks"];</code>
@@ -88,4 +91,36 @@ public interface WorkerInfoOrBuilder extends
    * @return The tasks at the given index.
    */
   int getTasks(int index);
+
+  /**
+   * <pre>
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * one task, the later report is right. Empty from plugins that do not tell.
+   * </pre>
+   *
+   * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+   * @return A list containing the taskTimesMs.
+   */
+  java.util.List<java.lang.Long> getTaskTimesMsList();
+  /**
+   * <pre>
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * one task, the later report is right. Empty from plugins that do not tell.
+   * </pre>
+   *
+   * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+   * @return The count of taskTimesMs.
+   */
+  int getTaskTimesMsCount();
+  /**
+   * <pre>
+   * For each of the tasks the time of its newest report from this worker, ms since the Unix epoch: of two workers that are told of
+   * one task, the later report is right. Empty from plugins that do not tell.
+   * </pre>
+   *
+   * <code>repeated int64 task_times_ms = 6 [json_name = "taskTimesMs"];</code>
+   * @param index The index of the element to return.
+   * @return The taskTimesMs at the given index.
+   */
+  long getTaskTimesMs(int index);
 }

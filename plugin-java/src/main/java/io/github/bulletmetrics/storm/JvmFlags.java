@@ -1,0 +1,57 @@
+package io.github.bulletmetrics.storm;
+
+import java.util.Collection;
+import java.util.regex.Pattern;
+
+/**
+ * What may be told of a JVM's options: those about heap, stack and garbage collection. Any other may hold a secret
+ * ({@code -Dpassword=...}, an agent's argument, a path), so that only flags whose name is known and whose value is a number are let
+ * through.
+ */
+final class JvmFlags {
+    private static final Pattern TOLD = Pattern.compile("-Xm[snx](?:\\d+|%HEAP-MEM%)[kKmMgGtT]?|-Xss\\d+[kKmMgG]?|-Xint|-Xcomp|-Xmixed|-Xnoclassgc"
+            + "|-XX:[+-](?:" + switches() + ")|-XX:(?:" + quantities() + ")=\\d+(?:\\.\\d+)?[kKmMgGtT]?");
+
+    private JvmFlags() {
+    }
+
+    private static String switches() {
+        return "Use\\w*GC|Use(?:NUMA|StringDeduplication|CompressedOops|CompressedClassPointers|TLAB|LargePages|TransparentHugePages"
+                + "|ContainerSupport|AdaptiveSizePolicy|AdaptiveGenerationSizing|GCOverheadLimit|DynamicNumberOfGCThreads)|AlwaysPreTouch"
+                + "|DisableExplicitGC|ExplicitGCInvokesConcurrent|ParallelRefProcEnabled|ScavengeBeforeFullGC|TieredCompilation"
+                + "|ZGenerational|ZUncommit|ZProactive|G1\\w+|UseCMS\\w+|CMS\\w+|Shenandoah\\w+";
+    }
+
+    private static String quantities() {
+        return "MaxGCPauseMillis|GCPauseIntervalMillis|GCTimeRatio|ParallelGCThreads|ConcGCThreads|InitiatingHeapOccupancyPercent"
+                + "|NewRatio|SurvivorRatio|TargetSurvivorRatio|MaxTenuringThreshold|InitialTenuringThreshold|PretenureSizeThreshold"
+                + "|(?:Initial|Min|Max)RAMPercentage|(?:Min|Max)HeapFreeRatio|(?:Initial|Max|SoftMax)HeapSize|(?:Max)?NewSize"
+                + "|MaxDirectMemorySize|(?:Max)?MetaspaceSize|(?:Max)?PermSize|CompressedClassSpaceSize|ReservedCodeCacheSize"
+                + "|ThreadStackSize|ActiveProcessorCount|TieredStopAtLevel|G1\\w+|CMS\\w+|Shenandoah\\w+|Z\\w+";
+    }
+
+    /**
+     * The flags that may be told, in their order, with blanks between.
+     *
+     * @param options a text of options with blanks between, or a list of such texts, as Storm takes both.
+     */
+    static String told(Object options) {
+        StringBuilder told = new StringBuilder();
+        if (options instanceof Collection) {
+            for (Object some : (Collection<?>) options) {
+                add(String.valueOf(some), told);
+            }
+        } else {
+            add(String.valueOf(options), told);
+        }
+        return told.toString();
+    }
+
+    private static void add(String options, StringBuilder told) {
+        for (String option : options.split("\\s+")) {
+            if (TOLD.matcher(option).matches()) {
+                told.append(told.length() == 0 ? "" : " ").append(option);
+            }
+        }
+    }
+}
