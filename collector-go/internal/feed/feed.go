@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
@@ -66,7 +67,7 @@ type Feed struct {
 	journal     *journal.Journal
 	store       Store
 	retention   *Retention
-	checkpoints *checkpoints
+	checkpoints *checkpoint.Files
 
 	pipeline *pipeline
 	position journal.Position // of the last entry applied
@@ -78,12 +79,12 @@ type Feed struct {
 
 // New restores the newest checkpoint that the store's cursor allows. It starts nothing: Run does.
 func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Feed, error) {
-	saved, err := openCheckpoints(filepath.Join(o.Dir, o.Name))
+	saved, err := checkpoint.Open(filepath.Join(o.Dir, o.Name))
 	if err != nil {
 		return nil, err
 	}
 	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o)}
-	retention.join(o.Name)
+	retention.Join(o.Name)
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
 	}
@@ -97,8 +98,8 @@ func (f *Feed) restore(cursor journal.Position) error {
 		return fmt.Errorf("the store's cursor is %d, but the journal ends at %d: the journal's directory is not the one that fed this store",
 			cursor, durable)
 	}
-	f.checkpoints.discard(f.journal.Durable())
-	position, err := f.checkpoints.newest(cursor, func(state []byte) (err error) {
+	f.checkpoints.Discard(f.journal.Durable())
+	position, err := f.checkpoints.Newest(cursor, func(state []byte) (err error) {
 		f.pipeline, err = restorePipeline(state, f.options)
 		return err
 	}, func(path string, err error) {
@@ -108,9 +109,12 @@ func (f *Feed) restore(cursor journal.Position) error {
 		f.position = position
 		return nil
 	}
+	if !errors.Is(err, checkpoint.ErrNone) {
+		return err
+	}
 	if cursor > 0 {
 		f.options.Logger.Warn("no checkpoint can be used: starting from the journal's oldest entry; counters start anew there",
-			"store", f.options.Name, "directory", f.checkpoints.dir)
+			"store", f.options.Name, "directory", filepath.Join(f.options.Dir, f.options.Name))
 	}
 	f.pipeline, err = newPipeline(f.options)
 	return err
@@ -234,12 +238,12 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 // checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay, no data.
 func (f *Feed) checkpoint() {
-	if err := f.checkpoints.save(f.position, f.pipeline.snapshot()); err != nil {
+	if err := f.checkpoints.Save(f.position, f.pipeline.snapshot()); err != nil {
 		f.figures.failures.Inc()
 		f.options.Logger.Warn("no checkpoint; a restart will replay more", "store", f.options.Name, "error", err)
 	}
-	oldest := f.checkpoints.prune(journal.Position(f.store.Durable()))
-	if err := f.retention.need(f.options.Name, oldest); err != nil {
+	oldest := f.checkpoints.Prune(journal.Position(f.store.Durable()))
+	if err := f.retention.Need(f.options.Name, oldest); err != nil {
 		f.options.Logger.Warn("the journal could not let go of old segments", "error", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
-// Retention lets go of the journal behind the slowest feed. It is safe for concurrent use.
+// Retention lets go of the journal behind the slowest of its readers, which keep checkpoints. It is safe for concurrent use.
 type Retention struct {
 	release func(journal.Position) error
 
@@ -19,18 +19,18 @@ func NewRetention(release func(journal.Position) error) *Retention {
 	return &Retention{release: release, needs: map[string]journal.Position{}}
 }
 
-// join makes the journal wait for a feed from now on.
-func (r *Retention) join(feed string) {
+// Join makes the journal wait for a reader from now on.
+func (r *Retention) Join(reader string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.needs[feed] = 0
+	r.needs[reader] = 0
 }
 
-// need says that a feed no longer needs what is before p, and releases what none needs.
-func (r *Retention) need(feed string, p journal.Position) error {
+// Need says that a reader no longer needs what is before p, and releases what none needs.
+func (r *Retention) Need(reader string, p journal.Position) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.needs[feed] = p
+	r.needs[reader] = p
 	for _, other := range r.needs {
 		p = min(p, other)
 	}

@@ -1,6 +1,7 @@
-package feed
+package checkpoint
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,15 +12,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
+var errTorn = errors.New("the state ends too early")
+
 func noDamage(t *testing.T) func(string, error) {
 	return func(path string, err error) { t.Errorf("%s is damaged: %v", path, err) }
 }
 
-func saved(t *testing.T, dir string, positions ...journal.Position) *checkpoints {
-	c, err := openCheckpoints(dir)
+func saved(t *testing.T, dir string, positions ...journal.Position) *Files {
+	c, err := Open(dir)
 	require.NoError(t, err)
 	for _, p := range positions {
-		require.NoError(t, c.save(p, []byte{byte(p)}))
+		require.NoError(t, c.Save(p, []byte{byte(p)}))
 	}
 	return c
 }
@@ -30,13 +33,13 @@ func TestTheNewestCheckpointAtOrBeforeTheCursorIsUsed(t *testing.T) {
 	c := saved(t, dir) // as after a restart
 	for limit, want := range map[journal.Position]journal.Position{10: 10, 19: 10, 20: 20, 99: 30} {
 		var restored []byte
-		p, err := c.newest(limit, func(state []byte) error { restored = state; return nil }, noDamage(t))
+		p, err := c.Newest(limit, func(state []byte) error { restored = state; return nil }, noDamage(t))
 		require.NoError(t, err)
 		assert.Equal(t, want, p)
 		assert.Equal(t, []byte{byte(want)}, restored)
 	}
-	_, err := c.newest(9, accept, noDamage(t))
-	assert.ErrorIs(t, err, errNoCheckpoint)
+	_, err := c.Newest(9, accept, noDamage(t))
+	assert.ErrorIs(t, err, ErrNone)
 }
 
 func accept([]byte) error { return nil }
@@ -44,7 +47,7 @@ func accept([]byte) error { return nil }
 func TestACheckpointThatCannotBeRestoredIsPassedOver(t *testing.T) {
 	c := saved(t, t.TempDir(), 10, 20)
 	refused := 0
-	p, err := c.newest(20, func(state []byte) error {
+	p, err := c.Newest(20, func(state []byte) error {
 		if state[0] == 20 {
 			return errTorn
 		}
@@ -65,7 +68,7 @@ func TestADamagedCheckpointIsPassedOver(t *testing.T) {
 			c := saved(t, t.TempDir(), 10, 20)
 			require.NoError(t, damage(c.path(20)))
 			var named []string
-			p, err := c.newest(20, accept, func(path string, _ error) { named = append(named, path) })
+			p, err := c.Newest(20, accept, func(path string, _ error) { named = append(named, path) })
 			require.NoError(t, err)
 			assert.Equal(t, journal.Position(10), p)
 			assert.Equal(t, []string{c.path(20)}, named)
@@ -85,17 +88,17 @@ func TestACrashInTheMiddleOfSavingLeavesNothing(t *testing.T) {
 
 func TestPruningKeepsWhatARestartMayRead(t *testing.T) {
 	c := saved(t, t.TempDir(), 10, 20, 30)
-	assert.Equal(t, journal.Position(20), c.prune(25))
+	assert.Equal(t, journal.Position(20), c.Prune(25))
 	assert.Equal(t, []journal.Position{20, 30}, c.positions)
 	assert.NoFileExists(t, c.path(10))
-	assert.Equal(t, journal.Position(0), saved(t, t.TempDir(), 10).prune(5), "nothing to start from yet: the journal must keep all")
+	assert.Equal(t, journal.Position(0), saved(t, t.TempDir(), 10).Prune(5), "nothing to start from yet: the journal must keep all")
 }
 
 func TestCheckpointsAreBounded(t *testing.T) {
 	c := saved(t, t.TempDir())
 	for p := journal.Position(1); p <= 10*maxCheckpoints; p++ {
-		require.NoError(t, c.save(p, nil))
-		require.Equal(t, journal.Position(1), c.prune(1), "the one that the cursor needs stays")
+		require.NoError(t, c.Save(p, nil))
+		require.Equal(t, journal.Position(1), c.Prune(1), "the one that the cursor needs stays")
 		require.LessOrEqual(t, len(c.positions), maxCheckpoints)
 		require.Equal(t, p, c.positions[len(c.positions)-1], "the newest stays")
 	}
@@ -103,18 +106,26 @@ func TestCheckpointsAreBounded(t *testing.T) {
 
 func TestCheckpointsBehindTheJournalsEndAreDiscarded(t *testing.T) {
 	c := saved(t, t.TempDir(), 10, 20, 30)
-	c.discard(20)
+	c.Discard(20)
 	assert.Equal(t, []journal.Position{10, 20}, c.positions)
 }
 
-func TestRetentionWaitsForTheSlowestFeed(t *testing.T) {
-	var released []journal.Position
-	r := NewRetention(func(p journal.Position) error { released = append(released, p); return nil })
-	r.join("fast")
-	r.join("slow")
-	require.NoError(t, r.need("fast", 100))
-	assert.Empty(t, released, "the slow feed has not said what it needs")
-	require.NoError(t, r.need("slow", 40))
-	require.NoError(t, r.need("fast", 200))
-	assert.Equal(t, []journal.Position{40, 40}, released)
+func TestAllButTheNewestGo(t *testing.T) {
+	c := saved(t, t.TempDir(), 10, 20, 30)
+	assert.Equal(t, journal.Position(20), c.Keep(2))
+	assert.NoFileExists(t, c.path(10))
+	assert.Equal(t, journal.Position(20), c.Keep(5))
+	assert.Equal(t, journal.Position(0), saved(t, t.TempDir()).Keep(2), "nothing to start from yet: the journal must keep all")
+}
+
+func TestTheCheckpointOfANewerVersionEndsTheSearch(t *testing.T) {
+	c := saved(t, t.TempDir(), 10, 20)
+	_, err := c.Newest(20, func(state []byte) error {
+		if state[0] == 20 {
+			return ErrNewer
+		}
+		return nil
+	}, noDamage(t))
+	assert.ErrorIs(t, err, ErrNewer)
+	assert.ErrorContains(t, err, c.path(20))
 }

@@ -1,0 +1,198 @@
+// Package checkpoint keeps what a reader of the journal knows at a place of it, in files that are whole or not there. It never knows
+// what the state means.
+package checkpoint
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+)
+
+// The most checkpoints kept; beyond it every second one of the older is thinned out. A store that has been behind for long
+// then replays more, not less.
+const maxCheckpoints = 64
+
+// ErrNone means that a reader starts from the journal's oldest entry.
+var ErrNone = errors.New("no checkpoint at or before the cursor")
+
+// ErrNewer is for restore functions: a newer program wrote the state. It ends the search, since an older checkpoint in its place would
+// lose what the newer program knew.
+var ErrNewer = errors.New("a newer version of bullet-metrics wrote it")
+
+// Files are those of one reader's directory, "checkpoint-<position>", each the reader's whole state right after the journal entry at
+// that position. The format is a page: docs/formats/checkpoint.md. For one goroutine.
+type Files struct {
+	dir       string
+	positions []journal.Position // ascending
+}
+
+const (
+	prefix       = "checkpoint-"
+	magic        = "BMCK"
+	headerLength = len(magic) + 4 // and the CRC32C of what follows
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Open makes the directory if need be, and lists what is in it.
+func Open(dir string) (*Files, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the directory of checkpoints: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the checkpoints: %w", err)
+	}
+	c := &Files{dir: dir}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".new") { // left by a crash in the middle of Save
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+			continue
+		}
+		digits, ours := strings.CutPrefix(e.Name(), prefix)
+		if position, err := strconv.ParseUint(digits, 10, 64); ours && err == nil {
+			c.positions = append(c.positions, journal.Position(position))
+		}
+	}
+	sort.Slice(c.positions, func(i, j int) bool { return c.positions[i] < c.positions[j] })
+	return c, nil
+}
+
+func (c *Files) path(p journal.Position) string {
+	return filepath.Join(c.dir, fmt.Sprintf("%s%020d", prefix, p))
+}
+
+// Newest restores the newest checkpoint at or before limit that can be read and restored, and returns its position. One that
+// cannot is named to unusable and passed over: the one before it only means a longer replay. An ErrNewer is returned with the file's name.
+func (c *Files) Newest(limit journal.Position, restore func(state []byte) error, unusable func(path string, err error)) (journal.Position, error) {
+	for i := len(c.positions) - 1; i >= 0; i-- {
+		p := c.positions[i]
+		if p > limit {
+			continue
+		}
+		state, err := read(c.path(p))
+		if err == nil {
+			err = restore(state)
+		}
+		if err == nil {
+			return p, nil
+		}
+		if errors.Is(err, ErrNewer) {
+			return 0, fmt.Errorf("%s: %w", c.path(p), err)
+		}
+		unusable(c.path(p), err)
+	}
+	return 0, ErrNone
+}
+
+func read(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) < headerLength || string(data[:len(magic)]) != magic {
+		return nil, errors.New("not a checkpoint")
+	}
+	state := data[headerLength:]
+	if crc32.Checksum(state, castagnoli) != binary.LittleEndian.Uint32(data[len(magic):]) {
+		return nil, errors.New("its checksum does not fit")
+	}
+	return state, nil
+}
+
+// Save writes the state at p aside, syncs it, and gives it its name.
+func (c *Files) Save(p journal.Position, state []byte) error {
+	header := binary.LittleEndian.AppendUint32([]byte(magic), crc32.Checksum(state, castagnoli))
+	if err := writeSynced(c.path(p), header, state); err != nil {
+		return fmt.Errorf("save the checkpoint: %w", err)
+	}
+	if n := len(c.positions); n == 0 || c.positions[n-1] < p {
+		c.positions = append(c.positions, p)
+	}
+	return nil
+}
+
+func writeSynced(path string, parts ...[]byte) error {
+	aside := path + ".new"
+	file, err := os.Create(aside)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err == nil {
+			_, err = file.Write(part)
+		}
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(aside))
+	}
+	if err := os.Rename(aside, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Prune deletes what a restart would never read, given the store's cursor: every checkpoint before the newest at or before the
+// cursor. It returns the oldest position kept, 0 while there is none to start from.
+func (c *Files) Prune(cursor journal.Position) journal.Position {
+	first := 0
+	for i, p := range c.positions {
+		if p <= cursor {
+			first = i
+		}
+	}
+	c.remove(func(i int) bool { return i < first })
+	if len(c.positions) > maxCheckpoints {
+		c.remove(func(i int) bool { return i%2 == 1 && i < len(c.positions)-1 })
+	}
+	if len(c.positions) == 0 || c.positions[0] > cursor {
+		return 0
+	}
+	return c.positions[0]
+}
+
+// Keep deletes all but the newest n, and returns the oldest position kept, 0 while there is none.
+func (c *Files) Keep(n int) journal.Position {
+	first := len(c.positions) - n
+	c.remove(func(i int) bool { return i < first })
+	if len(c.positions) == 0 {
+		return 0
+	}
+	return c.positions[0]
+}
+
+func (c *Files) remove(unwanted func(int) bool) {
+	kept := c.positions[:0:0]
+	for i, p := range c.positions {
+		// One that cannot be deleted is tried again after the next start.
+		if unwanted(i) && os.Remove(c.path(p)) == nil {
+			continue
+		}
+		kept = append(kept, p)
+	}
+	c.positions = kept
+}
+
+// Discard forgets every checkpoint after p: they belong to a journal that is no more.
+func (c *Files) Discard(p journal.Position) {
+	c.remove(func(i int) bool { return c.positions[i] > p })
+}
