@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
 )
@@ -36,6 +38,7 @@ type collector struct {
 	journal *journal.Journal
 	store   *embedded.Store
 	feed    *feed.Feed
+	known   *registry.Registry // what topologies are
 	engine  *query.Engine
 	ingest  *ingest.Server
 	http    *httpapi.Server
@@ -44,6 +47,7 @@ type collector struct {
 	door   task // ingest
 	clock  task // ticks into the journal
 	feeder task
+	teller task // the registry
 	page   task // httpapi
 }
 
@@ -55,7 +59,7 @@ type task struct {
 
 // openCollector takes the ports first, so that a second collector touches no data.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
-	col := &collector{logger: logger, failed: make(chan error, 4)}
+	col := &collector{logger: logger, failed: make(chan error, 5)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, col.release(context.Background()))
@@ -67,11 +71,11 @@ func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err erro
 	if col.httpListener, err = listen("http.listen", c.HTTP.Listen); err != nil {
 		return nil, err
 	}
-	registry := newRegistry()
-	if err = col.openData(c, registry); err != nil {
+	figures := newFigures()
+	if err = col.openData(c, figures); err != nil {
 		return nil, err
 	}
-	if err = col.openServers(c, registry); err != nil {
+	if err = col.openServers(c, figures); err != nil {
 		return nil, err
 	}
 	return col, nil
@@ -85,35 +89,42 @@ func listen(key, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-func newRegistry() *prometheus.Registry {
-	registry := prometheus.NewRegistry()
+// newFigures is where all parts register what they say of themselves.
+func newFigures() *prometheus.Registry {
+	figures := prometheus.NewRegistry()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "bullet_metrics_build_info", Help: "What runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	info.Set(1)
-	registry.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return registry
+	figures.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return figures
 }
 
-// openData opens what is on disk: the journal, the store, and the feed between them.
-func (col *collector) openData(c config.Config, registry *prometheus.Registry) (err error) {
+// openData opens what is on disk: the journal, the store with the feed between them, and the registry.
+func (col *collector) openData(c config.Config, figures *prometheus.Registry) (err error) {
 	log := journal.DefaultOptions()
-	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes, col.logger, registry
+	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes, col.logger, figures
 	log.MaxSeries = max(log.MaxSeries, 2*c.Limits.SeriesPerTopology)
 	if col.journal, err = journal.Open(filepath.Join(c.DataDir, "journal"), log); err != nil {
 		return err
 	}
 	keep := embedded.DefaultOptions()
-	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime, c.Embedded.RetentionBytes, col.logger, registry
+	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime, c.Embedded.RetentionBytes, col.logger, figures
 	keep.OutOfOrderWindow = max(keep.OutOfOrderWindow, time.Hour+10*time.Minute+2*c.Slice.Lateness)
 	if col.store, err = embedded.Open(filepath.Join(c.DataDir, "embedded"), keep); err != nil {
 		return err
 	}
 	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
-	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(c.Slice), registry, col.logger
+	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(c.Slice), figures, col.logger
 	feeding.Lost = func(err error) bool { return errors.Is(err, embedded.ErrFailed) } // the next start replays the journal
-	col.feed, err = feed.New(col.journal, col.store, feed.NewRetention(col.journal.Release), feeding)
+	retention := feed.NewRetention(col.journal.Release)
+	if col.feed, err = feed.New(col.journal, col.store, retention, feeding); err != nil {
+		return err
+	}
+	telling := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))
+	telling.Registerer, telling.Logger = figures, col.logger
+	col.known, err = registry.New(col.journal, retention, telling)
 	return err
 }
 
@@ -127,28 +138,46 @@ func slicerOptions(s config.Slice) slicer.Options {
 }
 
 // openServers makes the door and the page; neither answers yet.
-func (col *collector) openServers(c config.Config, registry *prometheus.Registry) (err error) {
+func (col *collector) openServers(c config.Config, figures *prometheus.Registry) (err error) {
 	asking := query.DefaultOptions()
 	asking.Timeout, asking.MaxSamples, asking.MaxConcurrent = c.Query.Timeout, c.Query.MaxSamples, c.Query.MaxConcurrent
-	asking.LookbackDelta, asking.Logger, asking.Registerer = c.Query.Lookback, col.logger, registry
+	asking.LookbackDelta, asking.Logger, asking.Registerer = c.Query.Lookback, col.logger, figures
 	if col.engine, err = query.New(col.store, asking); err != nil {
 		return err
 	}
 	answering := httpapi.DefaultOptions()
-	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, registry, metadata{}, col.unready
+	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, figures, metadata{}, col.unready
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout = c.HTTP.AllowedHosts, col.logger, c.Shutdown/4
-	answering.Registerer, answering.StorageRetention = registry, retention(c.Embedded)
+	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
+	answering.Registry = col.known
+	if answering.Authorize, err = mayAnnotate(c.GRPC.TokenFile); err != nil {
+		return err
+	}
 	if col.http, err = httpapi.NewServer(answering); err != nil {
 		return err
 	}
 	taking := ingest.DefaultOptions()
 	taking.MaxTopologySeries, taking.MaxStreams, taking.MaxBatchBytes = c.Limits.SeriesPerTopology, c.Limits.Streams, c.Limits.BatchBytes
-	taking.DrainTimeout, taking.TokenFile, taking.Logger, taking.Registerer = c.Shutdown/4, c.GRPC.TokenFile, col.logger, registry
+	taking.DrainTimeout, taking.TokenFile, taking.Logger, taking.Registerer = c.Shutdown/4, c.GRPC.TokenFile, col.logger, figures
 	if c.GRPC.TLSCertFile != "" {
 		taking.TLS = &ingest.TLSFiles{Cert: c.GRPC.TLSCertFile, Key: c.GRPC.TLSKeyFile, ClientCA: c.GRPC.ClientCAFile}
 	}
 	col.ingest, err = ingest.New(col.journal, taking)
 	return err
+}
+
+// mayAnnotate asks of who sets an annotation what the door asks of who sends samples; nil where that is nothing.
+func mayAnnotate(tokenFile string) (func(*http.Request, string) error, error) {
+	if tokenFile == "" {
+		return nil, nil
+	}
+	tokens, err := ingest.LoadTokens(tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	return func(r *http.Request, topology string) error {
+		return tokens.Allows(r.Header.Get("Authorization"), topology, time.Now())
+	}, nil
 }
 
 // retention is the store's in words, as Prometheus' runtime info has it.
@@ -190,6 +219,7 @@ func (col *collector) start() <-chan error {
 		col.failed <- err
 	}
 	col.run(&col.feeder, col.feed.Run)
+	col.run(&col.teller, col.known.Run)
 	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
 	col.run(&col.clock, col.tick)
 	col.run(&col.door, func(ctx context.Context) error { return col.ingest.Serve(ctx, col.grpcListener) })
@@ -233,8 +263,10 @@ func (col *collector) close(ctx context.Context) error {
 	col.door.end(ctx)
 	col.clock.end(ctx)
 	err := col.journal.Close()
-	col.feeder.wait(ctx) // the journal's end is its own
-	col.feeder.end(ctx)
+	for _, reader := range []*task{&col.feeder, &col.teller} {
+		reader.wait(ctx) // the journal's end is its own
+		reader.end(ctx)
+	}
 	col.page.end(ctx)
 	return errors.Join(err, col.release(ctx))
 }

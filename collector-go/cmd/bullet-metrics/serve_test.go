@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -198,4 +201,70 @@ func (s *signalOnUp) Write(line []byte) (int, error) {
 		s.once.Do(func() { close(s.up) })
 	}
 	return len(line), nil
+}
+
+// What a topology is, and the annotations on its axis, are answered before and after a restart.
+func TestTopologiesAndAnnotationsSurviveARestart(t *testing.T) {
+	c := settings(t.TempDir())
+	first := startCollector(t, c)
+	batch := minute(1, time.Now().Truncate(10*time.Second))
+	batch.Topology = &pb.TopologyInfo{StormVersion: "2.8.3", Components: []*pb.ComponentInfo{{Name: "FilterBolt", Parallelism: 4, Tasks: []int32{4, 5}}}}
+	batch.Workers = []*pb.WorkerInfo{{Host: "h", Port: 6700, Pid: 77, StartTimeMs: time.Now().Add(-time.Hour).UnixMilli(), Tasks: []int32{4}}}
+	first.send(batch)
+	require.Eventually(t, func() bool { return len(first.topologies()) == 1 }, time.Minute, 10*time.Millisecond)
+	address := fmt.Sprintf("http://%s/api/v1/annotations", first.col.httpListener.Addr())
+	response, err := http.Post(address, "application/json", bytes.NewBufferString(`{"id":"s1","topology":"t","title":"Step 1","tags":["step"]}`))
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	before := first.body("/api/v1/annotations")
+	first.close()
+
+	second := startCollector(t, c)
+	assert.Equal(t, before, second.body("/api/v1/annotations"))
+	detail := second.body("/api/v1/topologies/t")
+	assert.Contains(t, detail, `"pid":77`)
+	assert.Contains(t, detail, `"components":[{"component":"","tasks":[3]},{"component":"FilterBolt","tasks":[4]}]`, "the consumer is task 3")
+	assert.Contains(t, detail, `"unplaced":[{"component":"FilterBolt","tasks":[5]}]`)
+	assert.Contains(t, detail, `"connected":false`)
+}
+
+func TestAnAnnotationTakesTheTokenOfASender(t *testing.T) {
+	c := settings(t.TempDir())
+	c.GRPC.TokenFile = filepath.Join(t.TempDir(), "tokens")
+	hash := sha256.Sum256([]byte("s3cret"))
+	require.NoError(t, os.WriteFile(c.GRPC.TokenFile, []byte(hex.EncodeToString(hash[:])+" ingest t\n"), 0o600))
+	r := startCollector(t, c)
+	for _, ask := range []struct {
+		token, topology string
+		code            int
+	}{{"", "t", 401}, {"wrong", "t", 401}, {"s3cret", "other", 401}, {"s3cret", "t", 200}} {
+		request, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://%s/api/v1/annotations", r.col.httpListener.Addr()),
+			bytes.NewBufferString(fmt.Sprintf(`{"topology":%q,"title":"x"}`, ask.topology)))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		if ask.token != "" {
+			request.Header.Set("Authorization", "Bearer "+ask.token)
+		}
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		assert.Equal(t, ask.code, response.StatusCode, "%+v", ask)
+	}
+}
+
+// body is what a path answers.
+func (r *running) body(path string) string {
+	response, err := http.Get(fmt.Sprintf("http://%s%s", r.col.httpListener.Addr(), path))
+	require.NoError(r.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(r.t, err)
+	return string(body)
+}
+
+func (r *running) topologies() []json.RawMessage {
+	var answer struct{ Data []json.RawMessage }
+	require.NoError(r.t, json.Unmarshal([]byte(r.body("/api/v1/topologies")), &answer))
+	return answer.Data
 }

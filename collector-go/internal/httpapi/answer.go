@@ -32,6 +32,12 @@ const (
 	errorExecution = "execution"
 	errorBadData   = "bad_data"
 	errorInternal  = "internal"
+
+	errorNotFound     = "not_found"
+	errorUnavailable  = "unavailable"
+	errorUnauthorized = "unauthorized"
+	errorForbidden    = "forbidden"
+	errorMediaType    = "unsupported_media_type"
 )
 
 // statusClientClosed is nginx' code for a client that went away; Prometheus uses it for a cancelled query.
@@ -44,11 +50,19 @@ func (e *apiError) status() int {
 		return http.StatusRequestEntityTooLarge
 	case e.typ == errorBadData:
 		return http.StatusBadRequest
+	case e.typ == errorNotFound:
+		return http.StatusNotFound
+	case e.typ == errorUnauthorized:
+		return http.StatusUnauthorized
+	case e.typ == errorForbidden:
+		return http.StatusForbidden
+	case e.typ == errorMediaType:
+		return http.StatusUnsupportedMediaType
 	case e.typ == errorExecution:
 		return http.StatusUnprocessableEntity
 	case e.typ == errorCanceled:
 		return statusClientClosed
-	case e.typ == errorTimeout:
+	case e.typ == errorTimeout || e.typ == errorUnavailable:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
@@ -106,6 +120,9 @@ func (a *api) write(w http.ResponseWriter, r request, result answer) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
 	w.WriteHeader(code)
 	if _, err := w.Write(encoded); err != nil {
 		a.options.Logger.Debug("an answer could not be written", "path", r.URL.Path, "error", err)

@@ -33,11 +33,12 @@ type route struct {
 	handler http.Handler
 }
 
-// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus'.
+// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for topologies and annotations, which it
+// has not.
 func (a *api) routes() []route {
 	get := func(path string, f func(request) answer) route { return route{"GET " + path, a.serve(f)} }
 	post := func(path string, f func(request) answer) route { return route{"POST " + path, a.serve(f)} }
-	return []route{
+	routes := []route{
 		get("/api/v1/query", a.query), post("/api/v1/query", a.query),
 		get("/api/v1/query_range", a.queryRange), post("/api/v1/query_range", a.queryRange),
 		get("/api/v1/format_query", a.formatQuery), post("/api/v1/format_query", a.formatQuery),
@@ -52,6 +53,12 @@ func (a *api) routes() []route {
 		{"GET /-/ready", http.HandlerFunc(a.ready)},
 		{"GET /{$}", http.HandlerFunc(page)},
 	}
+	if a.options.Registry != nil {
+		routes = append(routes,
+			get("/api/v1/topologies", a.topologies), get("/api/v1/topologies/{name}", a.topology),
+			get("/api/v1/annotations", a.annotations), post("/api/v1/annotations", a.annotate))
+	}
+	return routes
 }
 
 // serve turns f into a handler, compressed as Prometheus does. It answers whether or not the collector is ready for samples:

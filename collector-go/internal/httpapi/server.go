@@ -1,5 +1,5 @@
-// Package httpapi serves people and Grafana over HTTP: Prometheus' query API under /api/v1, the collector's own figures, and
-// its health. It owns requests and answers, and knows nothing of how samples come in or are stored.
+// Package httpapi serves people and Grafana over HTTP: Prometheus' query API under /api/v1, what topologies are and their
+// annotations, the collector's own figures, and its health. It owns requests and answers, and knows nothing of how samples come in or are stored.
 package httpapi
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/util/netconnlimit"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 )
 
 // Metadata is what a metric is, as /api/v1/metadata gives it. Type is Prometheus' word: gauge, counter, histogram, ...
@@ -35,6 +36,9 @@ type Options struct {
 	Engine   *query.Engine       // required
 	Gatherer prometheus.Gatherer // for /metrics; required
 	Metadata MetadataSource      // nil: no metadata
+	Registry *registry.Registry  // nil: no topologies and no annotations
+	// Authorize says why a request may not set an annotation of a topology; nil: all may.
+	Authorize func(r *http.Request, topology string) error
 	// Ready says why the collector is not ready, in words for an operator; "" when it is. nil: always ready.
 	Ready func() string
 	// Hosts are the names (without port) by which the server may be called, beside those of this host's loopback.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -140,23 +141,44 @@ func stampOf(path string) (fileStamp, error) {
 	return fileStamp{info.Size(), info.ModTime()}, nil
 }
 
+// Allows says why a caller with this authorization header may not send for a topology; nil when it may.
+func (t *Tokens) Allows(authorization, topology string, now time.Time) error {
+	g, err := t.grantOf(authorization, now)
+	if err == nil && !g.covers(topology) {
+		err = fmt.Errorf("the token is not for topology %q", topology)
+	}
+	return err
+}
+
+// grantOf is what the token in an authorization header allows.
+func (t *Tokens) grantOf(authorization string, now time.Time) (grant, error) {
+	if authorization == "" {
+		return grant{}, errors.New("no token: send the header \"authorization: Bearer <token>\"")
+	}
+	scheme, token, _ := strings.Cut(authorization, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return grant{}, errors.New("the authorization header is no bearer token")
+	}
+	g, ok := t.check(token, now)
+	if !ok {
+		return grant{}, errors.New("the token is not known here")
+	}
+	return g, nil
+}
+
 // authenticate is what the caller's token allows.
 func (s *Server) authenticate(ctx context.Context) (grant, error) {
 	if s.tokens == nil {
 		return grant{}, nil
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
-	values := md.Get("authorization")
-	if len(values) != 1 {
-		return grant{}, status.Error(codes.Unauthenticated, "no token: send the header \"authorization: Bearer <token>\"")
+	authorization := ""
+	if values := md.Get("authorization"); len(values) == 1 {
+		authorization = values[0]
 	}
-	scheme, token, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return grant{}, status.Error(codes.Unauthenticated, "the authorization header is no bearer token")
-	}
-	g, ok := s.tokens.check(token, s.o.Now())
-	if !ok {
-		return grant{}, status.Error(codes.Unauthenticated, "the token is not known here")
+	g, err := s.tokens.grantOf(authorization, s.o.Now())
+	if err != nil {
+		return grant{}, status.Error(codes.Unauthenticated, err.Error())
 	}
 	return g, nil
 }

@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+)
+
+// The most annotations that an answer lists, unless the parameter limit asks for more or fewer: the newest.
+const annotationsListed = 1_000
+
+// maxAnnotationBytes bounds the body of a request that sets one: its texts, escaped.
+const maxAnnotationBytes = 128 << 10
+
+// annotation is one on the wire. Times are RFC 3339; what is read may be seconds since 1970 as well.
+type annotation struct {
+	ID       string   `json:"id"`
+	Topology string   `json:"topology"`
+	Time     moment   `json:"time"`
+	EndTime  moment   `json:"end_time,omitempty"`
+	Title    string   `json:"title"`
+	Text     string   `json:"text"`
+	Tags     []string `json:"tags"`
+	Origin   string   `json:"origin,omitempty"`
+}
+
+// moment is a time as text; it is read from a number, too.
+type moment string
+
+// UnmarshalJSON takes a string or a number, checked later.
+func (m *moment) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		var seconds json.Number
+		if err := json.Unmarshal(data, &seconds); err != nil {
+			return errors.New("a time is neither a number of seconds nor a text")
+		}
+		text = seconds.String()
+	}
+	*m = moment(text)
+	return nil
+}
+
+const lastMs = 253_402_300_799_999 // the end of year 9999, the last that RFC 3339 can say
+
+// ms since 1970; 0 where there is no time.
+func (m moment) ms() (int64, error) {
+	if m == "" {
+		return 0, nil
+	}
+	t, err := parseTime(string(m))
+	if err != nil {
+		return 0, err
+	}
+	if t.UnixMilli() <= 0 || t.UnixMilli() > lastMs {
+		return 0, fmt.Errorf("%q is not a time after 1970 and before 10000", string(m))
+	}
+	return t.UnixMilli(), nil
+}
+
+func momentOf(ms int64) moment {
+	if ms == 0 {
+		return ""
+	}
+	return moment(time.UnixMilli(min(max(ms, 0), lastMs)).UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+func shown(a registry.Annotation) annotation {
+	out := annotation{ID: a.ID, Topology: a.Topology, Time: momentOf(a.TimeMs), EndTime: momentOf(a.EndMs), Title: a.Title, Text: a.Text, Tags: a.Tags,
+		Origin: a.Origin.String()}
+	if out.Tags == nil {
+		out.Tags = []string{}
+	}
+	return out
+}
+
+// annotations answers GET /annotations: those of topology (all where it is missing) that touch [start, end] and have every tag.
+func (a *api) annotations(r request) answer {
+	start, end, invalid := timeRange(r)
+	if invalid != nil {
+		return *invalid
+	}
+	limit, err := limitParameter(r)
+	if err != nil {
+		return invalidParameter("limit", err)
+	}
+	found := a.options.Registry.Annotations(registry.Filter{
+		Topology: r.FormValue("topology"), FromMs: start.UnixMilli(), ToMs: end.UnixMilli(), Tags: r.Form["tag"], Limit: cmp.Or(limit, annotationsListed),
+	})
+	all := make([]annotation, 0, len(found))
+	for _, one := range found {
+		all = append(all, shown(one))
+	}
+	return answer{data: all}
+}
+
+// crossOrigin refuses what a browser sends for a page of somebody else's.
+var crossOrigin = http.NewCrossOriginProtection()
+
+// annotate answers POST /annotations: it sets one, and answers with it once it is on disk. A web page elsewhere cannot call it:
+// JSON takes a browser's permission that this server never gives, and a foreign origin is refused.
+func (a *api) annotate(r request) answer {
+	if err := crossOrigin.Check(r.Request); err != nil {
+		return answer{err: &apiError{errorForbidden, err}}
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return answer{err: &apiError{errorMediaType, errors.New("send the annotation as JSON, with Content-Type: application/json")}}
+	}
+	asked, err := readAnnotation(r)
+	if err != nil {
+		return badData(err)
+	}
+	if a.options.Authorize != nil {
+		if err := a.options.Authorize(r.Request, asked.Topology); err != nil {
+			return answer{err: &apiError{errorUnauthorized, err}}
+		}
+	}
+	set, err := a.options.Registry.Annotate(r.Context(), asked)
+	if err != nil {
+		return answer{err: refused(err)}
+	}
+	return answer{data: shown(set)}
+}
+
+func readAnnotation(r request) (out registry.Annotation, err error) {
+	var in annotation
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxAnnotationBytes))
+	if err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return out, fmt.Errorf("the body is no annotation: %w", err)
+	}
+	out = registry.Annotation{ID: in.ID, Topology: in.Topology, Title: in.Title, Text: in.Text, Tags: in.Tags}
+	if out.TimeMs, err = in.Time.ms(); err != nil {
+		return out, fmt.Errorf("time: %w", err)
+	}
+	if out.EndMs, err = in.EndTime.ms(); err != nil {
+		return out, fmt.Errorf("end_time: %w", err)
+	}
+	return out, nil
+}
+
+// refused says whose fault it is.
+func refused(err error) *apiError {
+	var invalid *registry.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return &apiError{errorBadData, err}
+	case isCanceled(err):
+		return &apiError{errorCanceled, err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &apiError{errorTimeout, err}
+	case errors.Is(err, journal.ErrFull) || errors.Is(err, journal.ErrClosed):
+		return &apiError{errorUnavailable, err}
+	}
+	return &apiError{errorInternal, err}
+}

@@ -1,0 +1,169 @@
+package registry
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Annotation is a mark on the time axis of a topology.
+type Annotation struct {
+	// ID is the setter's own; the registry's begin with "auto-".
+	ID       string
+	Topology string
+	// TimeMs is when it begins, EndMs when it ends, 0 for a moment or a step that is still open; ms since the Unix epoch.
+	TimeMs, EndMs int64
+	Title, Text   string
+	Tags          []string
+	// Origin is who set it.
+	Origin Origin
+}
+
+// Origin of an annotation.
+type Origin uint8
+
+const (
+	// OfRegistry made it from a difference that it saw.
+	OfRegistry Origin = iota + 1
+	// OfStream: a producer sent it.
+	OfStream
+	// OfAPI: set through Annotate.
+	OfAPI
+)
+
+// String is the word of the HTTP API.
+func (o Origin) String() string {
+	return [...]string{OfRegistry: "registry", OfStream: "stream", OfAPI: "api"}[o]
+}
+
+// The bounds of an annotation, in bytes and pieces.
+const (
+	MaxIDBytes    = 128
+	MaxTitleBytes = 256
+	MaxTextBytes  = 16 << 10
+	MaxTags       = 16
+	MaxTagBytes   = 64
+
+	autoPrefix = "auto-"
+)
+
+func (a *Annotation) bytes() int {
+	n := len(a.ID) + len(a.Topology) + len(a.Title) + len(a.Text)
+	for _, tag := range a.Tags {
+		n += len(tag)
+	}
+	return n
+}
+
+// compare orders by time, then as they came.
+func compare(a, b *Annotation) int {
+	return cmp.Or(cmp.Compare(a.TimeMs, b.TimeMs), strings.Compare(a.Topology, b.Topology), strings.Compare(a.ID, b.ID))
+}
+
+type annotationKey struct{ topology, id string }
+
+// marks are annotations by time, bounded.
+type marks struct {
+	sorted []*Annotation
+	byID   map[annotationKey]*Annotation
+	bytes  int
+}
+
+func newMarks() *marks { return &marks{byID: map[annotationKey]*Annotation{}} }
+
+// put adds an annotation, or changes the one that has its id: what is empty in it stays as it was.
+func (m *marks) put(a Annotation) {
+	key := annotationKey{a.Topology, a.ID}
+	if old := m.byID[key]; old != nil {
+		a = old.changed(a)
+		m.take(old)
+	}
+	kept := &a
+	i, _ := slices.BinarySearchFunc(m.sorted, kept, compare)
+	m.sorted = slices.Insert(m.sorted, i, kept)
+	m.byID[key] = kept
+	m.bytes += kept.bytes()
+}
+
+func (a *Annotation) changed(by Annotation) Annotation {
+	now := *a
+	now.TimeMs, now.EndMs = cmp.Or(by.TimeMs, a.TimeMs), cmp.Or(by.EndMs, a.EndMs)
+	now.Title, now.Text, now.Origin = cmp.Or(by.Title, a.Title), cmp.Or(by.Text, a.Text), by.Origin
+	if len(by.Tags) > 0 {
+		now.Tags = by.Tags
+	}
+	return now
+}
+
+func (m *marks) take(a *Annotation) {
+	i, found := slices.BinarySearchFunc(m.sorted, a, compare)
+	if !found {
+		panic("registry: an annotation is not where its time is")
+	}
+	m.sorted = slices.Delete(m.sorted, i, i+1)
+	delete(m.byID, annotationKey{a.Topology, a.ID})
+	m.bytes -= a.bytes()
+}
+
+// bound lets the oldest go: those that ended before a time, and those beyond the bounds on count and bytes.
+func (m *marks) bound(before int64, l Limits, dropped func(reason string, n int)) {
+	for len(m.sorted) > 0 {
+		oldest := m.sorted[0]
+		switch {
+		case max(oldest.TimeMs, oldest.EndMs) < before:
+			dropped("annotation_age", 1)
+		case len(m.sorted) > l.Annotations:
+			dropped("annotation_count", 1)
+		case m.bytes > l.AnnotationBytes:
+			dropped("annotation_bytes", 1)
+		default:
+			return
+		}
+		m.take(oldest)
+	}
+}
+
+// within brings a producer's annotation within the bounds.
+func (a Annotation) within(topologyBytes int) Annotation {
+	a.ID, a.Topology, a.Title, a.Text = clip(a.ID, MaxIDBytes), clip(a.Topology, topologyBytes), clip(a.Title, MaxTitleBytes), clip(a.Text, MaxTextBytes)
+	a.Tags = slices.Clone(a.Tags[:min(len(a.Tags), MaxTags)])
+	for i, tag := range a.Tags {
+		a.Tags[i] = clip(tag, MaxTagBytes)
+	}
+	return a
+}
+
+// problem says what is wrong with an annotation that a client sets; "" where nothing is.
+func (a Annotation) problem(topologyBytes int) string {
+	for _, f := range []struct {
+		name, value string
+		most        int
+	}{{"id", a.ID, MaxIDBytes}, {"topology", a.Topology, topologyBytes}, {"title", a.Title, MaxTitleBytes}, {"text", a.Text, MaxTextBytes},
+		{"tags", longest(a.Tags), MaxTagBytes}} {
+		switch {
+		case len(f.value) > f.most:
+			return f.name + " is too long: " + number(float64(len(f.value))) + " bytes, at most " + number(float64(f.most))
+		case !utf8.ValidString(f.value):
+			return f.name + " is not UTF-8"
+		}
+	}
+	switch {
+	case a.Topology == "":
+		return "topology is missing: name the topology that it is about"
+	case strings.HasPrefix(a.ID, autoPrefix):
+		return "id begins with \"" + autoPrefix + "\", which is for the collector's own: choose another"
+	case len(a.Tags) > MaxTags:
+		return "tags are too many, at most " + number(MaxTags)
+	case a.EndMs != 0 && a.TimeMs != 0 && a.EndMs < a.TimeMs:
+		return "end_time is before time"
+	}
+	return ""
+}
+
+func longest(tags []string) string {
+	if len(tags) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(tags, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+}

@@ -1,0 +1,137 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// change is a difference between two infos as an annotation tells it: "- " and "+ " lines, as a configuration diff has them.
+type change struct {
+	title string
+	lines []string
+	tags  []string
+}
+
+// maxNamed is how many things a title names before it counts them.
+const maxNamed = 3
+
+// difference says what changed from one info to the next, in words that fit an axis.
+func difference(before, after *info) []change {
+	var changes []change
+	for _, c := range []change{versionsChanged(before, after), settingsChanged(before, after), componentsChanged(before, after)} {
+		if len(c.lines) > 0 {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+func versionsChanged(before, after *info) change {
+	c := change{tags: []string{"config", "versions"}}
+	var named []string
+	for _, v := range []struct{ name, before, after string }{
+		{"Storm", before.versions.Storm, after.versions.Storm},
+		{"Bullet", before.versions.Bullet, after.versions.Bullet},
+		{"Java", before.versions.Java, after.versions.Java},
+		{"the plugin", before.versions.Plugin, after.versions.Plugin},
+	} {
+		if v.before != v.after {
+			named = append(named, v.name)
+			c.lines = append(c.lines, fmt.Sprintf("- %s %s", v.name, cmp.Or(v.before, "unknown")), fmt.Sprintf("+ %s %s", v.name, cmp.Or(v.after, "unknown")))
+		}
+	}
+	c.title = "Another version of " + list(named, "versions")
+	return c
+}
+
+func settingsChanged(before, after *info) change {
+	c := change{tags: []string{"config", "settings"}}
+	var named []string
+	for _, name := range union(before.settings, after.settings) {
+		old, had := before.settings[name]
+		now, has := after.settings[name]
+		if had == has && old == now {
+			continue
+		}
+		named = append(named, name)
+		if had {
+			c.lines = append(c.lines, fmt.Sprintf("- %s: %s", name, old))
+		}
+		if has {
+			c.lines = append(c.lines, fmt.Sprintf("+ %s: %s", name, now))
+		}
+	}
+	c.title = "Changed " + list(named, "settings")
+	return c
+}
+
+func componentsChanged(before, after *info) change {
+	c := change{tags: []string{"config", "components"}}
+	was, is := linesByComponent(before), linesByComponent(after)
+	var named []string
+	for _, name := range union(was, is) {
+		gone := without(was[name], is[name])
+		come := without(is[name], was[name])
+		if len(gone)+len(come) > 0 {
+			named = append(named, name)
+		}
+		for _, line := range gone {
+			c.lines = append(c.lines, "- "+line)
+		}
+		for _, line := range come {
+			c.lines = append(c.lines, "+ "+line)
+		}
+	}
+	c.title = "Changed " + list(named, "components")
+	return c
+}
+
+func linesByComponent(in *info) map[string][]string {
+	lines := map[string][]string{}
+	for _, c := range in.components {
+		lines[c.Name] = append(lines[c.Name], c.line())
+		for _, input := range c.Inputs {
+			lines[c.Name] = append(lines[c.Name], input.line(c.Name))
+		}
+	}
+	return lines
+}
+
+// line is a component's size and resources in one line.
+func (c Component) line() string {
+	return fmt.Sprintf("%s: parallelism %d, %s, each executor %s%% CPU, %s MiB on-heap, %s MiB off-heap", c.Name, c.Parallelism, plural(len(c.Tasks), "task"),
+		number(c.CPUPercent), number(c.OnHeapMiB), number(c.OffHeapMiB))
+}
+
+func (in Input) line(reader string) string {
+	return fmt.Sprintf("%s reads %s/%s (%s)", reader, in.Component, in.Stream, strings.Join(append([]string{in.Grouping}, in.Fields...), " "))
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// list names a few things, and counts many.
+func list(names []string, what string) string {
+	if len(names) > maxNamed {
+		return fmt.Sprintf("%d %s", len(names), what)
+	}
+	return strings.Join(names, ", ")
+}
+
+func union[V any](a, b map[string]V) []string {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func without(lines, other []string) (left []string) {
+	for _, line := range lines {
+		if !slices.Contains(other, line) {
+			left = append(left, line)
+		}
+	}
+	return left
+}

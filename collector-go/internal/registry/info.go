@@ -1,0 +1,148 @@
+package registry
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+)
+
+// Versions of what a topology runs on; empty where one is not known.
+type Versions struct {
+	Storm  string `json:"storm"`
+	Bullet string `json:"bullet"`
+	Java   string `json:"java"`
+	Plugin string `json:"plugin"`
+}
+
+// Input is a stream that a component reads.
+type Input struct {
+	Component string   `json:"component"`
+	Stream    string   `json:"stream"`
+	Grouping  string   `json:"grouping"`
+	Fields    []string `json:"fields,omitempty"`
+}
+
+// Component is one of a topology, as its producers told it.
+type Component struct {
+	Name string `json:"name"`
+	// Kind is "spout", "bolt" or "" where it is not known.
+	Kind string `json:"kind"`
+	// Parallelism is the number of its executors, as submitted.
+	Parallelism int     `json:"parallelism"`
+	Tasks       []int32 `json:"tasks"`
+	// Of one executor, for the resource-aware scheduler.
+	CPUPercent float64 `json:"cpu_percent"`
+	OnHeapMiB  float64 `json:"on_heap_mib"`
+	OffHeapMiB float64 `json:"off_heap_mib"`
+	Inputs     []Input `json:"inputs"`
+}
+
+// systemComponent is in every worker, under no task of its own.
+const systemComponent = "__system"
+
+// System says whether it is one of Storm's own.
+func (c Component) System() bool { return strings.HasPrefix(c.Name, "__") }
+
+// info is what a producer told of its topology, within the limits. It is never changed.
+type info struct {
+	versions   Versions
+	components []Component // by name
+	settings   map[string]string
+}
+
+// newInfo reads what was told. dropped counts what does not fit, by reason.
+func newInfo(told *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reason string, n int)) *info {
+	text := func(s string) string { return clip(s, l.TextBytes) }
+	in := &info{
+		versions: Versions{text(told.GetStormVersion()), text(told.GetBulletVersion()), text(told.GetJavaVersion()), text(told.GetPluginVersion())},
+		settings: map[string]string{},
+	}
+	tasks := 0
+	for _, c := range told.GetComponents() {
+		tasks += len(c.GetTasks())
+		if len(in.components) == l.Components || tasks > l.Tasks {
+			dropped("components", 1)
+			continue
+		}
+		in.components = append(in.components, newComponent(c, text, l))
+	}
+	slices.SortFunc(in.components, func(a, b Component) int { return strings.Compare(a.Name, b.Name) })
+	in.components = slices.CompactFunc(in.components, func(a, b Component) bool { return a.Name == b.Name })
+	for _, name := range slices.Sorted(maps.Keys(told.GetSettings())) {
+		if len(in.settings) == l.Settings {
+			dropped("settings", 1)
+			continue
+		}
+		in.settings[text(name)] = text(told.GetSettings()[name])
+	}
+	return in
+}
+
+func newComponent(c *bulletmetricsv1.ComponentInfo, text func(string) string, l Limits) Component {
+	out := Component{
+		Name: text(c.GetName()), Parallelism: int(c.GetParallelism()), Tasks: append([]int32{}, c.GetTasks()...), Inputs: []Input{},
+		CPUPercent: finite(c.GetCpuPercent()), OnHeapMiB: finite(c.GetOnHeapMib()), OffHeapMiB: finite(c.GetOffHeapMib()),
+		Kind: strings.ToLower(strings.TrimPrefix(c.GetKind().String(), "COMPONENT_KIND_")),
+	}
+	if c.GetKind() != bulletmetricsv1.ComponentKind_COMPONENT_KIND_SPOUT && c.GetKind() != bulletmetricsv1.ComponentKind_COMPONENT_KIND_BOLT {
+		out.Kind = ""
+	}
+	slices.Sort(out.Tasks)
+	for _, in := range c.GetInputs()[:min(len(c.GetInputs()), l.Components)] {
+		input := Input{Component: text(in.GetComponent()), Stream: text(in.GetStream()), Grouping: text(in.GetGrouping())}
+		for _, field := range in.GetFields()[:min(len(in.GetFields()), l.Components)] {
+			input.Fields = append(input.Fields, text(field))
+		}
+		out.Inputs = append(out.Inputs, input)
+	}
+	slices.SortFunc(out.Inputs, func(a, b Input) int {
+		return cmp.Or(strings.Compare(a.Component, b.Component), strings.Compare(a.Stream, b.Stream))
+	})
+	return out
+}
+
+// finite is 0 for what is no number: JSON has none of them.
+func finite(f float64) float64 {
+	if f-f != 0 {
+		return 0
+	}
+	return f
+}
+
+// clip cuts a text at a rune's boundary; what is no UTF-8 is replaced.
+func clip(s string, most int) string {
+	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "")
+}
+
+// digest tells one info from another.
+func (in *info) digest() uint64 {
+	hash := fnv.New64a()
+	write := func(texts ...string) {
+		for _, s := range texts {
+			_, _ = hash.Write(binary.AppendUvarint(nil, uint64(len(s))))
+			_, _ = hash.Write([]byte(s))
+		}
+	}
+	write(in.versions.Storm, in.versions.Bullet, in.versions.Java, in.versions.Plugin)
+	for _, c := range in.components {
+		write(c.Name, c.line())
+		for _, task := range c.Tasks {
+			_, _ = hash.Write(binary.AppendVarint(nil, int64(task)))
+		}
+		for _, input := range c.Inputs {
+			write(input.line(c.Name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.settings)) {
+		write(name, in.settings[name])
+	}
+	return hash.Sum64()
+}

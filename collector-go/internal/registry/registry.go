@@ -1,0 +1,154 @@
+// Package registry keeps what topologies are: their versions, settings, components and resources, which task runs in which worker
+// process and since when, and the annotations on their time axis, those included that it makes itself from what changes. It reads
+// all of it from the journal, and never knows what a sample's number means.
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+)
+
+// name is the registry's among the readers of the journal.
+const name = "registry"
+
+// keptCheckpoints is one more than is needed, for the day on which the newest is damaged.
+const keptCheckpoints = 2
+
+// Retention is what the journal is kept for. feed.Retention is one.
+type Retention interface {
+	// Join makes the journal wait for a reader from now on.
+	Join(reader string)
+	// Need says that a reader no longer needs what is before p; 0 that it needs all.
+	Need(reader string, p journal.Position) error
+}
+
+// Registry is safe for concurrent use; Run is called once.
+type Registry struct {
+	options     Options
+	journal     *journal.Journal
+	retention   Retention
+	checkpoints *checkpoint.Files
+	position    journal.Position // of the last entry applied; Run's own
+	ticks       int              // since the last checkpoint; Run's own
+	figures     *figures
+
+	mu     sync.Mutex
+	state  *state
+	writer *writer
+}
+
+// New restores the newest checkpoint. It starts nothing: Run does. It fails when a newer version wrote the checkpoint: going on would
+// lose what that version knew.
+func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	saved, err := checkpoint.Open(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	r := &Registry{options: o, journal: j, retention: retention, checkpoints: saved, state: newState(o.Limits, o.Times)}
+	r.figures = newFigures(r, o.Registerer)
+	r.writer = newWriter()
+	retention.Join(name)
+	if err := r.restore(); err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	return r, nil
+}
+
+// restore takes up the newest checkpoint that can be used, or else what the journal still holds.
+func (r *Registry) restore() error {
+	unusable := 0
+	r.checkpoints.Discard(r.journal.Durable())
+	position, err := r.checkpoints.Newest(r.journal.Durable(), func(state []byte) error {
+		restored, err := restoreState(state, r.options.Limits, r.options.Times)
+		if err == nil {
+			r.state = restored
+		}
+		return err
+	}, func(path string, err error) {
+		unusable++
+		r.options.Logger.Warn("a checkpoint of the registry cannot be used; the one before it is, and the replay is longer", "file", path, "error", err)
+	})
+	r.position = position
+	if errors.Is(err, checkpoint.ErrNone) {
+		if unusable > 0 {
+			r.options.Logger.Error("no checkpoint of the registry can be used: topologies and annotations from before the journal's oldest entry are gone",
+				"directory", r.options.Dir)
+		}
+		return nil
+	}
+	return err
+}
+
+// Run takes in what the journal gets until the journal is closed and read to its end; then it saves a last checkpoint. It ends early,
+// without one, when ctx is done. Both return nil.
+func (r *Registry) Run(ctx context.Context) error {
+	reader, err := r.openReader()
+	if err != nil {
+		return fmt.Errorf("registry: %w", err)
+	}
+	defer reader.Close()
+	for {
+		position, entry, err := reader.Next(ctx)
+		switch {
+		case errors.Is(err, journal.ErrClosed):
+			r.checkpoint()
+			return nil
+		case err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("registry: read the journal: %w", err)
+		}
+		r.take(position, entry)
+	}
+}
+
+// openReader starts from the registry's place, or, where the journal has let go of it, from what there is, and says so.
+func (r *Registry) openReader() (*journal.Reader, error) {
+	reader, err := r.journal.Reader(r.position)
+	if !errors.Is(err, journal.ErrExpired) {
+		return reader, err
+	}
+	r.options.Logger.Error("the journal no longer has what the registry still needed; changes in between are not seen", "from", r.position,
+		"to", r.journal.Oldest())
+	return r.journal.Reader(0)
+}
+
+func (r *Registry) take(position journal.Position, entry journal.Entry) {
+	r.mu.Lock()
+	r.state.apply(entry)
+	if batch, ok := entry.(*journal.Batch); ok {
+		r.writer.applied(batch)
+	}
+	r.mu.Unlock()
+	r.position = position
+	if _, tick := entry.(*journal.Tick); tick {
+		if r.ticks++; r.ticks >= r.options.CheckpointTicks {
+			r.ticks = 0
+			r.checkpoint()
+		}
+	}
+}
+
+// checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay, and the
+// journal is kept for that.
+func (r *Registry) checkpoint() {
+	r.mu.Lock()
+	state := r.state.snapshot()
+	r.mu.Unlock()
+	if err := r.checkpoints.Save(r.position, state); err != nil {
+		r.figures.failures.Inc()
+		r.options.Logger.Warn("no checkpoint of the registry; a restart will replay more", "directory", filepath.Clean(r.options.Dir), "error", err)
+	}
+	if err := r.retention.Need(name, r.checkpoints.Keep(keptCheckpoints)); err != nil {
+		r.options.Logger.Warn("the journal could not let go of old segments", "error", err)
+	}
+}

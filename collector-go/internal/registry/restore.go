@@ -1,0 +1,161 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// restoreState reads what snapshot wrote. Producers and sources are not part of it: the journal names them again to every reader.
+func restoreState(data []byte, l Limits, t Times) (*state, error) {
+	d, version, err := metric.NewDecoder(data, stateMagic)
+	switch {
+	case err != nil:
+		return nil, err
+	case version > stateVersion:
+		return nil, fmt.Errorf("%w: its format is %d, this program knows %d; run that version, or move the file away and lose what it holds",
+			checkpoint.ErrNewer, version, stateVersion)
+	case version != stateVersion:
+		return nil, fmt.Errorf("there is no format version %d", version)
+	}
+	s := newState(l, t)
+	s.clockMs, s.ageClockMs, s.nextMade = d.Int(), d.Int(), d.Uint()
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		reason := d.String()
+		s.dropped[reason] = d.Uint()
+	}
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		t := &topology{name: d.String()}
+		for m := d.Count(); m > 0 && d.Err() == nil; m-- {
+			t.runs = append(t.runs, decodeRun(d, t.name))
+		}
+		if len(t.runs) == 0 || s.topologies[t.name] != nil {
+			d.Fail(errors.New("a topology without a run, or twice"))
+		}
+		s.topologies[t.name] = t
+	}
+	decodeMarks(d, s.set)
+	decodeMarks(d, s.made)
+	if err := d.Done(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func decodeRun(d *metric.Decoder, topology string) *run {
+	r := newRun(topology, d.String(), 0)
+	r.firstMs, r.heardMs, r.hearingSinceMs = d.Int(), d.Int(), d.Int()
+	if d.Bool() {
+		r.info = decodeInfo(d)
+	}
+	r.teller = journal.ProducerID(d.Uint32())
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		id := journal.ProducerID(d.Uint32())
+		r.senders[id] = &sender{place: decodePlace(d), task: int32(d.Int()), connected: d.Bool(), heardMs: d.Int(), digest: d.Uint()}
+	}
+	var workers []*worker
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		w := decodeWorker(d)
+		workers = append(workers, w)
+		r.workers[w.place] = w
+	}
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		decodeTask(d, r, workers)
+	}
+	if d.Bool() {
+		r.wave = decodeWave(d)
+	}
+	if len(r.workers) != len(workers) {
+		d.Fail(errors.New("a worker is there twice"))
+	}
+	return r
+}
+
+func decodePlace(d *metric.Decoder) place { return place{d.String(), d.Uint32()} }
+
+func decodeWorker(d *metric.Decoder) *worker {
+	w := &worker{place: decodePlace(d), pid: d.Uint()}
+	for _, ms := range []*int64{&w.startMs, &w.sinceMs, &w.firstMs, &w.lastMs, &w.heardMs, &w.reportMs} {
+		*ms = d.Int()
+	}
+	w.restarts, w.present, w.leftMs, w.vacatedBy = d.Uint(), d.Bool(), d.Int(), d.Uint()
+	return w
+}
+
+func decodeTask(d *metric.Decoder, r *run, workers []*worker) {
+	id, component, number := d.Int(), d.String(), d.Uint()
+	if d.Err() != nil || number >= uint64(len(workers)) || id < 0 || id > math.MaxInt32 || r.tasks[int32(id)] != nil {
+		d.Fail(errors.New("a task is at no worker, or there twice"))
+		return
+	}
+	t := &task{component: component, worker: workers[number], sinceMs: d.Int(), lastMs: d.Int()}
+	t.worker.tasks++
+	r.tasks[int32(id)] = t
+}
+
+func decodeWave(d *metric.Decoder) *wave {
+	w := &wave{was: map[place]bool{}, before: map[int32]place{}}
+	w.atMs, w.beganMs, w.lastMs = d.Int(), d.Int(), d.Int()
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		p := decodePlace(d)
+		w.was[p] = d.Bool()
+	}
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		id := int32(d.Int())
+		w.before[id] = decodePlace(d)
+	}
+	return w
+}
+
+func decodeInfo(d *metric.Decoder) *info {
+	in := &info{versions: Versions{d.String(), d.String(), d.String(), d.String()}, settings: map[string]string{}}
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		c := Component{Name: d.String(), Kind: d.String(), Parallelism: int(d.Uint32()), Tasks: []int32{}, Inputs: []Input{}}
+		for m := d.Count(); m > 0 && d.Err() == nil; m-- {
+			c.Tasks = append(c.Tasks, int32(d.Int()))
+		}
+		c.CPUPercent, c.OnHeapMiB, c.OffHeapMiB = finite(d.Float()), finite(d.Float()), finite(d.Float())
+		for m := d.Count(); m > 0 && d.Err() == nil; m-- {
+			c.Inputs = append(c.Inputs, Input{Component: d.String(), Stream: d.String(), Grouping: d.String(), Fields: decodeStrings(d)})
+		}
+		in.components = append(in.components, c)
+	}
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		name := d.String()
+		in.settings[name] = d.String()
+	}
+	return in
+}
+
+func decodeMarks(d *metric.Decoder, m *marks) {
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		a := &Annotation{ID: d.String(), Topology: d.String(), TimeMs: d.Int(), EndMs: d.Int(), Title: d.String(), Text: d.String(), Tags: decodeStrings(d)}
+		origin := d.Uint()
+		if origin < uint64(OfRegistry) || origin > uint64(OfAPI) {
+			d.Fail(fmt.Errorf("an annotation of origin %d", origin))
+			return
+		}
+		a.Origin = Origin(origin)
+		key := annotationKey{a.Topology, a.ID}
+		if m.byID[key] != nil {
+			d.Fail(errors.New("an annotation is there twice"))
+			return
+		}
+		m.sorted, m.byID[key], m.bytes = append(m.sorted, a), a, m.bytes+a.bytes()
+	}
+	if !slices.IsSortedFunc(m.sorted, compare) {
+		d.Fail(errors.New("annotations are not in order"))
+	}
+}
+
+func decodeStrings(d *metric.Decoder) (all []string) {
+	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+		all = append(all, d.String())
+	}
+	return all
+}

@@ -1,0 +1,164 @@
+package registry
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// The state in a checkpoint is a part of docs/formats/registry.md, which describes every field in its order.
+const (
+	stateMagic   = "BMREGIST"
+	stateVersion = 1
+)
+
+// snapshot is the whole state as bytes, the same for the same state.
+func (s *state) snapshot() []byte {
+	e := metric.NewEncoder(stateMagic, stateVersion)
+	e.Int(s.clockMs)
+	e.Int(s.ageClockMs)
+	e.Uint(s.nextMade)
+	e.Uint(uint64(len(s.dropped)))
+	for _, reason := range slices.Sorted(maps.Keys(s.dropped)) {
+		e.String(reason)
+		e.Uint(s.dropped[reason])
+	}
+	e.Uint(uint64(len(s.topologies)))
+	for _, name := range sortedNames(s.topologies) {
+		e.String(name)
+		e.Uint(uint64(len(s.topologies[name].runs)))
+		for _, r := range s.topologies[name].runs {
+			encodeRun(e, r)
+		}
+	}
+	encodeMarks(e, s.set)
+	encodeMarks(e, s.made)
+	return e.Finish()
+}
+
+func encodeRun(e *metric.Encoder, r *run) {
+	e.String(r.id)
+	for _, ms := range []int64{r.firstMs, r.heardMs, r.hearingSinceMs} {
+		e.Int(ms)
+	}
+	e.Bool(r.info != nil)
+	if r.info != nil {
+		encodeInfo(e, r.info)
+	}
+	e.Uint(uint64(r.teller))
+	e.Uint(uint64(len(r.senders)))
+	for _, id := range slices.Sorted(maps.Keys(r.senders)) {
+		known := r.senders[id]
+		e.Uint(uint64(id))
+		encodePlace(e, known.place)
+		e.Int(int64(known.task))
+		e.Bool(known.connected)
+		e.Int(known.heardMs)
+		e.Uint(known.digest)
+	}
+	numbers := map[*worker]uint64{}
+	e.Uint(uint64(len(r.workers)))
+	for i, p := range r.places() {
+		numbers[r.workers[p]] = uint64(i)
+		encodeWorker(e, r.workers[p])
+	}
+	e.Uint(uint64(len(r.tasks)))
+	for _, id := range slices.Sorted(maps.Keys(r.tasks)) {
+		t := r.tasks[id]
+		e.Int(int64(id))
+		e.String(t.component)
+		e.Uint(numbers[t.worker])
+		e.Int(t.sinceMs)
+		e.Int(t.lastMs)
+	}
+	e.Bool(r.wave != nil)
+	if r.wave != nil {
+		encodeWave(e, r.wave)
+	}
+}
+
+func encodePlace(e *metric.Encoder, p place) {
+	e.String(p.host)
+	e.Uint(uint64(p.port))
+}
+
+func encodeWorker(e *metric.Encoder, w *worker) {
+	encodePlace(e, w.place)
+	e.Uint(w.pid)
+	for _, ms := range []int64{w.startMs, w.sinceMs, w.firstMs, w.lastMs, w.heardMs, w.reportMs} {
+		e.Int(ms)
+	}
+	e.Uint(w.restarts)
+	e.Bool(w.present)
+	e.Int(w.leftMs)
+	e.Uint(w.vacatedBy)
+}
+
+func encodeWave(e *metric.Encoder, w *wave) {
+	for _, ms := range []int64{w.atMs, w.beganMs, w.lastMs} {
+		e.Int(ms)
+	}
+	e.Uint(uint64(len(w.was)))
+	for _, p := range slices.SortedFunc(maps.Keys(w.was), comparePlaces) {
+		encodePlace(e, p)
+		e.Bool(w.was[p])
+	}
+	e.Uint(uint64(len(w.before)))
+	for _, id := range slices.Sorted(maps.Keys(w.before)) {
+		e.Int(int64(id))
+		encodePlace(e, w.before[id])
+	}
+}
+
+func encodeInfo(e *metric.Encoder, in *info) {
+	for _, version := range []string{in.versions.Storm, in.versions.Bullet, in.versions.Java, in.versions.Plugin} {
+		e.String(version)
+	}
+	e.Uint(uint64(len(in.components)))
+	for _, c := range in.components {
+		e.String(c.Name)
+		e.String(c.Kind)
+		e.Uint(uint64(c.Parallelism))
+		e.Uint(uint64(len(c.Tasks)))
+		for _, id := range c.Tasks {
+			e.Int(int64(id))
+		}
+		for _, amount := range []float64{c.CPUPercent, c.OnHeapMiB, c.OffHeapMiB} {
+			e.Float(amount)
+		}
+		e.Uint(uint64(len(c.Inputs)))
+		for _, input := range c.Inputs {
+			e.String(input.Component)
+			e.String(input.Stream)
+			e.String(input.Grouping)
+			encodeStrings(e, input.Fields)
+		}
+	}
+	e.Uint(uint64(len(in.settings)))
+	for _, name := range slices.Sorted(maps.Keys(in.settings)) {
+		e.String(name)
+		e.String(in.settings[name])
+	}
+}
+
+func encodeMarks(e *metric.Encoder, m *marks) {
+	e.Uint(uint64(len(m.sorted)))
+	for _, a := range m.sorted {
+		e.String(a.ID)
+		e.String(a.Topology)
+		e.Int(a.TimeMs)
+		e.Int(a.EndMs)
+		e.String(a.Title)
+		e.String(a.Text)
+		encodeStrings(e, a.Tags)
+		e.Uint(uint64(a.Origin))
+	}
+}
+
+func encodeStrings(e *metric.Encoder, all []string) {
+	e.Uint(uint64(len(all)))
+	for _, s := range all {
+		e.String(s)
+	}
+}

@@ -1,0 +1,194 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// wave gathers the changes of an assignment until it rests: a rebalance is one change, not one for every task.
+type wave struct {
+	atMs            int64 // when the first change happened; event time
+	beganMs, lastMs int64 // by the collector's clock
+	was             map[place]bool
+	before          map[int32]place
+}
+
+func (w *wave) from(task int32, where place) {
+	if _, moved := w.before[task]; !moved {
+		w.before[task] = where
+	}
+}
+
+func (w *wave) presence(of place, was bool) {
+	if _, changed := w.was[of]; !changed {
+		w.was[of] = was
+	}
+}
+
+// String is "host:port".
+func (p place) String() string {
+	return net.JoinHostPort(p.host, strconv.FormatUint(uint64(p.port), 10))
+}
+
+func comparePlaces(a, b place) int {
+	return cmp.Or(strings.Compare(a.host, b.host), cmp.Compare(a.port, b.port))
+}
+
+// changing is the wave that a change belongs to.
+func (r *run) changing(at int64, s *state) *wave {
+	if r.wave == nil {
+		r.wave = &wave{atMs: at, beganMs: s.clockMs, was: map[place]bool{}, before: map[int32]place{}}
+	}
+	r.wave.lastMs = s.clockMs
+	return r.wave
+}
+
+func (r *run) join(w *worker, at int64, s *state) {
+	if w.firstMs == 0 {
+		w.firstMs = at
+	}
+	w.present, w.lastMs, w.heardMs = true, max(w.lastMs, at), s.clockMs
+	if r.wave != nil || s.clockMs-r.firstMs > s.times.Startup.Milliseconds() {
+		r.changing(at, s).presence(w.place, false)
+	}
+}
+
+func (r *run) leave(w *worker, at int64, s *state) {
+	w.present, w.leftMs = false, at
+	r.changing(at, s).presence(w.place, true)
+}
+
+// silenceMs is how long a worker may be silent while others are heard.
+func (w *worker) silenceMs(t Times) int64 {
+	return max(t.Silence.Milliseconds()+3*w.reportMs, 3*t.Silence.Milliseconds())
+}
+
+// leaveSilent finds workers that are not heard any more while the topology is.
+func (r *run) leaveSilent(s *state) {
+	for _, p := range r.places() {
+		w := r.workers[p]
+		if w.present && r.heardMs-max(w.heardMs, r.hearingSinceMs) > w.silenceMs(s.times) {
+			r.leave(w, w.lastMs, s)
+		}
+	}
+}
+
+func (r *run) places() []place { return slices.SortedFunc(maps.Keys(r.workers), comparePlaces) }
+
+// settle annotates what has changed once it rests.
+func (r *run) settle(s *state) {
+	if r.wave == nil {
+		return
+	}
+	var interval int64
+	for _, w := range r.workers {
+		if w.present {
+			interval = max(interval, w.reportMs)
+		}
+	}
+	rests := s.clockMs-r.wave.lastMs >= s.times.Settle.Milliseconds()+interval
+	if !rests && s.clockMs-r.wave.beganMs < s.times.LongestWave.Milliseconds() {
+		return
+	}
+	if c := r.changed(); len(c.lines) > 0 {
+		s.annotate(r.topology, r.wave.atMs, c)
+	}
+	r.wave = nil
+}
+
+// changed compares the assignment with that before the wave.
+func (r *run) changed() change {
+	var joined, left []place
+	for _, p := range slices.SortedFunc(maps.Keys(r.wave.was), comparePlaces) {
+		w := r.workers[p]
+		switch is := w != nil && w.present; {
+		case is && !r.wave.was[p]:
+			joined = append(joined, p)
+		case !is && r.wave.was[p]:
+			left = append(left, p)
+		}
+	}
+	c := change{tags: []string{"assignment"}}
+	for _, p := range left {
+		c.lines = append(c.lines, "- worker "+r.workerLine(p))
+	}
+	for _, p := range joined {
+		c.lines = append(c.lines, "+ worker "+r.workerLine(p))
+	}
+	moved := r.movedTasks(&c)
+	c.title, c.tags = titled(joined, left, moved, c.tags)
+	return c
+}
+
+// movedTasks adds a pair of lines for each task that is elsewhere now, and returns how many these are.
+func (r *run) movedTasks(c *change) int {
+	moved := 0
+	names := r.componentsOfTasks()
+	for _, id := range slices.Sorted(maps.Keys(r.wave.before)) {
+		t, before := r.tasks[id], r.wave.before[id]
+		if t == nil || t.worker.place == before {
+			continue
+		}
+		moved++
+		name := fmt.Sprintf("%s task %d on ", cmp.Or(t.component, names[id], "unknown component,"), id)
+		c.lines = append(c.lines, "- "+name+before.String(), "+ "+name+t.worker.place.String())
+	}
+	return moved
+}
+
+func (r *run) workerLine(p place) string {
+	if w := r.workers[p]; w != nil && w.pid != 0 {
+		return fmt.Sprintf("%s, pid %d", p, w.pid)
+	}
+	return p.String()
+}
+
+func titled(joined, left []place, moved int, tags []string) (string, []string) {
+	if len(joined) == 1 && len(left) == 1 && moved > 0 {
+		return fmt.Sprintf("Worker %s moved to %s", left[0], joined[0]), append(tags, "moved")
+	}
+	var parts []string
+	if len(joined) > 0 {
+		parts, tags = append(parts, workersWord(joined)+" joined"), append(tags, "joined")
+	}
+	if len(left) > 0 {
+		parts, tags = append(parts, workersWord(left)+" left"), append(tags, "left")
+	}
+	if moved > 0 {
+		parts, tags = append(parts, plural(moved, "task")+" moved"), append(tags, "moved")
+	}
+	title := strings.Join(parts, ", ")
+	return strings.ToUpper(title[:min(1, len(title))]) + title[min(1, len(title)):], tags
+}
+
+func workersWord(places []place) string {
+	if len(places) == 1 {
+		return "worker " + places[0].String()
+	}
+	return plural(len(places), "worker")
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// componentsOfTasks is the component of each task, as told.
+func (r *run) componentsOfTasks() map[int32]string {
+	names := map[int32]string{}
+	if r.info != nil {
+		for _, c := range r.info.components {
+			for _, id := range c.Tasks {
+				names[id] = c.Name
+			}
+		}
+	}
+	return names
+}
