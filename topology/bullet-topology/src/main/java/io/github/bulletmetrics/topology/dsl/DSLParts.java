@@ -18,6 +18,8 @@ import com.yahoo.bullet.storm.SpoutConnector;
 import io.github.bulletmetrics.topology.dsl.kafka.KafkaTap;
 import io.github.bulletmetrics.topology.source.SourceSettings;
 
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -27,8 +29,6 @@ import java.util.Objects;
  * said with the setting's name and what was probably meant.
  */
 public final class DSLParts {
-    private static final String INTERCEPTORS = BulletDSLConfig.CONNECTOR_KAFKA_NAMESPACE + "interceptor.classes";
-
     private final BulletStormConfig storm;
     private final BulletDSLConfig config;
 
@@ -81,15 +81,16 @@ public final class DSLParts {
 
     /** Beside the interceptors that the user has, and after them: it sees what they let through. */
     private void tapKafka() {
+        String setting = BulletDSLConfig.CONNECTOR_KAFKA_NAMESPACE + ConsumerConfig.INTERCEPTOR_CLASSES_CONFIG;
         List<Object> interceptors = new ArrayList<>();
-        Object given = config.get(INTERCEPTORS);
+        Object given = config.get(setting);
         if (given instanceof List<?> list) {
             interceptors.addAll(list);
         } else if (given != null && !given.toString().isBlank()) {
             interceptors.addAll(List.of(given.toString().trim().split("\\s*,\\s*")));
         }
         interceptors.add(KafkaTap.class.getName());
-        config.set(INTERCEPTORS, interceptors);
+        config.set(setting, interceptors);
     }
 
     /** Whether a connector is wrapped around a Storm spout. */
