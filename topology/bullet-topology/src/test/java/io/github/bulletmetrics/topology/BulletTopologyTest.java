@@ -2,6 +2,8 @@ package io.github.bulletmetrics.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.yahoo.bullet.storm.BulletStormConfig;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -10,6 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.yaml.snakeyaml.Yaml;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.URLEncoder;
@@ -138,6 +141,25 @@ class BulletTopologyTest {
 
         assertThat(settings).containsEntry("bullet.topology.drpc.spout.parallelism", 1).containsEntry("bullet.topology.filter.bolt.parallelism", 1)
             .containsEntry("bullet.query.aggregation.max.size", 1024).containsEntry("bullet.topology.tick.spout.interval.ms", 100);
+    }
+
+    /** All of Bullet's own defaults, written out: what its file holds beside ours is its PubSub's. */
+    @Test
+    void bulletsDefaultsAsAFileStartThisOnceThePubSubIsAnother() throws IOException {
+        String defaults;
+        try (InputStream in = BulletStormConfig.class.getResourceAsStream("/" + BulletStormConfig.DEFAULT_STORM_CONFIGURATION)) {
+            defaults = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+        String file = defaults.replace("com.yahoo.bullet.pubsub.rest.RESTPubSub", "com.yahoo.bullet.storm.drpc.DRPCPubSub")
+            + "bullet.pubsub.storm.drpc.servers: [127.0.0.1]\nbullet.pubsub.storm.drpc.http.port: 3774\n";
+        assertThat(run(file)).isEqualTo(1);
+        assertThat(err.toString()).contains("bullet.pubsub.class.name must name a PubSub", "Bullet's DRPC PubSub it has not");
+
+        Map<String, Object> settings = printed(file, "-c", "bullet.pubsub.class.name=com.yahoo.bullet.pubsub.rest.RESTPubSub");
+
+        Map<String, Object> written = new Yaml().load(file);
+        written.put("bullet.pubsub.class.name", "com.yahoo.bullet.pubsub.rest.RESTPubSub");
+        assertThat(settings).containsAllEntriesOf(written);
     }
 
     private static void byStormJar(String... options) {

@@ -55,14 +55,9 @@ final class Bullet implements AutoCloseable {
     static Bullet start(StormCluster cluster, String name, Map<String, Object> settings) throws IOException, InterruptedException {
         Map<String, Object> all = new LinkedHashMap<>(small());
         all.putAll(settings);
-        List<String> gatewayArguments = new ArrayList<>(List.of("-Xmx256m", "-cp", StormCluster.TOPOLOGY_JAR.toString(), GATEWAY,
-            "--listen", "127.0.0.1:0", "--stop-with-stdin"));
-        gatewayArguments.addAll(arguments(all));
-        Path folder = cluster.folder().resolve(name);
-        Bullet bullet = new Bullet(cluster, name, Child.java("gateway", folder, cluster.folder(), gatewayArguments));
+        Bullet bullet = gateway(cluster, name, arguments(all));
         try {
-            all.put("bullet.pubsub.rest.query.urls", List.of(bullet.url("/api/bullet/pubsub/query").toString()));
-            all.putIfAbsent("bullet.topology.generator.control.url", bullet.url("/api/source/control").toString());
+            all.putAll(bullet.addresses());
             cluster.submit(name, MAIN, arguments(all));
             bullet.awaitRunning();
             return bullet;
@@ -71,6 +66,20 @@ final class Bullet implements AutoCloseable {
             bullet.close();
             throw e;
         }
+    }
+
+    /** Only the gateway; the topology of that name is yet to be submitted. */
+    static Bullet gateway(StormCluster cluster, String name, List<String> settings) throws IOException {
+        List<String> arguments = new ArrayList<>(List.of("-Xmx256m", "-cp", StormCluster.TOPOLOGY_JAR.toString(), GATEWAY,
+            "--listen", "127.0.0.1:0", "--heartbeat-ms", "250", "--stop-with-stdin"));
+        arguments.addAll(settings);
+        return new Bullet(cluster, name, Child.java("gateway", cluster.folder().resolve(name), cluster.folder(), arguments));
+    }
+
+    /** The settings with which a topology finds this gateway. */
+    Map<String, Object> addresses() {
+        return Map.of("bullet.pubsub.rest.query.urls", List.of(url("/api/bullet/pubsub/query").toString()),
+            "bullet.topology.generator.control.url", url("/api/source/control").toString());
     }
 
     /** Two workers that share two cores with everything else. */
@@ -82,13 +91,14 @@ final class Bullet implements AutoCloseable {
         return settings;
     }
 
-    private static List<String> arguments(Map<String, Object> settings) {
+    static List<String> arguments(Map<String, Object> settings) {
         List<String> arguments = new ArrayList<>(List.of("--bullet-conf", StormCluster.SAMPLE_SETTINGS.toString()));
         settings.forEach((key, value) -> arguments.addAll(List.of("-c", key + "=" + new Gson().toJson(value))));
         return arguments;
     }
 
-    private void awaitRunning() {
+    /** Returns when every task of the record source has had records acked and a query has been answered. */
+    void awaitRunning() {
         await("every task of the source to have records acked").atMost(RUNNING_LIMIT).until(this::sourceRuns);
         await("a query to be answered").atMost(RUNNING_LIMIT)
             .until(() -> query("SELECT record_id FROM STREAM(500, TIME) LIMIT 1").get().statusCode() == 200);
@@ -102,6 +112,12 @@ final class Bullet implements AutoCloseable {
             }
         }
         return status.get("reporting").getAsInt() > 0 && status.get("following").equals(status.get("reporting"));
+    }
+
+    /** POSTs BQL to sse-query. The results so far can be asked for at any time; closing it is a client that goes. */
+    ResultStream stream(String bql) throws IOException, InterruptedException {
+        return new ResultStream(http.send(HttpRequest.newBuilder(url("/api/bullet/queries/sse-query"))
+            .POST(BodyPublishers.ofString(bql)).build(), BodyHandlers.ofInputStream()));
     }
 
     /** Where the gateway serves a path. */

@@ -22,9 +22,10 @@ import java.util.stream.Stream;
  * started from the finished launcher. Get it from {@link ClusterExtension}, which starts one for all classes of a run.
  */
 final class StormCluster implements AutoCloseable {
-    private static final Path TOPOLOGY = Path.of(System.getProperty("topology.folder", "..")).toAbsolutePath().normalize();
+    static final Path TOPOLOGY = Path.of(System.getProperty("topology.folder", "..")).toAbsolutePath().normalize();
     static final Path TOPOLOGY_JAR = TOPOLOGY.resolve("bullet-topology/target/bullet-topology.jar");
     static final Path SAMPLE_SETTINGS = TOPOLOGY.resolve("bullet-topology/conf/bullet_settings.yaml");
+    private static final Path PLUGIN_JAR = TOPOLOGY.resolveSibling("plugin-java/target/bullet-metrics-storm.jar");
     private static final Path LAUNCHER = TOPOLOGY.resolve("local-storm/target/local-storm.jar");
     private static final Path HOME = TOPOLOGY.resolve("local-storm/target/storm");
     private static final int SLOTS = 4;
@@ -46,9 +47,14 @@ final class StormCluster implements AutoCloseable {
     StormCluster(Path folder) throws IOException {
         this.folder = folder;
         List<String> arguments = launcher("up", "--home", HOME.toString(), "--slots", "" + SLOTS,
-            "--worker-heap-mib", "" + WORKER_HEAP_MIB, "--stop-with-stdin");
+            "--worker-heap-mib", "" + WORKER_HEAP_MIB, "--stop-with-stdin", "--extlib", PLUGIN_JAR.toString());
         up = Child.java("up", folder, folder, arguments);
         ready = new JsonParser().parse(up.firstLine(UP_LIMIT)).getAsJsonObject();
+    }
+
+    /** Storm's own folder: {@code conf}, {@code lib-worker}, {@code extlib}, {@code logs}. */
+    Path home() {
+        return folder.resolve("storm");
     }
 
     /** What the launcher said when the cluster was up: {@code nimbus_thrift_port} and so on. */
@@ -62,7 +68,7 @@ final class StormCluster implements AutoCloseable {
 
     private List<String> launcher(String command, String... options) {
         List<String> arguments = new ArrayList<>(
-            List.of("-Xmx64m", "-jar", LAUNCHER.toString(), command, "--dir", folder.resolve("storm").toString()));
+            List.of("-Xmx64m", "-jar", LAUNCHER.toString(), command, "--dir", home().toString()));
         arguments.addAll(List.of(options));
         return arguments;
     }
@@ -112,10 +118,10 @@ final class StormCluster implements AutoCloseable {
     /** The ends of all logs: the launcher's, the daemons' and the workers'. */
     String logs() throws IOException {
         StringBuilder text = new StringBuilder(up.tail());
-        if (!Files.isDirectory(folder.resolve("storm/logs"))) {
+        if (!Files.isDirectory(home().resolve("logs"))) {
             return text.toString();
         }
-        try (Stream<Path> files = Files.walk(folder.resolve("storm/logs"))) {
+        try (Stream<Path> files = Files.walk(home().resolve("logs"))) {
             files.filter(file -> file.toString().matches(".*(worker|nimbus|supervisor)\\.log(\\.err)?"))
                 .sorted().map(Child::tail).forEach(text::append);
         }
