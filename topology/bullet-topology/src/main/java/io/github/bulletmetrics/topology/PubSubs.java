@@ -4,6 +4,8 @@ import com.yahoo.bullet.pubsub.PubSub;
 import com.yahoo.bullet.pubsub.PubSubException;
 import com.yahoo.bullet.pubsub.rest.RESTPubSub;
 import com.yahoo.bullet.storm.BulletStormConfig;
+import com.yahoo.bullet.storm.drpc.DRPCPubSub;
+import com.yahoo.bullet.storm.drpc.DRPCSettings;
 
 import org.apache.storm.task.TopologyContext;
 
@@ -26,7 +28,7 @@ final class PubSubs {
     }
 
     /**
-     * Finds the PubSub's class, so that a wrong one is told when the topology is submitted and not by workers that die.
+     * Finds the PubSub's class, so that a wrong one, or one that cannot go with the settings, is told when the topology is submitted and not by workers that die.
      *
      * @throws IllegalArgumentException says what to set.
      */
@@ -36,8 +38,11 @@ final class PubSubs {
             Class.forName(name).asSubclass(PubSub.class);
         } catch (ClassNotFoundException | LinkageError | ClassCastException e) {
             throw new IllegalArgumentException(BulletStormConfig.PUBSUB_CLASS_NAME + " must name a PubSub that is in this jar or in "
-                + "Storm's extlib, but is " + name + ". This jar has " + RESTPubSub.class.getName() + ", which the query gateway serves; "
-                + "Bullet's DRPC PubSub it has not", e);
+                + "Storm's extlib, but is " + name + ". This jar has " + RESTPubSub.class.getName() + ", which the query gateway serves, and "
+                + DRPCPubSub.class.getName(), e);
+        }
+        if (name.equals(DRPCPubSub.class.getName())) {
+            DRPCSettings.from(config);
         }
     }
 
