@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -254,6 +255,9 @@ func (t *Table) cell(row int, c Column) []error {
 		return []error{fmt.Errorf("%s: the cell is empty; fill it in or leave out the row", t.at(row, c.Name))}
 	}
 	if c.Kind == Text {
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			return []error{fmt.Errorf("%s: %q has a control character; write plain text", t.at(row, c.Name), text)}
+		}
 		return nil
 	}
 	v, err := c.parse(text)
