@@ -83,20 +83,17 @@ func (t table) text() string {
 	}
 	var padded strings.Builder
 	for _, row := range append([][]string{t.Heads}, t.Rows...) {
-		padded.WriteString("  ")
+		line := " "
 		for i, cell := range row {
 			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 			if t.Numeric[i] {
 				cell = space + cell
-			} else if i < len(row)-1 {
+			} else {
 				cell += space
 			}
-			padded.WriteString(cell)
-			if i < len(row)-1 {
-				padded.WriteString("  ")
-			}
+			line += " " + cell + " "
 		}
-		padded.WriteString("\n")
+		padded.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return padded.String()
 }

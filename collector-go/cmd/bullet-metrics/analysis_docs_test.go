@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// console is a block with a command and what it writes.
+var console = regexp.MustCompile("(?s)```console\n\\$ bullet-metrics tune ([^\n]*)\n(.*?)```")
+
+// The page's outputs are the commands' own; UPDATE_DOCS=1 go test writes them.
+func TestTheAnalysisPageIsTrue(t *testing.T) {
+	const file = "docs/analysis.md"
+	t.Chdir("../../..")
+	page, err := os.ReadFile(file)
+	require.NoError(t, err)
+	ran := map[string]bool{}
+	want := console.ReplaceAllStringFunc(string(page), func(block string) string {
+		command := console.FindStringSubmatch(block)[1]
+		args := strings.Fields(command)
+		ran[args[0]+" "+args[1]] = true
+		out, err := tune(t, args...)
+		if err != nil {
+			out = "bullet-metrics: " + err.Error() + "\n"
+		}
+		return "```console\n$ bullet-metrics tune " + command + "\n" + out + "```"
+	})
+	require.Len(t, ran, 6, "each command has its place on the page")
+	if os.Getenv("UPDATE_DOCS") != "" {
+		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, string(page), "type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run AnalysisPage")
+}
