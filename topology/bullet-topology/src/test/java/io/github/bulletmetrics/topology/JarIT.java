@@ -37,7 +37,8 @@ class JarIT {
             names = jar.stream().map(entry -> entry.getName()).toList();
         }
         assertThat(names).contains("com/yahoo/bullet/querying/Querier.class", "com/yahoo/bullet/storm/BulletStormConfig.class",
-            "io/github/bulletmetrics/topology/BulletTopology.class", "bullet_storm_defaults.yaml");
+            "io/github/bulletmetrics/topology/BulletTopology.class", "bullet_storm_defaults.yaml",
+            "META-INF/maven/com.yahoo.bullet/bullet-core/pom.properties"); // by which the metrics plugin knows Bullet's version
         assertThat(names).noneMatch(name -> name.startsWith("org/apache/storm/"))
             .noneMatch(name -> name.startsWith("io/github/bulletmetrics/storm/"))
             .noneMatch(name -> name.startsWith("org/apache/logging/"))
