@@ -39,7 +39,7 @@ build/toolchain.env: .ci/toolchain
 	@.ci/toolchain && touch $@
 
 .PHONY: build
-build: toolchain build/bullet-metrics build/java.stamp ## Build the program, the plugin's jar, the topology and the local cluster into build/
+build: toolchain build/bullet-metrics build/java.stamp ## Build the program, the plugin's jar, the topology, the local cluster and the local Kafka into build/
 
 build/bullet-metrics: $(go_sources) | build/toolchain.env
 	@echo "building build/bullet-metrics (Go)"
@@ -49,8 +49,9 @@ build/java.stamp: $(java_sources) | build/toolchain.env
 	@echo "building the Java parts (the first time Maven fetches Storm and Bullet)"
 	@$(run) $(mvn) --quiet -DskipTests package
 	@cp plugin-java/target/bullet-metrics-storm.jar topology/bullet-topology/target/bullet-topology.jar \
-	  topology/local-storm/target/local-storm.jar build/
+	  topology/local-storm/target/local-storm.jar topology/local-kafka/target/local-kafka.jar build/
 	@rm -rf build/storm && cp -r topology/local-storm/target/storm build/storm
+	@rm -rf build/kafka && cp -r topology/local-kafka/target/kafka build/kafka
 	@touch $@
 
 # --- generated code --------------------------------------------------------------------------------------------------------------
@@ -104,8 +105,8 @@ test-collector: toolchain | build/toolchain.env ## Test the collector, its API b
 	@$(run) cd collector-go && go test -tags prometheus -timeout 30m ./...
 
 .PHONY: test-topology
-test-topology: build ## Test the Bullet topology and the local Storm cluster, then everything together on real parts
-	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/cluster-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
+test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts
+	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
 	@$(run) cd collector-go && go test -tags e2e -count=1 -timeout 20m -v ./e2e/...
 
 .PHONY: test-dashboards

@@ -67,6 +67,18 @@ class SettingsTest {
         Wiring.topology(config);
     }
 
+    @Test
+    void theSampleForKafkaIsTakenAsItIs() throws IOException {
+        Path sample = Path.of("conf", "bullet_settings_kafka.yaml");
+        Map<String, Object> written = new org.yaml.snakeyaml.Yaml().load(Files.readString(sample));
+
+        BulletStormConfig config = Settings.forTopology(sample, Map.of());
+
+        written.forEach((name, value) -> assertThat(config.get(name)).as(name).hasToString(String.valueOf(value)));
+        assertThat(Settings.forGateway(sample, Map.of()).getSchema().getType("kafka_received_ms")).hasToString("LONG");
+        assertThat(Wiring.topology(config).get_spouts()).containsKey("DataSpout");
+    }
+
     private Path file(String text) throws IOException {
         return Files.writeString(folder.resolve("bullet.yaml"), text);
     }

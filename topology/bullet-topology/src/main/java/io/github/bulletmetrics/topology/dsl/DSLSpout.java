@@ -129,7 +129,8 @@ public class DSLSpout extends BaseRichSpout {
             figures.addRecords(messages.size());
             return Batch.of(messages, arrivals, settings.timestampField() != null, sampling, figures);
         } catch (BulletDSLException e) {
-            if (!failing) {
+            // Interrupted is what the thread of a topology that is killed is.
+            if (!failing && !Thread.currentThread().isInterrupted()) {
                 failing = true;
                 LOG.error("{} cannot read; trying on", connector.getClass().getName(), e);
             }

@@ -17,12 +17,13 @@ import java.util.Map;
  * How many records the partitions of one task hold that it has not read. The broker is asked each time, since what the consumer
  * itself remembers stands still while max spout pending keeps it from polling, which is when the lag grows.
  *
- * <p>To be used on the thread that polls. A reading takes a round trip to the broker, a millisecond or two, and at most
- * {@value #LIMIT_MS} ms where it does not answer: then there is no figure, rather than an old one.
+ * <p>To be used on the thread that polls. A reading takes a round trip to the broker, behind the consumer's fetch that is already on
+ * its way: a millisecond or two while records come, up to fetch.max.wait.ms (500) while none do, when nobody waits for the thread.
+ * After {@value #LIMIT_MS} ms there is no figure, rather than an old one.
  */
 public final class KafkaLag {
     private static final Logger LOG = LoggerFactory.getLogger(KafkaLag.class);
-    private static final long LIMIT_MS = 500;
+    private static final long LIMIT_MS = 1_000;
     private static final Duration LIMIT = Duration.ofMillis(LIMIT_MS);
 
     private final Consumer<?, ?> consumer;
