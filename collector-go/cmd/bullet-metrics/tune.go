@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -146,14 +145,6 @@ func runTune(checks func() error, run func(out io.Writer) error) func(*cobra.Com
 		if err := checks(); err != nil {
 			return usageError{fmt.Errorf("%w; %s --help tells more", err, cmd.CommandPath())}
 		}
-		return asUsage(run(outOf(cmd)))
+		return asUsage(run(cmd.OutOrStdout()))
 	}
-}
-
-// outOf is where results go.
-func outOf(cmd *cobra.Command) io.Writer {
-	if out := cmd.OutOrStdout(); out != nil {
-		return out
-	}
-	return os.Stdout
 }

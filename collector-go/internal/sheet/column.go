@@ -30,8 +30,11 @@ type Column struct {
 	Optional, MayBeEmpty bool
 }
 
-// largestWhole bounds counts: more instances or queries than this are a slip of the hand.
-const largestWhole = 1_000_000_000
+// What bounds counts and other numbers: more instances, queries or records than this are a slip of the hand.
+const (
+	largestWhole  = 1_000_000_000
+	largestNumber = 1e15
+)
 
 // parse reads a number; the error says how to write it.
 func (c Column) parse(text string) (tuning.Figure, error) {
@@ -49,6 +52,8 @@ func (c Column) parse(text string) (tuning.Figure, error) {
 		return tuning.Unknown, fmt.Errorf("%q is not a number; write digits and a point, such as 1234.5, without a unit", text)
 	case v < 0:
 		return tuning.Unknown, fmt.Errorf("%s is negative; a %s is at least 0", text, c.Name)
+	case v > largestNumber:
+		return tuning.Unknown, fmt.Errorf("%s is more than any %s; at most %g is taken", text, c.Name, float64(largestNumber))
 	case c.Kind == Whole && (v != math.Trunc(v) || v > largestWhole):
 		return tuning.Unknown, fmt.Errorf("%s is not a whole number up to %d", text, largestWhole)
 	}

@@ -43,7 +43,8 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		"only blanks":          {"\ufeff \r\n\n", []string{"is empty"}},
 		"only commas":          {",,,\n", []string{"is empty"}},
 		"header only":          {gridHead, []string{"line 1", "no rows"}},
-		"missing column":       {"filter_bolts,queries,average_latency_ms\n4,1,8\n", []string{"line 1", "topology_cpu_cores is missing"}},
+		"missing column":       {"filter_bolts,queries,average_latency_ms\n4,1,8\n", []string{"line 1", "column topology_cpu_cores is missing"}},
+		"missing columns":      {"filter_bolts,queries\n4,1\n", []string{"columns average_latency_ms, topology_cpu_cores are missing"}},
 		"misspelled column":    {strings.Replace(good, "average_latency_ms", "averge_latency_ms", 1), []string{"line 1, column 3", `"averge_latency_ms"; did you mean average_latency_ms?`}},
 		"another unit":         {strings.Replace(good, "average_latency_ms", "average_latency_s", 1), []string{"did you mean average_latency_ms?"}},
 		"optional misspelled":  {strings.Replace(good, "topology_memory_mib", "topology_memory_mb", 1), []string{"did you mean topology_memory_mib?"}},
@@ -56,6 +57,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		"NaN":                  {good + "4,20,NaN,78.3,1000\n", []string{"line 3, column 3", "not a finite number"}},
 		"infinite":             {good + "4,20,-inf,78.3,1000\n", []string{"line 3, column 3", "not a finite number"}},
 		"too large":            {good + "4,20,1e999,78.3,1000\n", []string{"line 3, column 3", "not a finite number"}},
+		"astronomical":         {good + "4,20,1e16,78.3,1000\n", []string{"line 3, column 3", "at most 1e+15"}},
 		"thousands":            {good + "4,20,\"1,234\",78.3,1000\n", []string{"line 3, column 3", "write 1234"}},
 		"half a query":         {good + "4,20.5,8,78.3,1000\n", []string{"line 3, column 2", "whole number"}},
 		"empty cell":           {good + "4,20,,78.3,1000\n", []string{"line 3, column 3 (average_latency_ms)", "the cell is empty"}},
@@ -177,6 +179,7 @@ func TestComponents(t *testing.T) {
 		"two CPU columns":   {"component,parallelism,cpu_cores_each,cpu_cores_total,on_heap_mib\na,4,2,8,1\n", "", "both cpu_cores_total and cpu_cores_each are there; keep one"},
 		"CPU unsaid":        {"component,parallelism,cpu_cores,on_heap_mib\na,4,2,1\n", "", "line 1, column 3: cpu_cores does not say what it counts; give --cpu total"},
 		"CPU said another":  {componentHead + "a,4,2,1,1,8\n", sheet.CPUTotal, `cpu_cores_each is not "total"`},
+		"data volumes":      {"data_mib_per_s," + componentHead + "1,a,4,2,1,1,8\n", "", "line 1, column 1: with data_mib_per_s this is a table of data volumes"},
 		"control character": {componentHead + "\"a\x1b[2J\",4,2,1,1,8\n", "", "line 2, column 1 (component)"},
 		"heap misspelled":   {"component,parallelism,cpu_cores_each,on_heap_mb\na,4,2,1\n", "", `unknown column "on_heap_mb"; did you mean on_heap_mib?`},
 	} {
@@ -195,7 +198,7 @@ func TestVolumes(t *testing.T) {
 		"no records":    {head + "10,0,5,1000\n", "line 2, column 2 (records_per_s): 0 is not above 0"},
 		"half a table":  {"data_mib_per_s,records_per_s,component,total_cpu_cores,total_memory_mib\n1,1,a,1,1\n", "column parallelism is missing"},
 		"a misspelling": {strings.Replace(head, "records_per_s", "record_per_s", 1) + "1,1,1,1\n", "did you mean records_per_s?"},
-		"a missing one": {"data_mib_per_s,records,total_cpu_cores,total_memory_mib\n1,1,1,1\n", `column records_per_s is missing (the nearest there is "records")`},
+		"a missing one": {"data_mib_per_s,records,total_cpu_cores,total_memory_mib\n1,1,1,1\n", `column records_per_s (the nearest there is "records") is missing`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			table, rows, err := sheet.Data(file(t, c.text), "")

@@ -1,15 +1,10 @@
 package sheet
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -43,25 +38,6 @@ func Open(path string, columns []Column) (*Table, error) {
 	return Parse(path, data, columns)
 }
 
-func read(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the table: %w", err)
-	}
-	defer file.Close()
-	if about, err := file.Stat(); err == nil && about.IsDir() {
-		return nil, fmt.Errorf("read the table: %s is a directory; name a CSV file in it", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the table: %w", err)
-	}
-	if len(data) > maxBytes {
-		return nil, fmt.Errorf("%s: larger than %d MiB; a table of measurements has hundreds of rows", path, maxBytes>>20)
-	}
-	return data, nil
-}
-
 // Parse is Open of what was read already; name is the file's, for messages.
 func Parse(name string, data []byte, columns []Column) (*Table, error) {
 	t := &Table{name: name, columns: columns, places: map[string]int{}}
@@ -74,155 +50,6 @@ func Parse(name string, data []byte, columns []Column) (*Table, error) {
 	}
 	t.rows, t.lines = records.rows, records.lines
 	return t, t.check()
-}
-
-// records are a file's lines as fields.
-type records struct {
-	head  []string
-	rows  [][]string
-	lines []int
-}
-
-func (t *Table) records(data []byte) (*records, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, fmt.Errorf("%s is empty; its first line must name the columns: %s", t.name, strings.Join(t.required(), ","))
-	}
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return nil, fmt.Errorf("%s is not UTF-8 text; save it as CSV in UTF-8", t.name)
-	}
-	reader := csv.NewReader(bytes.NewReader(data))
-	reader.FieldsPerRecord, reader.TrimLeadingSpace = -1, true
-	out := &records{}
-	for {
-		fields, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		var broken *csv.ParseError
-		if errors.As(err, &broken) {
-			return nil, fmt.Errorf("%s: line %d: %w; put a field that holds a comma or a quote in quotes, and double the quotes within it", t.name, broken.Line, broken.Err)
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.name, err)
-		}
-		if blank(fields) {
-			continue
-		}
-		if out.head == nil {
-			out.head = fields
-			continue
-		}
-		line, _ := reader.FieldPos(0)
-		out.rows, out.lines = append(out.rows, fields), append(out.lines, line)
-		if len(out.rows) > maxRows {
-			return nil, fmt.Errorf("%s: line %d: more than %d rows; give averages of each step, not samples", t.name, line, maxRows)
-		}
-	}
-	if out.head == nil {
-		return nil, fmt.Errorf("%s is empty; its first line must name the columns: %s", t.name, strings.Join(t.required(), ","))
-	}
-	if len(out.rows) == 0 {
-		return nil, fmt.Errorf("%s: line 1 names columns, but there are no rows below it", t.name)
-	}
-	return out, nil
-}
-
-func blank(fields []string) bool {
-	for _, f := range fields {
-		if strings.TrimSpace(f) != "" {
-			return false
-		}
-	}
-	return true
-}
-
-func (t *Table) required() (names []string) {
-	for _, c := range t.columns {
-		if !c.Optional {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-func (t *Table) known() (names []string) {
-	for _, c := range t.columns {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-// header finds the columns. An unknown one is noted; one that is spelled nearly like a known one that is missing is a fault.
-func (t *Table) header(head []string) error {
-	if len(head) == 1 {
-		for separator, word := range map[string]string{";": "semicolons", "\t": "tabs"} {
-			if strings.Contains(head[0], separator) {
-				return fmt.Errorf("%s: line 1: the columns are separated by %s; separate them by commas", t.name, word)
-			}
-		}
-	}
-	var wrong []error
-	var strangers []string
-	for i, cell := range head {
-		name := strings.ToLower(strings.TrimSpace(cell))
-		if earlier, twice := t.places[name]; twice {
-			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: %s is there twice, first as column %d", t.name, i+1, name, earlier+1))
-			continue
-		}
-		t.places[name] = i
-		if !contains(t.known(), name) {
-			strangers = append(strangers, name)
-		}
-	}
-	for _, c := range t.columns {
-		if _, there := t.places[c.Name]; there {
-			continue
-		}
-		near, distance := nearest(c.Name, strangers)
-		switch {
-		case distance <= slip(c.Name):
-			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: unknown column %q; did you mean %s?", t.name, t.places[near]+1, near, c.Name))
-		case !c.Optional:
-			wrong = append(wrong, t.Missing(c.Name))
-		}
-	}
-	for _, s := range strangers {
-		t.Notes = append(t.Notes, fmt.Sprintf("column %q of %s is not used", s, t.name))
-	}
-	return errors.Join(wrong...)
-}
-
-// Missing is the fault of a column that is not there: it names the nearest one that is.
-func (t *Table) Missing(column string) error {
-	var there []string
-	for name := range t.places {
-		there = append(there, name)
-	}
-	near := ""
-	if name, distance := nearestOf(column, there); distance <= len(column)/2 {
-		near = fmt.Sprintf(" (the nearest there is %q)", name)
-	}
-	return fmt.Errorf("%s: line 1: column %s is missing%s; the table needs the columns %s", t.name, column, near, strings.Join(t.required(), ", "))
-}
-
-// nearestOf is nearest with ties broken by the alphabet.
-func nearestOf(name string, known []string) (string, int) {
-	best, distance := nearest(name, known)
-	for _, k := range known {
-		if edits(name, k) == distance && k < best {
-			best = k
-		}
-	}
-	return best, distance
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // check reads every cell, so that all faults are told at once.

@@ -77,48 +77,73 @@ func times(x, ratio float64) float64 {
 	return x * ratio
 }
 
-// climb is Newton's way to the top, with steps halved until they rise. It gives the largest log-likelihood and where it is.
+// place is a point of the likelihood with its slope and bend.
+type place struct {
+	theta, gradient []float64
+	hessian         *mat.SymDense
+	value           float64 // the negative logarithm
+}
+
+func (l likelihood) placeAt(theta []float64) *place {
+	p := &place{theta: theta, gradient: make([]float64, len(theta)), hessian: mat.NewSymDense(len(theta), nil)}
+	p.value = l.at(theta, p.gradient, p.hessian)
+	return p
+}
+
+// climb is Newton's way to the top. It gives the largest log-likelihood and where it is.
 func (l likelihood) climb(start []float64) (float64, []float64) {
-	const steps, halvings, enough = 200, 60, 1e-13
-	k := len(start)
-	theta, gradient, hessian := append([]float64{}, start...), make([]float64, k), mat.NewSymDense(k, nil)
-	value := l.at(theta, gradient, hessian)
-	next, nextGradient, nextHessian := make([]float64, k), make([]float64, k), mat.NewSymDense(k, nil)
-	var factor mat.Cholesky
-	direction := mat.NewVecDense(k, nil)
+	const steps = 200
+	here := l.placeAt(start)
 	for range steps {
-		for ridge := 0.0; !factor.Factorize(hessian); ridge = max(10*ridge, 1e-12*(1+mat.Trace(hessian))) {
-			for i := range k {
-				hessian.SetSym(i, i, hessian.At(i, i)+ridge)
-			}
-		}
-		if err := factor.SolveVecTo(direction, mat.NewVecDense(k, gradient)); err != nil && !ignorable(err) {
+		next := l.step(here)
+		if next == nil {
 			break
 		}
-		slope := mat.Dot(direction, mat.NewVecDense(k, gradient))
-		if !(slope > enough) {
-			break
+		here = next
+	}
+	return -here.value, here.theta
+}
+
+// step is one of Newton's steps, halved until it rises; nil at the top.
+func (l likelihood) step(here *place) *place {
+	const halvings, enough = 60, 1e-13
+	gradient := mat.NewVecDense(len(here.gradient), here.gradient)
+	direction := here.newton(gradient)
+	if direction == nil {
+		return nil
+	}
+	slope := mat.Dot(direction, gradient)
+	if !(slope > enough) {
+		return nil
+	}
+	for share, i := 1.0, 0; i < halvings; share, i = share/2, i+1 {
+		theta := make([]float64, len(here.theta))
+		for k := range theta {
+			theta[k] = here.theta[k] - share*direction.AtVec(k)
 		}
-		rose, share := false, 1.0
-		for range halvings {
-			for i := range next {
-				next[i] = theta[i] - share*direction.AtVec(i)
-			}
-			nextValue := l.at(next, nextGradient, nextHessian)
-			if nextValue < value-1e-4*share*slope {
-				theta, next = next, theta
-				gradient, nextGradient = nextGradient, gradient
-				hessian, nextHessian = nextHessian, hessian
-				value, rose = nextValue, true
-				break
-			}
-			share /= 2
-		}
-		if !rose {
-			break
+		if next := l.placeAt(theta); next.value < here.value-1e-4*share*slope {
+			return next
 		}
 	}
-	return -value, theta
+	return nil
+}
+
+// newton solves for the direction; where rounding has bent the Hessian, a ridge straightens it.
+func (p *place) newton(gradient *mat.VecDense) *mat.VecDense {
+	var factor mat.Cholesky
+	for ridge := 0.0; !factor.Factorize(p.hessian); ridge = max(10*ridge, 1e-12*(1+mat.Trace(p.hessian))) {
+		if math.IsInf(ridge, 0) || math.IsNaN(ridge) {
+			return nil
+		}
+		for i := range p.theta {
+			p.hessian.SetSym(i, i, p.hessian.At(i, i)+ridge)
+		}
+	}
+	direction := new(mat.VecDense)
+	if err := factor.SolveVecTo(direction, gradient); err != nil && !ignorable(err) {
+		return nil
+	}
+	return direction
 }
 
 // start is where to climb from with one parameter: least squares of the middles of the brackets that have both ends.

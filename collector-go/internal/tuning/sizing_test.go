@@ -62,7 +62,7 @@ func TestSizeFollowsTheFits(t *testing.T) {
 	assert.EqualValues(t, 512, got["bullet.topology.filter.bolt.memory.on.heap.load"])
 	assert.EqualValues(t, 2, got["bullet.topology.join.bolt.parallelism"])
 	assert.EqualValues(t, 50, got["bullet.topology.join.bolt.cpu.load"])
-	assert.InDelta(t, 24+40-16, float64(s.CPUCores.Value), 1, "the line over records/s, and the filter bolts that the queries need beyond it")
+	assert.InDelta(t, 24+40-16, float64(s.CPUCores.Value), 1, "the power law over records/s, and the filter bolts that the queries need beyond it")
 	assert.Equal(t, 2, s.Machines)
 	assert.Contains(t, s.YAML(), "for the queries; records/s alone ask for 16")
 

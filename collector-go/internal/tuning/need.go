@@ -1,0 +1,132 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+)
+
+// filterBolts finds both needs.
+func (z *sizer) filterBolts() error {
+	z.s.FilterBoltsForRecords = z.parallelism(filterBolt)
+	needed := float64(z.Queries) / (1 - z.Goals.Headroom)
+	need, err := z.boltsFor(needed)
+	if err != nil {
+		return err
+	}
+	at := z.QueryTestRecordsPerS
+	if !at.Known() {
+		at = z.volumes[0].RecordsPerS
+		z.note("the query test's record rate is not known (no column %s, no --query-records-per-s): taken as the smallest measured volume, %s records/s, "+
+			"which gives the most filter bolts", ColumnRecordRate, grouped(float64(at)))
+	}
+	share := Figure(z.RecordsPerS) / at
+	if share != 1 {
+		z.note("filter bolts for queries are those of the query test times %.4g, the ratio of the record rates: each bolt matches each of its records against each query", float64(share))
+	}
+	need.Value, need.Low, need.High = need.Value*share, need.Low*share, need.High*share
+	z.s.FilterBoltsForQueries = need
+	return nil
+}
+
+// boltsFor is how many filter bolts hold a capacity at the query test's record rate, not fewer than the fewest measured.
+func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
+	var rows []CensoredRow
+	for _, row := range z.queries.Rows {
+		if r, known := row.Capacity.censored(float64(row.FilterBolts)); known {
+			rows = append(rows, r)
+		}
+	}
+	z.fit = FitCensored(rows, z.Goals.Confidence)
+	need := z.fit.XFor(capacity)
+	if !need.Value.Known() {
+		for _, row := range z.queries.Rows {
+			if row.Capacity.LastOK != nil && float64(*row.Capacity.LastOK) >= capacity {
+				need.Value = Figure(row.FilterBolts)
+				z.note("no fit of queries (%s): the smallest measured configuration that held them is taken", need.Note)
+				return need, nil
+			}
+		}
+		return need, fmt.Errorf("the query table tells no fit (%s), and no measured configuration held %.0f queries, which %d with %g%% headroom ask for",
+			need.Note, math.Ceil(capacity), z.Queries, 100*z.Goals.Headroom)
+	}
+	if need.Note != "" {
+		z.note("filter bolts for queries: %s", need.Note)
+	}
+	if most := z.mostHeld(); capacity > most && float64(z.Queries) <= most {
+		z.note("%d queries with %g%% headroom ask for a capacity of %.0f, which is more than the %.0f that were held: the fit is drawn on for the headroom",
+			z.Queries, 100*z.Goals.Headroom, math.Ceil(capacity), most)
+	}
+	if fewest := Figure(z.queries.Rows[0].FilterBolts); need.Value < fewest {
+		need.Value = fewest
+		z.note("fewer filter bolts than the %d of the smallest measured configuration are not tried", int(fewest))
+	}
+	return need, nil
+}
+
+func (z *sizer) mostHeld() (most float64) {
+	for _, row := range z.queries.Rows {
+		if row.Capacity.LastOK != nil {
+			most = max(most, float64(*row.Capacity.LastOK))
+		}
+	}
+	return most
+}
+
+// over fits a figure of the volumes over their record rates and predicts it for the rate asked for: a power law, a straight line of
+// the logarithms, since a configuration twice as large is off by twice as much, and none is below 0.
+func (z *sizer) over(figure func(Volume) (Figure, bool)) Estimate {
+	var x, y []float64
+	for _, v := range z.volumes {
+		if f, found := figure(v); found && f > 0 {
+			x, y = append(x, math.Log(float64(v.RecordsPerS))), append(y, math.Log(float64(f)))
+		}
+	}
+	at := math.Log(z.RecordsPerS)
+	if len(x) == 1 && x[0] == at {
+		return Estimate{Value: Figure(math.Exp(y[0])), Low: Unknown, High: Unknown, Note: "one volume was measured, the one asked for"}
+	}
+	e := FitLine(x, y, z.Goals.Confidence).Predict(at)
+	for _, f := range []*Figure{&e.Value, &e.Low, &e.High} {
+		*f = Figure(math.Exp(float64(*f)))
+	}
+	return e
+}
+
+// parallelism is that of a component at the record rate asked for; unknown where the volumes do not have it.
+func (z *sizer) parallelism(name string) Estimate {
+	return z.over(func(v Volume) (Figure, bool) {
+		c, found := componentNamed(name, v.Components)
+		return Figure(c.Parallelism), found
+	})
+}
+
+// largerNeed is the filter bolts for records or for queries, whichever are more.
+func (z *sizer) largerNeed() (Estimate, string) {
+	records, queries := z.s.FilterBoltsForRecords, z.s.FilterBoltsForQueries
+	switch {
+	case !records.Value.Known():
+		return queries, "for the queries; records/s tell none"
+	case queries.Value > records.Value:
+		return queries, fmt.Sprintf("for the queries; records/s alone ask for %.0f", math.Ceil(float64(records.Value)-1e-9))
+	}
+	return records, fmt.Sprintf("for the records/s; the queries ask for %.0f", math.Ceil(float64(queries.Value)-1e-9))
+}
+
+// perFilterBolt is what one filter bolt adds in the query table.
+func (z *sizer) perFilterBolt(figure func(QueryRow) Figure) Figure {
+	var x, y []float64
+	for _, r := range z.queries.Rows {
+		if v := figure(r); v.Known() {
+			x, y = append(x, float64(r.FilterBolts)), append(y, float64(v))
+		}
+	}
+	if slope := FitLine(x, y, z.Goals.Confidence).Slope; slope > 0 {
+		return slope
+	}
+	return 0
+}
+
+func (e Estimate) plus(v Figure) Estimate {
+	e.Value, e.Low, e.High = e.Value+v, e.Low+v, e.High+v
+	return e
+}
