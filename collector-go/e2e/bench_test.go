@@ -36,6 +36,8 @@ type bench struct {
 	collector *experiment.Collector
 	gateway   *load.Gateway
 	started   time.Time
+
+	workerKilledAt time.Time
 }
 
 // root is the repository's root.

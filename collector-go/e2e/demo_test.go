@@ -5,6 +5,7 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -18,6 +19,8 @@ import (
 	"github.com/prometheus/procfs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 )
 
 // demoSeconds is the shortest time in which a demo is more than its start.
@@ -160,6 +163,36 @@ func demoReports(t *testing.T, out string) {
 	text, err := os.ReadFile(filepath.Join(out, "report.json"))
 	require.NoError(t, err)
 	assertReport(t, text)
+	assertStepsMarked(t, filepath.Join(out, "data"), text)
+}
+
+// assertStepsMarked opens the demo's data again and finds each step of its report on the topology's time axis.
+func assertStepsMarked(t *testing.T, data string, text []byte) {
+	t.Helper()
+	var r struct {
+		Steps []struct {
+			Queries int
+		} `json:"steps"`
+	}
+	require.NoError(t, json.Unmarshal(text, &r))
+	address, stop := serveAgain(t, data)
+	defer stop()
+	collector, err := experiment.NewCollector(address)
+	require.NoError(t, err)
+	marks, err := collector.Marked(t.Context(), "bullet", "step")
+	require.NoError(t, err)
+	require.Len(t, marks, len(r.Steps))
+	for i, mark := range marks {
+		assert.Equal(t, fmt.Sprintf("Step %d/%d: %d queries", i+1, len(r.Steps), r.Steps[i].Queries), mark.Title)
+		assert.False(t, mark.End.IsZero(), mark.Title)
+		if i > 0 {
+			assert.Equal(t, marks[i-1].End, mark.Start, "steps follow each other")
+		}
+	}
+	known, err := collector.Topology(t.Context(), "bullet")
+	require.NoError(t, err)
+	assert.Len(t, known.Workers, 2)
+	assert.Empty(t, known.Unplaced)
 }
 
 // assertReport holds the report to the keys that others rely on.
@@ -234,10 +267,19 @@ func demoInterrupted(t *testing.T, out string) {
 // assertServes opens the data directory again with a collector, which becomes ready and ends when asked to.
 func assertServes(t *testing.T, data string) {
 	t.Helper()
-	address := freeAddress(t)
+	_, stop := serveAgain(t, data)
+	stop()
+}
+
+// serveAgain returns the address of a collector on a data directory that was left.
+func serveAgain(t *testing.T, data string) (address string, stop func()) {
+	t.Helper()
+	address = freeAddress(t)
 	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "serve", "--data-dir", data, "--http-listen", address, "--grpc-listen", freeAddress(t))
 	require.NoError(t, cmd.Start())
-	defer cmd.Wait()
-	defer cmd.Process.Signal(syscall.SIGTERM)
 	require.Eventually(t, func() bool { return isReady(address) }, patience, 100*time.Millisecond)
+	return address, func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		assert.NoError(t, cmd.Wait())
+	}
 }

@@ -5,14 +5,16 @@ package e2e
 import "testing"
 
 // One stack serves all tests of a running topology: bringing it up takes longer than most of them. The collector is killed
-// first, so that all that follows is measured by a collector that has recovered.
+// first, so that all that follows is measured by a collector that has recovered; a worker last, since it loses what it held.
 func TestRunningTopology(t *testing.T) {
 	b := startBench(t)
 	t.Run("collector killed", func(t *testing.T) { collectorKilled(t, b) })
+	t.Run("topology is known", func(t *testing.T) { topologyIsKnown(t, b) })
 	t.Run("measured", func(t *testing.T) {
 		t.Run("CPU counters are the processes' own", func(t *testing.T) { t.Parallel(); cpuIsTheProcess(t, b) })
 		t.Run("active queries", func(t *testing.T) { t.Parallel(); activeQueries(t, b) })
 	})
+	t.Run("worker killed", func(t *testing.T) { workerKilled(t, b) })
 	b.stop(t)
 	t.Run("journal has every second", func(t *testing.T) { journalHasEverySecond(t, b) })
 }

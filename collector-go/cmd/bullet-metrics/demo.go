@@ -203,7 +203,7 @@ func measure(ctx context.Context, o demoOptions, s *stack.Stack, submitted time.
 	gateway := load.NewGateway(o.stack.GatewayListen, slices.Max(o.experiment.Ladder))
 	defer gateway.Close()
 	runner, err := experiment.NewRunner(o.experiment, experiment.Ports{
-		Source: gateway, Queries: gateway, Slices: collector, Machine: machine, Processes: processes(ctx, s, say), Progress: say, Outcomes: outcomes,
+		Source: gateway, Queries: gateway, Slices: collector, Marks: collector, Machine: machine, Processes: processes(ctx, s, say), Progress: say, Outcomes: outcomes,
 	})
 	if err != nil {
 		return nil, err

@@ -31,10 +31,18 @@ func (r *Runner) climb(ctx context.Context, held *load.Held, p plan, run *report
 		return err
 	}
 	for i, planned := range p.steps {
-		step, err := r.step(ctx, held, planned, start, fmt.Sprintf("step %d/%d", i+1, len(p.steps)))
+		name := fmt.Sprintf("step %d/%d", i+1, len(p.steps))
+		mark := Mark{
+			ID: fmt.Sprintf("run-%d-step-%d", run.SubmittedMs, i+1), Start: start, Title: fmt.Sprintf("S%s: %d queries", name[1:], planned.queries),
+			Tags: []string{"step", fmt.Sprintf("run-%d", run.SubmittedMs)},
+		}
+		r.mark(ctx, mark)
+		step, err := r.step(ctx, held, planned, start, name)
 		if err != nil {
 			return err
 		}
+		mark.End, mark.Text = time.UnixMilli(step.EndMs), fmt.Sprintf("host idle %.0f%%, %.0f records/s", 100*float64(step.HostIdle), float64(step.RecordsPerSecond))
+		r.mark(ctx, mark)
 		run.Steps = append(run.Steps, step)
 		start = time.UnixMilli(step.EndMs)
 	}

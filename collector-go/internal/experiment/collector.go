@@ -25,19 +25,24 @@ type Newest struct {
 	EndMs  int64
 }
 
-// Collector asks a collector by PromQL, as anybody may. It is safe for concurrent use.
-type Collector struct{ api v1.API }
+// Collector asks a collector over HTTP, as anybody may. It is safe for concurrent use.
+type Collector struct {
+	address string
+	client  api.Client
+	api     v1.API
+}
 
 // queryTimeout bounds one question.
 const queryTimeout = 10 * time.Second
 
 // NewCollector returns a client of the collector that serves HTTP at address, "host:port".
 func NewCollector(address string) (*Collector, error) {
-	client, err := api.NewClient(api.Config{Address: "http://" + address})
+	address = "http://" + address
+	client, err := api.NewClient(api.Config{Address: address})
 	if err != nil {
 		return nil, fmt.Errorf("the collector's address %q: %w", address, err)
 	}
-	return &Collector{v1.NewAPI(client)}, nil
+	return &Collector{address, client, v1.NewAPI(client)}, nil
 }
 
 // Slices reads the stored slices of the series that a selector names, with ends in (from, to]: a range selector gives what is

@@ -29,6 +29,8 @@ type fakeTopology struct {
 	stalled  bool          // queries never return
 	slowTail bool          // the last slices never come
 	away     func() bool
+
+	marked map[string]Mark
 }
 
 const (
@@ -160,6 +162,19 @@ func (f *fakeTopology) Newest(_ context.Context, selector string, _ time.Time) (
 		out = append(out, Newest{labels, f.newest()})
 	}
 	return out, nil
+}
+
+func (f *fakeTopology) SetMark(_ context.Context, m Mark) error {
+	if f.away != nil && f.away() {
+		return errors.New("connection refused")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.marked == nil {
+		f.marked = map[string]Mark{}
+	}
+	f.marked[m.ID] = m
+	return nil
 }
 
 type journal struct {

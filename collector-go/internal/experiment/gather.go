@@ -19,7 +19,6 @@ const (
 	workerMetric  = "bullet_worker_info"
 	queriesMetric = "bullet_active_queries"
 	latencyMetric = "bullet_filter_latency_mean_seconds"
-	infoMetric    = "bullet_topology_info"
 )
 
 // selector names a metric of the topology, narrowed by more matchers such as `component="JoinBolt"`.

@@ -6,27 +6,30 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
 
-// Manifest says what ran: versions from the collector, which has them from the topology itself, the machine, and what the
-// caller knows. What cannot be found out is left out.
-func Manifest(ctx context.Context, collector Slices, machine *Proc, o Options, known []report.Entry) []report.Entry {
+// Manifest says what ran: versions, sizes and flags from the collector, which has them from the topology itself, the machine, and what
+// the caller knows. What cannot be found out is left out.
+func Manifest(ctx context.Context, facts Facts, machine *Proc, o Options, known []report.Entry) []report.Entry {
 	entries := append([]report.Entry{}, known...)
 	add := func(key, value string) {
 		if value != "" {
 			entries = append(entries, report.Entry{Key: key, Value: value})
 		}
 	}
-	if series, err := collector.Slices(ctx, o.selector(infoMetric), time.Now().Add(-time.Hour), time.Now()); err == nil && len(series) > 0 {
-		labels := series[len(series)-1].Labels
-		add("Storm", labels["storm_version"])
-		add("Bullet", labels["bullet_version"])
-		add("Topology id", labels["topology_id"])
+	if t, err := facts.Topology(ctx, o.Topology); err == nil {
+		add("Storm", t.Versions.Storm)
+		add("Bullet", t.Versions.Bullet)
+		add("Java of the workers", t.Versions.Java)
+		add("Plugin", t.Versions.Plugin)
+		add("Topology id", t.ID)
+		add("Executors", t.parallelism())
+		add("Asked of the scheduler", t.resources())
+		add("JVM flags of the workers", t.flags())
 	}
 	add("Processors", machine.processors())
 	add("Memory", machine.memory())

@@ -47,6 +47,7 @@ type Ports struct {
 	Queries load.Submitter
 	Slices  Slices
 	Machine Machine
+	Marks   Marks // nil: steps are not annotated
 	// Processes gives the processes whose share of the host is told, by name.
 	Processes func() map[string]int
 	Progress  Progress
@@ -59,6 +60,7 @@ type Runner struct {
 	options Options
 	ports   Ports
 
+	marking  sync.WaitGroup
 	mu       sync.Mutex
 	outcomes []load.Outcome
 	writeErr error
@@ -83,6 +85,7 @@ func (r *Runner) Run(ctx context.Context, submitted time.Time) (*report.Run, err
 	}
 	var watch sync.WaitGroup
 	defer watch.Wait()
+	defer r.marking.Wait()
 	defer cancel(nil) // before the watch is waited for
 	watch.Go(func() { r.watchWorkers(ctx, submitted, cancel) })
 
@@ -130,6 +133,7 @@ func (r *Runner) measure(ctx context.Context, held *load.Held, submitted time.Ti
 	}); err != nil {
 		return err
 	}
+	r.marking.Wait()
 	run.CollectedMs = time.Now().UnixMilli()
 	run.Notes = r.notes
 	return r.written()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,7 +24,7 @@ func measure(t *testing.T, ctx context.Context, fake *fakeTopology, change func(
 	change(&o)
 	var outcomes bytes.Buffer
 	runner, err := NewRunner(o, Ports{
-		Source: fake, Queries: fake, Slices: fake, Machine: fake, Progress: &journal{}, Outcomes: &outcomes,
+		Source: fake, Queries: fake, Slices: fake, Marks: fake, Machine: fake, Progress: &journal{}, Outcomes: &outcomes,
 		Processes: func() map[string]int { return map[string]int{"worker 1": 10, "gone": 100} },
 	})
 	require.NoError(t, err)
@@ -43,9 +44,11 @@ func verdicts(t *testing.T, run *report.Run) (out []tuning.Verdict) {
 
 func TestARunOfADecentTopology(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		run, outcomes, err := measure(t, context.Background(), newFake(), func(*Options) {})
+		fake := newFake()
+		run, outcomes, err := measure(t, context.Background(), fake, func(*Options) {})
 		require.NoError(t, err)
 		require.Len(t, run.Steps, 4)
+		assertMarked(t, run, fake.marked)
 		assert.InDelta(t, 0.4, float64(run.Steps[0].HostIdle), 0.05)
 		assert.InDelta(t, float64(run.Calibration.RecordsPerSecond), float64(run.Steps[3].RecordsPerSecond), 5)
 		assert.Equal(t, 10.0, float64(run.Steps[3].Clients.AverageResultSize))
@@ -58,6 +61,19 @@ func TestARunOfADecentTopology(t *testing.T) {
 		assert.InDelta(t, 0.05, float64(run.Steps[0].Shares[0].Ratio), 0.01, "a tenth of one of two cores")
 		assert.Empty(t, run.Notes)
 	})
+}
+
+// assertMarked finds each step on the time axis, closed.
+func assertMarked(t *testing.T, run *report.Run, marked map[string]Mark) {
+	t.Helper()
+	require.Len(t, marked, len(run.Steps))
+	for i, step := range run.Steps {
+		m := marked[fmt.Sprintf("run-%d-step-%d", run.SubmittedMs, i+1)]
+		assert.Equal(t, fmt.Sprintf("Step %d/4: %d queries", i+1, step.Queries), m.Title)
+		assert.Equal(t, []int64{step.StartMs, step.EndMs}, []int64{m.Start.UnixMilli(), m.End.UnixMilli()})
+		assert.Equal(t, run.Topology, m.Topology)
+		assert.Contains(t, m.Tags, "step")
+	}
 }
 
 func TestABoundedRunKeepsItsTime(t *testing.T) {

@@ -45,7 +45,8 @@ final class ToldSettings {
             "bullet.dsl.connector.class.name", "bullet.dsl.connector.read.timeout.ms", "bullet.dsl.connector.async.commit.enable",
             "bullet.dsl.connector.kafka.max.poll.records", "bullet.dsl.connector.kafka.start.at.end.enable",
             "bullet.dsl.connector.kafka.enable.auto.commit", "bullet.dsl.converter.class.name",
-            "bullet.query.partitioner.enable", "bullet.query.window.disable", "bullet.query.rate.limit.enable",
+            "bullet.topology.source.sampling.percentage", "bullet.topology.source.metrics.enable",
+            "bullet.topology.generator.records.per.second", "bullet.query.partitioner.enable", "bullet.query.window.disable", "bullet.query.rate.limit.enable",
             "bullet.query.default.duration.ms", "bullet.query.max.duration.ms", "bullet.query.aggregation.max.size",
             "bullet.pubsub.class.name"));
 

@@ -1,0 +1,77 @@
+package experiment
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// answering is a collector that gives one answer and keeps what it was asked.
+func answering(t *testing.T, answer string) (c *Collector, asked *[]string) {
+	asked = &[]string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		*asked = append(*asked, r.Method+" "+r.URL.String()+" "+r.Header.Get("Content-Type")+" "+string(body))
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	c, err := NewCollector(strings.TrimPrefix(server.URL, "http://"))
+	require.NoError(t, err)
+	return c, asked
+}
+
+func TestAMarkIsSet(t *testing.T) {
+	c, asked := answering(t, `{"status":"success","data":{}}`)
+	at := time.UnixMilli(1_800_000_000_250)
+	require.NoError(t, c.SetMark(t.Context(), Mark{ID: "s1", Topology: "b", Start: at, Title: "T", Tags: []string{"step"}}))
+	require.NoError(t, c.SetMark(t.Context(), Mark{ID: "s1", Topology: "b", Start: at, End: at.Add(time.Second)}))
+	require.Len(t, *asked, 2)
+	var sent map[string]any
+	body, ok := strings.CutPrefix((*asked)[0], "POST /api/v1/annotations application/json ")
+	require.True(t, ok, (*asked)[0])
+	require.NoError(t, json.Unmarshal([]byte(body), &sent))
+	assert.Equal(t, map[string]any{"id": "s1", "topology": "b", "time": 1_800_000_000.25, "title": "T", "text": "", "tags": []any{"step"}}, sent)
+	assert.Contains(t, (*asked)[1], `"end_time":1800000001.25`)
+}
+
+func TestAMarkThatIsRefusedIsTold(t *testing.T) {
+	c, _ := answering(t, `{"status":"error","errorType":"bad_data","error":"title is missing"}`)
+	assert.ErrorContains(t, c.SetMark(t.Context(), Mark{}), "the collector refuses /api/v1/annotations: title is missing")
+}
+
+func TestMarksAreListed(t *testing.T) {
+	c, asked := answering(t, `{"status":"success","data":[{"id":"s1","topology":"b c","time":"2027-01-15T08:00:00.250Z","end_time":"2027-01-15T08:00:01.000Z",`+
+		`"title":"T","text":"x","tags":["step"],"origin":"api"},{"id":"s2","time":"2027-01-15T08:00:02.000Z"}]}`)
+	marks, err := c.Marked(t.Context(), "b c", "step")
+	require.NoError(t, err)
+	require.Len(t, marks, 2)
+	assert.Equal(t, int64(1_800_000_000_250), marks[0].Start.UnixMilli())
+	assert.Equal(t, int64(1_800_000_001_000), marks[0].End.UnixMilli())
+	assert.True(t, marks[1].End.IsZero())
+	assert.Contains(t, (*asked)[0], "topology=b+c&tag=step")
+}
+
+func TestATopologyIsReadForTheManifest(t *testing.T) {
+	c, asked := answering(t, `{"status":"success","data":{"name":"b","id":"b-1-2","versions":{"storm":"2.8.3","bullet":"1.5.2","java":"17","plugin":"1"},`+
+		`"components":[{"name":"FilterBolt","parallelism":4},{"name":"__acker","parallelism":2}],"settings":{"worker.childopts":"-Xmx1g","topology.worker.childopts":"-XX:+UseG1GC"},`+
+		`"resources":{"totals":{"parallelism":6,"cpu_cores":1.5,"total_memory_mib":1024}}}}`)
+	machine, err := NewProc()
+	require.NoError(t, err)
+	o := DefaultOptions()
+	o.Topology = "b/c"
+	manifest := Manifest(t.Context(), c, machine, o, nil)
+	said := map[string]string{}
+	for _, e := range manifest {
+		said[e.Key] = e.Value
+	}
+	assert.Subset(t, said, map[string]string{"Storm": "2.8.3", "Bullet": "1.5.2", "Java of the workers": "17", "Plugin": "1", "Topology id": "b-1-2",
+		"Executors": "FilterBolt 4", "Asked of the scheduler": "6 executors, 1.5 cores, 1024 MiB", "JVM flags of the workers": "-Xmx1g -XX:+UseG1GC"})
+	assert.Contains(t, (*asked)[0], "GET /api/v1/topologies/b%2Fc ")
+}

@@ -1,0 +1,94 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Topology is what a collector knows of a topology, as far as runs need it (docs/topologies.md).
+type Topology struct {
+	Name, ID   string
+	Alive      bool
+	Versions   struct{ Storm, Bullet, Java, Plugin string }
+	Components []struct {
+		Name        string
+		Kind        string
+		Parallelism int
+		Tasks       []int32
+	}
+	Resources struct {
+		Totals struct {
+			Parallelism    int
+			CPUCores       float64 `json:"cpu_cores"`
+			TotalMemoryMiB float64 `json:"total_memory_mib"`
+		}
+	}
+	Workers []struct {
+		Worker     string
+		Port       int
+		Pid        int
+		Alive      bool
+		Restarts   int
+		Components []ComponentTasks
+	}
+	Unplaced []ComponentTasks
+	Settings map[string]string
+}
+
+// ComponentTasks are some tasks of a component.
+type ComponentTasks struct {
+	Component string
+	Tasks     []int32
+}
+
+// Facts is where a topology's facts come from. Collector is one.
+type Facts interface {
+	Topology(ctx context.Context, name string) (Topology, error)
+}
+
+// Topology asks for the newest submission of a name.
+func (c *Collector) Topology(ctx context.Context, name string) (t Topology, err error) {
+	return t, c.call(ctx, http.MethodGet, "/api/v1/topologies/"+url.PathEscape(name), nil, &t)
+}
+
+func parameters(pairs ...string) string {
+	var text strings.Builder
+	for i := 0; i < len(pairs); i += 2 {
+		text.WriteString("&" + pairs[i] + "=" + url.QueryEscape(pairs[i+1]))
+	}
+	return text.String()
+}
+
+// parallelism lists Bullet's own components with their executors.
+func (t Topology) parallelism() string {
+	var parts []string
+	for _, c := range t.Components {
+		if !strings.HasPrefix(c.Name, "__") {
+			parts = append(parts, fmt.Sprintf("%s %d", c.Name, c.Parallelism))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// resources are the totals that the topology asks of the scheduler.
+func (t Topology) resources() string {
+	totals := t.Resources.Totals
+	if totals.Parallelism == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d executors, %.1f cores, %.0f MiB", totals.Parallelism, totals.CPUCores, totals.TotalMemoryMiB)
+}
+
+// flags are the options of the workers' JVMs about heap and collectors.
+func (t Topology) flags() string {
+	var all []string
+	for _, name := range []string{"worker.childopts", "worker.gc.childopts", "topology.worker.childopts", "topology.worker.gc.childopts"} {
+		if flags := t.Settings[name]; flags != "" {
+			all = append(all, flags)
+		}
+	}
+	return strings.Join(all, " ")
+}
