@@ -6,7 +6,9 @@ import io.github.bulletmetrics.storm.proto.v1.ComponentKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.storm.generated.ComponentCommon;
 import org.apache.storm.generated.GlobalStreamId;
 import org.apache.storm.generated.Grouping;
@@ -17,7 +19,7 @@ import org.slf4j.LoggerFactory;
 /** What the components of a topology are, as Storm tells them. Whatever a Storm version does not tell is left out. */
 final class ComponentFacts {
     private static final Logger LOG = LoggerFactory.getLogger(ComponentFacts.class);
-    /** How the names of Storm's own streams begin. */
+    /** How the names of Storm's own components and streams begin. */
     private static final String SYSTEM = "__";
     private static final String SYSTEM_COMPONENT = "__system";
 
@@ -32,12 +34,21 @@ final class ComponentFacts {
         this.resources = new Resources(conf);
     }
 
+    /** The names of all components, sorted. Storm's context knows its own components (ackers, metrics consumers) by their tasks alone. */
+    Set<String> names() {
+        Set<String> names = new TreeSet<>(context.getComponentIds());
+        names.addAll(context.getTaskToComponent().values());
+        return names;
+    }
+
     ComponentInfo of(String name) {
         ComponentInfo.Builder info = ComponentInfo.newBuilder().setName(name);
         tell(name, () -> kind(name, info));
         tell(name, () -> parallelism(name, info));
         tell(name, () -> resources(name, info));
-        tell(name, () -> inputs(name, info));
+        if (!name.startsWith(SYSTEM)) {
+            tell(name, () -> inputs(name, info));
+        }
         return info.build();
     }
 
@@ -52,17 +63,20 @@ final class ComponentFacts {
     private void kind(String name, ComponentInfo.Builder info) {
         if (context.getRawTopology().get_spouts().containsKey(name)) {
             info.setKind(ComponentKind.COMPONENT_KIND_SPOUT);
-        } else if (context.getRawTopology().get_bolts().containsKey(name)) {
+        } else if (name.startsWith(SYSTEM) || context.getRawTopology().get_bolts().containsKey(name)) {
             info.setKind(ComponentKind.COMPONENT_KIND_BOLT);
         }
     }
 
+    /** Storm gives its own components an executor for each task. */
     private void parallelism(String name, ComponentInfo.Builder info) {
         List<Integer> tasks = context.getComponentTasks(name);
-        info.addAllTasks(tasks);
-        ComponentCommon common = context.getComponentCommon(name);
-        int hint = common.is_set_parallelism_hint() ? common.get_parallelism_hint() : 1;
-        info.setParallelism(Math.min(Math.max(hint, 1), Math.max(tasks.size(), 1)));
+        info.addAllTasks(tasks).setParallelism(tasks.size());
+        if (!name.startsWith(SYSTEM)) {
+            ComponentCommon common = context.getComponentCommon(name);
+            int hint = common.is_set_parallelism_hint() ? common.get_parallelism_hint() : 1;
+            info.setParallelism(Math.min(Math.max(hint, 1), Math.max(tasks.size(), 1)));
+        }
     }
 
     /** Storm's system bolt is in every worker and is given nothing. */
@@ -70,8 +84,11 @@ final class ComponentFacts {
         if (name.equals(SYSTEM_COMPONENT)) {
             return;
         }
-        ComponentCommon common = context.getComponentCommon(name);
-        String own = common.is_set_json_conf() ? common.get_json_conf() : "";
+        String own = "";
+        if (!name.startsWith(SYSTEM)) {
+            ComponentCommon common = context.getComponentCommon(name);
+            own = common.is_set_json_conf() ? common.get_json_conf() : "";
+        }
         info.setCpuPercent(resources.cpuPercent(name, own))
                 .setOnHeapMib(resources.onHeapMib(name, own))
                 .setOffHeapMib(resources.offHeapMib(name, own));

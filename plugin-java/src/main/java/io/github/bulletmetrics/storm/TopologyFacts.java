@@ -5,7 +5,6 @@ import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.Map;
-import java.util.TreeSet;
 import java.util.function.Function;
 import org.apache.storm.Config;
 import org.apache.storm.task.TopologyContext;
@@ -43,7 +42,7 @@ final class TopologyFacts {
                 .setPluginVersion(PluginVersion.ofPlugin());
         info.putAllSettings(ToldSettings.of(setting));
         ComponentFacts components = new ComponentFacts(conf, context);
-        for (String component : new TreeSet<>(context.getComponentIds())) {
+        for (String component : components.names()) {
             info.addComponents(components.of(component));
         }
         return info.build();

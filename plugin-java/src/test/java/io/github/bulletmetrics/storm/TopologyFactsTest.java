@@ -27,6 +27,11 @@ class TopologyFactsTest {
                 .extracting(ComponentInput::getComponent, ComponentInput::getStream, ComponentInput::getGrouping, ComponentInput::getFieldsList)
                 .containsExactly(tuple("DataSource", "default", "shuffle", List.of()), tuple("QuerySpout", "default", "all", List.of()),
                         tuple("QuerySpout", "metadata", "fields", List.of("id")), tuple("QuerySpout", "totals", "global", List.of()));
+        ComponentInfo acker = component("__acker");
+        assertThat(acker.getKind()).isEqualTo(ComponentKind.COMPONENT_KIND_BOLT);
+        assertThat(acker.getParallelism()).isEqualTo(2);
+        assertThat(acker.getTasksList()).containsExactly(7, 8);
+        assertThat(component("__system").getTasksList()).containsExactly(-1);
         ComponentInfo source = component("DataSource");
         assertThat(source.getKind()).isEqualTo(ComponentKind.COMPONENT_KIND_SPOUT);
         assertThat(source.getInputsList()).isEmpty();
@@ -44,6 +49,7 @@ class TopologyFactsTest {
         assertThat(resources("FilterBolt")).containsExactly(150.5, 512.0, 64.0);
         assertThat(resources("DataSource")).containsExactly(10.0, 128.0, 0.0);
         assertThat(resources("__acker")).containsExactly(20.0, 96.0, 0.0);
+        assertThat(resources("__system")).containsExactly(0.0, 0.0, 0.0);
     }
 
     @Test
