@@ -25,9 +25,6 @@ import (
 
 var updateDocs = flag.Bool("docs", false, "write the answers into docs/topologies.md")
 
-// patience bounds what should take no time, so that a bug fails rather than hangs.
-const patience = 30 * time.Second
-
 // told is a topology as the plugin tells of it: two workers on two hosts.
 type told struct {
 	t        *testing.T

@@ -30,6 +30,7 @@ const t0 = int64(1_800_000_000_000)
 //	beat P HOST:PORT COMPONENT/TASK,...    these report every 10 s from now on, "__system/-1" being a worker's sampler
 //	quiet HOST:PORT                        and these no more
 //	tick N                                 N seconds pass
+//	step N                                 the collector's clock is set by N seconds
 //	report P HOST:PORT COMPONENT/TASK,... [AGO]   one report, AGO seconds old
 //	worker P HOST:PORT PID START [TASK@AGO]...    a note; START in seconds since the script's beginning
 //	info P KEY=VALUE...                    storm, bullet, java, plugin, set:NAME, comp:NAME=KIND/PARALLELISM/FIRST-LAST/CPU/ON/OFF, in:NAME=COMPONENT/STREAM/GROUPING
@@ -104,6 +105,8 @@ func (p *script) play(line string) string {
 		for range whole(f[1]) {
 			p.second()
 		}
+	case "step":
+		p.clock += 1000 * whole(f[1])
 	case "report":
 		ago := int64(0)
 		if len(f) > 4 {
