@@ -47,6 +47,8 @@ public class DSLSpout extends BaseRichSpout {
     private transient Arrivals arrivals;
     private transient Sampling sampling;
     private transient SourceFigures figures;
+    /** Null where the connector is not Kafka's. */
+    private transient KafkaLag lag;
     private transient boolean failing;
 
     /**
@@ -91,7 +93,7 @@ public class DSLSpout extends BaseRichSpout {
         figures.with(BuiltInMetric.SOURCE_RECORDS, figures::records).leavingOut(maker == null
             ? List.of(LeftOut.EMPTY, LeftOut.SAMPLING) : List.of(LeftOut.EMPTY, LeftOut.SAMPLING, LeftOut.CONVERSION));
         if (DSLParts.readsKafka(connector)) {
-            KafkaLag lag = KafkaLag.of(connector);
+            lag = KafkaLag.of(connector);
             figures.with(BuiltInMetric.SOURCE_BYTES, arrivals::bytes)
                 .with(BuiltInMetric.SOURCE_REPEATED, arrivals::repeated)
                 .with(BuiltInMetric.SOURCE_LAG, lag::records);
@@ -125,6 +127,9 @@ public class DSLSpout extends BaseRichSpout {
         arrivals.clear();
         try {
             List<Object> messages = connector.read();
+            if (lag != null) {
+                lag.polled();
+            }
             failing = false;
             figures.addRecords(messages.size());
             return Batch.of(messages, arrivals, settings.timestampField() != null, sampling, figures);

@@ -12,25 +12,34 @@ import org.slf4j.LoggerFactory;
 import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
- * How many records the partitions of one task hold that it has not read. The broker is asked each time, since what the consumer
- * itself remembers stands still while max spout pending keeps it from polling, which is when the lag grows.
+ * How many records the partitions of one task hold that it has not read. While the consumer polls, it knows by its own last fetch; while
+ * max spout pending keeps it from polling, which is when the lag grows and what it knows stands still, the broker is asked.
  *
- * <p>To be used on the thread that polls. A reading takes a round trip to the broker, behind the consumer's fetch that is already on
- * its way: a millisecond or two while records come, up to fetch.max.wait.ms (500) while none do, when nobody waits for the thread.
- * After {@value #LIMIT_MS} ms there is no figure, rather than an old one.
+ * <p>To be used on the thread that polls. Asking takes a round trip to the broker, of a thread that has nothing else to do then but
+ * acks; after {@value #LIMIT_MS} ms there is no figure, rather than an old one.
  */
 public final class KafkaLag {
     private static final Logger LOG = LoggerFactory.getLogger(KafkaLag.class);
     private static final long LIMIT_MS = 1_000;
     private static final Duration LIMIT = Duration.ofMillis(LIMIT_MS);
 
+    /** What the consumer knows is at most this much older. */
+    private static final long RECENT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final Consumer<?, ?> consumer;
+    private final LongSupplier nanoTime;
+    private long lastPoll;
     private boolean failing;
 
-    KafkaLag(Consumer<?, ?> consumer) {
+    KafkaLag(Consumer<?, ?> consumer, LongSupplier nanoTime) {
         this.consumer = consumer;
+        this.nanoTime = nanoTime;
+        lastPoll = nanoTime.getAsLong() - 2 * RECENT_NANOS;
     }
 
     /**
@@ -40,7 +49,7 @@ public final class KafkaLag {
      * @return its lag; without a figure, and said once in the log, where its consumer cannot be got hold of.
      */
     public static KafkaLag of(BulletConnector connector) {
-        return new KafkaLag(consumerOf(connector));
+        return new KafkaLag(consumerOf(connector), System::nanoTime);
     }
 
     /** bullet-dsl 1.2.2 keeps it in a private field and has no getter. */
@@ -55,8 +64,13 @@ public final class KafkaLag {
         }
     }
 
+    /** To be called after each poll. */
+    public void polled() {
+        lastPoll = nanoTime.getAsLong();
+    }
+
     /**
-     * Asks the broker.
+     * Adds up the partitions that the task has now.
      *
      * @return the records still to be read, 0 while the task has no partition, or null where the broker does not say in time.
      */
@@ -65,11 +79,8 @@ public final class KafkaLag {
             return null;
         }
         try {
-            long lag = 0;
-            Map<TopicPartition, Long> ends = consumer.endOffsets(consumer.assignment(), LIMIT);
-            for (Map.Entry<TopicPartition, Long> end : ends.entrySet()) {
-                lag += Math.max(0, end.getValue() - consumer.position(end.getKey(), LIMIT));
-            }
+            Long known = nanoTime.getAsLong() - lastPoll <= RECENT_NANOS ? known() : null;
+            long lag = known != null ? known : asked();
             failing = false;
             return lag;
         } catch (KafkaException | IllegalStateException e) {
@@ -79,5 +90,26 @@ public final class KafkaLag {
             }
             return null;
         }
+    }
+
+    /** By the last fetch of each partition, or null where one has not been fetched yet. */
+    private Long known() {
+        long lag = 0;
+        for (TopicPartition partition : consumer.assignment()) {
+            OptionalLong known = consumer.currentLag(partition);
+            if (known.isEmpty()) {
+                return null;
+            }
+            lag += known.getAsLong();
+        }
+        return lag;
+    }
+
+    private long asked() {
+        long lag = 0;
+        for (Map.Entry<TopicPartition, Long> end : consumer.endOffsets(consumer.assignment(), LIMIT).entrySet()) {
+            lag += Math.max(0, end.getValue() - consumer.position(end.getKey(), LIMIT));
+        }
+        return lag;
     }
 }
