@@ -7,9 +7,10 @@ import java.net.InetSocketAddress;
 
 /**
  * Makes the JDK's HTTP server with settings that suit hundreds of waiting clients. The JDK takes them from system
- * properties only, once in a process; a property that is set already stays.
+ * properties only, when the first server of the process is made; so every one is to be made here. A property that is set already
+ * stays.
  */
-final class JdkHttpServer {
+public final class JdkHttpServer {
     static {
         // Answers are sent at once, not 40 ms later.
         set("nodelay", "true");
@@ -24,7 +25,15 @@ final class JdkHttpServer {
     private JdkHttpServer() {
     }
 
-    static HttpServer create(InetSocketAddress listen, int backlog) throws IOException {
+    /**
+     * Makes a server, which serves nothing before its start.
+     *
+     * @param listen where to listen; port 0 for any.
+     * @param backlog how many connections may wait to be accepted.
+     * @return the server.
+     * @throws IOException when the address cannot be taken.
+     */
+    public static HttpServer create(InetSocketAddress listen, int backlog) throws IOException {
         return HttpServer.create(listen, backlog);
     }
 

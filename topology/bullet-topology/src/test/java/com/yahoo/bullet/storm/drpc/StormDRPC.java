@@ -1,6 +1,7 @@
 package com.yahoo.bullet.storm.drpc;
 
 import com.sun.net.httpserver.HttpServer;
+import io.github.bulletmetrics.topology.gateway.JdkHttpServer;
 
 import org.apache.storm.Config;
 import org.apache.storm.daemon.drpc.DRPC;
@@ -40,7 +41,7 @@ final class StormDRPC implements AutoCloseable {
         invocations = new ThriftServer(storm, new DistributedRPCInvocations.Processor<>(new DRPCThrift(drpc)),
                                        ThriftConnectionType.DRPC_INVOCATIONS);
         threads.execute(invocations::serve);
-        http = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+        http = JdkHttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
         http.setExecutor(threads);
         http.createContext("/drpc/", exchange -> {
             String function = exchange.getRequestURI().getPath().substring("/drpc/".length());

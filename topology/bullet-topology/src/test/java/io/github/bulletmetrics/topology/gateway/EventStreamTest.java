@@ -130,26 +130,59 @@ class EventStreamTest {
         assertThat(kill.hasSignal(Signal.KILL)).isTrue();
     }
 
-    /** It takes nothing at all, so its socket's buffers fill up first, a few MB, then the stream's. */
+    /** It takes nothing for a while, so its socket's buffers fill up first, a few MB, then the stream's. */
     @Test
-    void aClientThatTakesNothingLosesItsOldestWindowsAndIsGivenUp() throws Exception {
+    void aSlowClientLosesItsOldestWindowsAndGetsTheNewest() throws Exception {
+        start(new GatewayOptions(10, 10, 60_000, 1_000, new StreamOptions(1 << 20, 60_000, 60_000)));
+        try (Socket slow = idleClient()) {
+            PubSubMessage query = bullet.receive();
+            fillUp(query);
+            assertThat(stats().get("active").getAsInt()).isEqualTo(1);
+            bullet.answer(query, "{\"last\":true}", Signal.COMPLETE);
+
+            assertThat(takeUntil(slow, "data:{\"last\":true}")).isTrue();
+            assertBalance("returned", 1);
+            assertEachWindowSentOrLeftOut();
+            assertThat(stats().get("windows_sent").getAsInt()).isPositive();
+        }
+    }
+
+    @Test
+    void aClientThatTakesNothingIsGivenUp() throws Exception {
         start(new GatewayOptions(10, 10, 60_000, 1_000, new StreamOptions(1 << 20, 50, 1_500)));
         try (Socket idle = idleClient()) {
             PubSubMessage query = bullet.receive();
-            String window = "{\"window\":\"" + "x".repeat(1 << 19) + "\"}";
-            for (int i = 0; stats().get("windows_left_out").getAsInt() == 0; i++) {
-                assertThat(i).isLessThan(200);
-                bullet.answer(query, window, null);
-            }
+            fillUp(query);
 
             assertKilled(query);
-            assertThat(idle.isConnected()).isTrue();
+            assertThat(idle.isClosed()).isFalse();
             assertBalance("abandoned", 1);
-            JsonObject stats = stats();
-            assertThat(stats.get("streams").getAsInt()).isZero();
-            assertThat(stats.get("windows").getAsInt())
-                .isEqualTo(stats.get("windows_sent").getAsInt() + stats.get("windows_left_out").getAsInt());
+            assertThat(stats().get("streams").getAsInt()).isZero();
+            assertEachWindowSentOrLeftOut();
         }
+    }
+
+    private void fillUp(PubSubMessage query) throws Exception {
+        String window = "{\"window\":\"" + "x".repeat(1 << 19) + "\"}";
+        for (int i = 0; stats().get("windows_left_out").getAsInt() == 0; i++) {
+            assertThat(i).isLessThan(200);
+            bullet.answer(query, window, null);
+        }
+    }
+
+    private void assertEachWindowSentOrLeftOut() throws Exception {
+        JsonObject stats = stats();
+        assertThat(stats.get("windows").getAsInt())
+            .isEqualTo(stats.get("windows_sent").getAsInt() + stats.get("windows_left_out").getAsInt());
+    }
+
+    private static boolean takeUntil(Socket socket, String text) throws IOException {
+        BufferedReader lines = reader(socket.getInputStream());
+        String line = lines.readLine();
+        while (line != null && !line.equals(text)) {
+            line = lines.readLine();
+        }
+        return line != null;
     }
 
     private Socket idleClient() throws IOException {

@@ -25,6 +25,7 @@ final class StormCluster implements AutoCloseable {
     static final Path TOPOLOGY = Path.of(System.getProperty("topology.folder", "..")).toAbsolutePath().normalize();
     static final Path TOPOLOGY_JAR = TOPOLOGY.resolve("bullet-topology/target/bullet-topology.jar");
     static final Path SAMPLE_SETTINGS = TOPOLOGY.resolve("bullet-topology/conf/bullet_settings.yaml");
+    /** Not a dependency, since Maven would then run the plugin's tests before each of these. */
     private static final Path PLUGIN_JAR = TOPOLOGY.resolveSibling("plugin-java/target/bullet-metrics-storm.jar");
     private static final Path LAUNCHER = TOPOLOGY.resolve("local-storm/target/local-storm.jar");
     private static final Path HOME = TOPOLOGY.resolve("local-storm/target/storm");
@@ -46,6 +47,9 @@ final class StormCluster implements AutoCloseable {
     /** Starts a cluster with state and logs below a folder, and returns when it can take a topology. */
     StormCluster(Path folder) throws IOException {
         this.folder = folder;
+        if (!Files.isRegularFile(PLUGIN_JAR)) {
+            throw new AssertionError(PLUGIN_JAR + " is missing: type make build first");
+        }
         List<String> arguments = launcher("up", "--home", HOME.toString(), "--slots", "" + SLOTS,
             "--worker-heap-mib", "" + WORKER_HEAP_MIB, "--stop-with-stdin", "--extlib", PLUGIN_JAR.toString());
         up = Child.java("up", folder, folder, arguments);
