@@ -82,8 +82,9 @@ public final class CaptureConsumer implements IMetricsConsumer {
             line.put("keyClasses", classNames(map.keySet()));
             line.put("valueClasses", classNames(map.values()));
         }
-        if (point.dimensions != null) {
-            line.put("dims", plain(point.dimensions));
+        Object dimensions = Dimensions.of(point);
+        if (dimensions != null) {
+            line.put("dims", plain(dimensions));
         }
         line.put("value", plain(point.value));
         return line;

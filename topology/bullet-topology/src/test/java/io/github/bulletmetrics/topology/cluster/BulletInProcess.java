@@ -4,6 +4,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.yahoo.bullet.common.BulletConfig;
 import com.yahoo.bullet.pubsub.IdentityPubSubMessageSerDe;
+import com.yahoo.bullet.pubsub.PubSubMessage;
 import com.yahoo.bullet.storm.BulletStormConfig;
 import io.github.bulletmetrics.topology.Wiring;
 import io.github.bulletmetrics.topology.gateway.GatewayOptions;
@@ -48,7 +49,7 @@ final class BulletInProcess {
     }
 
     private void asCaptured(BulletStormConfig config) {
-        Map.of("filter.bolt", 4, "join.bolt", 2, "query.spout", 2, "result.bolt", 1, "loop.bolt", 1, "bullet.spout", 2)
+        Map.of("filter.bolt", 4, "join.bolt", 2, "query.spout", 2, "result.bolt", 1, "loop.bolt", 1, "bullet.spout", 2, "replay.bolt", 2)
             .forEach((component, executors) -> config.set("bullet.topology." + component + ".parallelism", executors));
         config.set("bullet.topology.custom.topology.acker.executors", 1);
         config.set("bullet.topology.metrics.enable", true);
@@ -67,7 +68,7 @@ final class BulletInProcess {
     }
 
     Capture capture() {
-        return Capture.read(captureFile);
+        return Capture.soFar(captureFile);
     }
 
     CompletableFuture<HttpResponse<String>> query(String bql) {
@@ -82,6 +83,15 @@ final class BulletInProcess {
     JsonObject control(String json) throws IOException, InterruptedException {
         return json(http.send(HttpRequest.newBuilder(url(GatewayServer.SOURCE_CONTROL))
             .PUT(HttpRequest.BodyPublishers.ofString(json)).build(), HttpResponse.BodyHandlers.ofString()));
+    }
+
+    /** Sends what a web service, or the loop bolt, would. */
+    void signal(PubSubMessage message) throws IOException, InterruptedException {
+        int status = http.send(HttpRequest.newBuilder(url(GatewayServer.PUBSUB_QUERY))
+            .POST(HttpRequest.BodyPublishers.ofString(message.asJSON())).build(), HttpResponse.BodyHandlers.discarding()).statusCode();
+        if (status != 200) {
+            throw new IOException("The gateway refused " + message + " with " + status);
+        }
     }
 
     static JsonObject json(HttpResponse<String> response) {

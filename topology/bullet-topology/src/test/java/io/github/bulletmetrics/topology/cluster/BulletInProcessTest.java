@@ -28,7 +28,6 @@ import java.util.stream.Stream;
 
 /** The whole topology, gateway and source included, and what a metrics consumer gets of it. */
 class BulletInProcessTest {
-    private static final Path RECORDED = Path.of(System.getProperty("capture.folder"));
     private static final Duration LONG = Duration.ofSeconds(60);
     private static final String BACKGROUND_AND_RAW =
         "{\"records_per_second\": 200, \"probes\": [{\"value\": \"raw\", \"per_second\": 50}]}";
@@ -137,61 +136,36 @@ class BulletInProcessTest {
 
     @Test
     void bulletsMetricsAreThoseOfTheRecordedCapture() {
-        Set<String> recorded = bulletMetrics(Capture.read(RECORDED.resolve("capture-storm-2.8.4.jsonl")));
+        Set<String> recorded = CaptureComparison.bulletMetrics(CaptureComparison.recorded("capture-storm-2.8.4.jsonl"));
         assertThat(recorded).hasSize(7);
 
         await("every bullet_* metric").atMost(LONG).untilAsserted(
-            () -> assertThat(bulletMetrics(bullet.capture())).isEqualTo(recorded));
-    }
-
-    private static Set<String> bulletMetrics(Capture capture) {
-        return capture.points().stream().filter(Point::isBullets)
-            .map(point -> point.component() + " " + point.name() + " " + point.type()).collect(Collectors.toSet());
+            () -> assertThat(CaptureComparison.bulletMetrics(bullet.capture())).isEqualTo(recorded));
     }
 
     @Test
     void everyOtherMetricIsInARecordedCapture() throws Exception {
-        Set<String> recorded = new HashSet<>(otherMetrics(Capture.read(RECORDED.resolve("capture-storm-2.8.4.jsonl"))));
-        recorded.addAll(otherMetrics(Capture.read(RECORDED.resolve("capture-cluster-2.8.4.jsonl"))));
+        Set<String> recorded = new HashSet<>(
+            CaptureComparison.otherMetrics(CaptureComparison.recorded("capture-storm-2.8.4.jsonl")));
+        recorded.addAll(CaptureComparison.otherMetrics(CaptureComparison.recorded("capture-cluster-2.8.4.jsonl")));
         bullet.query(RAW).get();
 
         await("the metrics of the worker").atMost(LONG)
-            .until(() -> otherMetrics(bullet.capture()).contains("memory.heap.used"));
+            .until(() -> CaptureComparison.otherMetrics(bullet.capture()).contains("memory.heap.used"));
         await("the metrics of Storm's bolts").atMost(LONG)
-            .until(() -> otherMetrics(bullet.capture()).contains("__execute-latency-STREAM"));
-        assertThat(recorded).containsAll(otherMetrics(bullet.capture()));
-    }
-
-    private static Set<String> otherMetrics(Capture capture) {
-        return capture.points().stream().filter(point -> !point.isBullets())
-            .map(point -> MetricNames.fold(point.name())).collect(Collectors.toSet());
+            .until(() -> CaptureComparison.otherMetrics(bullet.capture()).contains("__execute-latency-STREAM"));
+        assertThat(recorded).containsAll(CaptureComparison.otherMetrics(bullet.capture()));
     }
 
     @Test
     void everyStreamThatAQueryUsesHasItsCounts() throws Exception {
         bullet.query(RAW).get();
 
-        for (String expected : List.of(
-            "DataSource __emit-count-default", "DataSource __ack-count-default", "DataSource __complete-latency-default",
-            "TickSpout __emit-count-default",
-            "QuerySpout __emit-count-default", "QuerySpout __ack-count-default", "QuerySpout __complete-latency-default",
-            "QuerySpout __emit-count-metadata", "QuerySpout __ack-count-metadata",
-            "FilterBolt __execute-count-DataSource:default", "FilterBolt __ack-count-DataSource:default",
-            "FilterBolt __execute-count-QuerySpout:default", "FilterBolt __execute-count-QuerySpout:metadata",
-            "FilterBolt __execute-count-TickSpout:default", "FilterBolt __emit-count-default",
-            "JoinBolt __execute-count-QuerySpout:default", "JoinBolt __execute-count-QuerySpout:metadata",
-            "JoinBolt __execute-count-FilterBolt:default", "JoinBolt __execute-count-TickSpout:default",
-            "JoinBolt __emit-count-default", "JoinBolt __emit-count-feedback",
-            "ResultBolt __execute-count-JoinBolt:default", "LoopBolt __execute-count-JoinBolt:feedback")) {
-            await(expected).atMost(LONG).until(() -> last(bullet.capture(), expected) > 0);
+        for (String expected : CaptureComparison.COUNTED_WITH_QUERIES) {
+            await(expected).atMost(LONG)
+                .until(() -> CaptureComparison.streamCounts(bullet.capture()).getOrDefault(expected, 0.0) > 0);
         }
-    }
-
-    /** The sum over tasks of a metric's last value; 0 if there is none. */
-    private static double last(Capture capture, String componentAndName) {
-        Map<Integer, Double> byTask = capture.points().stream()
-            .filter(point -> componentAndName.equals(point.component() + " " + point.name()))
-            .collect(Collectors.toMap(Point::task, point -> point.value().getAsDouble(), (before, after) -> after));
-        return byTask.values().stream().mapToDouble(Double::doubleValue).sum();
+        assertThat(CaptureComparison.bulletStreams(bullet.capture()))
+            .containsAll(CaptureComparison.bulletStreams(CaptureComparison.recorded("capture-storm-2.8.4.jsonl")));
     }
 }

@@ -20,6 +20,11 @@ record Capture(List<Point> points) {
         }
     }
 
+    /** What a running topology has written so far; nothing before its consumer has started. */
+    static Capture soFar(Path file) {
+        return Files.exists(file) ? read(file) : new Capture(List.of());
+    }
+
     static Capture read(Path file) {
         List<Point> points = new ArrayList<>();
         try {
