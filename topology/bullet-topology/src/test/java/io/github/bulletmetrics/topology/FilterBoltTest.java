@@ -74,6 +74,24 @@ class FilterBoltTest {
         assertThat(context.value("bullet_filter_latency")).as("without records").isNull();
     }
 
+    @Test
+    void whatHasEndedDuringAReplayIsNotBroughtBackByIt() {
+        FilterBolt replaying = new FilterBolt(Streams.RECORD_COMPONENT, Queries.replayConfig());
+        replaying.prepare(Map.of(), context, collector.asCollector());
+        replaying.execute(Queries.query("full", TWO_OF_P));
+        replaying.execute(record(generator.probe("p", 1, 1, 1)));
+        replaying.execute(record(generator.probe("p", 2, 2, 2)));
+        assertThat(collector.on(Streams.DEFAULT_STREAM)).as("the full one").hasSize(1);
+        replaying.execute(Queries.signal("killed", Metadata.Signal.KILL));
+
+        replaying.execute(Queries.batch(collector, Queries.message("full", TWO_OF_P), Queries.message("killed", TWO_OF_P),
+            Queries.message("missed", TWO_OF_P)));
+        replaying.execute(record(generator.probe("p", 3, 3, 3)));
+        replaying.execute(record(generator.probe("p", 4, 4, 4)));
+
+        assertThat(collector.on(Streams.DEFAULT_STREAM)).extracting(values -> values.get(0)).containsExactly("full", "missed");
+    }
+
     private static Tuple record(BulletRecord<?> record) {
         return record(record, System.currentTimeMillis());
     }

@@ -6,6 +6,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.yahoo.bullet.common.SerializerDeserializer;
 import com.yahoo.bullet.pubsub.Metadata;
+import com.yahoo.bullet.pubsub.PubSubMessage;
 import com.yahoo.bullet.querying.RateLimitError;
 import com.yahoo.bullet.record.BulletRecord;
 import io.github.bulletmetrics.topology.source.RecordGenerator;
@@ -113,6 +114,40 @@ class JoinBoltTest {
         assertThat(context.value("bullet_active_queries")).isEqualTo(0L);
         bolt.execute(FakeTuples.tick());
         assertThat(context.value("bullet_active_queries")).isEqualTo(1L);
+    }
+
+    @Test
+    void whatHasEndedDuringAReplayIsNotBroughtBackByIt() {
+        FakeContext replayContext = new FakeContext();
+        JoinBolt replaying = new JoinBolt(Queries.replayConfig());
+        replaying.prepare(Map.of(), replayContext, collector.asCollector());
+        PubSubMessage full = Queries.message("full", LONG_RAW);
+        PubSubMessage late = Queries.message("late", LONG_RAW);
+        Tuple batch = Queries.batch(collector, full, late);
+        replaying.execute(Queries.tuple(full));
+        replaying.execute(data("full", 2));
+
+        replaying.execute(batch);
+
+        assertThat(replayContext.value("bullet_created_queries")).as("full and late").isEqualTo(2L);
+        assertThat(replayContext.value("bullet_active_queries")).as("late").isEqualTo(1L);
+        assertThat(replayContext.value("bullet_duplicated_queries")).isEqualTo(0L);
+        replaying.execute(batch);
+        assertThat(replayContext.value("bullet_duplicated_queries")).as("late").isEqualTo(1L);
+    }
+
+    /** Its time has run on while it was away, so it ends at once, with what there is. */
+    @Test
+    void aQueryWhoseTimeIsUpEndsWhenItIsReplayed() {
+        FakeContext replayContext = new FakeContext();
+        JoinBolt replaying = new JoinBolt(Queries.replayConfig());
+        replaying.prepare(Map.of(), replayContext, collector.asCollector());
+        replaying.execute(Queries.batch(collector, Queries.messageOfAge(5_000, "q", "SELECT * FROM STREAM(1000, TIME) LIMIT 2")));
+        for (int tick = 0; tick < 4; tick++) {
+            replaying.execute(FakeTuples.tick());
+        }
+        assertThat(records(theResult("q", Metadata.Signal.COMPLETE))).isZero();
+        assertThat(replayContext.value("bullet_active_queries")).isEqualTo(0L);
     }
 
     @Test

@@ -7,13 +7,13 @@ import com.yahoo.bullet.pubsub.PubSubMessage;
 import com.yahoo.bullet.pubsub.Publisher;
 import com.yahoo.bullet.pubsub.Subscriber;
 
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /** A PubSub within this process; those with the same value of {@value #NAME} are one. Keeps what was committed and failed. */
 public final class MemoryPubSub extends PubSub {
@@ -22,10 +22,10 @@ public final class MemoryPubSub extends PubSub {
 
     /** What all of one name share. */
     static final class Board {
-        final Queue<PubSubMessage> queries = new ArrayDeque<>();
-        final List<PubSubMessage> results = new ArrayList<>();
-        final List<String> committed = new ArrayList<>();
-        final List<String> failed = new ArrayList<>();
+        final Queue<PubSubMessage> queries = new ConcurrentLinkedQueue<>();
+        final List<PubSubMessage> results = new CopyOnWriteArrayList<>();
+        final List<String> committed = new CopyOnWriteArrayList<>();
+        final List<String> failed = new CopyOnWriteArrayList<>();
     }
 
     public MemoryPubSub(BulletConfig config) throws PubSubException {

@@ -10,6 +10,10 @@ import com.yahoo.bullet.storm.BulletStormConfig;
 
 import org.apache.storm.tuple.Tuple;
 
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
 /** Queries as the query spout emits them, and the settings that they need. */
 final class Queries {
     private Queries() {
@@ -20,6 +24,12 @@ final class Queries {
         config.set(BulletConfig.PUBSUB_MESSAGE_SERDE_CLASS_NAME, IdentityPubSubMessageSerDe.class.getName());
         config.set(BulletStormConfig.TOPOLOGY_METRICS_BUILT_IN_ENABLE, true);
         return config.validate();
+    }
+
+    static BulletStormConfig replayConfig() {
+        BulletStormConfig config = config();
+        config.set(BulletStormConfig.REPLAY_ENABLE, true);
+        return config;
     }
 
     static Tuple query(String id, String bql) {
@@ -43,6 +53,16 @@ final class Queries {
         Metadata metadata = new Metadata(null, result.getBql());
         metadata.setCreated(System.currentTimeMillis() - ageMs);
         return new PubSubMessage(id, result.getQuery(), metadata);
+    }
+
+    /** A batch of the replay bolt, for the request that a bolt has emitted last. */
+    static Tuple batch(FakeCollector collector, PubSubMessage... messages) {
+        List<List<Object>> requests = collector.on(Streams.FEEDBACK_STREAM);
+        List<Object> last = requests.get(requests.size() - 1);
+        Map<String, PubSubMessage> batch = new HashMap<>();
+        List.of(messages).forEach(message -> batch.put(message.getId(), message));
+        return FakeTuples.tuple(Streams.REPLAY_COMPONENT, Streams.REPLAY_STREAM, last.get(0), ((Metadata) last.get(1)).getContent(), 0,
+                                batch);
     }
 
     static Tuple notAQuery(String id) {

@@ -219,7 +219,8 @@ final class SmallStorm {
         return switch (grouping.getSetField()) {
             case ALL -> all;
             case SHUFFLE -> List.of(all.get(shuffled++ % all.size()));
-            case FIELDS -> List.of(all.get(Math.floorMod(values.get(0).hashCode() * 31, all.size())));
+            // Not as IDGrouping does it, so that a task is not right by chance.
+            case FIELDS -> List.of(all.get(Math.floorMod(values.get(0).hashCode() + 1, all.size())));
             case CUSTOM_SERIALIZED -> custom.get(bolt + "<" + id).chooseTasks(fromTask, values);
             default -> throw new IllegalStateException(grouping.toString());
         };
