@@ -5,8 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.yahoo.bullet.common.SerializerDeserializer;
 import com.yahoo.bullet.pubsub.Metadata;
 import com.yahoo.bullet.record.BulletRecord;
+import com.yahoo.bullet.storm.BulletStormConfig;
 import io.github.bulletmetrics.topology.source.RecordGenerator;
 
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.core.LogEvent;
+import org.apache.logging.log4j.core.Logger;
+import org.apache.logging.log4j.core.appender.AbstractAppender;
+import org.apache.logging.log4j.core.config.Property;
 import org.apache.storm.tuple.Tuple;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -90,6 +96,44 @@ class FilterBoltTest {
         replaying.execute(record(generator.probe("p", 4, 4, 4)));
 
         assertThat(collector.on(Streams.DEFAULT_STREAM)).extracting(values -> values.get(0)).containsExactly("full", "missed");
+    }
+
+    @Test
+    void reportsItsQueriesEverySoManyTicks() {
+        BulletStormConfig config = Queries.config();
+        config.set(BulletStormConfig.FILTER_BOLT_STATS_REPORT_TICKS, 5);
+        FilterBolt reporting = new FilterBolt(Streams.RECORD_COMPONENT, config);
+        reporting.prepare(Map.of(), context, collector.asCollector());
+        reporting.execute(Queries.query("q", TWO_OF_P));
+        reporting.execute(Queries.query("q", TWO_OF_P));
+
+        List<String> reports = logged(() -> {
+            for (int tick = 0; tick < 14; tick++) {
+                reporting.execute(FakeTuples.tick());
+            }
+        });
+
+        assertThat(reports).hasSize(2).allSatisfy(report -> assertThat(report).contains("QUERY_COUNT=1").endsWith("came twice: 1"));
+    }
+
+    /** What the bolt logs meanwhile. */
+    private static List<String> logged(Runnable work) {
+        List<String> lines = new ArrayList<>();
+        Logger logger = (Logger) LogManager.getLogger(FilterBolt.class);
+        AbstractAppender appender = new AbstractAppender("kept", null, null, false, Property.EMPTY_ARRAY) {
+            @Override
+            public void append(LogEvent event) {
+                lines.add(event.getMessage().getFormattedMessage());
+            }
+        };
+        appender.start();
+        logger.addAppender(appender);
+        try {
+            work.run();
+        } finally {
+            logger.removeAppender(appender);
+        }
+        return lines;
     }
 
     private static Tuple record(BulletRecord<?> record) {
