@@ -36,10 +36,12 @@ class JarIT {
         try (JarFile jar = new JarFile(JAR.toFile())) {
             names = jar.stream().map(entry -> entry.getName()).toList();
         }
-        assertThat(names).contains("com/yahoo/bullet/querying/Querier.class", "com/yahoo/bullet/storm/BulletStormConfig.class",
+        assertThat(names).contains("com/yahoo/bullet/storm/SpoutConnector.class", "com/yahoo/bullet/dsl/connector/KafkaConnector.class",
+            "org/apache/kafka/clients/consumer/KafkaConsumer.class", "generated_records_dsl_schema.json",
+            "com/yahoo/bullet/querying/Querier.class", "com/yahoo/bullet/storm/BulletStormConfig.class",
             "io/github/bulletmetrics/topology/BulletTopology.class", "bullet_storm_defaults.yaml",
             "META-INF/maven/com.yahoo.bullet/bullet-core/pom.properties"); // by which the metrics plugin knows Bullet's version
-        assertThat(names).noneMatch(name -> name.startsWith("org/apache/storm/"))
+        assertThat(names).noneMatch(name -> name.startsWith("org/apache/storm/") || name.startsWith("kafka/server/"))
             .noneMatch(name -> name.startsWith("io/github/bulletmetrics/storm/"))
             .noneMatch(name -> name.startsWith("org/apache/logging/"))
             .noneMatch(name -> name.startsWith("META-INF/services/org.slf4j"))

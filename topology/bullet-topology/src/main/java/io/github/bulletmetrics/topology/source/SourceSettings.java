@@ -3,6 +3,9 @@ package io.github.bulletmetrics.topology.source;
 import com.yahoo.bullet.common.BulletConfig;
 
 import java.io.Serializable;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * The settings of record sources that are ours and not Bullet's, {@code bullet.topology.source.*}.
@@ -31,7 +34,18 @@ public record SourceSettings(double samplingPercentage, String timestampField, b
      * @throws IllegalArgumentException names the setting that is wrong and what it must be.
      */
     public static SourceSettings from(BulletConfig config) {
+        refuseUnknown(config);
         return new SourceSettings(percentage(config), field(config), flag(config));
+    }
+
+    /** A slip here would go unnoticed: every message would go on, with no timestamp. */
+    private static void refuseUnknown(BulletConfig config) {
+        Set<String> known = new TreeSet<>(Set.of(SAMPLING_PERCENTAGE, TIMESTAMP_FIELD, METRICS_ENABLE));
+        for (String name : config.getAllWithPrefix(Optional.empty(), PREFIX, false).keySet()) {
+            if (!known.contains(name)) {
+                throw new IllegalArgumentException("There is no setting " + name + ": there are " + known);
+            }
+        }
     }
 
     private static double percentage(BulletConfig config) {
