@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 )
@@ -164,7 +165,7 @@ func nearest(key string, known map[string]Setting) string {
 	best, least := "", len(key)+1<<16
 	for full := range known {
 		for _, candidate := range prefixes(full) {
-			d := distance(key, candidate)
+			d := levenshtein.ComputeDistance(key, candidate)
 			if d < least || (d == least && candidate < best) {
 				best, least = candidate, d
 			}
@@ -182,25 +183,4 @@ func prefixes(key string) []string {
 		}
 	}
 	return append(all, key)
-}
-
-// distance is Levenshtein's, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
+
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -64,32 +66,11 @@ func (c Column) parse(text string) (tuning.Figure, error) {
 func nearest(name string, known []string) (best string, distance int) {
 	distance = math.MaxInt
 	for _, k := range known {
-		if d := edits(name, k); d < distance {
+		if d := levenshtein.ComputeDistance(name, k); d < distance {
 			best, distance = k, d
 		}
 	}
 	return best, distance
-}
-
-// edits is Levenshtein's distance, in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // slip is how many edits make a misspelling rather than another word: none in a short name, three in a long one.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // header finds the columns. An unknown one is noted; one that is spelled nearly like a known one that is missing is a fault.
@@ -87,7 +89,7 @@ func (t *Table) Missing(columns ...string) error {
 func nearestOf(name string, known []string) (string, int) {
 	best, distance := nearest(name, known)
 	for _, k := range known {
-		if edits(name, k) == distance && k < best {
+		if levenshtein.ComputeDistance(name, k) == distance && k < best {
 			best = k
 		}
 	}
