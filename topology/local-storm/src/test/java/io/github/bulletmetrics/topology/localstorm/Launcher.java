@@ -26,11 +26,14 @@ final class Launcher {
     record Result(int code, String stdout, String stderr) {
     }
 
-    /** Starts {@code up} as the leader of a process group of its own, as a shell does. */
+    /**
+     * Starts {@code up} as the leader of a process group of its own and with no signal ignored, as a terminal's shell does:
+     * these tests may themselves run in the background, where a shell has SIGINT ignored, which a JVM inherits.
+     */
     Process up(Path dir, String... options) throws IOException {
         List<String> arguments = new ArrayList<>(List.of("up", "--dir", dir.toString(), "--home", TARGET.resolve("storm").toString()));
         arguments.addAll(Arrays.asList(options));
-        List<String> command = new ArrayList<>(List.of("setsid"));
+        List<String> command = new ArrayList<>(List.of("setsid", "env", "--default-signal=INT"));
         command.addAll(command(arguments));
         return start(command, "up");
     }
