@@ -65,8 +65,8 @@ func (c *canonical) allLabels() []string {
 // mostBytes is more memory than any machine has; what is above says "no limit" (a cgroup without one reports 2^63).
 const mostBytes = 1 << 60
 
-// signed are the metrics whose values may be below zero: a mean latency between two hosts, whose clocks differ.
-var signed = map[string]bool{"bullet_filter_latency_mean_seconds": true}
+// signed are the metrics whose values may be below zero: a mean latency between two hosts, whose clocks differ; a ticket's age.
+var signed = map[string]bool{"bullet_filter_latency_mean_seconds": true, "storm_kerberos_ticket_remaining_seconds": true}
 
 // bounds are the values that make sense. A JVM says -1 for a limit that it does not have, and Storm divides by it; what Storm
 // and Bullet count is never negative.

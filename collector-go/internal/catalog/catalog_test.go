@@ -72,6 +72,9 @@ func explain(raw metric.Raw) string {
 	if m.yields {
 		text += ", yields to the sampler"
 	}
+	if m.byRelease {
+		text += ", delta until Storm 2.2"
+	}
 	if m.unknown {
 		text += ", unknown"
 	}
@@ -127,6 +130,17 @@ func labelNames(all []label) (names []string) {
 		names = append(names, l.name)
 	}
 	return names
+}
+
+// What is an estimate says so, wherever its help is read.
+func TestSampledMetricsAreMarked(t *testing.T) {
+	all := Metadata()
+	for name := range sampledMetrics {
+		require.Contains(t, byName, name, "no metric of the table")
+		assert.Contains(t, all[name].Help, "[sampled: ", name)
+		assert.Contains(t, Document(), "| `"+name+"`")
+	}
+	assert.NotContains(t, all["bullet_created_queries_total"].Help, "sampled")
 }
 
 func TestMetadata(t *testing.T) {

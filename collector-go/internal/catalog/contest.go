@@ -16,6 +16,9 @@ import (
 func (s *State) wake(id uint32) {
 	e := s.entries[id]
 	e.asleep = false
+	if tellsOldStorm(&e.raw) {
+		s.heardOld(e.raw.Topology)
+	}
 	if e.meaning.leftOut != "" {
 		s.judge(id, e, Verdict{Outcome: LeftOut, Reason: e.meaning.leftOut})
 		return
@@ -39,6 +42,9 @@ func (s *State) sleep(id uint32) {
 		return
 	}
 	e.asleep = true
+	if tellsOldStorm(&e.raw) {
+		s.topology(e.raw.Topology).old--
+	}
 	if e.raw.Shape == metric.ShapeSampler && e.meaning.leftOut == "" {
 		s.sampled[e.raw.Worker]--
 	}
@@ -134,7 +140,7 @@ func (s *State) judge(id uint32, e *entry, v Verdict) {
 func (s *State) tell(id uint32, e *entry) {
 	change := Change{ID: id, Verdict: e.verdict}
 	if e.verdict.Outcome == Stored {
-		change.Rule = look(&e.raw).rule
+		change.Rule = s.rule(e)
 	}
 	s.changes = append(s.changes, change)
 }

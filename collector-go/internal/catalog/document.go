@@ -13,7 +13,11 @@ Generated from the table in collector-go/internal/catalog (` + "`go test ./inter
 A sample reaches the store under the name below, whichever version of Storm or Bullet it came from. A gauge's slice is stored as
 its mean and, where a slice can hold more than one sample, also as its least and greatest sample under the names in brackets. A
 counter is a total that never falls, over restarts of the worker too. A distribution is a native histogram, cumulative; its
-negative observations are counted apart under the name in brackets.
+negative observations are counted apart under the name in brackets. What is marked (sampled) Storm counts or times on a sample of
+the tuples alone (topology.stats.sample.rate, one in twenty unless set) and scales up: it is an estimate unless the rate is 1.0.
+
+A value that makes no sense for its metric is refused and counted under the reason nonsense: whatever is below zero where nothing
+can be (a limit of -1, a usage of -5.3e7), and a size in bytes of 2^60 and more.
 
 Anything else numeric keeps its name, sanitised, under ` + "`storm_`" + `, with the labels topology, worker, component and task, and ` + "`key`" + ` for
 the path in a map.
@@ -27,8 +31,8 @@ func Document() string {
 	b.WriteString("\n| metric | unit | kind | labels | what it is | source |\n|---|---|---|---|---|---|\n")
 	for i := range metrics {
 		m := &metrics[i]
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", namesOf(m), m.unit(), m.kind,
-			strings.Join(m.allLabels(), ", "), m.help, strings.Join(from[m.name], "<br>"))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", namesOf(m), m.unit(), kindOf(m),
+			strings.Join(m.allLabels(), ", "), m.description(), strings.Join(from[m.name], "<br>"))
 	}
 	b.WriteString("\n## Left out\n\nBeside what the worker's sampler overrules (marked * above) and the longer of two intervals:\n\n")
 	b.WriteString("| source | reason | why |\n|---|---|---|\n")
@@ -36,6 +40,14 @@ func Document() string {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", sourceName(l.name, l.key), l.reason, l.why)
 	}
 	return b.String()
+}
+
+// kindOf marks what Storm estimates.
+func kindOf(m *canonical) string {
+	if m.sampled() {
+		return m.kind.String() + " (sampled)"
+	}
+	return m.kind.String()
 }
 
 func namesOf(m *canonical) string {
@@ -67,8 +79,11 @@ func describeSource(s *source) string {
 		text += "*"
 	}
 	about := []string{s.versions}
-	if s.temporality == delta {
+	switch s.temporality {
+	case delta:
 		about = append(about, "added since the last report")
+	case byRelease:
+		about = append(about, "until 2.2 added since the last report")
 	}
 	if s.perUnit == ms {
 		about = append(about, "ms")

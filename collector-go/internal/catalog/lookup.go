@@ -138,10 +138,22 @@ func tidy(name, value string) label {
 	case "collector":
 		value = collectorName(value)
 	case "peer":
-		value = strings.TrimPrefix(value, "/") // as java.net.InetSocketAddress prints one without a host name
+		value = peerName(value)
 	}
 	return label{name, strings.ReplaceAll(value, metric.KeySeparator, "/")}
 }
+
+// peerName is "host:port": java.net.InetSocketAddress prints one without a host name as "/127.0.0.1:6700". Storm until 2.2 names
+// the other end of a connection by its supervisor, as "NodeInfo(node:ID, port:[6700])": that is "ID:6700".
+func peerName(value string) string {
+	value = strings.TrimPrefix(value, "/")
+	if found, ok := nodeInfo.match(value); ok {
+		return found[0] + ":" + found[1]
+	}
+	return value
+}
+
+var nodeInfo = parsePattern("NodeInfo(node:{node}, port:[{port}])")
 
 // squeezed are the JVM's collectors whose names Storm 1.0 to 2.1 robs of their spaces.
 var squeezed = map[string]string{

@@ -14,13 +14,13 @@ func Metadata() map[string]Description {
 	all := make(map[string]Description, 2*len(metrics))
 	for i := range metrics {
 		m := &metrics[i]
-		all[m.name] = Description{Type: m.kind.String(), Help: m.help + ".", Unit: m.unit()}
+		all[m.name] = Description{Type: m.kind.String(), Help: m.description() + ".", Unit: m.unit()}
 		if least, greatest := m.spread(); least != "" {
-			all[least] = Description{Type: "gauge", Help: "Least of a slice's samples: " + m.help + ".", Unit: m.unit()}
-			all[greatest] = Description{Type: "gauge", Help: "Greatest of a slice's samples: " + m.help + ".", Unit: m.unit()}
+			all[least] = Description{Type: "gauge", Help: "Least of a slice's samples: " + m.description() + ".", Unit: m.unit()}
+			all[greatest] = Description{Type: "gauge", Help: "Greatest of a slice's samples: " + m.description() + ".", Unit: m.unit()}
 		}
 		if negative := m.negative(); negative != "" {
-			all[negative] = Description{Type: metric.KindCounter.String(), Help: "Observations below zero, as clocks that differ make them, kept out of the distribution: " + m.help + "."}
+			all[negative] = Description{Type: metric.KindCounter.String(), Help: "Observations below zero, as clocks that differ make them, kept out of the distribution: " + m.description() + "."}
 		}
 	}
 	return all

@@ -72,11 +72,11 @@ var metrics = []canonical{
 	{"bullet_source_repeated_records_total", counter, ofTask, "", "Records read that the same task had read before"},
 
 	// Storm: tuples.
-	{"storm_emitted_total", counter, ofTask, "stream", "Tuples emitted, estimated from a sample (topology.stats.sample.rate)"},
-	{"storm_transferred_total", counter, ofTask, "stream", "Tuples sent to other tasks, estimated from a sample"},
-	{"storm_acked_total", counter, ofTask, "source stream", "Tuples acknowledged, estimated from a sample; a spout has no source"},
-	{"storm_failed_total", counter, ofTask, "source stream", "Tuples failed, estimated from a sample; a spout has no source"},
-	{"storm_executed_total", counter, ofTask, "source stream", "Tuples executed, estimated from a sample"},
+	{"storm_emitted_total", counter, ofTask, "stream", "Tuples emitted"},
+	{"storm_transferred_total", counter, ofTask, "stream", "Tuples sent to other tasks"},
+	{"storm_acked_total", counter, ofTask, "source stream", "Tuples acknowledged; a spout has no source"},
+	{"storm_failed_total", counter, ofTask, "source stream", "Tuples failed; a spout has no source"},
+	{"storm_executed_total", counter, ofTask, "source stream", "Tuples executed"},
 	{"storm_execute_latency_seconds", gauge, ofTask, "source stream", "Storm's mean time in execute()"},
 	{"storm_process_latency_seconds", gauge, ofTask, "source stream", "Storm's mean time from a tuple's arrival to its acknowledgement"},
 	{"storm_complete_latency_seconds", gauge, ofTask, "stream", "Storm's mean time from a tuple's emission to the acknowledgement of its whole tree"},
@@ -141,6 +141,8 @@ var metrics = []canonical{
 	{"storm_worker_deadlocked_threads", gauge, ofWorker, "", "Threads in a deadlock"},
 	{"storm_worker_threads_in_state", gauge, ofWorker, "state", "Live threads by state"},
 	{"storm_worker_started_threads_total", counter, ofWorker, "", "Threads started"},
+
+	{"storm_kerberos_ticket_remaining_seconds", gauge, ofTask, "", "Time until the worker's Kerberos ticket expires; below zero once it has"},
 
 	// The cgroup that Storm sees: often the host's, so never taken for the worker's.
 	{"storm_cgroup_cpu_seconds_total", counter, ofWorker, "mode", "CPU time of the cgroup that Storm sees, which is the host's unless the worker has one of its own"},

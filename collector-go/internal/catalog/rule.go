@@ -27,6 +27,8 @@ type meaning struct {
 	leftOut string // why it is never stored; "" where it may be
 	yields  bool   // left out where the worker's sampler reports
 	unknown bool
+	// byRelease says that it counts from the last report where the topology's Storm is of 2.2 or before; the rule is for a later one.
+	byRelease bool
 }
 
 // look reads the table.
@@ -43,7 +45,7 @@ func look(raw *metric.Raw) meaning {
 		}
 	}
 	if r, said := from.find(raw.Name, raw.Key); r != nil {
-		return meaning{rule: r.rule(raw, said), yields: r.yields}
+		return meaning{rule: r.rule(raw, said), yields: r.yields, byRelease: r.temporality == byRelease}
 	}
 	return meaning{rule: unknownRule(raw), unknown: true}
 }
@@ -69,6 +71,8 @@ func (r *row) rule(raw *metric.Raw, said []label) metric.Rule {
 // temporality is the table's, or else what the sender says, or else what suits the kind.
 func temporality(known, said metric.Temporality, kind metric.Kind) metric.Temporality {
 	switch {
+	case known == byRelease:
+		return metric.Cumulative
 	case known != metric.TemporalityUnknown:
 		return known
 	case kind == metric.KindGauge:

@@ -20,6 +20,7 @@ const (
 	cumulative = metric.Cumulative         // since the process started
 	delta      = metric.Delta              // since the last report
 	asSaid     = metric.TemporalityUnknown // as the sender says with the series
+	byRelease  = metric.Temporality(255)   // since the last report until Storm 2.2, since the process started from 2.3 (release.go)
 
 	one = 1
 	ms  = 1000 // in a second
@@ -93,13 +94,13 @@ var stormSources = []source{
 	{"__complete-latency-{stream}", "", "storm_complete_latency_seconds", "", instant, ms, "2.3 on, over the last 3 samples", false},
 	{"__complete-latency", "{stream}", "storm_complete_latency_seconds", "", instant, ms, "1.0 to 2.2, over the interval", false},
 	{"__capacity", "", "storm_capacity_ratio", "", instant, one, "2.3 on", false},
-	{"__skipped-max-spout-ms", "", "storm_skipped_seconds_total", "reason=max_spout_pending", cumulative, ms, "2.3 on", false},
-	{"__skipped-inactive-ms", "", "storm_skipped_seconds_total", "reason=inactive", cumulative, ms, "2.3 on", false},
-	{"__skipped-backpressure-ms", "", "storm_skipped_seconds_total", "reason=backpressure", cumulative, ms, "2.3 on", false},
+	{"__skipped-max-spout-ms", "", "storm_skipped_seconds_total", "reason=max_spout_pending", byRelease, ms, "2.0 on", false},
+	{"__skipped-inactive-ms", "", "storm_skipped_seconds_total", "reason=inactive", byRelease, ms, "2.0 on", false},
+	{"__skipped-backpressure-ms", "", "storm_skipped_seconds_total", "reason=backpressure", byRelease, ms, "2.0 on", false},
 	{"__skipped-max-spout", "", "storm_skipped_calls_total", "reason=max_spout_pending", delta, one, "1.x", false},
 	{"__skipped-inactive", "", "storm_skipped_calls_total", "reason=inactive", delta, one, "1.x", false},
 	{"__skipped-throttle", "", "storm_skipped_calls_total", "reason=backpressure", delta, one, "1.x", false},
-	{"__reported-error-count", "", "storm_reported_errors_total", "", cumulative, one, "2.3 on", false},
+	{"__reported-error-count", "", "storm_reported_errors_total", "", byRelease, one, "2.0 on", false},
 	{"__backpressure-last-overflow-count", "", "storm_backpressure_last_overflow_count", "", instant, one, "2.3 on", false},
 
 	// Queues.
@@ -144,12 +145,18 @@ var stormSources = []source{
 	// Connections between workers.
 	{"__recv-iconnection", "enqueued/{peer}", "storm_connection_enqueued_messages_total", "", delta, one, "1.0 on", false},
 	{"__recv-iconnection", "dequeuedMessages", "storm_connection_dequeued_messages_total", "", delta, one, "1.0 on", false},
+	{"__send-iconnection", "{peer}/sent", "storm_connection_sent_messages_total", "", delta, one, "1.0 to 2.2", false},
+	{"__send-iconnection", "{peer}/lostOnSend", "storm_connection_lost_messages_total", "", delta, one, "1.0 to 2.2", false},
+	{"__send-iconnection", "{peer}/reconnects", "storm_connection_reconnects_total", "", delta, one, "1.0 to 2.2", false},
+	{"__send-iconnection", "{peer}/pending", "storm_connection_pending_messages", "", instant, one, "1.0 to 2.2", false},
 	{"__send-iconnection-sent-{peer}", "", "storm_connection_sent_messages_total", "", cumulative, one, "2.3 on", false},
 	{"__send-iconnection-lostOnSend-{peer}", "", "storm_connection_lost_messages_total", "", cumulative, one, "2.3 on", false},
 	{"__send-iconnection-reconnects-{peer}", "", "storm_connection_reconnects_total", "", cumulative, one, "2.3 on", false},
 	{"__send-iconnection-pending-{peer}", "", "storm_connection_pending_messages", "", instant, one, "2.3 on", false},
 
-	// Heap, collections and start time: the sampler's, where it reports.
+	// CPU, heap, collections and start time: the sampler's, where it reports. Sigar's first CPU is since the process started.
+	{"CPU", "user-ms", "bullet_worker_cpu_seconds_total", "mode=user", delta, ms, "storm-metrics' CPUMetric on any", true},
+	{"CPU", "sys-ms", "bullet_worker_cpu_seconds_total", "mode=system", delta, ms, "storm-metrics' CPUMetric on any", true},
 	{"memory.heap.used", "", "bullet_worker_heap_used_bytes", "", instant, one, "2.2 on", true},
 	{"memory.heap.committed", "", "bullet_worker_heap_committed_bytes", "", instant, one, "2.2 on", true},
 	{"memory.heap.max", "", "bullet_worker_heap_limit_bytes", "", instant, one, "2.2 on", true},
@@ -195,20 +202,22 @@ var stormSources = []source{
 	{"uptimeSecs", "", "storm_worker_uptime_seconds", "", instant, one, "1.0 on", false},
 	{"newWorkerEvent", "", "storm_new_worker_event", "", instant, one, "1.0 on", false},
 	{"workerCpuUsage", "", "storm_worker_cpu_usage_cores", "", instant, one, "2.6.3 on", false},
+	{"TGT-TimeToExpiryMsecs", "", "storm_kerberos_ticket_remaining_seconds", "", instant, ms, "1.0 on, with AutoTGT", false},
 	{"doHeartbeat-calls.count", "", "storm_heartbeat_calls_total", "", cumulative, one, "2.3 on", false},
 
 	// The cgroup.
 	{"CGroupCpu.user-ms", "", "storm_cgroup_cpu_seconds_total", "mode=user", cumulative, ms, "2.3 on", false},
 	{"CGroupCpu.sys-ms", "", "storm_cgroup_cpu_seconds_total", "mode=system", cumulative, ms, "2.3 on", false},
-	{"CGroupCpu", "user-ms", "storm_cgroup_cpu_seconds_total", "mode=user", delta, ms, "2.2", false},
-	{"CGroupCpu", "sys-ms", "storm_cgroup_cpu_seconds_total", "mode=system", delta, ms, "2.2", false},
+	{"CGroupCpu", "user-ms", "storm_cgroup_cpu_seconds_total", "mode=user", delta, ms, "1.1 to 2.2", false},
+	{"CGroupCpu", "sys-ms", "storm_cgroup_cpu_seconds_total", "mode=system", delta, ms, "1.1 to 2.2", false},
 	{"CGroupCpuGuarantee", "", "storm_cgroup_cpu_guarantee", "", instant, one, "2.2 on", false},
 	{"CGroupCpuGuaranteeByCfsQuota", "", "storm_cgroup_cpu_quota_percent", "", instant, one, "2.3 on", false},
 	{"CGroupCpuStat.nr.period-count", "", "storm_cgroup_cpu_periods", "", instant, one, "2.3 on", false},
 	{"CGroupCpuStat.nr.throttled-count", "", "storm_cgroup_cpu_throttled_periods", "", instant, one, "2.3 on", false},
 	{"CGroupCpuStat.nr.throttled-percentage", "", "storm_cgroup_cpu_throttled_percent", "", instant, one, "2.3 on", false},
 	{"CGroupCpuStat.throttled.time-ms", "", "storm_cgroup_cpu_throttled_seconds", "", instant, ms, "2.3 on", false},
-	{"CGroupMemoryUsage", "", "storm_cgroup_memory_used_bytes", "", instant, one, "2.2 on", false},
+	{"CGroupMemoryUsage", "", "storm_cgroup_memory_used_bytes", "", instant, one, "2.3 on", false},
+	{"CGroupMemory", "", "storm_cgroup_memory_used_bytes", "", instant, one, "1.1 to 2.2", false},
 	{"CGroupMemoryLimit", "", "storm_cgroup_memory_limit_bytes", "", instant, one, "2.2 on", false},
 }
 

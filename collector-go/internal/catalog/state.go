@@ -72,11 +72,14 @@ type shortMeaning struct {
 	leftOut string
 	yields  bool
 	unknown bool
+
+	byRelease bool // what it counts from depends on Storm's release
 }
 
 type topology struct {
 	starts []string // ids heard, oldest first
 	series []uint32
+	old    int // awake series that only a Storm until 2.2 reports
 }
 
 // maxStarts is how many ids of one topology are remembered, so that an old one said again is not taken for a new start.
@@ -163,6 +166,17 @@ func (s *State) Counts() Counts {
 	return c
 }
 
+// UnknownNames are the names, as Storm has them, of a topology's series that the table does not have, sorted.
+func (s *State) UnknownNames(topology string) []string {
+	names := make(map[string]bool)
+	for _, e := range s.entries {
+		if e.meaning.unknown && e.raw.Topology == topology {
+			names[e.raw.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
 func (s *State) count(v Verdict) Verdict {
 	switch v.Outcome {
 	case LeftOut:
@@ -184,7 +198,7 @@ func (s *State) reasonUnknown() string {
 func (s *State) enter(id uint32, raw metric.Raw) *entry {
 	m := look(&raw)
 	e := &entry{raw: raw, asleep: true, verdict: Verdict{Outcome: Dormant},
-		meaning: shortMeaning{hash: m.rule.Series.Labels.Hash(), leftOut: m.leftOut, yields: m.yields, unknown: m.unknown}}
+		meaning: shortMeaning{hash: m.rule.Series.Labels.Hash(), leftOut: m.leftOut, yields: m.yields, unknown: m.unknown, byRelease: m.byRelease}}
 	s.entries[id] = e
 	s.topology(raw.Topology).series = append(s.topology(raw.Topology).series, id)
 	if m.leftOut == "" {

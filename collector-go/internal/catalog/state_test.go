@@ -78,6 +78,40 @@ func TestTheShorterIntervalIsStored(t *testing.T) {
 	assert.Equal(t, []string{"7 stored"}, say(changes))
 }
 
+// Until 2.2 Storm counts skipped time since the last report, from 2.3 since the process started: maps tell which it is.
+func TestStormsReleaseIsToldByItsMaps(t *testing.T) {
+	of := func(name, key string, shape metric.Shape) metric.Raw {
+		return metric.Raw{Worker: worker, Component: "spout", Task: 1, Name: name, Key: key, Shape: shape, IntervalMs: 60_000}
+	}
+	skipped, mapped := of("__skipped-max-spout-ms", "", metric.ShapeNumber), of("__receive", "population", metric.ShapeMap)
+	s := NewState(DefaultOptions())
+	changes := s.Define(1, skipped)
+	require.Equal(t, []string{"1 stored"}, say(changes))
+	assert.Equal(t, metric.Cumulative, changes[0].Rule.Temporality, "as from 2.3, until a map is heard")
+
+	changes = s.Define(2, mapped)
+	require.Equal(t, []string{"1 stored", "2 stored"}, say(changes))
+	assert.Equal(t, metric.Delta, changes[0].Rule.Temporality)
+	assert.Empty(t, s.Define(3, of("acked", "", metric.ShapeNumber)))
+	changes = s.Define(4, of("__reported-error-count", "", metric.ShapeNumber))
+	assert.Equal(t, metric.Delta, changes[0].Rule.Temporality)
+
+	restored, err := Restore(s.Snapshot(), DefaultOptions())
+	require.NoError(t, err)
+	for _, c := range restored.Resume() {
+		if c.ID == 1 {
+			assert.Equal(t, metric.Delta, c.Rule.Temporality, "known after a restart")
+		}
+	}
+
+	// The topology moves to a newer Storm under its name.
+	s.TopologyStarted("bullet", "bullet-1-100")
+	s.TopologyStarted("bullet", "bullet-2-200")
+	_, changes = s.Judge(1)
+	require.Equal(t, []string{"1 stored"}, say(changes))
+	assert.Equal(t, metric.Cumulative, changes[0].Rule.Temporality)
+}
+
 func TestTwoNamesThatBecomeOne(t *testing.T) {
 	s := NewState(DefaultOptions())
 	mine := func(name string) metric.Raw {

@@ -1,0 +1,40 @@
+package catalog
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+
+// Some of Storm's names count since the last report until 2.2 (org.apache.storm.metric.api.CountMetric) and since the process
+// started from 2.3, in one shape under one name: __skipped-max-spout-ms is such. A capture need not say its Storm's release, and a
+// plugin says it beside its samples, so what a topology reports decides: until 2.2 all its executors report their queues, and
+// what they count, as maps, and from 2.3 none does. A task reports all of these at once. So a topology is known before its second
+// report; what its first report said is the same by either reading, since both count from 0.
+
+// oldMaps are the metrics that are maps until Storm 2.2 alone.
+var oldMaps = map[string]bool{
+	"__receive": true, "__transfer": true, "__sendqueue": true,
+	"__emit-count": true, "__transfer-count": true, "__execute-count": true, "__ack-count": true, "__fail-count": true,
+}
+
+// tellsOldStorm says that a series is one of a Storm until 2.2.
+func tellsOldStorm(raw *metric.Raw) bool { return raw.Shape == metric.ShapeMap && oldMaps[raw.Name] }
+
+// heardOld counts the awake series of a topology that tell its Storm's release. The first makes the rules of others new.
+func (s *State) heardOld(name string) {
+	t := s.topology(name)
+	if t.old++; t.old > 1 {
+		return
+	}
+	for _, id := range t.series {
+		if e := s.entries[id]; e.meaning.byRelease && e.verdict.Outcome == Stored {
+			s.tell(id, e)
+		}
+	}
+}
+
+// rule is what a series is sliced by, as far as is known of its topology.
+func (s *State) rule(e *entry) metric.Rule {
+	rule := look(&e.raw).rule
+	if e.meaning.byRelease && s.topology(e.raw.Topology).old > 0 {
+		rule.Temporality = metric.Delta
+	}
+	return rule
+}
