@@ -42,6 +42,7 @@ type collector struct {
 	engine  *query.Engine
 	ingest  *ingest.Server
 	http    *httpapi.Server
+	replay  *intake // where captures are played: what the store is given; nil in a collector that serves
 
 	failed chan error
 	door   task // ingest
@@ -112,14 +113,21 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	keep := embedded.DefaultOptions()
 	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime, c.Embedded.RetentionBytes, col.logger, figures
 	keep.OutOfOrderWindow = max(keep.OutOfOrderWindow, time.Hour+10*time.Minute+2*c.Slice.Lateness)
+	if col.replay != nil {
+		keep.OutOfOrderWindow = anyAge
+	}
 	if col.store, err = embedded.Open(filepath.Join(c.DataDir, "embedded"), keep); err != nil {
 		return err
 	}
 	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
 	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(c.Slice), figures, col.logger
 	feeding.Lost = func(err error) bool { return errors.Is(err, embedded.ErrFailed) } // the next start replays the journal
+	var sink feed.Store = col.store
+	if col.replay != nil {
+		col.replay.Store, sink, feeding.CloseAtEnd = col.store, col.replay, true
+	}
 	retention := feed.NewRetention(col.journal.Release)
-	if col.feed, err = feed.New(col.journal, col.store, retention, feeding); err != nil {
+	if col.feed, err = feed.New(col.journal, sink, retention, feeding); err != nil {
 		return err
 	}
 	telling := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))

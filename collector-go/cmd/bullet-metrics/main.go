@@ -92,6 +92,6 @@ func newRootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
 	})
-	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand())
+	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand())
 	return root
 }

@@ -41,6 +41,8 @@ type Options struct {
 	CheckpointTicks int
 	// FlushSlices hands closed slices on before the next tick when there are this many: a bound on memory while catching up.
 	FlushSlices int
+	// CloseAtEnd closes all slices that are open at the journal's end: what was played is whole, and no more will come to it.
+	CloseAtEnd bool
 	// Lost says of an error of Append that the store is of no use until it is opened again: the feed ends. nil: none is.
 	Lost       func(error) bool
 	Slicer     slicer.Options
@@ -88,6 +90,7 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
 	}
+	f.figures.publish(f.pipeline, f.position)
 	return f, nil
 }
 
@@ -148,6 +151,9 @@ func (f *Feed) Run(ctx context.Context) error {
 }
 
 func (f *Feed) finish(ctx context.Context) error {
+	if f.options.CloseAtEnd {
+		f.pipeline.slicer.CloseAll()
+	}
 	if err := f.flush(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // out of time; what is missing is replayed by the next start

@@ -31,6 +31,8 @@ var allowed = map[string][]string{
 	"internal/store/embedded": {"internal/slice", "internal/metric"},
 	"internal/query":          {},
 	"internal/httpapi":        {"internal/query", "internal/registry", "internal/journal"},
+	"internal/capture":        {"internal/metric"},
+	"internal/replay":         {"internal/capture", "internal/ingest", "internal/journal", "internal/metric", "gen/bulletmetrics/v1"},
 	"internal/config":         {},
 	"internal/tuning":         {},
 	"internal/load":           {},

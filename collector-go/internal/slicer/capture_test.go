@@ -1,57 +1,42 @@
 package slicer_test
 
 import (
-	"bufio"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/capture"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 )
 
-// dataPoint is a line of a capture: what Storm handed to a metrics consumer.
-type dataPoint struct {
-	Time      int64  `json:"ts"` // s
-	Interval  int64  `json:"interval"`
-	Host      string `json:"host"`
-	Port      uint32 `json:"port"`
-	Component string `json:"component"`
-	Task      int32  `json:"task"`
-	Name      string `json:"name"`
-	Value     any    `json:"value"`
-}
-
-// capture reads a recording of what Storm handed to a consumer (topology/captures).
-func capture(t *testing.T, name string) []dataPoint {
+// points reads a recording of what Storm handed to a consumer (topology/captures).
+func points(t *testing.T, name string) []*capture.Point {
 	path := filepath.Join("..", "..", "..", "topology", "captures", name)
 	file, err := os.Open(path)
 	require.NoError(t, err)
 	defer file.Close()
-	var points []dataPoint
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var p dataPoint
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &p))
-		if p.Name != "" {
-			points = append(points, p)
+	var all []*capture.Point
+	reader := capture.NewReader(path, file)
+	for {
+		p, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			require.NotEmpty(t, all)
+			return all
 		}
+		require.NoError(t, err)
+		all = append(all, p)
 	}
-	require.NoError(t, lines.Err())
-	require.NotEmpty(t, points)
-	return points
 }
 
 // replay is a feed in small: names to the catalogue, samples to the slicer.
@@ -92,36 +77,16 @@ func (r *replay) apply(changes []catalog.Change) {
 	}
 }
 
-func (r *replay) point(sequence uint64, p *dataPoint) {
+func (r *replay) point(sequence uint64, p *capture.Point) {
 	r.slicer.Begin(1, sequence)
 	raw := metric.Raw{Worker: metric.Worker{Topology: "t", Host: p.Host, Port: p.Port}, Component: p.Component, Task: p.Task,
-		Name: p.Name, Shape: metric.ShapeNumber, IntervalMs: p.Interval * 1000}
-	r.flatten(raw, p.Time*1000, p.Value)
+		Name: p.Name, IntervalMs: p.IntervalMs}
+	for _, s := range p.Samples {
+		raw.Key, raw.Shape = s.Key, s.Shape
+		r.sample(raw, p.TimeMs, s.Value)
+	}
 	r.slicer.End()
 	r.collect()
-}
-
-// flatten does what the plugin does with a data point's value.
-func (r *replay) flatten(raw metric.Raw, timeMs int64, v any) {
-	switch v := v.(type) {
-	case float64:
-		r.sample(raw, timeMs, v)
-	case map[string]any:
-		raw.Shape = metric.ShapeMap
-		for _, key := range slices.Sorted(func(yield func(string) bool) {
-			for key := range v {
-				if !yield(key) {
-					return
-				}
-			}
-		}) {
-			inner := raw
-			inner.Key = strings.TrimPrefix(raw.Key+metric.KeySeparator+key, metric.KeySeparator)
-			r.flatten(inner, timeMs, v[key])
-		}
-	default:
-		r.t.Fatalf("%s is %T", raw.Name, v)
-	}
 }
 
 func (r *replay) sample(raw metric.Raw, timeMs int64, v float64) {
@@ -178,6 +143,9 @@ func TestCaptures(t *testing.T) {
 		{file: "capture-cluster-2.8.4.jsonl", unknown: []string{"storm_my_mean", "storm_my_multi", "storm_my_spout_count"},
 			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "memory.non-heap.max", "memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max", "memory.total.max"}},
+		{file: "capture-replay-2.8.3.jsonl", // a worker is killed in its midst
+			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "memory.non-heap.max", "memory.pools.G1-Eden-Space.max",
+				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max", "memory.total.max"}},
 		{file: "capture-storm-2.2.0.jsonl",
 			refused: []string{"memory.non-heap.max", "memory.non-heap.usage", "memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max"}},
@@ -187,9 +155,8 @@ func TestCaptures(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
 			r := newReplay(t)
-			points := capture(t, test.file)
-			for i := range points {
-				r.point(uint64(i+1), &points[i])
+			for i, p := range points(t, test.file) {
+				r.point(uint64(i+1), p)
 			}
 			r.slicer.CloseAll()
 			r.collect()

@@ -1,0 +1,81 @@
+package capture
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// maxDepth is how many maps within maps the plugin follows (Flattener.MAX_DEPTH).
+const maxDepth = 8
+
+// Sample is one number of a data point.
+type Sample struct {
+	Key   string // path into a map, joined by metric.KeySeparator; "" for a plain number
+	Shape metric.Shape
+	Value float64 // may be NaN or infinite: the door refuses such
+}
+
+// flattened are the numbers of a value and how many of its parts are none, as the plugin's Flattener has them: a number is one
+// sample, a map one for each number in it at any depth up to maxDepth; nulls are skipped, anything else is counted.
+type flattened struct {
+	samples     []Sample
+	unsupported int
+}
+
+func flatten(value any) flattened {
+	var f flattened
+	switch v := value.(type) {
+	case map[string]any:
+		f.walk("", v, 1)
+	default:
+		f.leaf("", metric.ShapeNumber, v)
+	}
+	return f
+}
+
+// walk takes a map's entries in the order of their keys, so that the same capture gives the same samples.
+func (f *flattened) walk(path string, of map[string]any, depth int) {
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		at := key
+		if depth > 1 {
+			at = path + metric.KeySeparator + key
+		}
+		if inner, ok := of[key].(map[string]any); ok && depth < maxDepth {
+			f.walk(at, inner, depth+1)
+			continue
+		}
+		f.leaf(at, metric.ShapeMap, of[key])
+	}
+}
+
+func (f *flattened) leaf(key string, shape metric.Shape, value any) {
+	if value == nil {
+		return
+	}
+	number, ok := numberOf(value)
+	if !ok {
+		f.unsupported++
+		return
+	}
+	f.samples = append(f.samples, Sample{Key: key, Shape: shape, Value: number})
+}
+
+// numberOf reads a number as a double, as Java's Number.doubleValue does: what is too large is infinite.
+func numberOf(value any) (float64, bool) {
+	switch v := value.(type) {
+	case json.Number:
+		number, _ := strconv.ParseFloat(v.String(), 64) // the decoder has checked its form; out of range it is infinite
+		return number, true
+	case string:
+		if word, found := strings.CutPrefix(v, nonFiniteMark); found {
+			number, err := strconv.ParseFloat(word, 64)
+			return number, err == nil
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,116 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// line is a line of a capture as it is written: a data point, or an event.
+type line struct {
+	Event      string `json:"event"`
+	TopologyID string `json:"stormId"`
+	WorkerPort uint32 `json:"workerPort"`
+
+	NowMs     int64  `json:"now"`
+	Time      *int64 `json:"ts"`       // s
+	Interval  int64  `json:"interval"` // s
+	Host      string `json:"host"`
+	Port      uint32 `json:"port"`
+	Component string `json:"component"`
+	Task      int32  `json:"task"`
+	Name      string `json:"name"`
+	Value     any    `json:"value"`
+}
+
+// Bounds of what a line may say: beyond the year 33658 a time is no time, and beyond a day an interval is none.
+const (
+	maxTimeSeconds     = 1_000_000_000_000
+	maxIntervalSeconds = 86_400
+)
+
+// parse reads one line. NaN and infinities, for which JSON has no word, may stand as Java and Python write them.
+func parse(text []byte) (*line, error) {
+	l, err := decode(text)
+	if err != nil {
+		var again error
+		if l, again = decode(quoteNonFinite(text)); again != nil {
+			return nil, fmt.Errorf("is not a JSON object as captures have them: %w", err)
+		}
+	}
+	if l.Event != "" {
+		return l, nil
+	}
+	return l, l.check()
+}
+
+func decode(text []byte) (*line, error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	l := &line{}
+	if err := decoder.Decode(l); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the object")
+	}
+	return l, nil
+}
+
+// check says what makes a line no data point.
+func (l *line) check() error {
+	switch {
+	case l.Name == "":
+		return errors.New(`has neither "event" nor "name"`)
+	case l.Time == nil:
+		return errors.New(`has no "ts", the time in seconds at which Storm read the metric`)
+	case *l.Time < -maxTimeSeconds || *l.Time > maxTimeSeconds:
+		return fmt.Errorf(`"ts" is %d, which is no time in seconds`, *l.Time)
+	case l.NowMs < 0 || l.NowMs > 1000*maxTimeSeconds:
+		return fmt.Errorf(`"now" is %d, which is no time in ms`, l.NowMs)
+	case l.Interval < 0 || l.Interval > maxIntervalSeconds:
+		return fmt.Errorf(`"interval" is %d, which is no interval in seconds`, l.Interval)
+	}
+	return nil
+}
+
+// nonFinite are the words for what is no finite number, as they are written bare where JSON has a number.
+var nonFinite = []string{"NaN", "-Infinity", "Infinity"}
+
+// nonFiniteMark stands before such a word when it is made a string, so that no string of the capture is taken for one.
+const nonFiniteMark = "\x00number "
+
+// quoteNonFinite makes strings of bare words for what is no finite number.
+func quoteNonFinite(text []byte) []byte {
+	var out bytes.Buffer
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case inString && text[i] == '\\' && i+1 < len(text):
+			out.WriteByte(text[i])
+			i++
+		case text[i] == '"':
+			inString = !inString
+		case !inString:
+			if word := wordAt(text[i:]); word != "" {
+				fmt.Fprintf(&out, `"\u0000%s"`, strings.TrimPrefix(nonFiniteMark, "\x00")+word)
+				i += len(word) - 1
+				continue
+			}
+		}
+		out.WriteByte(text[i])
+	}
+	return out.Bytes()
+}
+
+func wordAt(text []byte) string {
+	for _, word := range nonFinite {
+		if bytes.HasPrefix(text, []byte(word)) {
+			return word
+		}
+	}
+	return ""
+}
