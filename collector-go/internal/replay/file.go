@@ -59,16 +59,12 @@ func (p *Player) advance(f *File) error {
 	}
 }
 
-// clock is the consumer's clock at a data point. Where a line does not say it stands still, and at a capture's beginning shows
-// the event's time.
+// clock is the consumer's clock at a data point. Where a line does not say it shows the newest event's time.
 func (f *File) clock(point *capture.Point) int64 {
-	switch {
-	case point.NowMs > 0:
+	if point.NowMs > 0 {
 		return point.NowMs
-	case f.nowMs > 0:
-		return f.nowMs
 	}
-	return max(point.TimeMs, 1)
+	return max(f.nowMs, point.TimeMs, 1)
 }
 
 // open makes the sender for a data point, a new one where a consumer started anew.
