@@ -199,7 +199,10 @@ func (p *replaying) play(ctx context.Context, files []*replay.File) (*replayed, 
 	after, unknown := col.feed.Books(), p.unknown(outcome)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	if err = errors.Join(err, ctx.Err(), col.release(closing)); err != nil {
+	if err == nil {
+		err = ctx.Err() // ended while the store was given the rest
+	}
+	if err = errors.Join(err, col.release(closing)); err != nil {
 		return nil, outcome, err
 	}
 	summary := summarize(outcome, p.before, after)

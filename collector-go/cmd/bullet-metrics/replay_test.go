@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -382,6 +383,19 @@ func TestAReplayIsServed(t *testing.T) {
 	assert.ErrorContains(t, err, "ask that over HTTP")
 	r.close()
 	assert.Positive(t, replayInto(t, c.DataDir, captureFile("capture-storm-1.2.4")).Stored)
+}
+
+// A replay that is told to end says so, and leaves a directory that can be gone on with.
+func TestAReplayThatIsInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	dir := t.TempDir()
+	var out bytes.Buffer
+	err := runReplay(ctx, &out, []string{captureFile("capture-storm-2.2.0")}, dir, outputJSON)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 1, strings.Count(err.Error(), "canceled"), err)
+	assert.Empty(t, out.String())
+	assert.Equal(t, uint64(1313), replayInto(t, dir, captureFile("capture-storm-2.2.0")).Stored)
 }
 
 func TestWrongUsageOfReplayAndQuery(t *testing.T) {
