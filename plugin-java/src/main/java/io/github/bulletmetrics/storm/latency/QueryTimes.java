@@ -1,0 +1,141 @@
+package io.github.bulletmetrics.storm.latency;
+
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * How long the queries of one task take, from when they arrive to what is sent for them.
+ *
+ * <p>At most {@link #MAX_QUERIES} are followed at a time: the oldest makes room and is counted. A query may end before its arrival is told,
+ * since Storm tells of a tuple only when it has been executed; it then took no time. One thread at a time.
+ */
+public final class QueryTimes {
+    /** Queries followed at a time; about 150 bytes each. */
+    static final int MAX_QUERIES = 20_000;
+
+    private final int maxQueries;
+    private final Map<String, Running> running = new LinkedHashMap<>();
+    private final LatencyHistogram completed = new LatencyHistogram();
+    private final LatencyHistogram failed = new LatencyHistogram();
+    private final LatencyHistogram firstSent = new LatencyHistogram();
+    /** What ended last without having arrived; null when there is nothing. */
+    private String unseen;
+    private LatencyHistogram unseenOutcome;
+    private long unseenQueries;
+    private long evictedQueries;
+
+    /** No query yet. */
+    public QueryTimes() {
+        this(MAX_QUERIES);
+    }
+
+    QueryTimes(int maxQueries) {
+        this.maxQueries = maxQueries;
+    }
+
+    /** A query arrived. One that is known already goes on from its first arrival. */
+    public void arrived(String id, long nowMs) {
+        if (id.equals(unseen)) {
+            unseenOutcome.record(0);
+            firstSent.record(0);
+            unseen = null;
+            return;
+        }
+        countUnseen();
+        if (running.putIfAbsent(id, new Running(nowMs)) == null && running.size() > maxQueries) {
+            Iterator<String> oldest = running.keySet().iterator();
+            oldest.next();
+            oldest.remove();
+            evictedQueries++;
+        }
+    }
+
+    /** A window of a query was sent, which goes on. */
+    public void windowSent(String id, long nowMs) {
+        Running query = running.get(id);
+        if (query != null) {
+            query.sent(nowMs);
+        }
+    }
+
+    /** A query's last result was sent. */
+    public void completed(String id, long nowMs) {
+        ended(id, nowMs, completed);
+    }
+
+    /** A query's error was sent. */
+    public void failed(String id, long nowMs) {
+        ended(id, nowMs, failed);
+    }
+
+    /** A query was taken away without a result, or has ended already. */
+    public void removed(String id) {
+        running.remove(id);
+    }
+
+    private void ended(String id, long nowMs, LatencyHistogram outcome) {
+        Running query = running.remove(id);
+        if (query == null) {
+            countUnseen();
+            unseen = id;
+            unseenOutcome = outcome;
+            return;
+        }
+        query.sent(nowMs);
+        outcome.record(nowMs - query.arrivedMs);
+    }
+
+    private void countUnseen() {
+        if (unseen != null) {
+            unseen = null;
+            unseenQueries++;
+        }
+    }
+
+    /** From arrival to the last result. */
+    public LatencyHistogram completedTimes() {
+        return completed;
+    }
+
+    /** From arrival to the error. */
+    public LatencyHistogram failedTimes() {
+        return failed;
+    }
+
+    /** From arrival to the first window, or to the result of a query without windows, errors included. */
+    public LatencyHistogram firstSentTimes() {
+        return firstSent;
+    }
+
+    /** Queries that ended and had not been seen to arrive, such as those that Bullet replays to a task started anew. */
+    public long unseenQueries() {
+        return unseenQueries;
+    }
+
+    /** Queries that had to make room. */
+    public long evictedQueries() {
+        return evictedQueries;
+    }
+
+    /** Queries followed now. */
+    int running() {
+        return running.size();
+    }
+
+    private final class Running {
+        private final long arrivedMs;
+        private boolean anySent;
+
+        Running(long arrivedMs) {
+            this.arrivedMs = arrivedMs;
+        }
+
+        void sent(long nowMs) {
+            if (!anySent) {
+                anySent = true;
+                firstSent.record(nowMs - arrivedMs);
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+package io.github.bulletmetrics.storm.latency;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class QueryTimesTest {
+    private final QueryTimes times = new QueryTimes(3);
+
+    @Test
+    void aQueryIsTimedFromItsArrivalToItsResultByOutcome() {
+        times.arrived("a", 1_000);
+        times.arrived("b", 2_000);
+        times.completed("b", 2_500);
+        times.failed("a", 4_000);
+        assertThat(times.completedTimes().count()).isEqualTo(1);
+        assertThat(times.completedTimes().sumSeconds()).isEqualTo(0.5);
+        assertThat(times.failedTimes().sumSeconds()).isEqualTo(3);
+        assertThat(times.firstSentTimes().sumSeconds()).as("a query without windows: its result is the first").isEqualTo(3.5);
+        assertThat(times.running()).isZero();
+    }
+
+    @Test
+    void ofAQueryWithWindowsTheFirstIsTimedAndTheEnd() {
+        times.arrived("a", 0);
+        times.windowSent("a", 1_000);
+        times.windowSent("a", 2_000);
+        times.completed("a", 3_000);
+        assertThat(times.firstSentTimes().count()).isEqualTo(1);
+        assertThat(times.firstSentTimes().sumSeconds()).isEqualTo(1);
+        assertThat(times.completedTimes().sumSeconds()).isEqualTo(3);
+    }
+
+    @Test
+    void aQueryThatFailsAtOnceEndsBeforeItsArrivalIsTold() {
+        times.failed("a", 10);
+        times.arrived("a", 11);
+        assertThat(times.failedTimes().count()).isEqualTo(1);
+        assertThat(times.failedTimes().sumSeconds()).isZero();
+        assertThat(times.unseenQueries()).isZero();
+        assertThat(times.running()).isZero();
+    }
+
+    @Test
+    void aReplayedQueryWhoseArrivalWasNotSeenIsCountedAndNotTimed() {
+        times.completed("replayed", 10);
+        times.completed("another", 20);
+        times.windowSent("third", 20);
+        times.arrived("a", 30);
+        assertThat(times.unseenQueries()).isEqualTo(2);
+        assertThat(times.completedTimes().count()).isZero();
+        assertThat(times.firstSentTimes().count()).isZero();
+        assertThat(times.running()).isEqualTo(1);
+    }
+
+    @Test
+    void aQueryThatIsTakenAwayIsNotTimedHoweverOftenThatIsTold() {
+        times.arrived("a", 0);
+        times.removed("a");
+        times.removed("a");
+        times.removed("never");
+        assertThat(times.running()).isZero();
+        assertThat(times.completedTimes().count() + times.failedTimes().count() + times.firstSentTimes().count()).isZero();
+    }
+
+    @Test
+    void anArrivalThatIsToldAgainChangesNothing() {
+        times.arrived("a", 0);
+        times.arrived("a", 500);
+        times.completed("a", 1_000);
+        assertThat(times.completedTimes().sumSeconds()).isEqualTo(1);
+    }
+
+    @Test
+    void noMoreQueriesAreFollowedThanThereMayBe() {
+        for (int i = 0; i < 10; i++) {
+            times.arrived("q" + i, i);
+        }
+        assertThat(times.running()).isEqualTo(3);
+        assertThat(times.evictedQueries()).isEqualTo(7);
+        times.completed("q9", 1_009);
+        assertThat(times.completedTimes().sumSeconds()).as("the newest is still there").isEqualTo(1);
+    }
+}
