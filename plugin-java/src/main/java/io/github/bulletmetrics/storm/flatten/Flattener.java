@@ -1,6 +1,7 @@
 package io.github.bulletmetrics.storm.flatten;
 
 import io.github.bulletmetrics.storm.flatten.SeriesTable.SourceNames;
+import io.github.bulletmetrics.storm.latency.LatencyPack;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.queue.Losses;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
@@ -16,7 +17,7 @@ import java.util.function.Consumer;
  * Flattens what one task reported into samples and queues them.
  *
  * <p>A number is one sample; a map is one for each number in it, at any depth up to {@link #MAX_DEPTH}; a pack of the worker's
- * sampler is its samples, at their own times. Nulls are skipped; anything else is counted as
+ * sampler is its samples, at their own times; a pack of the latency hook is its distributions. Nulls are skipped; anything else is counted as
  * {@link DropReason#DROP_REASON_UNSUPPORTED_VALUE}. NaN and infinities are passed on: the collector refuses and counts them.
  *
  * <p>Use: {@link #begin}, {@link #add} for every data point, {@link #end}. Never throws for what a data point holds, never waits,
@@ -25,6 +26,8 @@ import java.util.function.Consumer;
 public final class Flattener {
     /** The metric under which a worker's sampler reports. */
     public static final String SAMPLER_METRIC = "bullet-metrics.sampler";
+    /** The metric under which a task's latency hook reports. */
+    public static final String LATENCY_METRIC = "bullet-metrics.latency";
 
     /** Maps within maps that are followed. */
     static final int MAX_DEPTH = 8;
@@ -117,6 +120,8 @@ public final class Flattener {
             readMap(name == null || source == null ? null : table.metric(source, name, nowMs), (Map<?, ?>) value);
         } else if (value instanceof byte[] && SAMPLER_METRIC.equals(name)) {
             pack(SamplePack.read((byte[]) value));
+        } else if (value instanceof byte[] && LATENCY_METRIC.equals(name)) {
+            latencies(LatencyPack.read((byte[]) value));
         } else if (value != null) {
             unsupported++;
         }
@@ -132,10 +137,14 @@ public final class Flattener {
 
     private void offer(Series series, long sampleTimeMs, double value) {
         if (!queue.offer(series, sampleTimeMs, value)) {
-            firstRefusedMs = refused == 0 ? sampleTimeMs : Math.min(firstRefusedMs, sampleTimeMs);
-            lastRefusedMs = refused == 0 ? sampleTimeMs : Math.max(lastRefusedMs, sampleTimeMs);
-            refused++;
+            refused(sampleTimeMs);
         }
+    }
+
+    private void refused(long sampleTimeMs) {
+        firstRefusedMs = refused == 0 ? sampleTimeMs : Math.min(firstRefusedMs, sampleTimeMs);
+        lastRefusedMs = refused == 0 ? sampleTimeMs : Math.max(lastRefusedMs, sampleTimeMs);
+        refused++;
     }
 
     /** Reads a map that another thread may be writing: as often as it takes to see it whole, within reason. */
@@ -227,6 +236,24 @@ public final class Flattener {
         if (series != null && value != SamplePack.UNKNOWN) {
             offer(series, at, value);
         }
+    }
+
+    private void latencies(LatencyPack pack) {
+        Name packs = source == null ? null : table.metric(source, LATENCY_METRIC, nowMs);
+        for (LatencyPack.Distribution distribution : pack.distributions()) {
+            Series series = latencySeries(packs, distribution);
+            if (series == null) {
+                overLimit++;
+            } else if (!queue.offer(series, timeMs, LatencySamples.encode(pack, distribution, series.id(), timeMs))) {
+                refused(timeMs);
+            }
+        }
+    }
+
+    private Series latencySeries(Name packs, LatencyPack.Distribution distribution) {
+        Name name = key(packs, distribution.name());
+        Name place = distribution.key().isEmpty() ? name : key(name, distribution.key());
+        return place == null ? null : table.latencySeries(source, place, distribution.name(), distribution.key());
     }
 
     private void countLosses() {

@@ -4,8 +4,11 @@ import io.github.bulletmetrics.storm.queue.Series;
 import io.github.bulletmetrics.storm.queue.Source;
 import io.github.bulletmetrics.storm.queue.Worker;
 import io.github.bulletmetrics.storm.proto.v1.Shape;
+import io.github.bulletmetrics.storm.proto.v1.Temporality;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -85,6 +88,16 @@ final class SeriesTable {
             name.series = new Series(nextId(), of.source, name.metric(), name.path(), shape);
         }
         return name.series;
+    }
+
+    /** The series of a distribution of the latency hook, at a name that is its alone. */
+    Series latencySeries(SourceNames of, Name place, String metric, String key) {
+        if (place.series == null) {
+            List<String> keys = key.isEmpty() ? Collections.emptyList() : Collections.singletonList(key);
+            place.series = new Series(nextId(), of.source, metric, keys, Shape.SHAPE_HISTOGRAM, Temporality.TEMPORALITY_CUMULATIVE,
+                    of.source.intervalMs(), 0);
+        }
+        return place.series;
     }
 
     int nextId() {

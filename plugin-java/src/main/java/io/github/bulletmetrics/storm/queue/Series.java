@@ -65,6 +65,11 @@ public final class Series {
         return source;
     }
 
+    /** Whether its samples are distributions, not numbers. */
+    public boolean isDistribution() {
+        return shape == Shape.SHAPE_HISTOGRAM;
+    }
+
     /** The definition as it travels. */
     public SeriesDefinition definition() {
         return SeriesDefinition.newBuilder()

@@ -1,7 +1,9 @@
 package io.github.bulletmetrics.storm.send;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.SampleColumns;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Series;
@@ -66,12 +68,27 @@ final class BatchEncoder {
                 batch.addSeries(series.definition());
                 definitions = define(series.id(), definitions);
             }
+            byte[] distribution = queue.distribution(position);
+            if (distribution != null) {
+                batch.addHistograms(histogram(distribution));
+                continue;
+            }
             columns.addSeriesIds(series.id());
             columns.addTimeOffsetsMs(queue.timeMs(position) - baseTimeMs);
             columns.addValues(queue.value(position));
         }
-        batch.setSamples(columns);
+        if (columns.getSeriesIdsCount() > 0) {
+            batch.setSamples(columns);
+        }
         held.defined = java.util.Arrays.copyOf(newlyDefined, definitions);
+    }
+
+    private static HistogramSample histogram(byte[] encoded) {
+        try {
+            return HistogramSample.parseFrom(encoded);
+        } catch (InvalidProtocolBufferException ourOwn) {
+            throw new IllegalStateException("the flattener encoded a distribution that cannot be read", ourOwn);
+        }
     }
 
     private int define(int id, int definitions) {

@@ -108,7 +108,8 @@ final class Outbox {
         long position = cutTo;
         for (; position < limit; position++) {
             Series series = queue.series(position);
-            bytes += SAMPLE_BYTES;
+            byte[] distribution = queue.distribution(position);
+            bytes += SAMPLE_BYTES + (distribution == null ? 0 : distribution.length);
             if (!seriesOfCut.get(series.id())) {
                 seriesOfCut.set(series.id());
                 bytes += series.definitionBytes();

@@ -3,8 +3,10 @@ package io.github.bulletmetrics.storm.collector;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.Gap;
+import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.SampleColumns;
 import io.github.bulletmetrics.storm.proto.v1.SeriesDefinition;
+import io.github.bulletmetrics.storm.proto.v1.Shape;
 import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
 import io.github.bulletmetrics.storm.proto.v1.WorkerInfo;
 import java.util.ArrayList;
@@ -22,6 +24,7 @@ import java.util.Set;
 public final class Ledger {
     private final Set<String> taken = new HashSet<>();
     private final List<Sample> samples = new ArrayList<>();
+    private final List<HistogramSample> histograms = new ArrayList<>();
     private final List<String> breaches = new ArrayList<>();
     private final Map<DropReason, Long> drops = new EnumMap<>(DropReason.class);
     private final List<Gap> gaps = new ArrayList<>();
@@ -59,6 +62,13 @@ public final class Ledger {
         }
         lastSequence = batch.getSequence();
         addSamples(stream, batch.getSamples());
+        for (HistogramSample histogram : batch.getHistogramsList()) {
+            SeriesDefinition of = stream.definitions.get(histogram.getSeriesId());
+            if (of == null || of.getShape() != Shape.SHAPE_HISTOGRAM) {
+                breaches.add("id " + histogram.getSeriesId() + " of a histogram is " + of);
+            }
+            histograms.add(histogram);
+        }
         batch.getDropsList().forEach(drop -> drops.put(drop.getReason(), drop.getTotalSamples()));
         gaps.addAll(batch.getGapsList());
         batch.getWorkersList().forEach(worker -> workers.put(worker.getHost() + ":" + worker.getPort(), worker));
@@ -85,6 +95,10 @@ public final class Ledger {
 
     public synchronized List<Sample> samples() {
         return new ArrayList<>(samples);
+    }
+
+    public synchronized List<HistogramSample> histograms() {
+        return new ArrayList<>(histograms);
     }
 
     public synchronized List<String> breaches() {

@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import com.sun.management.ThreadMXBean;
+import io.github.bulletmetrics.storm.latency.LatencyHistogram;
+import io.github.bulletmetrics.storm.latency.LatencyPack;
+import io.github.bulletmetrics.storm.proto.v1.BucketSpan;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
+import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.SeriesDefinition;
 import io.github.bulletmetrics.storm.proto.v1.Shape;
 import io.github.bulletmetrics.storm.proto.v1.Temporality;
@@ -67,6 +71,58 @@ class FlattenerTest {
         }
         assertThat(workers.changedSince(0, 9).workers()).extracting(WorkerInfo::getHost, WorkerInfo::getTasksList)
                 .containsExactly(tuple("b", List.of()), tuple("a", List.of(7)));
+    }
+
+    @Test
+    void aPackOfTheLatencyHookIsItsDistributions() throws Exception {
+        LatencyHistogram filter = new LatencyHistogram();
+        for (long ms : new long[] {-1, 0, 1, 1, 2, 1_000}) {
+            filter.record(ms);
+        }
+        byte[] pack = new LatencyPack.Writer().add("bullet_filter_latency_seconds", "", filter).add("other", "fail", new LatencyHistogram()).write();
+        flatten(Map.of(Flattener.LATENCY_METRIC, pack));
+        flatten(Map.of(Flattener.LATENCY_METRIC, pack));
+        assertThat(queue.published()).isEqualTo(4);
+        assertThat(queue.series(2)).as("the same series").isSameAs(queue.series(0));
+        SeriesDefinition definition = queue.series(0).definition();
+        assertThat(definition.getName()).isEqualTo("bullet_filter_latency_seconds");
+        assertThat(definition.getKeyList()).isEmpty();
+        assertThat(definition.getShape()).isEqualTo(Shape.SHAPE_HISTOGRAM);
+        assertThat(definition.getTemporality()).isEqualTo(Temporality.TEMPORALITY_CUMULATIVE);
+        assertThat(definition.getIntervalMs()).isEqualTo(10_000);
+        assertThat(queue.series(1).definition().getKeyList()).containsExactly("fail");
+        assertThat(HistogramSample.parseFrom(queue.distribution(0))).isEqualTo(HistogramSample.newBuilder().setSeriesId(queue.series(0).id())
+                .setTimeMs(queue.timeMs(0)).setSchema(3).setZeroThreshold(0.0005).setZeroCount(1).setCount(5).setSum(1.004).setNegativeCount(1)
+                .addPositiveSpans(BucketSpan.newBuilder().setOffset(-79).setLength(1)).addPositiveCounts(2)
+                .addPositiveSpans(BucketSpan.newBuilder().setOffset(7).setLength(1)).addPositiveCounts(1)
+                .addPositiveSpans(BucketSpan.newBuilder().setOffset(70).setLength(1)).addPositiveCounts(1).build());
+        assertThat(losses.total()).isZero();
+    }
+
+    @Test
+    void aPackThatIsNoneIsCountedAndTheReportGoesOn() {
+        flattener.begin("host", 6700, "FilterBolt", 7, 1_700_000_000L, 10, 0);
+        flattener.add(Flattener.LATENCY_METRIC, new byte[] {2, 3});
+        flattener.add("after", 1);
+        flattener.end();
+        assertThat(samples()).containsExactly("after[]=1.0");
+        assertThat(failures).hasSize(1);
+        assertThat(losses.total(DropReason.DROP_REASON_INTERNAL)).isEqualTo(1);
+    }
+
+    @Test
+    void distributionsForWhichThereIsNoRoomAreCounted() {
+        SampleQueue small = new SampleQueue(1);
+        Flattener into = new Flattener(small, losses, workers, 3, failures::add);
+        byte[] pack = new LatencyPack.Writer().add("a", "", new LatencyHistogram()).add("b", "", new LatencyHistogram()).write();
+        for (int i = 0; i < 2; i++) {
+            into.begin("host", 6700, "FilterBolt", 7, 1_700_000_000L, 10, 0);
+            into.add(Flattener.LATENCY_METRIC, pack);
+            into.end();
+        }
+        assertThat(small.published()).isEqualTo(1);
+        assertThat(losses.total(DropReason.DROP_REASON_QUEUE_FULL)).isEqualTo(1);
+        assertThat(losses.total(DropReason.DROP_REASON_SERIES_LIMIT)).as("names of the source, of the packs and of one distribution").isEqualTo(2);
     }
 
     @Test

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class SampleQueueTest {
     private final Series series = new Series(1, new Source("host", 6700, "FilterBolt", 3, 10_000), "x", List.of(), Shape.SHAPE_NUMBER);
+    private final Series latencies = new Series(2, new Source("host", 6700, "FilterBolt", 3, 10_000), "y", List.of(), Shape.SHAPE_HISTOGRAM);
     private final SampleQueue queue = new SampleQueue(4);
 
     @Test
@@ -46,6 +47,60 @@ class SampleQueueTest {
         assertThat(queue.published()).isEqualTo(2);
         assertThat(queue.value(1)).isEqualTo(2);
         assertThatThrownBy(() -> queue.rewind(0)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void aDistributionIsASampleAmongTheOthers() {
+        byte[] encoded = {1, 2, 3};
+        queue.offer(series, 1, 1);
+        assertThat(queue.offer(latencies, 2, encoded)).isTrue();
+        queue.offer(series, 3, 3);
+        queue.publish();
+        assertThat(queue.distribution(0)).isNull();
+        assertThat(queue.distribution(1)).isSameAs(encoded);
+        assertThat(queue.series(1)).isSameAs(latencies);
+        assertThat(queue.timeMs(1)).isEqualTo(2);
+        assertThat(queue.distribution(2)).isNull();
+        queue.offer(series, 4, 4);
+        assertThat(queue.offer(latencies, 5, encoded)).as("full").isFalse();
+        queue.release(2);
+        assertThat(queue.offer(latencies, 5, new byte[] {5})).isTrue();
+        queue.publish();
+        assertThat(queue.distribution(4)).containsExactly(5);
+    }
+
+    @Test
+    void distributionsHaveRoomOfTheirOwnWhichIsGivenBack() {
+        SampleQueue wide = new SampleQueue(1_000);
+        byte[] quarter = new byte[SampleQueue.MIN_DISTRIBUTION_BYTES / 4 - 20];
+        for (int round = 0; round < 5; round++) {
+            for (int i = 0; i < 4; i++) {
+                assertThat(wide.offer(latencies, i, quarter)).isTrue();
+            }
+            assertThat(wide.offer(latencies, 9, new byte[1])).as("no room").isFalse();
+            assertThat(wide.offer(series, 9, 9)).as("numbers have").isTrue();
+            wide.publish();
+            wide.release(wide.published());
+        }
+        int taken = 0;
+        while (wide.offer(latencies, taken, new byte[0])) {
+            taken++;
+        }
+        assertThat(taken).as("however small they are").isEqualTo(64);
+    }
+
+    @Test
+    void aDistributionThatIsTakenBackGivesItsRoomBack() {
+        byte[] all = new byte[SampleQueue.MIN_DISTRIBUTION_BYTES - 20];
+        for (int i = 0; i < 3; i++) {
+            long mark = queue.mark();
+            queue.offer(series, 1, 1);
+            assertThat(queue.offer(latencies, 2, all)).isTrue();
+            queue.rewind(mark);
+        }
+        assertThat(queue.offer(latencies, 2, new byte[] {7})).isTrue();
+        queue.publish();
+        assertThat(queue.distribution(0)).containsExactly(7);
     }
 
     @Test

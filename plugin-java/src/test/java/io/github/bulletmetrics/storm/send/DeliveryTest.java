@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.bulletmetrics.storm.collector.Ledger;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
+import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.send.FakeTransport.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,12 +51,15 @@ class DeliveryTest {
         rig.options.firstWindow = 1 + random.nextInt(4);
         RandomCollector collector = new RandomCollector(random);
         List<String> taken = new ArrayList<>();
+        List<Long> distributions = new ArrayList<>();
         double value = 0;
         long refused = 0;
         for (int step = 0; step < STEPS; step++) {
             for (int n = random.nextInt(10); n > 0; n--) {
                 int series = random.nextInt(40);
-                if (rig.offer(series, value)) {
+                if (series == 0 && rig.offerDistribution((long) value)) {
+                    distributions.add((long) value);
+                } else if (series > 0 && rig.offer(series, value)) {
                     taken.add("metric" + series + "=" + value);
                 } else {
                     rig.losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, 1, 1, 1);
@@ -73,9 +77,10 @@ class DeliveryTest {
         assertThat(rig.outbox.isEmpty()).as("seed %d: all is acknowledged at last", seed).isTrue();
         assertThat(collector.ledger.breaches()).as("seed %d", seed).isEmpty();
         assertThat(firstDifference(taken, collector.ledger.samples())).as("seed %d", seed).isNull();
+        assertThat(collector.ledger.histograms()).extracting(HistogramSample::getCount).as("seed %d", seed).isEqualTo(distributions);
         assertThat(collector.ledger.drops().getOrDefault(DropReason.DROP_REASON_QUEUE_FULL, 0L)).as("seed %d", seed).isEqualTo(refused);
         assertThat(rig.losses.total()).as("seed %d", seed).isEqualTo(refused);
-        assertThat(rig.queue.released()).as("seed %d", seed).isEqualTo(taken.size());
+        assertThat(rig.queue.released()).as("seed %d", seed).isEqualTo(taken.size() + distributions.size());
     }
 
     private static String firstDifference(List<String> taken, List<Ledger.Sample> delivered) {

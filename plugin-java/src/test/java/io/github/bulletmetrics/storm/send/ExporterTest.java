@@ -47,6 +47,27 @@ class ExporterTest {
     }
 
     @Test
+    void aDistributionTravelsWithItsSeriesAndCountsByItsSize() {
+        FakeStream stream = rig.opened(8);
+        rig.offerDistribution(7);
+        rig.offer(0, 1);
+        rig.offerDistribution(8);
+        rig.pass(1_000);
+        Batch batch = stream.sent.get(stream.sent.size() - 1);
+        assertThat(batch.getSeriesList()).extracting(SeriesDefinition::getId).containsExactly(1_000, 1);
+        assertThat(batch.getHistogramsList()).extracting(histogram -> histogram.getCount()).containsExactly(7L, 8L);
+        assertThat(batch.getSamples().getValuesList()).containsExactly(1.0);
+        stream.sayAcknowledged(batch.getSequence());
+        rig.pass(0);
+        assertThat(rig.queue.released()).isEqualTo(3);
+        rig.offerDistribution(9);
+        rig.pass(1_000);
+        batch = stream.sent.get(stream.sent.size() - 1);
+        assertThat(batch.getHistogramsCount()).isEqualTo(1);
+        assertThat(batch.hasSamples()).isFalse();
+    }
+
+    @Test
     void noMoreIsUnderWayThanTheWindowAllows() {
         FakeStream stream = rig.opened(2);
         rig.offerMany(50);

@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.storm.send;
 
+import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.Open;
 import io.github.bulletmetrics.storm.proto.v1.Shape;
 import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
@@ -26,6 +27,7 @@ final class Rig {
     final Exporter exporter;
     private final List<Series> series = new ArrayList<>();
     private final Source source = new Source("host", 6700, "FilterBolt", 1, 10_000);
+    private final Series latencies = new Series(1_000, source, "latency", List.of(), Shape.SHAPE_HISTOGRAM);
 
     Rig(int capacity, int batchSamples, String... addresses) {
         options.batchSamples = batchSamples;
@@ -51,6 +53,14 @@ final class Rig {
     /** Queues a sample whose value tells it from all others. */
     boolean offer(int ofSeries, double value) {
         boolean taken = queue.offer(series(ofSeries), time.wallMs(), value);
+        queue.publish();
+        return taken;
+    }
+
+    /** Queues a distribution whose count tells it from all others. */
+    boolean offerDistribution(long count) {
+        HistogramSample sample = HistogramSample.newBuilder().setSeriesId(latencies.id()).setCount(count).build();
+        boolean taken = queue.offer(latencies, time.wallMs(), sample.toByteArray());
         queue.publish();
         return taken;
     }

@@ -1,0 +1,61 @@
+package io.github.bulletmetrics.storm.queue;
+
+/**
+ * The distributions in a {@link SampleQueue}, encoded, in the queue's order: a ring with a bound of its own on their bytes, since they differ
+ * in size. Used by the queue's two threads as the queue is.
+ */
+final class Distributions {
+    /** Memory that one takes beside its bytes: the array's head and the ring's reference. */
+    private static final int OVERHEAD_BYTES = 20;
+
+    private final byte[][] slots;
+    private final long maxBytes;
+    // The offering thread's own.
+    private long next;
+    private long bytesOffered;
+    // Written by the taking thread, which alone changes them.
+    private volatile long released;
+    private volatile long bytesReleased;
+
+    Distributions(int capacity, long maxBytes) {
+        this.slots = new byte[capacity][];
+        this.maxBytes = maxBytes;
+    }
+
+    /** The position of what is offered next. */
+    long next() {
+        return next;
+    }
+
+    /** Adds one; false when there is no room. */
+    boolean offer(byte[] encoded) {
+        long bytes = encoded.length + OVERHEAD_BYTES;
+        if (next - released == slots.length || bytesOffered + bytes - bytesReleased > maxBytes) {
+            return false;
+        }
+        slots[(int) (next % slots.length)] = encoded;
+        next++;
+        bytesOffered += bytes;
+        return true;
+    }
+
+    /** Takes back what was offered last. */
+    void takeBack() {
+        next--;
+        int slot = (int) (next % slots.length);
+        bytesOffered -= slots[slot].length + OVERHEAD_BYTES;
+        slots[slot] = null;
+    }
+
+    byte[] get(long position) {
+        return slots[(int) (position % slots.length)];
+    }
+
+    /** Gives the oldest one's room back. */
+    void release() {
+        int slot = (int) (released % slots.length);
+        bytesReleased += slots[slot].length + OVERHEAD_BYTES;
+        slots[slot] = null;
+        released++;
+    }
+}
