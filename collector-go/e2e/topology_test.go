@@ -13,7 +13,9 @@ func TestRunningTopology(t *testing.T) {
 	t.Run("measured", func(t *testing.T) {
 		t.Run("CPU counters are the processes' own", func(t *testing.T) { t.Parallel(); cpuIsTheProcess(t, b) })
 		t.Run("active queries", func(t *testing.T) { t.Parallel(); activeQueries(t, b) })
+		t.Run("latencies of records", func(t *testing.T) { t.Parallel(); recordLatencies(t, b) })
 	})
+	t.Run("latencies of queries", func(t *testing.T) { queryLatencies(t, b) })
 	t.Run("worker killed", func(t *testing.T) { workerKilled(t, b) })
 	b.stop(t)
 	t.Run("journal has every second", func(t *testing.T) { journalHasEverySecond(t, b) })

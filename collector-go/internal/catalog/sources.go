@@ -45,6 +45,7 @@ var histogramSources = []source{
 	{"bullet_filter_latency_seconds", "", "bullet_filter_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_engine_latency_seconds", "", "bullet_query_engine_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_engine_latency_seconds", "{outcome}", "bullet_query_engine_latency_seconds", "", asSaid, one, "hook", false},
+	{"bullet_query_first_result_latency_seconds", "", "bullet_query_first_result_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_latency_seconds", "{class}", "bullet_query_latency_seconds", "", asSaid, one, "load program", false},
 }
 
@@ -66,6 +67,7 @@ var stormSources = []source{
 	{"bullet_created_replays", "{target}", "bullet_created_replays_total", "", cumulative, one, "Bullet 1.0.0 on, ReplayBolt", false},
 	{"bullet_filter_latency", "", "bullet_filter_latency_mean_seconds", "", instant, ms, "Bullet 0.4.3 on", false},
 	{"bullet_query_result_completeness_ratio", "{class}", "bullet_query_result_completeness_ratio", "", instant, one, "load program", false},
+	{"bullet-metrics.latency-hook", "{reason}", "bullet_latency_hook_left_out_total", "", cumulative, one, "our latency hook", false},
 	{"bullet_source_records", "", "bullet_source_records_total", "", cumulative, one, "our record sources", false},
 	{"bullet_source_bytes", "", "bullet_source_bytes_total", "", cumulative, one, "our record sources", false},
 	{"bullet_source_lag", "", "bullet_source_lag_records", "", instant, one, "our record sources", false},

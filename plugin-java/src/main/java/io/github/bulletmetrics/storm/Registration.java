@@ -50,6 +50,9 @@ final class Registration {
         if (settings.isSamplerEnabled()) {
             sampler(storm);
         }
+        if (settings.isLatencyEnabled()) {
+            latencyHook(storm);
+        }
         kryo(storm);
     }
 
@@ -99,6 +102,16 @@ final class Registration {
         metrics.put(Flattener.SAMPLER_METRIC, WorkerSampler.class.getName());
         storm.put(Config.TOPOLOGY_WORKER_METRICS, metrics);
         LOG.info("Added to {}: {} (each worker's CPU, heap and GC once a second).", Config.TOPOLOGY_WORKER_METRICS, WorkerSampler.class.getName());
+    }
+
+    private static void latencyHook(Config storm) {
+        List<Object> hooks = listOf(storm.get(Config.TOPOLOGY_AUTO_TASK_HOOKS));
+        if (!hooks.contains(LatencyHook.class.getName())) {
+            hooks.add(LatencyHook.class.getName());
+            storm.put(Config.TOPOLOGY_AUTO_TASK_HOOKS, hooks);
+            LOG.info("Added to {}: {} (latencies of records and queries as distributions; {}: false leaves it out).",
+                    Config.TOPOLOGY_AUTO_TASK_HOOKS, LatencyHook.class.getName(), Settings.LATENCY_ENABLED);
+        }
     }
 
     private static void kryo(Config storm) {

@@ -42,9 +42,12 @@ final class Settings {
     /** Whether workers sample their own process. */
     static final String SAMPLER_ENABLED = PREFIX + "sampler.enabled";
 
+    /** Whether the latencies of records and queries are measured in Bullet's bolts. */
+    static final String LATENCY_ENABLED = PREFIX + "latency.enabled";
+
     /** All names. */
     static final List<String> NAMES = Collections.unmodifiableList(Arrays.asList(ADDRESS, TLS_ENABLED, TLS_CA_FILE, TLS_CERT_FILE,
-            TLS_KEY_FILE, TOKEN_FILE, QUEUE_CAPACITY, SERIES_LIMIT, PARALLELISM, RETAIN_TUPLES, SAMPLER_ENABLED));
+            TLS_KEY_FILE, TOKEN_FILE, QUEUE_CAPACITY, SERIES_LIMIT, PARALLELISM, RETAIN_TUPLES, SAMPLER_ENABLED, LATENCY_ENABLED));
 
     static final String DEFAULT_ADDRESS = "127.0.0.1:" + Address.DEFAULT_PORT;
     /**
@@ -93,6 +96,7 @@ final class Settings {
         parallelism();
         retainTuples();
         isSamplerEnabled();
+        isLatencyEnabled();
     }
 
     /** What was set, for a registration's argument. */
@@ -143,6 +147,10 @@ final class Settings {
 
     boolean isSamplerEnabled() {
         return flag(SAMPLER_ENABLED, true);
+    }
+
+    boolean isLatencyEnabled() {
+        return flag(LATENCY_ENABLED, true);
     }
 
     private File file(String name) {

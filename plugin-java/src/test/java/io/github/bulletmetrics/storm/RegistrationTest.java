@@ -23,6 +23,7 @@ class RegistrationTest {
                 Map.entry("topology.v2.metrics.tick.interval.seconds", 10),
                 Map.entry("topology.builtin.metrics.bucket.size.secs", 10),
                 Map.entry("topology.worker.metrics", Map.of("bullet-metrics.sampler", "io.github.bulletmetrics.storm.WorkerSampler")),
+                Map.entry("topology.auto.task.hooks", List.of("io.github.bulletmetrics.storm.LatencyHook")),
                 Map.entry("topology.kryo.register", List.of("java.util.Collections$EmptyMap")));
     }
 
@@ -44,6 +45,7 @@ class RegistrationTest {
         storm.put("topology.metrics.consumer.register", List.of(other));
         storm.put("topology.worker.metrics", Map.of("cpu", "other.Cpu"));
         storm.put("topology.kryo.register", List.of("a.B", Map.of("c.D", "c.Serializer")));
+        storm.put("topology.auto.task.hooks", List.of("other.Hook"));
         storm.put("topology.builtin.metrics.bucket.size.secs", 60);
         storm.put("topology.v2.metrics.tick.interval.seconds", 30);
         storm.put("topology.enable.v2.metrics.tick", false);
@@ -51,6 +53,7 @@ class RegistrationTest {
         assertThat((List<?>) storm.get("topology.metrics.consumer.register")).hasSize(2).first().isEqualTo(other);
         assertThat((Map<?, ?>) storm.get("topology.worker.metrics")).hasSize(2).hasFieldOrPropertyWithValue("cpu", "other.Cpu");
         assertThat(storm.get("topology.kryo.register")).isEqualTo(List.of("a.B", Map.of("c.D", "c.Serializer"), "java.util.Collections$EmptyMap"));
+        assertThat(storm.get("topology.auto.task.hooks")).isEqualTo(List.of("other.Hook", "io.github.bulletmetrics.storm.LatencyHook"));
         assertThat(storm).containsEntry("topology.builtin.metrics.bucket.size.secs", 60).containsEntry("topology.v2.metrics.tick.interval.seconds", 30)
                 .containsEntry("topology.enable.v2.metrics.tick", true);
     }
@@ -68,6 +71,13 @@ class RegistrationTest {
         bullet.set(Settings.SAMPLER_ENABLED, false);
         BulletMetricsConsumer.register(storm, bullet);
         assertThat(storm).doesNotContainKey("topology.worker.metrics");
+    }
+
+    @Test
+    void theLatencyHookCanBeLeftOut() {
+        bullet.set(Settings.LATENCY_ENABLED, "false");
+        BulletMetricsConsumer.register(storm, bullet);
+        assertThat(storm).doesNotContainKey("topology.auto.task.hooks").containsKey("topology.worker.metrics");
     }
 
     @Test

@@ -41,13 +41,17 @@ class ExportFromJarIT {
     }
 
     private static boolean isTaken(Ledger ledger) {
-        return ledger.samples().size() >= 2 + 7 && !ledger.workers().isEmpty();
+        return ledger.samples().size() >= 2 + 7 && !ledger.workers().isEmpty() && !ledger.histograms().isEmpty();
     }
 
     private static void assertTaken(Ledger ledger) {
         assertThat(ledger.breaches()).isEmpty();
         assertThat(ledger.samples()).extracting(Ledger.Sample::name)
                 .contains("bullet_filter_latency", "__ack-count", "cpu.user_ms", "heap.used_bytes", "gc.count");
+        assertThat(ledger.histograms()).singleElement().satisfies(latencies -> {
+            assertThat(latencies.getCount()).isEqualTo(1);
+            assertThat(latencies.getSum()).isBetween(0.02, 60.0);
+        });
         assertThat(ledger.workers()).containsOnlyKeys("worker-1:6700");
         assertThat(ledger.topologies()).isNotEmpty();
     }

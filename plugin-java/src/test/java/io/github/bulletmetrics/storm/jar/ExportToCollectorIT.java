@@ -16,8 +16,8 @@ import org.junit.jupiter.api.io.TempDir;
 class ExportToCollectorIT {
     private static final String RECEIVED = "bullet_metrics_ingest_received_samples_total";
     private static final String JOURNALED = "bullet_metrics_ingest_journaled_samples_total";
-    /** Two numbers that Storm reports, and a sampler's CPU (2), heap (3) and start (1); its collectors' come on top. */
-    private static final int SAMPLES = 2 + 6;
+    /** Two numbers that Storm reports, a distribution, and a sampler's CPU (2), heap (3) and start (1); its collectors' come on top. */
+    private static final int SAMPLES = 2 + 1 + 6;
 
     @TempDir
     Path directory;

@@ -1,0 +1,122 @@
+package io.github.bulletmetrics.storm;
+
+import io.github.bulletmetrics.storm.flatten.Flattener;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.storm.Config;
+import org.apache.storm.hooks.BaseTaskHook;
+import org.apache.storm.hooks.info.BoltExecuteInfo;
+import org.apache.storm.hooks.info.EmitInfo;
+import org.apache.storm.task.TopologyContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Measures latencies in Bullet's own bolts, for {@code topology.auto.task.hooks}: of records in FilterBolt, of queries in JoinBolt. In every other
+ * component it does nothing.
+ *
+ * <p>Storm makes one a task. An exception here would end the worker, so whatever goes wrong ends the measuring in this task instead, is counted
+ * and said once. Storm calls {@link #prepare} before the task's executor begins and all else on the executor's thread.
+ */
+public class LatencyHook extends BaseTaskHook {
+    /** Its own counts, by what they are of. */
+    static final String COUNTS_METRIC = "bullet-metrics.latency-hook";
+    private static final int DEFAULT_INTERVAL_SECONDS = 60;
+
+    /** Null where there is nothing to measure, or nothing any more. */
+    private LatencyProbe probe;
+    private boolean failed;
+
+    /** Storm's. */
+    public LatencyHook() {
+    }
+
+    @Override
+    @SuppressWarnings("rawtypes") // The signature of Storm 1.x, whose erasure is that of 2.x.
+    public void prepare(Map conf, TopologyContext context) {
+        try {
+            LatencyProbe measures = probeOf(context.getThisComponentId());
+            if (measures != null) {
+                int interval = intervalSeconds(conf);
+                context.registerMetric(Flattener.LATENCY_METRIC, this::pack, interval);
+                context.registerMetric(COUNTS_METRIC, this::counts, interval);
+                probe = measures;
+            }
+        } catch (Throwable wrong) {
+            giveUp(wrong);
+        }
+    }
+
+    private static LatencyProbe probeOf(String component) {
+        if (FilterProbe.COMPONENT.equals(component)) {
+            return new FilterProbe();
+        }
+        return QueryProbe.COMPONENT.equals(component) ? new QueryProbe() : null;
+    }
+
+    /** As often as Storm's own counts come. */
+    private static int intervalSeconds(Map<?, ?> conf) {
+        Object seconds = conf.get(Config.TOPOLOGY_BUILTIN_METRICS_BUCKET_SIZE_SECS);
+        return seconds instanceof Number && ((Number) seconds).intValue() > 0 ? ((Number) seconds).intValue() : DEFAULT_INTERVAL_SECONDS;
+    }
+
+    @Override
+    public void boltExecute(BoltExecuteInfo info) {
+        LatencyProbe to = probe;
+        if (to != null) {
+            try {
+                to.executed(info.tuple);
+            } catch (Throwable wrong) {
+                giveUp(wrong);
+            }
+        }
+    }
+
+    @Override
+    public void emit(EmitInfo info) {
+        LatencyProbe to = probe;
+        if (to != null) {
+            try {
+                to.emitted(info.stream, info.values);
+            } catch (Throwable wrong) {
+                giveUp(wrong);
+            }
+        }
+    }
+
+    /** The distributions since the task's start, as a {@link io.github.bulletmetrics.storm.latency.LatencyPack}; null, no data point, after a failure. */
+    private Object pack() {
+        try {
+            return probe == null ? null : probe.pack();
+        } catch (Throwable wrong) {
+            giveUp(wrong);
+            return null;
+        }
+    }
+
+    /** What could not be measured, since the task's start; of types that Kryo knows on every Storm. */
+    private Object counts() {
+        try {
+            HashMap<String, Long> counts = new HashMap<>();
+            counts.put("failed", failed ? 1L : 0L);
+            if (probe != null) {
+                probe.addCounts(counts);
+            }
+            return counts;
+        } catch (Throwable wrong) {
+            giveUp(wrong);
+            return null;
+        }
+    }
+
+    private void giveUp(Throwable why) {
+        probe = null;
+        failed = true;
+        try {
+            Logger log = LoggerFactory.getLogger(LatencyHook.class);
+            log.error("The latencies of this task are not measured any more; the task runs on.", why);
+        } catch (Throwable noLog) {
+            // Then in silence: the worker matters more.
+        }
+    }
+}
