@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"internal/tuning":         {},
 	"internal/load":           {},
 	"internal/stack":          {},
+	"internal/snippet":        {},
 	"internal/sheet":          {"internal/tuning"},
 	"internal/report":         {"internal/tuning"},
 	"internal/experiment":     {"internal/tuning", "internal/load", "internal/stack", "internal/report"},
@@ -50,6 +51,7 @@ var pure = map[string][]string{
 	"internal/catalog": {"os", "net", "io/fs", "net/http", "log/slog", "context"},
 	"internal/slice":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
 	"internal/metric":  {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/snippet": {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
 }
 
 type listed struct {

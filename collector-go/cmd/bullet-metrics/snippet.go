@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/snippet"
+)
+
+// snippetFlags are what a snippet is asked for, as typed.
+type snippetFlags struct {
+	storm, bullet, output string
+	plain, tls            bool
+	addresses             []string
+	executors             int
+}
+
+func newStormCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "storm",
+		Short: "What Storm has to be told",
+		Args:  cobra.ArbitraryArgs, // so that an unknown command is wrong usage
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usageError{fmt.Errorf("unknown command %q; bullet-metrics storm --help lists them", "storm "+args[0])}
+		},
+	}
+	command.AddCommand(newSnippetCommand())
+	return command
+}
+
+func newSnippetCommand() *cobra.Command {
+	var f snippetFlags
+	command := &cobra.Command{
+		Use:   "snippet --storm VERSION",
+		Short: "Print the settings to paste so that a topology's metrics get out, each with its reason",
+		Long: `Print the settings to paste so that a topology's metrics get out, each with its reason: into bullet_settings.yaml, or with --plain, for
+a topology without Bullet, into storm.yaml or the topology's configuration. What the plugin sets by itself is printed as a comment.`,
+		Example: `  bullet-metrics storm snippet --storm 2.8.3 --bullet 1.3.2 --address collector.example:4320 --tls
+  bullet-metrics storm snippet --storm 1.2.4 --plain`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOutput(f.output); err != nil {
+				return err
+			}
+			return printSnippet(cmd.OutOrStdout(), f, cmd.Flags().Changed("bullet"))
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&f.storm, "storm", "", "version of Storm, 1.0.3 to 2.8")
+	flags.StringVar(&f.bullet, "bullet", "1.3", "version of Bullet (bullet-storm), from 0.3 on")
+	flags.BoolVar(&f.plain, "plain", false, "for a topology without Bullet")
+	flags.StringSliceVar(&f.addresses, "address", []string{"127.0.0.1:4320"}, "where the collector listens for gRPC; several are tried in order")
+	flags.BoolVar(&f.tls, "tls", false, "the collector speaks TLS")
+	flags.IntVar(&f.executors, "executors", 0, "executors of the topology, for how many reports Storm is to keep")
+	flags.StringVar(&f.output, "output", outputText, "text (YAML) or json")
+	return command
+}
+
+// printSnippet answers a command line; all that can be wrong is the line itself.
+func printSnippet(out io.Writer, f snippetFlags, bulletGiven bool) error {
+	request, err := f.request(bulletGiven)
+	if err != nil {
+		return usageError{err}
+	}
+	s, err := snippet.For(request)
+	if err != nil {
+		return usageError{err}
+	}
+	if f.output == outputJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(s)
+	}
+	_, err = io.WriteString(out, s.YAML())
+	return err
+}
+
+func (f snippetFlags) request(bulletGiven bool) (r snippet.Request, err error) {
+	if f.storm == "" {
+		return r, errors.New("--storm is missing: the version of Storm, such as 2.8.3")
+	}
+	if f.plain && bulletGiven {
+		return r, errors.New("--plain is for a topology without Bullet: leave out --bullet")
+	}
+	r = snippet.Request{Plain: f.plain, Addresses: f.addresses, TLS: f.tls, Executors: f.executors}
+	if r.Storm, err = snippet.ParseVersion(f.storm); err != nil {
+		return r, fmt.Errorf("--storm: %w", err)
+	}
+	if r.Bullet, err = snippet.ParseVersion(f.bullet); err != nil {
+		return r, fmt.Errorf("--bullet: %w", err)
+	}
+	return r, nil
+}
