@@ -38,6 +38,8 @@ var allowed = map[string][]string{
 	"internal/load":           {},
 	"internal/stack":          {},
 	"internal/snippet":        {},
+	"internal/doctor":         {},
+	"internal/examine":        {"internal/doctor"},
 	"internal/sheet":          {"internal/tuning"},
 	"internal/report":         {"internal/tuning"},
 	"internal/experiment":     {"internal/tuning", "internal/load", "internal/stack", "internal/report"},
@@ -52,6 +54,7 @@ var pure = map[string][]string{
 	"internal/slice":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
 	"internal/metric":  {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
 	"internal/snippet": {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/doctor":  {"os", "io/fs", "net/http", "log/slog", "sync", "context"},
 }
 
 type listed struct {

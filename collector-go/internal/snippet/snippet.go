@@ -13,6 +13,7 @@ const (
 	BulletClass  = "io.github.bulletmetrics.storm.BulletMetricsConsumer"
 	StormClass   = "io.github.bulletmetrics.storm.StormMetricsConsumer"
 	SamplerClass = "io.github.bulletmetrics.storm.WorkerSampler"
+	hookClass    = "io.github.bulletmetrics.storm.LatencyHook"
 )
 
 // What the plugin's register() sets where nothing is said (plugin-java's Settings and Registration).
@@ -117,6 +118,8 @@ func (s *Snippet) bullet(r Request) {
 		s.Lines = append(s.Lines, Line{settings + "max.retain.metric.tuples", retained(r.Executors), whyRetained(r)})
 	}
 	s.Automatic = append(s.Automatic, storm(r)...)
+	s.Automatic = append(s.Automatic, Line{"topology.auto.task.hooks", []string{hookClass},
+		"latencies of records and queries as distributions; " + settings + "latency.enabled: false leaves it out"})
 }
 
 // old is for Bullet before 0.5.0, whose register() takes another class.

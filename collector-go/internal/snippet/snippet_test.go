@@ -35,6 +35,7 @@ func TestLinesByVersion(t *testing.T) {
 	const always = "topology.metrics.consumer.register topology.worker.metrics topology.builtin.metrics.bucket.size.secs"
 	const tick, width, kryo = " topology.enable.v2.metrics.tick", " topology.v2.metrics.tick.interval.seconds", " topology.kryo.register"
 	const bullet = "bullet.topology.metrics.enable bullet.topology.metrics.built.in.enable bullet.topology.metrics.classes bullet.topology.metrics.collector.address"
+	const hook = " topology.auto.task.hooks"
 	for _, c := range []struct{ storm, bullet, lines, automatic string }{
 		{"1.0.3", "", always, ""},
 		{"1.2.4", "", always, ""},
@@ -47,9 +48,9 @@ func TestLinesByVersion(t *testing.T) {
 		{"1.0.3", "0.3", always, ""},
 		{"1.0.3", "0.4.3", always, ""},
 		{"1.0.3", "0.4", always, ""},
-		{"1.0.3", "0.5.0", bullet, always},
-		{"2.2.0", "1.0.0", bullet, always + tick},
-		{"2.8", "1.3.2", bullet, always + tick + width + kryo},
+		{"1.0.3", "0.5.0", bullet, always + hook},
+		{"2.2.0", "1.0.0", bullet, always + tick + hook},
+		{"2.8", "1.3.2", bullet, always + tick + width + kryo + hook},
 	} {
 		t.Run(c.storm+"/"+c.bullet, func(t *testing.T) {
 			r := Request{Storm: version(t, c.storm), Plain: c.bullet == "", Addresses: []string{"127.0.0.1:4320"}}
@@ -159,10 +160,11 @@ func TestThePluginIsAsSaid(t *testing.T) {
 	assert.Contains(t, source(BulletClass), "public static void register(Config stormConfig, BulletStormConfig bulletConfig)")
 	source(StormClass)
 	source(SamplerClass)
+	source(hookClass)
 	about := source("io.github.bulletmetrics.storm.Settings")
 	assert.Contains(t, about, `PREFIX = "`+settings+`"`)
 	assert.Contains(t, about, "DEFAULT_RETAIN_TUPLES = 10_000;")
-	for _, name := range []string{"address", "tls.enabled", "tls.ca.file", "max.retain.metric.tuples"} {
+	for _, name := range []string{"address", "tls.enabled", "tls.ca.file", "latency.enabled", "max.retain.metric.tuples"} {
 		assert.Contains(t, about, `PREFIX + "`+name+`"`)
 	}
 	registration := source("io.github.bulletmetrics.storm.Registration")

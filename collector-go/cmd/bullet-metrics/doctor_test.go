@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+)
+
+// The page's example is what the program prints.
+func TestDoctorPageIsTrue(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/doctor.md")
+	require.NoError(t, err)
+	t.Chdir("testdata/doctor")
+	settings, err := os.ReadFile("bullet_settings.yaml")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "```yaml\n"+string(settings)+"```\n")
+	out, err := program("doctor", "--bullet-conf", "bullet_settings.yaml")
+	assert.EqualError(t, err, "2 of 12 checks failed")
+	assert.Equal(t, exitFailed, exitCode(err))
+	assert.Contains(t, string(page), "$ bullet-metrics doctor --bullet-conf bullet_settings.yaml\n"+out+"bullet-metrics: 2 of 12 checks failed\n```\n")
+}
+
+// examine asks a real collector, and returns the findings by check.
+func (r *running) examine(topology string) (map[string]doctor.Finding, error) {
+	out, err := program("doctor", "--collector", "http://"+r.col.httpListener.Addr().String(), "--topology", topology, "--output", "json")
+	var report doctor.Report
+	require.NoError(r.t, json.Unmarshal([]byte(out), &report), out)
+	assert.Equal(r.t, err == nil, report.Well)
+	found := map[string]doctor.Finding{}
+	for _, f := range report.Findings {
+		found[f.Check] = f
+	}
+	return found, err
+}
+
+// sendAndStay sends a batch on a stream that stays open until the test ends.
+func (r *running) sendAndStay(batch *pb.Batch) {
+	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { assert.NoError(r.t, connection.Close()) })
+	stream, err := pb.NewIngestServiceClient(connection).Export(r.t.Context())
+	require.NoError(r.t, err)
+	require.NoError(r.t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", TopologyId: "t-1", Host: "h", Port: 6700, Task: 3}}}))
+	_, err = stream.Recv()
+	require.NoError(r.t, err)
+	require.NoError(r.t, stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: batch}}))
+	answer, err := stream.Recv()
+	require.NoError(r.t, err)
+	require.NotNil(r.t, answer.GetAcknowledgement(), "%v", answer)
+}
+
+// A real collector, before and after a topology that sends its workers' CPU and nothing else.
+func TestDoctorAsksACollector(t *testing.T) {
+	r := startCollector(t, settings(t.TempDir()))
+	before, err := r.examine("t")
+	assert.Equal(t, exitFailed, exitCode(err))
+	assert.Equal(t, doctor.Fail, before["first batch"].Status)
+	assert.Contains(t, before["first batch"].Says, `topology "t" has not reported`)
+	assert.Equal(t, doctor.Unknown, before["cpu"].Status)
+
+	batch := minute(1, time.Now().Truncate(10*time.Second))
+	batch.Topology = &pb.TopologyInfo{StormVersion: "2.8.3", Components: []*pb.ComponentInfo{{Name: "FilterBolt", Parallelism: 4, Tasks: []int32{4}}},
+		Settings: map[string]string{"topology.enable.v2.metrics.tick": "true", "topology.builtin.metrics.bucket.size.secs": "300"}}
+	batch.Workers = []*pb.WorkerInfo{{Host: "h", Port: 6700, Pid: 77, StartTimeMs: time.Now().Add(-time.Hour).UnixMilli(), Tasks: []int32{4}}}
+	r.sendAndStay(batch)
+	require.Eventually(t, func() bool {
+		found, _ := r.examine("") // the only one there is
+		return found["cpu"].Status == doctor.OK
+	}, time.Minute, 50*time.Millisecond)
+
+	after, err := r.examine("t")
+	assert.ErrorContains(t, err, "4 of 12 checks failed")
+	for check, status := range map[string]doctor.Status{"jar": doctor.Unknown, "registration": doctor.OK, "v2 tick": doctor.OK, "retain limit": doctor.Unknown,
+		"interval": doctor.Fail, "tls": doctor.OK, "skew": doctor.OK, "first batch": doctor.OK, "cpu": doctor.OK, "heap": doctor.Fail, "gc": doctor.Fail,
+		"latency": doctor.Fail} {
+		assert.Equal(t, status, after[check].Status, "%+v", after[check])
+	}
+	assert.Contains(t, after["cpu"].Says, "of 1 of 1 workers")
+	assert.Contains(t, after["skew"].Says, "(h:6700)")
+
+	other, err := r.examine("other")
+	assert.Error(t, err)
+	assert.Contains(t, other["first batch"].Says, "those that have: t")
+}
+
+func TestDoctorUsage(t *testing.T) {
+	for line, says := range map[string]string{
+		"doctor":                               "name what to look at",
+		"doctor --topology t":                  "missing its --collector",
+		"doctor --collector 127.0.0.1:9320":    "write http://host:port",
+		"doctor --jar a --output yaml":         "--output is",
+		"doctor jar":                           "takes no argument",
+		"doctor --jar a --bullet-configuratio": "unknown flag",
+	} {
+		_, err := program(strings.Fields(line)...)
+		require.ErrorContains(t, err, says, line)
+		assert.Equal(t, exitUsage, exitCode(err), line)
+	}
+}

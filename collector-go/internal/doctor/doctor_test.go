@@ -1,0 +1,155 @@
+package doctor
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var now = time.Date(2027, 1, 15, 8, 10, 0, 0, time.UTC)
+
+// well is a topology of which all is well.
+func well() Facts {
+	seen := map[Kind]Sight{}
+	for _, k := range Kinds {
+		seen[k.Kind] = Sight{Newest: now.Add(-50 * time.Second), Workers: 2}
+	}
+	return Facts{
+		Jar: &Jar{Path: "plugin.jar", Classes: 3_756},
+		Settings: &Settings{Path: "bullet.yaml", Values: map[string]any{
+			"bullet.topology.metrics.enable": true, "bullet.topology.metrics.built.in.enable": "true",
+			"bullet.topology.metrics.classes": []any{bulletClass}, collector + "address": []any{"127.0.0.1:4320"}}},
+		Collector: &Collector{Address: "http://here", Topology: "bullet", Known: []string{"bullet"}, Now: now, Seen: seen,
+			Skews: map[string]float64{"h:6700": 0.02, "h:6701": -0.3},
+			Found: &Topology{ID: "bullet-1-2", Submitted: now.Add(-time.Hour), FirstSeen: now.Add(-59 * time.Minute), LastSeen: now.Add(-time.Second),
+				Alive: true, Storm: "2.8.3", Workers: 2, Executors: 40, Settings: map[string]string{
+					"topology.enable.v2.metrics.tick": "true", "topology.builtin.metrics.bucket.size.secs": "10"}}},
+	}
+}
+
+func TestAllIsWell(t *testing.T) {
+	r := Examine(well())
+	assert.True(t, r.Well)
+	var names []string
+	for _, found := range r.Findings {
+		names = append(names, found.Check)
+		assert.Equal(t, OK, found.Status, "%+v", found)
+		assert.NotEmpty(t, found.Says)
+	}
+	assert.Equal(t, []string{"jar", "registration", "v2 tick", "retain limit", "interval", "tls", "skew", "first batch", "cpu", "heap", "gc", "latency"}, names)
+}
+
+func set(name string, value any) func(*Facts) {
+	return func(f *Facts) { f.Settings.Values[name] = value }
+}
+
+func plain(entry map[string]any, more ...func(*Facts)) func(*Facts) {
+	return func(f *Facts) {
+		entry["class"] = stormClass
+		f.Settings.Values = map[string]any{"topology.metrics.consumer.register": []any{map[string]any{"class": "other"}, entry}}
+		for _, change := range more {
+			change(f)
+		}
+	}
+}
+
+func noCollector(f *Facts)   { f.Collector = nil }
+func notReported(f *Facts)   { f.Collector.Found = nil }
+func noSettings(f *Facts)    { f.Settings = nil }
+func nothingTold(f *Facts)   { f.Collector.Found.Settings = nil }
+func wrongSettings(f *Facts) { f.Settings = &Settings{Err: errors.New("no such file")} }
+
+func TestEachCheck(t *testing.T) {
+	for _, c := range []struct {
+		name, check string
+		change      []func(*Facts)
+		status      Status
+		says        string
+	}{
+		{"no jar", "jar", []func(*Facts){func(f *Facts) { f.Jar = nil }}, Unknown, "--jar"},
+		{"unreadable", "jar", []func(*Facts){func(f *Facts) { f.Jar.Err = errors.New("not a zip") }}, Fail, "not a zip"},
+		{"another jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Missing = []string{stormClass} }}, Fail, "3756 classes, but not " + stormClass},
+		{"fat jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Visible = []string{"io.grpc", "io.netty"} }}, Fail, "io.grpc, io.netty"},
+
+		{"unreadable", "registration", []func(*Facts){wrongSettings}, Fail, "no such file"},
+		{"by reports", "registration", []func(*Facts){noSettings}, OK, "reports"},
+		{"nothing known", "registration", []func(*Facts){noSettings, noCollector}, Unknown, "--bullet-conf"},
+		{"not named", "registration", []func(*Facts){set("bullet.topology.metrics.classes", []any{"com.yahoo.Other"})}, Fail, "neither"},
+		{"off", "registration", []func(*Facts){set("bullet.topology.metrics.enable", false)}, Fail, "registers no consumer"},
+		{"no Bullet metrics", "registration", []func(*Facts){set("bullet.topology.metrics.built.in.enable", false)}, Fail, "nothing of their own"},
+		{"undone", "registration", []func(*Facts){set(custom+"topology.metrics.consumer.register", []any{})}, Fail, "takes the place"},
+		{"plain", "registration", []func(*Facts){plain(map[string]any{})}, OK, "names the plugin"},
+
+		{"undone", "v2 tick", []func(*Facts){set(custom+"topology.enable.v2.metrics.tick", false)}, Fail, "false: " + custom},
+		{"by register", "v2 tick", []func(*Facts){noCollector}, OK, "register() sets it"},
+		{"after a failure", "v2 tick", []func(*Facts){noCollector, wrongSettings}, Unknown, "since registration failed"},
+		{"plain without", "v2 tick", []func(*Facts){noCollector, plain(map[string]any{})}, Fail, "not set"},
+		{"runs without", "v2 tick", []func(*Facts){noSettings, nothingTold}, Fail, "runs without"},
+		{"old Storm", "v2 tick", []func(*Facts){nothingTold, func(f *Facts) { f.Collector.Found.Storm = "2.1.0" }}, OK, "needs none"},
+		{"nothing known", "v2 tick", []func(*Facts){noSettings, noCollector}, Unknown, "not looked at"},
+
+		{"no file", "retain limit", []func(*Facts){noSettings}, Unknown, "--bullet-conf"},
+		{"after a failure", "retain limit", []func(*Facts){wrongSettings}, Unknown, "since registration failed"},
+		{"too little", "retain limit", []func(*Facts){func(f *Facts) { f.Collector.Found.Executors = 5_001 }}, Fail, "keeps 10000 reports, and a tick of 5001 executors can have 10002"},
+		{"just enough", "retain limit", []func(*Facts){func(f *Facts) { f.Collector.Found.Executors = 5_000 }}, OK, "of 5000 executors"},
+		{"no number", "retain limit", []func(*Facts){set(collector+"max.retain.metric.tuples", "many")}, Fail, "many"},
+		{"Storm's default", "retain limit", []func(*Facts){plain(map[string]any{}, noCollector)}, Fail, "keeps 100 reports"},
+		{"without bound", "retain limit", []func(*Facts){plain(map[string]any{"max.retain.metric.tuples": 0})}, OK, "keeps"},
+
+		{"128 s", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 128)}, Fail, "128 s: " + custom},
+		{"127 s", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 127)}, OK, "127 s"},
+		{"128 s by V2", "interval", []func(*Facts){set("topology.v2.metrics.tick.interval.seconds", "128")}, Fail, "v2"},
+		{"128 s in Bullet", "interval", []func(*Facts){set("bullet.topology.metrics.built.in.emit.interval.mapping", map[string]any{"default": 300})}, Fail, "300 s for default"},
+		{"as it runs", "interval", []func(*Facts){noSettings, func(f *Facts) {
+			f.Collector.Found.Settings["topology.builtin.metrics.bucket.size.secs"] = "300"
+		}}, Fail, "as the topology runs"},
+		{"Storm 2.2", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 300), func(f *Facts) { f.Collector.Found.Storm = "2.2.0" }}, OK, "2.2.0"},
+		{"none set", "interval", []func(*Facts){noCollector}, OK, "none is set"},
+		{"no number", "interval", []func(*Facts){set("topology.v2.metrics.tick.interval.seconds", "often")}, Fail, "often"},
+
+		{"half a key", "tls", []func(*Facts){set(collector+"tls.cert.file", "a.pem")}, Fail, "only one"},
+		{"CA without TLS", "tls", []func(*Facts){set(collector+"tls.ca.file", "a.pem")}, Fail, "in the clear"},
+		{"on", "tls", []func(*Facts){noCollector, set(collector+"tls.enabled", true), set(collector+"address", "collector:4320")}, OK, "speaks TLS"},
+		{"elsewhere", "tls", []func(*Facts){noCollector, set(collector+"address", "localhost:1, collector:4320")}, Fail, "collector:4320 is another machine"},
+		{"elsewhere, meant", "tls", []func(*Facts){set(collector+"address", "collector:4320")}, OK, "batches arrive"},
+		{"in an argument", "tls", []func(*Facts){noCollector, plain(map[string]any{"argument": map[string]any{collector + "address": "collector:4320"}})}, Fail, "another machine"},
+
+		{"behind", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6701"] = -10.5 }}, Fail, "-10.500 s ahead of that of h:6701"},
+		{"nobody", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews = nil }}, Unknown, "no producer"},
+		{"not reported", "skew", []func(*Facts){notReported}, Unknown, "see first batch"},
+
+		{"no collector", "first batch", []func(*Facts){noCollector}, Unknown, "--collector"},
+		{"not to be asked", "first batch", []func(*Facts){func(f *Facts) { f.Collector.Err = errors.New("refused") }}, Fail, "refused"},
+		{"not reported", "first batch", []func(*Facts){notReported}, Fail, `"bullet" has not reported to http://here; those that have: bullet`},
+		{"silent", "first batch", []func(*Facts){func(f *Facts) { f.Collector.Found.Alive = false }}, Fail, "came 1s ago"},
+		{"came", "first batch", nil, OK, "its first batch came 1m0s after its submission"},
+
+		{"not reported", "cpu", []func(*Facts){notReported}, Unknown, "since first batch failed"},
+		{"no collector", "gc", []func(*Facts){noCollector}, Unknown, "--collector"},
+		{"none", "heap", []func(*Facts){func(f *Facts) { delete(f.Collector.Seen, Heap) }}, Fail, "no slice of it in the last 10m0s"},
+		{"late", "cpu", []func(*Facts){func(f *Facts) { f.Collector.Seen[CPU] = Sight{now.Add(-101 * time.Second), 2} }}, Fail, "newest slice 1m41s old, of 2 of 2 workers; it should be no older than 1m40s"},
+		{"a worker missing", "gc", []func(*Facts){func(f *Facts) { f.Collector.Seen[GC] = Sight{now, 1} }}, Fail, "of 1 of 2 workers"},
+		{"one worker's", "latency", []func(*Facts){func(f *Facts) { f.Collector.Seen[Latency] = Sight{now, 1} }}, OK, "of 1 of 2 workers"},
+	} {
+		t.Run(c.check+"/"+c.name, func(t *testing.T) {
+			f := well()
+			for _, change := range c.change {
+				change(&f)
+			}
+			r := Examine(f)
+			failed := false
+			for _, found := range r.Findings {
+				failed = failed || found.Status == Fail
+				assert.Equal(t, found.Status == Fail, found.Fix != "", "each failure has its fix: %+v", found)
+				if found.Check == c.check {
+					require.Equal(t, c.status, found.Status, "%+v", found)
+					assert.Contains(t, found.Says, c.says)
+				}
+			}
+			assert.Equal(t, !failed, r.Well)
+		})
+	}
+}

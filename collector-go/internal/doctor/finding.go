@@ -1,0 +1,55 @@
+package doctor
+
+// Status is what became of a check.
+type Status string
+
+// A check is failed only by what was seen; what could not be looked at is unknown.
+const (
+	OK      Status = "OK"
+	Fail    Status = "FAIL"
+	Unknown Status = "unknown"
+)
+
+// Finding is the outcome of one check.
+type Finding struct {
+	Check  string `json:"check"`
+	Status Status `json:"status"`
+	// Says is what was seen, with its numbers.
+	Says string `json:"says"`
+	// Fix is what to do about a failure.
+	Fix string `json:"fix,omitempty"`
+}
+
+// Report is all findings, in the order of the checks.
+type Report struct {
+	Well     bool      `json:"well"` // no check failed
+	Findings []Finding `json:"findings"`
+}
+
+// Examine makes all checks. One that needs what an earlier one found missing is not made, and says so.
+func Examine(f Facts) Report {
+	checks := []struct {
+		name string
+		make func(Facts) Finding
+	}{
+		{"jar", jar}, {"registration", registration}, {"v2 tick", tick}, {"retain limit", retain}, {"interval", interval}, {"tls", security},
+		{"skew", skew}, {"first batch", firstBatch},
+	}
+	r := Report{Well: true}
+	add := func(name string, found Finding) {
+		found.Check = name
+		r.Well = r.Well && found.Status != Fail
+		r.Findings = append(r.Findings, found)
+	}
+	for _, c := range checks {
+		add(c.name, c.make(f))
+	}
+	for _, k := range Kinds {
+		add(string(k.Kind), seen(f, k.Kind))
+	}
+	return r
+}
+
+func ok(says string) Finding        { return Finding{Status: OK, Says: says} }
+func unknown(says string) Finding   { return Finding{Status: Unknown, Says: says} }
+func fail(says, fix string) Finding { return Finding{Status: Fail, Says: says, Fix: fix} }

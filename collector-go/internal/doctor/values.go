@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// custom is before the settings that Bullet hands to Storm after register().
+const custom = "bullet.topology.custom."
+
+// setting is a value of the file, else of what the collector was told; source says which.
+func (f Facts) setting(name string) (value any, source string) {
+	if f.Settings != nil && f.Settings.Err == nil {
+		for _, key := range []string{custom + name, name} {
+			if v, found := f.Settings.Values[key]; found {
+				return v, key + " in " + f.Settings.Path
+			}
+		}
+	}
+	if t := f.topology(); t != nil {
+		if v, found := t.Settings[name]; found {
+			return v, name + " as the topology runs"
+		}
+	}
+	return nil, ""
+}
+
+func (f Facts) topology() *Topology {
+	if f.Collector == nil {
+		return nil
+	}
+	return f.Collector.Found
+}
+
+// file is a value of the settings file alone.
+func (f Facts) file(name string) any {
+	if f.Settings == nil {
+		return nil
+	}
+	return f.Settings.Values[name]
+}
+
+func truth(value any) bool { return strings.EqualFold(strings.TrimSpace(fmt.Sprint(value)), "true") }
+
+func number(value any) (float64, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(value)), 64)
+	return n, err == nil
+}
+
+// texts is a list of texts, also where it is written as one with commas.
+func texts(value any) (all []string) {
+	switch v := value.(type) {
+	case nil:
+	case []any:
+		for _, each := range v {
+			all = append(all, fmt.Sprint(each))
+		}
+	default:
+		for part := range strings.SplitSeq(fmt.Sprint(v), ",") {
+			all = append(all, strings.TrimSpace(part))
+		}
+	}
+	return all
+}
+
+// registered is the plugin's entry in Storm's own list of consumers.
+func (f Facts) registered() map[string]any {
+	entries, _ := f.file("topology.metrics.consumer.register").([]any)
+	for _, entry := range entries {
+		if e, isMap := entry.(map[string]any); isMap && (e["class"] == stormClass || e["class"] == bulletClass) {
+			return e
+		}
+	}
+	return nil
+}
+
+// plugin is one of the plugin's own settings: Bullet's file has it, or the registration's argument.
+func (f Facts) plugin(name string) any {
+	if value := f.file(collector + name); value != nil {
+		return value
+	}
+	argument, _ := f.registered()["argument"].(map[string]any)
+	return argument[collector+name]
+}
+
+// storm is the version that runs, or zeros where it is not known.
+func (t *Topology) storm() (major, minor int, known bool) {
+	if t == nil {
+		return 0, 0, false
+	}
+	n, _ := fmt.Sscanf(t.Storm, "%d.%d", &major, &minor)
+	return major, minor, n == 2
+}

@@ -1,0 +1,169 @@
+package examine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+)
+
+const (
+	timeout   = 10 * time.Second // of one question
+	mostBytes = 64 << 20         // of one answer
+)
+
+// topology is what /api/v1/topologies/{name} answers, as far as it is read (docs/topologies.md).
+type topology struct {
+	ID        string    `json:"id"`
+	Submitted string    `json:"submitted"`
+	FirstSeen time.Time `json:"first_seen"`
+	LastSeen  time.Time `json:"last_seen"`
+	Alive     bool      `json:"alive"`
+	Versions  struct {
+		Storm string `json:"storm"`
+	} `json:"versions"`
+	WorkerCount int `json:"worker_count"`
+	Components  []struct {
+		Parallelism int `json:"parallelism"`
+	} `json:"components"`
+	Settings map[string]string `json:"settings"`
+}
+
+// Collector asks a running collector at base about a topology; where name is empty, about the only one there is. What goes wrong is in its
+// Err. Ages are by this machine's clock.
+func Collector(ctx context.Context, base, name string, now time.Time) *doctor.Collector {
+	c := &doctor.Collector{Address: base, Topology: name, Now: now, Skews: map[string]float64{}, Seen: map[doctor.Kind]doctor.Sight{}}
+	c.Err = ask(ctx, strings.TrimSuffix(base, "/"), c)
+	return c
+}
+
+func ask(ctx context.Context, base string, c *doctor.Collector) error {
+	var all []struct {
+		Name string `json:"name"`
+	}
+	if err := get(ctx, base+"/api/v1/topologies", &all); err != nil {
+		return err
+	}
+	for _, t := range all {
+		c.Known = append(c.Known, t.Name)
+	}
+	if c.Topology == "" && len(c.Known) == 1 {
+		c.Topology = c.Known[0]
+	}
+	if !slices.Contains(c.Known, c.Topology) {
+		return nil
+	}
+	var t topology
+	if err := get(ctx, base+"/api/v1/topologies/"+url.PathEscape(c.Topology), &t); err != nil {
+		return err
+	}
+	c.Found = t.facts()
+	return errors.Join(skews(ctx, base, c), sights(ctx, base, c))
+}
+
+func (t topology) facts() *doctor.Topology {
+	found := &doctor.Topology{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen, Alive: t.Alive, Storm: t.Versions.Storm,
+		Workers: t.WorkerCount, Settings: t.Settings}
+	found.Submitted, _ = time.Parse(time.RFC3339, t.Submitted) // zero where Storm's id does not say
+	for _, component := range t.Components {
+		found.Executors += component.Parallelism
+	}
+	return found
+}
+
+// sights asks when the newest slice of each kind ended. A range is asked for, since only its samples keep their own times.
+func sights(ctx context.Context, base string, c *doctor.Collector) error {
+	for _, kind := range doctor.Kinds {
+		expression := fmt.Sprintf("{__name__=~%q, topology=%q}[%s]", strings.Join(kind.Metrics, "|"), c.Topology, model.Duration(doctor.Lookback))
+		var answer struct {
+			Result model.Matrix `json:"result"`
+		}
+		query := url.Values{"query": {expression}, "time": {fmt.Sprintf("%.3f", float64(c.Now.UnixMilli())/1000)}}
+		if err := get(ctx, base+"/api/v1/query?"+query.Encode(), &answer); err != nil {
+			return err
+		}
+		workers := map[model.LabelValue]bool{}
+		var newest model.Time
+		for _, series := range answer.Result {
+			if n := len(series.Values); n > 0 {
+				newest = max(newest, series.Values[n-1].Timestamp)
+			}
+			if n := len(series.Histograms); n > 0 {
+				newest = max(newest, series.Histograms[n-1].Timestamp)
+			}
+			workers[series.Metric["worker"]] = true
+		}
+		if len(workers) > 0 {
+			c.Seen[kind.Kind] = doctor.Sight{Newest: newest.Time(), Workers: len(workers)}
+		}
+	}
+	return nil
+}
+
+// skews reads the producers' skews off the collector's own figures.
+func skews(ctx context.Context, base string, c *doctor.Collector) error {
+	body, err := fetch(ctx, base+"/metrics")
+	if err != nil {
+		return err
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(string(body)))
+	if err != nil {
+		return fmt.Errorf("%s/metrics: %w", base, err)
+	}
+	for _, m := range families["bullet_metrics_producer_skew_seconds"].GetMetric() {
+		labels := map[string]string{}
+		for _, l := range m.GetLabel() {
+			labels[l.GetName()] = l.GetValue()
+		}
+		if labels["topology"] == c.Topology {
+			c.Skews[labels["worker"]] = m.GetGauge().GetValue()
+		}
+	}
+	return nil
+}
+
+// get reads the data of an answer of the API.
+func get(ctx context.Context, address string, data any) error {
+	body, err := fetch(ctx, address)
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Data any `json:"data"`
+	}{data}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return fmt.Errorf("%s answers no JSON of a collector: %w", address, err)
+	}
+	return nil
+}
+
+func fetch(ctx context.Context, address string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, mostBytes))
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s", address, response.Status)
+	}
+	return body, err
+}
