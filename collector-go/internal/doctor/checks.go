@@ -103,6 +103,8 @@ func tick(f Facts) Finding {
 		return fail(name+" is not set, and false in Storm's defaults", "set "+name+": true (needed from Storm 2.2 on)")
 	case f.Settings != nil:
 		return ok("register() sets it")
+	case f.topology() != nil && len(f.topology().Settings) == 0:
+		return unknown("no setting of the topology was told, as in a replay of a capture")
 	case f.topology() != nil:
 		return fail("the topology runs without "+name, "set "+name+": true (needed from Storm 2.2 on)")
 	}

@@ -87,7 +87,9 @@ func TestEachCheck(t *testing.T) {
 		{"by register", "v2 tick", []func(*Facts){noCollector}, OK, "register() sets it"},
 		{"after a failure", "v2 tick", []func(*Facts){noCollector, wrongSettings}, Unknown, "since registration failed"},
 		{"plain without", "v2 tick", []func(*Facts){noCollector, plain(map[string]any{})}, Fail, "not set"},
-		{"runs without", "v2 tick", []func(*Facts){noSettings, nothingTold}, Fail, "runs without"},
+		{"plain with", "v2 tick", []func(*Facts){noCollector, plain(map[string]any{}, set("topology.enable.v2.metrics.tick", true))}, OK, "true: topology"},
+		{"runs without", "v2 tick", []func(*Facts){noSettings, func(f *Facts) { delete(f.Collector.Found.Settings, "topology.enable.v2.metrics.tick") }}, Fail, "runs without"},
+		{"nothing told", "v2 tick", []func(*Facts){noSettings, nothingTold}, Unknown, "no setting of the topology was told"},
 		{"old Storm", "v2 tick", []func(*Facts){nothingTold, func(f *Facts) { f.Collector.Found.Storm = "2.1.0" }}, OK, "needs none"},
 		{"nothing known", "v2 tick", []func(*Facts){noSettings, noCollector}, Unknown, "not looked at"},
 
@@ -101,14 +103,16 @@ func TestEachCheck(t *testing.T) {
 
 		{"128 s", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 128)}, Fail, "128 s: " + custom},
 		{"127 s", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 127)}, OK, "127 s"},
-		{"128 s by V2", "interval", []func(*Facts){set("topology.v2.metrics.tick.interval.seconds", "128")}, Fail, "v2"},
+		{"128 s by V2", "interval", []func(*Facts){set(custom+"topology.v2.metrics.tick.interval.seconds", "128")}, Fail, "v2"},
+		{"Storm's name in Bullet's file", "interval", []func(*Facts){noCollector, set("topology.builtin.metrics.bucket.size.secs", 300)}, OK, "none is set"},
+		{"128 s plain", "interval", []func(*Facts){plain(map[string]any{}, set("topology.builtin.metrics.bucket.size.secs", 128))}, Fail, "128 s: topology.builtin"},
 		{"128 s in Bullet", "interval", []func(*Facts){set("bullet.topology.metrics.built.in.emit.interval.mapping", map[string]any{"default": 300})}, Fail, "300 s for default"},
 		{"as it runs", "interval", []func(*Facts){noSettings, func(f *Facts) {
 			f.Collector.Found.Settings["topology.builtin.metrics.bucket.size.secs"] = "300"
 		}}, Fail, "as the topology runs"},
 		{"Storm 2.2", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 300), func(f *Facts) { f.Collector.Found.Storm = "2.2.0" }}, OK, "2.2.0"},
 		{"none set", "interval", []func(*Facts){noCollector}, OK, "none is set"},
-		{"no number", "interval", []func(*Facts){set("topology.v2.metrics.tick.interval.seconds", "often")}, Fail, "often"},
+		{"no number", "interval", []func(*Facts){set(custom+"topology.v2.metrics.tick.interval.seconds", "often")}, Fail, "often"},
 
 		{"half a key", "tls", []func(*Facts){set(collector+"tls.cert.file", "a.pem")}, Fail, "only one"},
 		{"CA without TLS", "tls", []func(*Facts){set(collector+"tls.ca.file", "a.pem")}, Fail, "in the clear"},

@@ -9,13 +9,16 @@ import (
 // custom is before the settings that Bullet hands to Storm after register().
 const custom = "bullet.topology.custom."
 
-// setting is a value of the file, else of what the collector was told; source says which.
+// setting is a value of the file, else of what the collector was told; source says which. In Bullet's file a setting of Storm's counts
+// only under the custom prefix.
 func (f Facts) setting(name string) (value any, source string) {
 	if f.Settings != nil && f.Settings.Err == nil {
-		for _, key := range []string{custom + name, name} {
-			if v, found := f.Settings.Values[key]; found {
-				return v, key + " in " + f.Settings.Path
-			}
+		key := custom + name
+		if f.registered() != nil {
+			key = name
+		}
+		if v, found := f.Settings.Values[key]; found {
+			return v, key + " in " + f.Settings.Path
 		}
 	}
 	if t := f.topology(); t != nil {
