@@ -41,8 +41,9 @@ var allowed = map[string][]string{
 	"internal/doctor":         {},
 	"internal/examine":        {"internal/doctor"},
 	"internal/sheet":          {"internal/tuning"},
-	"internal/report":         {"internal/tuning"},
-	"internal/experiment":     {"internal/tuning", "internal/load", "internal/stack", "internal/report"},
+	"internal/rundir":         {"internal/tuning"},
+	"internal/report":         {"internal/tuning", "internal/rundir"},
+	"internal/experiment":     {"internal/tuning", "internal/load", "internal/stack", "internal/report", "internal/rundir"},
 	"internal/house":          {},
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -36,29 +37,11 @@ type Worker struct {
 	HeapUsedBytes Slices `json:"heap_used_bytes"`
 }
 
-// Clients is what the load client saw of a step's queries: those submitted in the step that lived in its measured time, whenever
-// they ended.
-type Clients struct {
-	Submitted         int    `json:"submitted"`
-	Returned          int    `json:"returned"`
-	Failed            int    `json:"failed"`
-	Unfinished        int    `json:"unfinished"`
-	CutOff            int    `json:"cut_off"`
-	AverageResultSize Figure `json:"average_result_size"`
-	MissingRecords    int    `json:"missing_records"`
-	RepeatedRecords   int    `json:"repeated_records"`
-	ForeignRecords    int    `json:"foreign_records"`
-	LatencyMeanMs     Figure `json:"latency_mean_ms"`
-	LatencyP50Ms      Figure `json:"latency_p50_ms"`
-	LatencyP99Ms      Figure `json:"latency_p99_ms"`
-}
+// Clients is what the load client saw of a step's queries.
+type Clients = rundir.Clients
 
 // Share is a process' share of all the host's processors over a step's measured time.
-type Share struct {
-	Process string `json:"process"`
-	Pid     int    `json:"pid,omitempty"`
-	Ratio   Figure `json:"ratio"`
-}
+type Share = rundir.Share
 
 // Step is one step of the run. Its measured time is (MeasuredFromMs, EndMs]; what comes before is warm-up.
 type Step struct {
@@ -88,10 +71,7 @@ type Calibration struct {
 }
 
 // Entry is a line of the manifest.
-type Entry struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
+type Entry = rundir.Entry
 
 // Run is everything that a report is made of.
 type Run struct {

@@ -1,0 +1,134 @@
+package rundir
+
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+
+// Plan is plan.json: what a run does, with every default filled in. It is written once, before anything starts.
+type Plan struct {
+	// Experiment is the experiment's name, by which runs of it are found again; Title and About are for people.
+	Experiment string `json:"experiment"`
+	Title      string `json:"title"`
+	About      string `json:"about,omitempty"`
+	// Test is the test of "Tuning and Performance of Bullet in Storm" that it redoes, 1 to 7; 0 for none.
+	Test int `json:"test,omitempty"`
+	// Analysis is what its figures are put to at the end.
+	Analysis    Analysis      `json:"analysis"`
+	Goals       []tuning.Goal `json:"goals"`
+	MinHostIdle tuning.Figure `json:"min_host_idle"`
+	// Search is which of a trial's steps are run: full, step or binary.
+	Search tuning.SearchKind `json:"search"`
+	// InconclusiveRepeats is how often a step that was inconclusive is measured again before the row says so.
+	InconclusiveRepeats int `json:"inconclusive_repeats"`
+	// FailFails says that a missed goal is a failure of the run (exit code 99). A search for the capacity succeeds by finding it.
+	FailFails bool `json:"fail_fails"`
+	// Axis is what the steps of each trial ascend along.
+	Axis Axis `json:"axis"`
+	// Load is what is asked of the topology in all steps, the axis apart.
+	Load Asked `json:"load"`
+	// WarmUpMs is left out of each step's figures, SustainMs is what is measured; both are whole slices.
+	WarmUpMs  int64 `json:"warm_up_ms"`
+	SustainMs int64 `json:"sustain_ms"`
+	// SliceMs is the collector's slice width, ReportSliceMs that of the report's figures.
+	SliceMs       int64 `json:"slice_ms"`
+	ReportSliceMs int64 `json:"report_slice_ms"`
+	// Launch is "local" or "command".
+	Launch string `json:"launch"`
+	// Record are selectors of further series that are kept beside the ones that every report needs.
+	Record  []string       `json:"record,omitempty"`
+	Trials  []PlannedTrial `json:"trials"`
+	Caveats []string       `json:"caveats"`
+}
+
+// Analysis is what is made of a run's figures; each is one of internal/tuning.
+type Analysis string
+
+// The analyses.
+const (
+	OfTimeline    Analysis = "timeline"    // a record's way through Bullet (Tests 1 and 2)
+	OfConcurrency Analysis = "concurrency" // completeness and cost of queries (Tests 3, 4 and 5)
+	OfData        Analysis = "data"        // records and MiB per core (Test 6)
+	OfQueries     Analysis = "queries"     // queries per core over a grid (Test 7)
+)
+
+// Axis is what a trial's steps ascend along.
+type Axis string
+
+// The axes.
+const (
+	Queries          Axis = "queries"            // held at the same time
+	QueriesPerSecond Axis = "queries_per_second" // started at a constant rate, whatever comes back
+	RecordsPerSecond Axis = "records_per_second" // background records of the source
+)
+
+// StepKind is how a step is run.
+type StepKind string
+
+// The kinds of steps.
+const (
+	// LoadStep holds a load for the warm-up and the time to be sustained.
+	LoadStep StepKind = "load"
+	// CatchUpStep offers a multiple of the record rate, as a source does that has fallen behind, and measures what is taken.
+	CatchUpStep StepKind = "catch_up"
+	// TimelineStep runs queries one after the other and follows a record through Bullet for each.
+	TimelineStep StepKind = "timeline"
+)
+
+// Asked is what is asked of a topology.
+type Asked struct {
+	// Submit is the way of queries: "gateway" (BQL over HTTP) or "drpc" (Storm's DRPC over HTTP). Class is a query class of
+	// internal/load.
+	Submit string `json:"submit"`
+	Class  string `json:"class"`
+	// Queries are held where the axis is another; QueriesPerSecond likewise.
+	Queries          int           `json:"queries"`
+	QueriesPerSecond tuning.Figure `json:"queries_per_second"`
+	// RecordsPerSecond is the rate of background records; null where it is calibrated to leave TargetIdle of the host idle.
+	RecordsPerSecond tuning.Figure `json:"records_per_second"`
+	TargetIdle       tuning.Figure `json:"target_idle"`
+	// CatchUpFactor is how many times its record rate a catch_up step offers.
+	CatchUpFactor tuning.Figure `json:"catch_up_factor"`
+	// The query: the most records that it returns, its longest life, and the rate of records that match it.
+	QueryLimit        int           `json:"query_limit"`
+	QueryDurationMs   int64         `json:"query_duration_ms"`
+	MatchingPerSecond tuning.Figure `json:"matching_per_second"`
+	MeanRecordBytes   tuning.Figure `json:"mean_record_bytes"`
+}
+
+// PlannedTrial is one launch of the topology in one configuration.
+type PlannedTrial struct {
+	// Number counts from 1 over the run; Label names the configuration, and the directory with the number.
+	Number int    `json:"number"`
+	Label  string `json:"label"`
+	// Configuration counts the points of the grid from 1; repeats of a trial share it. Repeat counts from 1.
+	Configuration int `json:"configuration"`
+	Repeat        int `json:"repeat"`
+	// Point is where the configuration lies on each axis of the grid, in the axes' order.
+	Point []Coordinate `json:"point"`
+	// Settings are laid over the Bullet YAML, in this order.
+	Settings []Entry `json:"settings"`
+	// Workers and WorkerHeapMiB are of the local cluster; 0 where another launches.
+	Workers       int `json:"workers,omitempty"`
+	WorkerHeapMiB int `json:"worker_heap_mib,omitempty"`
+	// Steps are what a full search does, in its order.
+	Steps []PlannedStep `json:"steps"`
+}
+
+// Coordinate is a configuration's place on one axis of the grid.
+type Coordinate struct {
+	Axis  string `json:"axis"`
+	Label string `json:"label"`
+	// Value is the place as a number, null where it is none.
+	Value tuning.Figure `json:"value"`
+}
+
+// PlannedStep is a step as it is meant.
+type PlannedStep struct {
+	Kind StepKind `json:"kind"`
+	// Value is where on the plan's axis the step is.
+	Value float64 `json:"value"`
+}
+
+// Entry is a named value: a setting, or a line of the manifest.
+type Entry struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}

@@ -1,0 +1,79 @@
+package rundir
+
+import (
+	"encoding/json"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// Step is trials/NN-label/steps/NN.json: one step that was measured, with its verdict. It is written once and never changed;
+// progress.jsonl has its checksum. Its measured time is (MeasuredFromMs, EndMs], ms since the Unix epoch.
+type Step struct {
+	// Number counts the steps of the trial from 1, in the order in which they were run.
+	Number int      `json:"number"`
+	Kind   StepKind `json:"kind"`
+	// Value is where on the plan's axis it is; Attempt counts from 1 how often it was measured there in this trial.
+	Value   float64 `json:"value"`
+	Attempt int     `json:"attempt"`
+	// Launch counts from 1 the launches of the trial's topology; more than one after the run was resumed in the trial.
+	Launch         int   `json:"launch"`
+	StartMs        int64 `json:"start_ms"`
+	MeasuredFromMs int64 `json:"measured_from_ms"`
+	EndMs          int64 `json:"end_ms"`
+
+	// Queries were held at the same time; QueriesPerSecond is null unless they were started at a rate.
+	Queries          int           `json:"queries"`
+	QueriesPerSecond tuning.Figure `json:"queries_per_second"`
+	// RecordsPerSecond was emitted, RecordsPerSecondAsked was asked for; RecordsLag were due and not emitted at the end.
+	RecordsPerSecond      tuning.Figure `json:"records_per_second"`
+	RecordsPerSecondAsked tuning.Figure `json:"records_per_second_asked"`
+	MiBPerSecond          tuning.Figure `json:"mib_per_second"`
+	RecordsLag            int64         `json:"records_lag"`
+
+	Clients  Clients       `json:"clients"`
+	HostIdle tuning.Figure `json:"host_idle"`
+	Shares   []Share       `json:"shares"`
+	// CPUCores is of all workers together, Workers how many reported; null and 0 where none did.
+	CPUCores tuning.Figure `json:"cpu_cores"`
+	Workers  int           `json:"workers"`
+
+	// Figures are what the goals were judged by.
+	Figures  []GoalFigure    `json:"figures"`
+	Verdict  tuning.Verdict  `json:"verdict"`
+	Reasons  []string        `json:"reasons"`
+	Notes    []string        `json:"notes,omitempty"`
+	Evidence json.RawMessage `json:"evidence,omitempty"` // of what limited the step; its type belongs to internal/tuning
+	// Timeline is the outcome of a timeline step; its type belongs to whoever runs such steps.
+	Timeline json.RawMessage `json:"timeline,omitempty"`
+}
+
+// GoalFigure is a goal with what was measured for it.
+type GoalFigure struct {
+	Goal     tuning.Goal    `json:"goal"`
+	Measured tuning.Figure  `json:"measured"`
+	Verdict  tuning.Verdict `json:"verdict"`
+}
+
+// Clients is what the load client saw of a step's queries: those submitted in the step that lived in its measured time, whenever
+// they ended.
+type Clients struct {
+	Submitted         int           `json:"submitted"`
+	Returned          int           `json:"returned"`
+	Failed            int           `json:"failed"`
+	Unfinished        int           `json:"unfinished"`
+	CutOff            int           `json:"cut_off"`
+	AverageResultSize tuning.Figure `json:"average_result_size"`
+	MissingRecords    int           `json:"missing_records"`
+	RepeatedRecords   int           `json:"repeated_records"`
+	ForeignRecords    int           `json:"foreign_records"`
+	LatencyMeanMs     tuning.Figure `json:"latency_mean_ms"`
+	LatencyP50Ms      tuning.Figure `json:"latency_p50_ms"`
+	LatencyP99Ms      tuning.Figure `json:"latency_p99_ms"`
+}
+
+// Share is a process' share of all the host's processors over a step's measured time.
+type Share struct {
+	Process string        `json:"process"`
+	Pid     int           `json:"pid,omitempty"`
+	Ratio   tuning.Figure `json:"ratio"`
+}

@@ -1,0 +1,131 @@
+package tuning
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Goal is what one figure of a step, in one statistic, is to hold. Exactly one of AtMost and AtLeast is known.
+type Goal struct {
+	Figure    GoalFigure `json:"figure"`
+	Statistic Statistic  `json:"statistic"`
+	AtMost    Figure     `json:"at_most"`
+	AtLeast   Figure     `json:"at_least"`
+}
+
+// GoalFigure names a figure that goals may ask for.
+type GoalFigure string
+
+// The figures. Latencies are ms.
+const (
+	// FilterLatency is Bullet's own, of a record in a filter bolt.
+	FilterLatency GoalFigure = "filter_latency"
+	// QueryLatency is what the load client sees, from when a query was meant to start to its answer.
+	QueryLatency GoalFigure = "query_latency"
+	// ResultSize is the records of a query that returned.
+	ResultSize GoalFigure = "result_size"
+	// FailedQueries is the share of the queries that failed, a ratio.
+	FailedQueries GoalFigure = "failed_queries"
+	// SourceLag is records that were due and not emitted at the step's end.
+	SourceLag GoalFigure = "source_lag"
+	// CatchUp is how many times its record rate the topology takes when it has fallen behind.
+	CatchUp GoalFigure = "catch_up"
+	// AddedDelay is how long after a record and its query have met Bullet answers.
+	AddedDelay GoalFigure = "added_delay"
+	// Capacity is the largest value of the steps' axis that held all other goals. It is of a trial, not of a step.
+	CapacityFigure GoalFigure = "capacity"
+)
+
+// Statistic is how the values of a step become one figure.
+type Statistic string
+
+// The statistics.
+const (
+	Mean  Statistic = "mean"
+	P50   Statistic = "p50"
+	P95   Statistic = "p95"
+	P99   Statistic = "p99"
+	Max   Statistic = "max"
+	AtEnd Statistic = "end"
+)
+
+// statisticsOf are the statistics that each figure is measured in; the first is the usual one.
+var statisticsOf = map[GoalFigure][]Statistic{
+	FilterLatency:  {Mean, P50, P95, P99, Max},
+	QueryLatency:   {P99, P95, P50, Mean, Max},
+	ResultSize:     {Mean},
+	FailedQueries:  {Mean},
+	SourceLag:      {AtEnd, Max},
+	CatchUp:        {Mean},
+	AddedDelay:     {Mean},
+	CapacityFigure: {AtEnd},
+}
+
+// GoalFigures are the names that goals may ask for.
+func GoalFigures() []GoalFigure {
+	return []GoalFigure{FilterLatency, QueryLatency, ResultSize, FailedQueries, SourceLag, CatchUp, AddedDelay, CapacityFigure}
+}
+
+// Statistics are those that the figure is measured in, the usual one first; none for a figure that there is not.
+func (f GoalFigure) Statistics() []Statistic { return slices.Clone(statisticsOf[f]) }
+
+// Unit is the figure's unit as people read it.
+func (f GoalFigure) Unit() string {
+	switch f {
+	case FilterLatency, QueryLatency, AddedDelay:
+		return "ms"
+	case ResultSize, SourceLag:
+		return "records"
+	}
+	return ""
+}
+
+// Validate tells what makes no sense.
+func (g Goal) Validate() error {
+	known := g.Figure.Statistics()
+	switch {
+	case len(known) == 0:
+		return fmt.Errorf("there is no figure %q", g.Figure)
+	case !slices.Contains(known, g.Statistic):
+		return fmt.Errorf("%s is not measured as %q; its statistics are %s", g.Figure, g.Statistic, joined(known))
+	case g.AtMost.Known() == g.AtLeast.Known():
+		return fmt.Errorf("%s needs one of at_most and at_least", g.Figure)
+	case cmp.Compare(g.limit(), 0) < 0:
+		return fmt.Errorf("the limit of %s must be at least 0", g.Figure)
+	}
+	return nil
+}
+
+func (g Goal) limit() Figure {
+	if g.AtMost.Known() {
+		return g.AtMost
+	}
+	return g.AtLeast
+}
+
+// String is the goal as a sentence's part: "mean filter latency at most 200 ms".
+func (g Goal) String() string {
+	word := "at least"
+	if g.AtMost.Known() {
+		word = "at most"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", g.name(), word, grouped(float64(g.limit())), g.Figure.Unit()))
+}
+
+func (g Goal) name() string {
+	name := strings.ReplaceAll(string(g.Figure), "_", " ")
+	if g.Figure == CapacityFigure {
+		return name
+	}
+	return string(g.Statistic) + " " + name
+}
+
+func joined[T ~string](names []T) string {
+	var all []string
+	for _, name := range names {
+		all = append(all, string(name))
+	}
+	return strings.Join(all, ", ")
+}
