@@ -63,6 +63,7 @@ var metrics = []canonical{
 	{"bullet_filter_latency_mean_seconds", gauge, ofTask, "", "Bullet's own mean over its interval of the time from a record's timestamp to its being filtered"},
 	{"bullet_filter_latency_seconds", distribution, ofTask, "", "Time from a record's timestamp to its being filtered"},
 	{"bullet_query_engine_latency_seconds", distribution, ofTask, "outcome", "Time from a query's being seen to its result's being sent"},
+	{"bullet_query_created_latency_seconds", distribution, ofTask, "outcome", "Time from a query's creation, by the clock of the web service or of Storm's DRPC, to its result's being sent"},
 	{"bullet_query_first_result_latency_seconds", distribution, ofTask, "", "Time from a query's being seen to the first that is sent for it, a window or its result"},
 	{"bullet_latency_hook_left_out_total", counter, ofTask, "reason", "What the latency hook could not measure; reason is unseen (a query that ended and had not been seen to arrive, as after a restart), evicted (more queries at a time than it follows) or failed (1 once it has switched itself off in the task)"},
 	{"bullet_query_latency_seconds", distribution, ofTask, "class", "Time from when a query was meant to start to its result, as a client sees it"},

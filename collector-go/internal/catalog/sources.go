@@ -45,6 +45,7 @@ var histogramSources = []source{
 	{"bullet_filter_latency_seconds", "", "bullet_filter_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_engine_latency_seconds", "", "bullet_query_engine_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_engine_latency_seconds", "{outcome}", "bullet_query_engine_latency_seconds", "", asSaid, one, "hook", false},
+	{"bullet_query_created_latency_seconds", "{outcome}", "bullet_query_created_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_first_result_latency_seconds", "", "bullet_query_first_result_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_latency_seconds", "{class}", "bullet_query_latency_seconds", "", asSaid, one, "load program", false},
 }

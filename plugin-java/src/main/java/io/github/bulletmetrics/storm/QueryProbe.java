@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.storm;
 
+import io.github.bulletmetrics.storm.latency.Creations;
 import io.github.bulletmetrics.storm.latency.LatencyPack;
 import io.github.bulletmetrics.storm.latency.QueryTimes;
 import io.github.bulletmetrics.storm.latency.Signals;
@@ -7,7 +8,10 @@ import java.util.List;
 import java.util.Map;
 import org.apache.storm.tuple.Tuple;
 
-/** The time from a query's arrival at a JoinBolt to its result's being sent, and to the first that is sent for it. */
+/**
+ * The time from a query's arrival at a JoinBolt, and from its creation by its client, to its result's being sent, and from its arrival to the
+ * first that is sent for it.
+ */
 final class QueryProbe implements LatencyProbe {
     /** The bolt that it is for. */
     static final String COMPONENT = "JoinBolt";
@@ -16,6 +20,8 @@ final class QueryProbe implements LatencyProbe {
     private static final String DEFAULT_STREAM = "default";
     private static final String METADATA_STREAM = "metadata";
     private static final int ID = 0;
+    /** In what comes by the default stream. */
+    private static final int MESSAGE = 1;
     /** In what comes by the stream of metadata. */
     private static final int METADATA = 1;
     /** In a result. */
@@ -23,10 +29,13 @@ final class QueryProbe implements LatencyProbe {
 
     private final SourceTasks queries = new SourceTasks(QUERY_SPOUT::equals);
     private final Signals signals = new Signals();
+    private final Creations creations = new Creations();
     private final QueryTimes times = new QueryTimes();
     private final LatencyPack.Writer writer = new LatencyPack.Writer()
             .add("bullet_query_engine_latency_seconds", "complete", times.completedTimes())
             .add("bullet_query_engine_latency_seconds", "fail", times.failedTimes())
+            .add("bullet_query_created_latency_seconds", "complete", times.completedTimesSinceCreated())
+            .add("bullet_query_created_latency_seconds", "fail", times.failedTimesSinceCreated())
             .add("bullet_query_first_result_latency_seconds", "", times.firstSentTimes());
 
     @Override
@@ -37,7 +46,7 @@ final class QueryProbe implements LatencyProbe {
         String id = (String) tuple.getValue(ID);
         String stream = tuple.getSourceStreamId();
         if (DEFAULT_STREAM.equals(stream)) {
-            times.arrived(id, System.currentTimeMillis());
+            times.arrived(id, System.currentTimeMillis(), creations.of(tuple.getValue(MESSAGE)));
         } else if (METADATA_STREAM.equals(stream)) {
             String signal = signals.of(tuple.getValue(METADATA));
             if ("KILL".equals(signal) || "COMPLETE".equals(signal)) {

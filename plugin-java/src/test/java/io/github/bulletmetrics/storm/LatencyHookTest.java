@@ -97,6 +97,23 @@ class LatencyHookTest {
     }
 
     @Test
+    void inAJoinBoltAQueryIsTimedFromItsCreationToo() {
+        hookOf(6);
+        com.yahoo.bullet.pubsub.Metadata metadata = new com.yahoo.bullet.pubsub.Metadata(null, null);
+        metadata.setCreated(System.currentTimeMillis() - 60_000);
+        hook.boltExecute(executed(2, "default", "a", new com.yahoo.bullet.pubsub.PubSubMessage("a", "the query", metadata)));
+        hook.emit(emitted("default", "a", "result", new Metadata(Metadata.Signal.COMPLETE)));
+        hook.boltExecute(executed(2, "default", "b", "the query of a Bullet that does not say"));
+        hook.emit(emitted("default", "b", "error", new Metadata(Metadata.Signal.FAIL)));
+        assertThat(latency("bullet_query_created_latency_seconds", "complete").count()).isEqualTo(1);
+        assertThat(latency("bullet_query_created_latency_seconds", "complete").sumSeconds()).isBetween(60.0, 90.0);
+        assertThat(latency("bullet_query_engine_latency_seconds", "complete").sumSeconds()).isLessThan(30);
+        assertThat(latency("bullet_query_engine_latency_seconds", "fail").count()).isEqualTo(1);
+        assertThat(latency("bullet_query_created_latency_seconds", "fail").count()).isZero();
+        assertThat(counts()).containsEntry("failed", 0L);
+    }
+
+    @Test
     void whatStormItselfEmitsOnItsStartUpThreadIsNotLookedAt() {
         hookOf(6);
         hook.emit(new EmitInfo(clojure.lang.PersistentVector.create("startup"), "__system", 6, Collections.emptyList()));

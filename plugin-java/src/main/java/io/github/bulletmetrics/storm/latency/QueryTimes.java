@@ -19,9 +19,12 @@ public final class QueryTimes {
     private final LatencyHistogram completed = new LatencyHistogram();
     private final LatencyHistogram failed = new LatencyHistogram();
     private final LatencyHistogram firstSent = new LatencyHistogram();
+    private final LatencyHistogram completedSinceCreated = new LatencyHistogram();
+    private final LatencyHistogram failedSinceCreated = new LatencyHistogram();
     /** What ended last without having arrived; null when there is nothing. */
     private String unseen;
-    private LatencyHistogram unseenOutcome;
+    private boolean unseenFailed;
+    private long unseenMs;
     private long unseenQueries;
     private long evictedQueries;
 
@@ -34,16 +37,19 @@ public final class QueryTimes {
         this.maxQueries = maxQueries;
     }
 
-    /** A query arrived. One that is known already goes on from its first arrival. */
-    public void arrived(String id, long nowMs) {
+    /**
+     * A query arrived. One that is known already goes on from its first arrival.
+     *
+     * @param createdMs when its client made it, by that one's clock; {@link Creations#UNKNOWN} where it does not say.
+     */
+    public void arrived(String id, long nowMs, long createdMs) {
         if (id.equals(unseen)) {
-            unseenOutcome.record(0);
-            firstSent.record(0);
             unseen = null;
+            new Running(unseenMs, createdMs).ended(unseenMs, unseenFailed);
             return;
         }
         countUnseen();
-        if (running.putIfAbsent(id, new Running(nowMs)) == null && running.size() > maxQueries) {
+        if (running.putIfAbsent(id, new Running(nowMs, createdMs)) == null && running.size() > maxQueries) {
             Iterator<String> oldest = running.keySet().iterator();
             oldest.next();
             oldest.remove();
@@ -61,12 +67,12 @@ public final class QueryTimes {
 
     /** A query's last result was sent. */
     public void completed(String id, long nowMs) {
-        ended(id, nowMs, completed);
+        ended(id, nowMs, false);
     }
 
     /** A query's error was sent. */
     public void failed(String id, long nowMs) {
-        ended(id, nowMs, failed);
+        ended(id, nowMs, true);
     }
 
     /** A query was taken away without a result, or has ended already. */
@@ -74,16 +80,16 @@ public final class QueryTimes {
         running.remove(id);
     }
 
-    private void ended(String id, long nowMs, LatencyHistogram outcome) {
+    private void ended(String id, long nowMs, boolean withError) {
         Running query = running.remove(id);
         if (query == null) {
             countUnseen();
             unseen = id;
-            unseenOutcome = outcome;
+            unseenFailed = withError;
+            unseenMs = nowMs;
             return;
         }
-        query.sent(nowMs);
-        outcome.record(nowMs - query.arrivedMs);
+        query.ended(nowMs, withError);
     }
 
     private void countUnseen() {
@@ -101,6 +107,16 @@ public final class QueryTimes {
     /** From arrival to the error. */
     public LatencyHistogram failedTimes() {
         return failed;
+    }
+
+    /** From creation to the last result, of those queries that say when they were created. */
+    public LatencyHistogram completedTimesSinceCreated() {
+        return completedSinceCreated;
+    }
+
+    /** From creation to the error, of those queries that say when they were created. */
+    public LatencyHistogram failedTimesSinceCreated() {
+        return failedSinceCreated;
     }
 
     /** From arrival to the first window, or to the result of a query without windows, errors included. */
@@ -125,10 +141,20 @@ public final class QueryTimes {
 
     private final class Running {
         private final long arrivedMs;
+        private final long createdMs;
         private boolean anySent;
 
-        Running(long arrivedMs) {
+        Running(long arrivedMs, long createdMs) {
             this.arrivedMs = arrivedMs;
+            this.createdMs = createdMs;
+        }
+
+        void ended(long nowMs, boolean withError) {
+            sent(nowMs);
+            (withError ? failed : completed).record(nowMs - arrivedMs);
+            if (createdMs != Creations.UNKNOWN) {
+                (withError ? failedSinceCreated : completedSinceCreated).record(nowMs - createdMs);
+            }
         }
 
         void sent(long nowMs) {

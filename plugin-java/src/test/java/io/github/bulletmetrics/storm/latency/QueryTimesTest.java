@@ -9,8 +9,8 @@ class QueryTimesTest {
 
     @Test
     void aQueryIsTimedFromItsArrivalToItsResultByOutcome() {
-        times.arrived("a", 1_000);
-        times.arrived("b", 2_000);
+        times.arrived("a", 1_000, Creations.UNKNOWN);
+        times.arrived("b", 2_000, Creations.UNKNOWN);
         times.completed("b", 2_500);
         times.failed("a", 4_000);
         assertThat(times.completedTimes().count()).isEqualTo(1);
@@ -21,8 +21,25 @@ class QueryTimesTest {
     }
 
     @Test
+    void aQueryThatSaysWhenItWasCreatedIsTimedFromThereToo() {
+        times.arrived("a", 1_000, 800);
+        times.arrived("b", 1_000, 1_600);
+        times.arrived("c", 1_000, Creations.UNKNOWN);
+        times.completed("a", 2_000);
+        times.completed("b", 1_500);
+        times.completed("c", 2_000);
+        assertThat(times.completedTimes().count()).isEqualTo(3);
+        assertThat(times.completedTimesSinceCreated().count()).isEqualTo(1);
+        assertThat(times.completedTimesSinceCreated().sumSeconds()).isEqualTo(1.2);
+        assertThat(times.completedTimesSinceCreated().negatives()).as("its client's clock is ahead").isEqualTo(1);
+        times.failed("d", 5_000);
+        times.arrived("d", 5_001, 4_900);
+        assertThat(times.failedTimesSinceCreated().sumSeconds()).as("told of its arrival after its end").isEqualTo(0.1);
+    }
+
+    @Test
     void ofAQueryWithWindowsTheFirstIsTimedAndTheEnd() {
-        times.arrived("a", 0);
+        times.arrived("a", 0, Creations.UNKNOWN);
         times.windowSent("a", 1_000);
         times.windowSent("a", 2_000);
         times.completed("a", 3_000);
@@ -34,7 +51,7 @@ class QueryTimesTest {
     @Test
     void aQueryThatFailsAtOnceEndsBeforeItsArrivalIsTold() {
         times.failed("a", 10);
-        times.arrived("a", 11);
+        times.arrived("a", 11, Creations.UNKNOWN);
         assertThat(times.failedTimes().count()).isEqualTo(1);
         assertThat(times.failedTimes().sumSeconds()).isZero();
         assertThat(times.unseenQueries()).isZero();
@@ -46,7 +63,7 @@ class QueryTimesTest {
         times.completed("replayed", 10);
         times.completed("another", 20);
         times.windowSent("third", 20);
-        times.arrived("a", 30);
+        times.arrived("a", 30, Creations.UNKNOWN);
         assertThat(times.unseenQueries()).isEqualTo(2);
         assertThat(times.completedTimes().count()).isZero();
         assertThat(times.firstSentTimes().count()).isZero();
@@ -55,7 +72,7 @@ class QueryTimesTest {
 
     @Test
     void aQueryThatIsTakenAwayIsNotTimedHoweverOftenThatIsTold() {
-        times.arrived("a", 0);
+        times.arrived("a", 0, Creations.UNKNOWN);
         times.removed("a");
         times.removed("a");
         times.removed("never");
@@ -65,8 +82,8 @@ class QueryTimesTest {
 
     @Test
     void anArrivalThatIsToldAgainChangesNothing() {
-        times.arrived("a", 0);
-        times.arrived("a", 500);
+        times.arrived("a", 0, Creations.UNKNOWN);
+        times.arrived("a", 500, Creations.UNKNOWN);
         times.completed("a", 1_000);
         assertThat(times.completedTimes().sumSeconds()).isEqualTo(1);
     }
@@ -74,7 +91,7 @@ class QueryTimesTest {
     @Test
     void noMoreQueriesAreFollowedThanThereMayBe() {
         for (int i = 0; i < 10; i++) {
-            times.arrived("q" + i, i);
+            times.arrived("q" + i, i, Creations.UNKNOWN);
         }
         assertThat(times.running()).isEqualTo(3);
         assertThat(times.evictedQueries()).isEqualTo(7);

@@ -1,0 +1,56 @@
+package io.github.bulletmetrics.storm.latency;
+
+import java.lang.reflect.Method;
+
+/**
+ * Reads when a query was made by its client, {@code getMetadata().getCreated()} of Bullet's {@code PubSubMessage}, which is not on the plugin's own
+ * class path: by reflection. One thread at a time.
+ */
+public final class Creations {
+    /** For a query that does not say. */
+    public static final long UNKNOWN = -1;
+
+    private Class<?> knownMessage;
+    private Class<?> knownMetadata;
+    /** Null where the class has none, as in Bullets whose queries do not say. */
+    private Method getMetadata;
+    private Method getCreated;
+
+    /** Knows no class yet. */
+    public Creations() {
+    }
+
+    /**
+     * By the clock of whoever made it: Bullet's web service, or Storm's own where queries come by DRPC; ms since the Unix epoch. Bullet 1.0 and
+     * later have it.
+     *
+     * @throws ReflectiveOperationException when the query has it and fails to tell.
+     */
+    public long of(Object message) throws ReflectiveOperationException {
+        if (message == null) {
+            return UNKNOWN;
+        }
+        if (message.getClass() != knownMessage) {
+            knownMessage = message.getClass();
+            getMetadata = method(knownMessage, "getMetadata");
+        }
+        Object metadata = getMetadata == null ? null : getMetadata.invoke(message);
+        if (metadata == null) {
+            return UNKNOWN;
+        }
+        if (metadata.getClass() != knownMetadata) {
+            knownMetadata = metadata.getClass();
+            getCreated = method(knownMetadata, "getCreated");
+        }
+        Object created = getCreated == null ? null : getCreated.invoke(metadata);
+        return created instanceof Long && (Long) created > 0 ? (Long) created : UNKNOWN;
+    }
+
+    private static Method method(Class<?> of, String name) {
+        try {
+            return of.getMethod(name);
+        } catch (NoSuchMethodException none) {
+            return null;
+        }
+    }
+}
