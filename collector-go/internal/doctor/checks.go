@@ -14,6 +14,7 @@ const (
 	stormClass   = "io.github.bulletmetrics.storm.StormMetricsConsumer"
 	samplerClass = "io.github.bulletmetrics.storm.WorkerSampler"
 	collector    = "bullet.topology.metrics.collector."
+	retainLimit  = "max.retain.metric.tuples"
 )
 
 // Classes are those that the jar must have.
@@ -26,6 +27,7 @@ const (
 	stormRetains   = 100 // reports, Storm's default
 	pluginRetains  = 10_000
 	reportsAtATick = 2 // of an executor
+	ticksRetained  = 4 // what register() sets
 	// mostSkew is how far clocks may be apart; beyond it samples fall behind the lateness that a slice allows (30 s by default).
 	mostSkew = 10 * time.Second
 	// slack is the time from a sample to its slice beside its interval: pack, slice, lateness and the way.
@@ -112,17 +114,30 @@ func tick(f Facts) Finding {
 }
 
 func retain(f Facts) Finding {
-	if f.Settings == nil {
-		return unknown("not told to the collector: --bullet-conf names the settings")
+	if major, minor, known := f.topology().storm(); known && major == 1 && minor == 0 {
+		return ok("Storm " + f.topology().Storm + " hands reports over on the bolt's own thread and keeps none")
 	}
 	if registration(f).Status == Fail {
 		return unknown("not made, since registration failed")
 	}
-	name, limit := collector+"max.retain.metric.tuples", float64(pluginRetains)
-	value := f.file(name)
 	if entry := f.registered(); entry != nil {
-		name, limit, value = "max.retain.metric.tuples", stormRetains, entry["max.retain.metric.tuples"]
+		return retained(f, retainLimit, entry[retainLimit], stormRetains)
 	}
+	if value := f.file(collector + retainLimit); value != nil {
+		return retained(f, collector+retainLimit, value, stormRetains)
+	}
+	if told, is := f.told(retainLimit); is {
+		return retained(f, collector+retainLimit, told, stormRetains)
+	}
+	if f.Settings == nil {
+		return unknown("not told to the collector: --bullet-conf names the settings")
+	}
+	return retained(f, collector+retainLimit, nil, pluginRetains)
+}
+
+// retained judges a limit, or the default where it is not set.
+func retained(f Facts, name string, value any, byDefault int) Finding {
+	limit := float64(byDefault)
 	if value != nil {
 		n, is := number(value)
 		if !is {
@@ -136,7 +151,7 @@ func retain(f Facts) Finding {
 	}
 	if limit > 0 && limit < least {
 		return fail(fmt.Sprintf("Storm keeps %g reports, and a tick %s can have %g: it drops the oldest uncounted", limit, of, least),
-			fmt.Sprintf("set %s to %d", name, max(pluginRetains, 4*int(least))))
+			fmt.Sprintf("set %s to %d", name, max(pluginRetains, ticksRetained*int(least))))
 	}
 	if f.topology() == nil {
 		of = "of a topology whose size is not known"

@@ -46,6 +46,10 @@ func set(name string, value any) func(*Facts) {
 	return func(f *Facts) { f.Settings.Values[name] = value }
 }
 
+func tells(name, value string) func(*Facts) {
+	return func(f *Facts) { f.Collector.Found.Settings[name] = value }
+}
+
 func plain(entry map[string]any, more ...func(*Facts)) func(*Facts) {
 	return func(f *Facts) {
 		entry["class"] = stormClass
@@ -99,6 +103,11 @@ func TestEachCheck(t *testing.T) {
 		{"just enough", "retain limit", []func(*Facts){func(f *Facts) { f.Collector.Found.Executors = 5_000 }}, OK, "of 5000 executors"},
 		{"no number", "retain limit", []func(*Facts){set(collector+"max.retain.metric.tuples", "many")}, Fail, "many"},
 		{"Storm's default", "retain limit", []func(*Facts){plain(map[string]any{}, noCollector)}, Fail, "keeps 100 reports"},
+		{"too little as it runs", "retain limit", []func(*Facts){noSettings, tells("max.retain.metric.tuples", "79")}, Fail, "keeps 79 reports, and a tick of 40 executors can have 80"},
+		{"enough as it runs", "retain limit", []func(*Facts){noSettings, tells("max.retain.metric.tuples", "80")}, OK, "keeps 80 reports"},
+		{"the file before what runs", "retain limit", []func(*Facts){set(collector+"max.retain.metric.tuples", 500), tells("max.retain.metric.tuples", "79")}, OK, "keeps 500 reports"},
+		{"register() made it larger", "retain limit", []func(*Facts){tells("max.retain.metric.tuples", "40008"), func(f *Facts) { f.Collector.Found.Executors = 5_001 }}, OK, "keeps 40008 reports"},
+		{"Storm 1.0 keeps none", "retain limit", []func(*Facts){noSettings, func(f *Facts) { f.Collector.Found.Storm = "1.0.3" }}, OK, "keeps none"},
 		{"without bound", "retain limit", []func(*Facts){plain(map[string]any{"max.retain.metric.tuples": 0})}, OK, "keeps"},
 
 		{"128 s", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 128)}, Fail, "128 s: " + custom},

@@ -29,6 +29,14 @@ func (f Facts) setting(name string) (value any, source string) {
 	return nil, ""
 }
 
+// told is a setting of the topology as it runs.
+func (f Facts) told(name string) (value any, found bool) {
+	if t := f.topology(); t != nil {
+		value, found = t.Settings[name]
+	}
+	return value, found
+}
+
 func (f Facts) topology() *Topology {
 	if f.Collector == nil {
 		return nil

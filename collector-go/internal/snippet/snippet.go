@@ -206,7 +206,7 @@ func whyRegistered(r Request) string {
 }
 
 func whyRetained(r Request) string {
-	return fmt.Sprintf("%d ticks of %d executors with %d reports each; register() would set %d",
+	return fmt.Sprintf("%d ticks of %d executors with %d reports each; register() sets %d, or more where Bullet's settings of parallelism say so",
 		ticksRetained, r.Executors, reportsExecutor, leastRetained)
 }
 

@@ -23,6 +23,9 @@ final class Registration {
     static final String V2_TICK_INTERVAL = "topology.v2.metrics.tick.interval.seconds";
     static final String EMPTY_MAP = "java.util.Collections$EmptyMap";
 
+    /** Before the settings that Bullet hands to Storm after registering. */
+    private static final String CUSTOM = "bullet.topology.custom.";
+
     /** The interval at which worker, built-in and V2 metrics report where the user has none, s: as wide as a slice. */
     static final int INTERVAL_SECONDS = 10;
 
@@ -42,7 +45,9 @@ final class Registration {
             LOG.error("Bullet Metrics is not registered, the topology will run without it: {}", wrong.getMessage());
             throw wrong;
         }
-        consumer(storm, settings, configuration);
+        Function<String, Object> asItWillRun = asItWillRun(storm, configuration);
+        int executors = TopologySize.executors(asItWillRun);
+        consumer(storm, settings, configuration, executors);
         set(storm, V2_TICK, true, "without it Storm 2.2 and later hand no CPU, heap or GC metrics to a consumer");
         setUnlessSet(storm, V2_TICK_INTERVAL, INTERVAL_SECONDS, "as wide as a slice, read by Storm 2.3 and later");
         setUnlessSet(storm, Config.TOPOLOGY_BUILTIN_METRICS_BUCKET_SIZE_SECS, INTERVAL_SECONDS,
@@ -54,9 +59,20 @@ final class Registration {
             latencyHook(storm);
         }
         kryo(storm);
+        new ConsumerResources(executors).register(storm, asItWillRun, listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER)).size() == 1);
+        ReportIntervals.warnOfTooLong(asItWillRun);
     }
 
-    private static void consumer(Config storm, Settings settings, Function<String, Object> configuration) {
+    /** What Bullet hands to Storm after registering goes before what Storm has now. */
+    private static Function<String, Object> asItWillRun(Config storm, Function<String, Object> configuration) {
+        return name -> {
+            Object later = configuration.apply(CUSTOM + name);
+            Object now = later == null ? storm.get(name) : later;
+            return now == null && name.startsWith("bullet.") ? configuration.apply(name) : now;
+        };
+    }
+
+    private static void consumer(Config storm, Settings settings, Function<String, Object> configuration, int executors) {
         List<Object> registered = listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER));
         for (Object other : registered) {
             if (isOurs(other)) {
@@ -68,12 +84,12 @@ final class Registration {
         Map<String, Object> entry = new LinkedHashMap<>();
         entry.put("class", StormMetricsConsumer.class.getName());
         entry.put("parallelism.hint", settings.parallelism());
-        entry.put("max.retain.metric.tuples", settings.retainTuples());
+        entry.put("max.retain.metric.tuples", settings.retainTuples(executors));
         entry.put("argument", argument(settings, configuration));
         registered.add(entry);
         storm.put(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, registered);
-        LOG.info("Added to {}: {} (max.retain.metric.tuples: Storm keeps 100 reports by default, less than one tick of a large topology).",
-                Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry);
+        LOG.info("Added to {}: {} (max.retain.metric.tuples: Storm keeps 100 reports by default, less than one tick of a large topology; a tick of the"
+                + " {} executors of this one can have {}).", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry, executors, 2 * executors);
     }
 
     /** The plugin's settings, and those of Bullet that the collector is told: Bullet need not put them into Storm's configuration. */
@@ -88,7 +104,8 @@ final class Registration {
         return argument;
     }
 
-    private static boolean isOurs(Object entry) {
+    /** Whether an entry of {@code topology.metrics.consumer.register} is the plugin's. */
+    static boolean isOurs(Object entry) {
         Object name = entry instanceof Map ? ((Map<?, ?>) entry).get("class") : null;
         return StormMetricsConsumer.class.getName().equals(name)
                 || (StormMetricsConsumer.class.getPackage().getName() + ".BulletMetricsConsumer").equals(name);

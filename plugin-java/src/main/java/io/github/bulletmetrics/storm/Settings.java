@@ -59,8 +59,13 @@ final class Settings {
     /** 20 MB when full: well over what 1,162 executors with 25 numbers each need (36,000 names, 6.8 MB measured). */
     static final int DEFAULT_SERIES_LIMIT = 100_000;
     static final int DEFAULT_PARALLELISM = 1;
-    /** Storm's default of 100 is less than one tick of 455 executors; this is four ticks of 1,162 with two reports each. */
+    /** Storm's default of 100 is less than one tick of 455 executors; this is four ticks of 1,250 with two reports each. */
     static final int DEFAULT_RETAIN_TUPLES = 10_000;
+    /** How long the consumer may be held up without loss, in ticks. */
+    private static final int TICKS_RETAINED = 4;
+    /** Of an executor: one for Storm's own interval and one for Bullet's. */
+    private static final int REPORTS_A_TICK = 2;
+    private static final int MAX_RETAIN_TUPLES = 10_000_000;
     private static final int MAX_QUEUE_CAPACITY = 100_000_000;
 
     private final Map<String, Object> values;
@@ -94,7 +99,7 @@ final class Settings {
         queueCapacity();
         seriesLimit();
         parallelism();
-        retainTuples();
+        retainTuples(0);
         isSamplerEnabled();
         isLatencyEnabled();
     }
@@ -141,8 +146,13 @@ final class Settings {
         return number(PARALLELISM, DEFAULT_PARALLELISM, 1, 1_000);
     }
 
-    int retainTuples() {
-        return number(RETAIN_TUPLES, DEFAULT_RETAIN_TUPLES, 1, 10_000_000);
+    /**
+     * What was set, else enough for {@link #TICKS_RETAINED} ticks.
+     *
+     * @param executors of the topology.
+     */
+    int retainTuples(int executors) {
+        return number(RETAIN_TUPLES, Math.max(DEFAULT_RETAIN_TUPLES, executors * REPORTS_A_TICK * TICKS_RETAINED), 1, MAX_RETAIN_TUPLES);
     }
 
     boolean isSamplerEnabled() {

@@ -25,7 +25,7 @@ final class ToldSettings {
             "topology.backpressure.enable", "topology.backpressure.wait.strategy", "topology.bolt.wait.strategy",
             "topology.bolt.wait.progressive.level2.count", "topology.spout.wait.strategy", "topology.disruptor.wait.timeout.millis",
             "topology.scheduler.strategy", "storm.scheduler", "storm.messaging.netty.buffer_size",
-            "topology.fall.back.on.java.serialization"));
+            "topology.fall.back.on.java.serialization", ConsumerResources.ON_HEAP, ConsumerResources.OFF_HEAP, ConsumerResources.CPU));
 
     /** Components of Bullet whose parallelism and resources are settings, {@code bullet.topology.<component>.*}. */
     private static final List<String> COMPONENTS = Collections.unmodifiableList(Arrays.asList("dsl.spout", "dsl.bolt", "bullet.spout",
@@ -52,6 +52,10 @@ final class ToldSettings {
 
     /** All names. */
     static final List<String> NAMES = names();
+
+    /** Not a setting of its own, but a key of the consumer's entry in {@code topology.metrics.consumer.register}. */
+    static final String RETAIN_LIMIT = "max.retain.metric.tuples";
+    private static final String STORMS_RETAIN_LIMIT = "100";
 
     private static final int MAX_CHARS = 1_000;
 
@@ -85,6 +89,24 @@ final class ToldSettings {
             }
         }
         return told;
+    }
+
+    /**
+     * How many reports Storm keeps for the plugin's consumer, as {@link #RETAIN_LIMIT}; Storm's default where its entry does not say; empty
+     * where Storm's list has no such entry.
+     *
+     * @param registered {@code topology.metrics.consumer.register}.
+     */
+    static Map<String, String> retainLimit(Object registered) {
+        if (registered instanceof Iterable) {
+            for (Object entry : (Iterable<?>) registered) {
+                if (Registration.isOurs(entry)) {
+                    Object limit = ((Map<?, ?>) entry).get("max.retain.metric.tuples");
+                    return Collections.singletonMap(RETAIN_LIMIT, limit == null ? STORMS_RETAIN_LIMIT : limit.toString());
+                }
+            }
+        }
+        return Collections.emptyMap();
     }
 
     private static String text(String name, Object value) {

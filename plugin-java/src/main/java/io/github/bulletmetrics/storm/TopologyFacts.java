@@ -41,6 +41,7 @@ final class TopologyFacts {
                 .setJavaVersion(System.getProperty("java.version", ""))
                 .setPluginVersion(PluginVersion.ofPlugin());
         info.putAllSettings(ToldSettings.of(setting));
+        info.putAllSettings(ToldSettings.retainLimit(conf.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER)));
         ComponentFacts components = new ComponentFacts(conf, context);
         for (String component : components.names()) {
             info.addComponents(components.of(component));

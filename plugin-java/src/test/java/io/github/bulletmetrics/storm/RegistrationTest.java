@@ -10,6 +10,8 @@ import org.apache.storm.Config;
 import org.junit.jupiter.api.Test;
 
 class RegistrationTest {
+    /** Executors where nothing is set: each component's one, a worker's acker and its system bolt. */
+    private static final int SMALLEST = 9;
     private final Config storm = new Config();
     private final BulletStormConfig bullet = new BulletStormConfig();
 
@@ -24,7 +26,52 @@ class RegistrationTest {
                 Map.entry("topology.builtin.metrics.bucket.size.secs", 10),
                 Map.entry("topology.worker.metrics", Map.of("bullet-metrics.sampler", "io.github.bulletmetrics.storm.WorkerSampler")),
                 Map.entry("topology.auto.task.hooks", List.of("io.github.bulletmetrics.storm.LatencyHook")),
-                Map.entry("topology.kryo.register", List.of("java.util.Collections$EmptyMap")));
+                Map.entry("topology.kryo.register", List.of("java.util.Collections$EmptyMap")),
+                Map.entry("topology.metrics.consumer.resources.onheap.memory.mb", new ConsumerResources(SMALLEST).onHeapMib()),
+                Map.entry("topology.metrics.consumer.resources.offheap.memory.mb", ConsumerResources.OFF_HEAP_MIB),
+                Map.entry("topology.metrics.consumer.cpu.pcore.percent", new ConsumerResources(SMALLEST).cpuPercent()));
+    }
+
+    @Test
+    void aLargeTopologyGetsMore() {
+        bullet.set("bullet.topology.filter.bolt.parallelism", 5_000);
+        bullet.set("bullet.topology.custom.topology.acker.executors", 0);
+        BulletMetricsConsumer.register(storm, bullet);
+        int executors = TopologySize.executors(name -> bullet.get(name.replace("topology.acker", "bullet.topology.custom.topology.acker")));
+        assertThat(executors).isGreaterThan(5_000);
+        assertThat(retained()).isEqualTo(executors * 2 * 4);
+        assertThat(storm).containsEntry(ConsumerResources.ON_HEAP, new ConsumerResources(executors).onHeapMib());
+        assertThat(storm).containsEntry(ConsumerResources.CPU, new ConsumerResources(executors).cpuPercent());
+        storm.clear();
+        bullet.set(Settings.RETAIN_TUPLES, 77);
+        BulletMetricsConsumer.register(storm, bullet);
+        assertThat(retained()).as("what the user set").isEqualTo(77);
+    }
+
+    @Test
+    void whatBulletHandsOverAfterwardsIsNotSaidToBeSet() {
+        bullet.set("bullet.topology.custom.topology.metrics.consumer.cpu.pcore.percent", 55);
+        bullet.set("bullet.topology.custom.topology.builtin.metrics.bucket.size.secs", 200);
+        try (Logged log = new Logged(ReportIntervals.class)) {
+            BulletMetricsConsumer.register(storm, bullet);
+            assertThat(log.lines()).singleElement().satisfies(line -> assertThat(line).contains("topology.builtin.metrics.bucket.size.secs is 200 s"));
+        }
+        assertThat(storm).doesNotContainKey(ConsumerResources.CPU);
+    }
+
+    @Test
+    void whatIsSetIsSaidWithItsReason() {
+        try (Logged log = new Logged(Registration.class)) {
+            BulletMetricsConsumer.register(storm, bullet);
+            assertThat(log.lines()).hasSize(7).allSatisfy(line -> assertThat(line).startsWith("INFO "));
+            assertThat(log.lines().get(0)).contains("max.retain.metric.tuples", "less than one tick of a large topology");
+            assertThat(log.lines()).anySatisfy(line -> assertThat(line).contains("Set topology.enable.v2.metrics.tick to true: without it"));
+            assertThat(log.lines()).anySatisfy(line -> assertThat(line).contains("Added to topology.kryo.register", "crash on each other's metrics"));
+        }
+    }
+
+    private Object retained() {
+        return ((Map<?, ?>) ((List<?>) storm.get("topology.metrics.consumer.register")).get(0)).get("max.retain.metric.tuples");
     }
 
     @Test

@@ -75,6 +75,16 @@ class TopologyFactsTest {
         assertThat(info.toString()).doesNotContain("s3cret");
     }
 
+    @Test
+    void howManyReportsStormKeepsIsToldFromTheConsumersEntry() {
+        assertThat(info().getSettingsMap()).doesNotContainKey("max.retain.metric.tuples");
+        Map<String, Object> ours = new TreeMap<>(Map.of("class", "io.github.bulletmetrics.storm.StormMetricsConsumer"));
+        conf.put("topology.metrics.consumer.register", List.of(Map.of("class", "other", "max.retain.metric.tuples", 5), ours));
+        assertThat(info().getSettingsMap()).as("Storm's default").containsEntry("max.retain.metric.tuples", "100");
+        ours.put("max.retain.metric.tuples", 12_345L);
+        assertThat(info().getSettingsMap()).containsEntry("max.retain.metric.tuples", "12345");
+    }
+
     private TopologyInfo info() {
         return TopologyFacts.info(conf, conf::get, TestTopology.context());
     }

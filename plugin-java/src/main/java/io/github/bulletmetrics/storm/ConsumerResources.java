@@ -1,0 +1,81 @@
+package io.github.bulletmetrics.storm;
+
+import java.util.Map;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What the resource-aware scheduler (Storm 2.0 and later) is to reserve for a task of a metrics consumer, by the topology's size. Storm's own
+ * default is 128 MB of heap and a tenth of a core, whatever the size.
+ *
+ * <p>From what was measured (bench/README.md), with the room that is said at each figure. Storm has one setting for all consumers of a topology:
+ * where another is registered too, none is set below Storm's default.
+ */
+final class ConsumerResources {
+    // Names that Storm 1.0.3 does not have yet.
+    static final String ON_HEAP = "topology.metrics.consumer.resources.onheap.memory.mb";
+    static final String OFF_HEAP = "topology.metrics.consumer.resources.offheap.memory.mb";
+    static final String CPU = "topology.metrics.consumer.cpu.pcore.percent";
+
+    /** The queue, gRPC and the classes, MiB. */
+    static final int LEAST_HEAP_MIB = 64;
+    /** A thousand executors' names and one tick of their reports as Storm holds them, MiB. */
+    static final int HEAP_MIB_A_THOUSAND = 32;
+    /** Code, threads' stacks and sockets, MiB: the plugin has no buffer of its own outside of the heap. */
+    static final int OFF_HEAP_MIB = 16;
+    /** In percent of a core. */
+    static final int LEAST_CPU = 2;
+    /** In percent of a core: what 1,162 executors take at intervals of 10 s, twice. */
+    static final int CPU_A_THOUSAND = 4;
+
+    private static final int STORMS_HEAP_MIB = 128;
+    private static final int STORMS_CPU = 10;
+    private static final int THOUSAND = 1_000;
+    private static final Logger LOG = LoggerFactory.getLogger(ConsumerResources.class);
+
+    private final int executors;
+
+    /**
+     * @param executors of the topology.
+     */
+    ConsumerResources(int executors) {
+        this.executors = executors;
+    }
+
+    /** MiB of heap. */
+    int onHeapMib() {
+        return LEAST_HEAP_MIB + share(HEAP_MIB_A_THOUSAND);
+    }
+
+    /** In percent of a core. */
+    int cpuPercent() {
+        return LEAST_CPU + share(CPU_A_THOUSAND);
+    }
+
+    private int share(int aThousand) {
+        return (int) (((long) executors * aThousand + THOUSAND - 1) / THOUSAND);
+    }
+
+    /**
+     * Sets what is unset.
+     *
+     * @param storm the topology's configuration; changed.
+     * @param asItWillRun yields a setting as the topology will have it; null where it is unset.
+     * @param alone whether the plugin is the topology's only metrics consumer.
+     */
+    void register(Map<String, Object> storm, Function<String, Object> asItWillRun, boolean alone) {
+        put(storm, asItWillRun, ON_HEAP, alone ? onHeapMib() : Math.max(onHeapMib(), STORMS_HEAP_MIB));
+        put(storm, asItWillRun, OFF_HEAP, OFF_HEAP_MIB);
+        put(storm, asItWillRun, CPU, alone ? cpuPercent() : Math.max(cpuPercent(), STORMS_CPU));
+    }
+
+    private void put(Map<String, Object> storm, Function<String, Object> asItWillRun, String name, int value) {
+        if (asItWillRun.apply(name) != null) {
+            LOG.info("Left {} at {}.", name, asItWillRun.apply(name));
+            return;
+        }
+        storm.put(name, value);
+        LOG.info("Set {} to {}: what the resource-aware scheduler is to reserve for a metrics consumer of {} executors.", name, value, executors);
+    }
+}
