@@ -97,7 +97,7 @@ func (o *sizeOptions) run(out io.Writer) error {
 }
 
 // read takes each file for what its columns say it is.
-func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Evidence, err error) {
+func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements, err error) {
 	seen := map[sheet.Measurement]string{}
 	for _, path := range o.from {
 		about, err := sheet.About(path)
@@ -121,7 +121,7 @@ func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Evidence, err
 }
 
 // readOne reads a file, and judges it by itself, so that a fault names its line.
-func (o *sizeOptions) readOne(about sheet.Measurement, path string, demand *tuning.Demand, evidence *tuning.Evidence) error {
+func (o *sizeOptions) readOne(about sheet.Measurement, path string, demand *tuning.Demand, evidence *tuning.Measurements) error {
 	switch about {
 	case sheet.OfData:
 		table, rows, err := sheet.Data(path, sheet.CPU(o.cpu))

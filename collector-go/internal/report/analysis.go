@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -98,35 +97,12 @@ func (t table) text() string {
 	return padded.String()
 }
 
-// digits writes a number with the digits that tell something: four significant ones, but never fewer than its whole part, and a
-// decimal below ten thousand.
-func digits(f Figure) string {
-	if !f.Known() {
-		return "–"
-	}
-	decimals := 0
-	if magnitude := math.Abs(float64(f)); magnitude > 0 {
-		decimals = min(12, max(0, 3-int(math.Floor(math.Log10(magnitude)))))
-		if magnitude < 10_000 {
-			decimals = max(decimals, 1)
-		}
-	}
-	text := strconv.FormatFloat(float64(f), 'f', decimals, 64)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	if text == "-0" {
-		text = "0"
-	}
-	return grouped(text)
-}
-
 // between is an interval; what it is missing is said.
 func between(low, high Figure) string {
 	if !low.Known() || !high.Known() {
 		return "unknown"
 	}
-	return digits(low) + " to " + digits(high)
+	return tuning.Digits(low) + " to " + tuning.Digits(high)
 }
 
 // estimate is a value with its interval.
@@ -134,10 +110,10 @@ func estimate(e tuning.Estimate, confidence float64, unit string) string {
 	if !e.Value.Known() {
 		return "unknown: " + e.Note
 	}
-	text := strings.TrimRight(digits(e.Value)+" "+unit, " ")
+	text := strings.TrimRight(tuning.Digits(e.Value)+" "+unit, " ")
 	var about []string
 	if e.Low.Known() && e.High.Known() {
-		about = append(about, fmt.Sprintf("%s%%: %s", digits(Figure(100*confidence)), between(e.Low, e.High)))
+		about = append(about, fmt.Sprintf("%s%%: %s", tuning.Digits(Figure(100*confidence)), between(e.Low, e.High)))
 	}
 	if e.Note != "" {
 		about = append(about, e.Note)
@@ -150,7 +126,7 @@ func count(n *int) string {
 	if n == nil {
 		return "–"
 	}
-	return grouped(strconv.Itoa(*n))
+	return tuning.Grouped(strconv.Itoa(*n))
 }
 
 // capacity is an interval of queries, "[200, 300)".
@@ -188,7 +164,7 @@ func auditTable(findings []tuning.Finding) table {
 		if f.Line > 0 {
 			line = strconv.Itoa(f.Line)
 		}
-		t.Rows = append(t.Rows, []string{f.What, line, digits(f.Stated), digits(f.Computed), string(f.Verdict), f.Reason})
+		t.Rows = append(t.Rows, []string{f.What, line, tuning.Digits(f.Stated), tuning.Digits(f.Computed), string(f.Verdict), f.Reason})
 	}
 	return t
 }

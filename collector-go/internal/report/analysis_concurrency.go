@@ -11,9 +11,9 @@ import (
 func OfConcurrency(c *tuning.Concurrency) *Analysis {
 	a := &Analysis{Title: "Simultaneous queries: completeness and cost", notes: c.Notes}
 	a.Findings = append(a.Findings, "Capacity: "+capacity(c.Capacity)+" simultaneous queries."+sentence(c.Capacity.Note),
-		fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.", digits(c.SmallestResultSize), digits(c.ExpectedResultSize)))
+		fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.", tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize)))
 	if c.BaselineCPUMsPerMinute.Known() {
-		a.Findings = append(a.Findings, fmt.Sprintf("Baseline without queries: %s ms/min of CPU a worker (%s cores).", digits(c.BaselineCPUMsPerMinute), digits(c.BaselineCPUCores)))
+		a.Findings = append(a.Findings, fmt.Sprintf("Baseline without queries: %s ms/min of CPU a worker (%s cores).", tuning.Digits(c.BaselineCPUMsPerMinute), tuning.Digits(c.BaselineCPUCores)))
 	}
 	a.Findings = append(a.Findings, "Each query adds: "+estimate(c.Marginal, c.Confidence, "ms/min of CPU a worker")+"; "+estimate(c.MarginalCores, c.Confidence, "cores")+".")
 	if c.MarginalWhileComplete.Value.Known() && c.MarginalWhileComplete.Value != c.Marginal.Value {
@@ -23,7 +23,7 @@ func OfConcurrency(c *tuning.Concurrency) *Analysis {
 		a.Findings = append(a.Findings, "In the whole topology each query adds: "+estimate(c.MarginalTotal, c.Confidence, "ms/min of CPU")+".")
 	}
 	if c.GCCorrelation.Known() {
-		a.Findings = append(a.Findings, fmt.Sprintf("Correlation of GC time with CPU over the steps: %s.", digits(c.GCCorrelation)))
+		a.Findings = append(a.Findings, fmt.Sprintf("Correlation of GC time with CPU over the steps: %s.", tuning.Digits(c.GCCorrelation)))
 	}
 	a.add("Steps", concurrencyTable(c))
 	a.Charts = []Chart{costChart(c), completenessChart(c)}
@@ -46,8 +46,8 @@ func concurrencyTable(c *tuning.Concurrency) table {
 		t.Heads, t.Numeric = append(t.Heads, "GC of CPU", "GC of time"), append(t.Numeric, true, true)
 	}
 	for _, s := range c.Steps {
-		row := []string{strconv.Itoa(s.Queries), string(s.Verdict), digits(s.AverageResultSize), digits(s.AverageCPUMsPerMinute), digits(s.AverageCPUCores),
-			digits(s.Workers), digits(s.TotalCPUMsPerMinute), digits(s.TotalCPUCores)}
+		row := []string{strconv.Itoa(s.Queries), string(s.Verdict), tuning.Digits(s.AverageResultSize), tuning.Digits(s.AverageCPUMsPerMinute), tuning.Digits(s.AverageCPUCores),
+			tuning.Digits(s.Workers), tuning.Digits(s.TotalCPUMsPerMinute), tuning.Digits(s.TotalCPUCores)}
 		if gc {
 			row = append(row, percent(s.GCShareOfCPU), percent(s.GCShareOfTime))
 		}
@@ -78,7 +78,7 @@ func costChart(c *tuning.Concurrency) Chart {
 
 func completenessChart(c *tuning.Concurrency) Chart {
 	chart := Chart{Name: "concurrency-completeness", Title: "Average result size over simultaneous queries", xLabel: "simultaneous queries", yLabel: "records a query",
-		limit: c.SmallestResultSize, limitAs: "least that is complete: " + digits(c.SmallestResultSize)}
+		limit: c.SmallestResultSize, limitAs: "least that is complete: " + tuning.Digits(c.SmallestResultSize)}
 	chart.marks = append(chart.marks, marks{name: "measured (hollow: records were lost)", colour: workerColour(0), x: floats(c.Steps, queriesOf),
 		y: floats(c.Steps, func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize }), verdicts: notFailed(c.Steps)})
 	return chart

@@ -28,19 +28,19 @@ func OfData(d *tuning.Data) *Analysis {
 		Numeric: []bool{false, true, true, true, true, true, true, true}}
 	for _, f := range fittedOf(d) {
 		l := f.line
-		a.Findings = append(a.Findings, fmt.Sprintf("%s: %s by least squares (R-squared %s), %s through the origin.%s", f.perCore, digits(l.Slope), digits(l.R2), digits(l.ThroughOrigin), sentence(l.Note)))
-		fits.Rows = append(fits.Rows, []string{f.perCore, digits(l.Slope), between(l.Low, l.High), digits(l.Intercept) + " " + f.unit, digits(l.R2),
-			digits(l.ResidualDeviation) + " " + f.unit, digits(l.ThroughOrigin), between(l.ThroughOriginLow, l.ThroughOriginHigh)})
+		a.Findings = append(a.Findings, fmt.Sprintf("%s: %s by least squares (R-squared %s), %s through the origin.%s", f.perCore, tuning.Digits(l.Slope), tuning.Digits(l.R2), tuning.Digits(l.ThroughOrigin), sentence(l.Note)))
+		fits.Rows = append(fits.Rows, []string{f.perCore, tuning.Digits(l.Slope), between(l.Low, l.High), tuning.Digits(l.Intercept) + " " + f.unit, tuning.Digits(l.R2),
+			tuning.Digits(l.ResidualDeviation) + " " + f.unit, tuning.Digits(l.ThroughOrigin), between(l.ThroughOriginLow, l.ThroughOriginHigh)})
 		a.Charts = append(a.Charts, f.chart(d))
 	}
 	a.Findings = append(a.Findings, auditFindings(d.Audit, d.AuditedTotals)...)
 	rows := table{Heads: []string{"MiB/s", "Records/s", "CPU cores", "Memory MiB", "R/s per core", "MiB/s per core", "GiB per core", "Bytes a record", "Residual R/s", "Residual MiB/s", "Residual GiB"},
 		Numeric: []bool{true, true, true, true, true, true, true, true, true, true, true}}
 	for _, v := range d.Rows {
-		rows.Rows = append(rows.Rows, []string{digits(v.DataMiBPerS), digits(v.RecordsPerS), digits(v.TotalCPUCores), digits(v.TotalMemoryMiB), digits(v.RecordsPerCore),
-			digits(v.MiBPerCore), digits(v.GiBPerCore), digits(v.RecordBytes), digits(v.ResidualRecords), digits(v.ResidualMiB), digits(v.ResidualGiB)})
+		rows.Rows = append(rows.Rows, []string{tuning.Digits(v.DataMiBPerS), tuning.Digits(v.RecordsPerS), tuning.Digits(v.TotalCPUCores), tuning.Digits(v.TotalMemoryMiB), tuning.Digits(v.RecordsPerCore),
+			tuning.Digits(v.MiBPerCore), tuning.Digits(v.GiBPerCore), tuning.Digits(v.RecordBytes), tuning.Digits(v.ResidualRecords), tuning.Digits(v.ResidualMiB), tuning.Digits(v.ResidualGiB)})
 	}
-	a.add(fmt.Sprintf("Fits over cores, intervals of %s%%", digits(Figure(100*d.Confidence))), fits)
+	a.add(fmt.Sprintf("Fits over cores, intervals of %s%%", tuning.Digits(Figure(100*d.Confidence))), fits)
 	a.add("Volumes, with each row's own ratios and what the least-squares lines leave of it", rows)
 	a.add("Audit", auditTable(d.Audit))
 	return a
@@ -55,11 +55,11 @@ func (f fitted) chart(d *tuning.Data) Chart {
 	chart := Chart{Name: f.name, Title: f.title, xLabel: "CPU cores of the topology", yLabel: f.unit, limit: Unknown}
 	chart.marks = append(chart.marks, marks{name: "measured", colour: workerColour(0), x: cores, y: floats(d.Rows, f.value)})
 	if f.line.Slope.Known() {
-		chart.marks = append(chart.marks, straight(fmt.Sprintf("least squares: %s %s", digits(f.line.Slope), f.perCore), 1, 0, last*1.02, f.line.At, false))
+		chart.marks = append(chart.marks, straight(fmt.Sprintf("least squares: %s %s", tuning.Digits(f.line.Slope), f.perCore), 1, 0, last*1.02, f.line.At, false))
 	}
 	if f.line.ThroughOrigin.Known() {
 		origin := func(x float64) Figure { return f.line.ThroughOrigin * Figure(x) }
-		chart.marks = append(chart.marks, straight(fmt.Sprintf("through the origin: %s", digits(f.line.ThroughOrigin)), 2, 0, last*1.02, origin, true))
+		chart.marks = append(chart.marks, straight(fmt.Sprintf("through the origin: %s", tuning.Digits(f.line.ThroughOrigin)), 2, 0, last*1.02, origin, true))
 	}
 	return chart
 }

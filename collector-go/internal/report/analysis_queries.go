@@ -10,19 +10,19 @@ import (
 
 // OfQueries shows each configuration's capacity and what a core holds.
 func OfQueries(q *tuning.Queries) *Analysis {
-	a := &Analysis{Title: fmt.Sprintf("Query scaling at a filter latency of at most %s ms", digits(q.LimitMs)), notes: q.Notes}
+	a := &Analysis{Title: fmt.Sprintf("Query scaling at a filter latency of at most %s ms", tuning.Digits(q.LimitMs)), notes: q.Notes}
 	f := q.Fit
 	a.Findings = append(a.Findings, "Queries per core: "+estimate(tuning.Estimate{Value: f.QueriesPerCore, Low: f.Low, High: f.High, Note: f.Note}, f.Confidence, "")+
 		fmt.Sprintf(", by interval-censored maximum likelihood over %d intervals and %d bounds.", f.IntervalRows, f.BoundRows))
 	if f.CoresWithoutQueries.Known() {
-		a.Findings = append(a.Findings, fmt.Sprintf("Capacity = %s queries/core x cores %s queries: %s cores before the first query.", digits(f.QueriesPerCore), signed(f.Intercept), digits(f.CoresWithoutQueries)))
+		a.Findings = append(a.Findings, fmt.Sprintf("Capacity = %s queries/core x cores %s queries: %s cores before the first query.", tuning.Digits(f.QueriesPerCore), signed(f.Intercept), tuning.Digits(f.CoresWithoutQueries)))
 	}
 	if f.SlopesLow.Known() && f.SlopesHigh.Known() && f.SlopesLow != f.SlopesHigh {
 		a.Findings = append(a.Findings, "Lines through all intervals, all equally likely, have "+between(f.SlopesLow, f.SlopesHigh)+" queries per core.")
 	}
 	if f.Midpoints.Slope.Known() {
 		a.Findings = append(a.Findings, fmt.Sprintf("Beside it, least squares of the intervals' midpoints without the censored rows: %s queries per core, R-squared %s.",
-			digits(f.Midpoints.Slope), digits(f.R2Midpoints)))
+			tuning.Digits(f.Midpoints.Slope), tuning.Digits(f.R2Midpoints)))
 	}
 	rows := table{Heads: []string{"Filter bolts", "CPU cores", "Memory MiB", "Capacity, queries", "Knee, queries", "Knee stable", "Recommended queries", "Headroom"},
 		Numeric: []bool{true, true, true, true, true, false, true, true}}
@@ -30,12 +30,12 @@ func OfQueries(q *tuning.Queries) *Analysis {
 	for _, r := range q.Rows {
 		knee, stable := "–", "–"
 		if r.Knee != nil {
-			knee, stable = grouped(strconv.Itoa(r.Knee.Queries)), map[bool]string{true: "yes", false: "no"}[r.Knee.Stable]
+			knee, stable = tuning.Grouped(strconv.Itoa(r.Knee.Queries)), map[bool]string{true: "yes", false: "no"}[r.Knee.Stable]
 		}
-		rows.Rows = append(rows.Rows, []string{strconv.Itoa(r.FilterBolts), digits(r.TopologyCPUCores), digits(r.TopologyMemoryMiB), capacity(r.Capacity),
+		rows.Rows = append(rows.Rows, []string{strconv.Itoa(r.FilterBolts), tuning.Digits(r.TopologyCPUCores), tuning.Digits(r.TopologyMemoryMiB), capacity(r.Capacity),
 			knee, stable, count(r.Recommended), percent(r.Headroom)})
 		for _, p := range r.Points {
-			points.Rows = append(points.Rows, []string{strconv.Itoa(r.FilterBolts), strconv.Itoa(p.Queries), digits(p.LatencyMs), string(p.Verdict)})
+			points.Rows = append(points.Rows, []string{strconv.Itoa(r.FilterBolts), strconv.Itoa(p.Queries), tuning.Digits(p.LatencyMs), string(p.Verdict)})
 		}
 	}
 	a.add("Configurations", rows)
@@ -47,14 +47,14 @@ func OfQueries(q *tuning.Queries) *Analysis {
 // signed is a number as a summand.
 func signed(f Figure) string {
 	if f < 0 {
-		return "- " + digits(-f)
+		return "- " + tuning.Digits(-f)
 	}
-	return "+ " + digits(f)
+	return "+ " + tuning.Digits(f)
 }
 
 func latencyChart(q *tuning.Queries) Chart {
 	chart := Chart{Name: "queries-latency", Title: "Filter latency over simultaneous queries, by filter bolts", xLabel: "simultaneous queries", yLabel: "average latency, ms, logarithmic",
-		logY: true, limit: q.LimitMs, limitAs: "limit " + digits(q.LimitMs) + " ms"}
+		logY: true, limit: q.LimitMs, limitAs: "limit " + tuning.Digits(q.LimitMs) + " ms"}
 	for i, r := range q.Rows {
 		x := floats(r.Points, func(p tuning.PointVerdict) Figure { return Figure(p.Queries) })
 		y := floats(r.Points, func(p tuning.PointVerdict) Figure { return p.LatencyMs })

@@ -11,14 +11,14 @@ import (
 func OfResources(r *tuning.Resources) *Analysis {
 	a := &Analysis{Title: "What the topology takes", notes: r.Notes}
 	a.Findings = append(a.Findings,
-		fmt.Sprintf("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", grouped(strconv.Itoa(r.Totals.Parallelism)), digits(r.Totals.CPUCores), digits(r.Totals.TotalMemoryMiB)),
+		fmt.Sprintf("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", tuning.Grouped(strconv.Itoa(r.Totals.Parallelism)), tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Totals.TotalMemoryMiB)),
 		machines(r))
 	a.Findings = append(a.Findings, auditFindings(r.Audit, r.AuditedTotals)...)
 	if s := r.Spouts; s != nil {
 		a.Findings = append(a.Findings, fmt.Sprintf("True max spout pending: %s records a spout (batches of %d x %d), %s in %d spouts.",
-			grouped(strconv.Itoa(s.RecordsPerSpout)), s.BatchSize, s.MaxSpoutPending, grouped(strconv.Itoa(s.RecordsInAll)), s.Spouts))
+			tuning.Grouped(strconv.Itoa(s.RecordsPerSpout)), s.BatchSize, s.MaxSpoutPending, tuning.Grouped(strconv.Itoa(s.RecordsInAll)), s.Spouts))
 		if s.FilterBoltsPerSpout.Known() {
-			a.Findings = append(a.Findings, fmt.Sprintf("Fan-out: %s filter bolts a spout.", digits(s.FilterBoltsPerSpout)))
+			a.Findings = append(a.Findings, fmt.Sprintf("Fan-out: %s filter bolts a spout.", tuning.Digits(s.FilterBoltsPerSpout)))
 		}
 		for _, w := range s.Warnings {
 			a.Findings = append(a.Findings, "Warning: "+w+".")
@@ -28,11 +28,11 @@ func OfResources(r *tuning.Resources) *Analysis {
 		Numeric: []bool{false, true, true, true, true, true, true, true, true}}
 	chart := Chart{Name: "resources", Title: "Each component's share of the topology's CPU cores and memory", xLabel: "share of the total", limit: Unknown}
 	for _, c := range r.Components {
-		t.Rows = append(t.Rows, []string{c.Component, strconv.Itoa(c.Parallelism), digits(c.CPUCoresEach), digits(c.CPUCores), digits(c.OnHeapMiB),
-			digits(c.OffHeapMiB), digits(c.TotalMemoryMiB), percent(c.CPUShare), percent(c.MemoryShare)})
+		t.Rows = append(t.Rows, []string{c.Component, strconv.Itoa(c.Parallelism), tuning.Digits(c.CPUCoresEach), tuning.Digits(c.CPUCores), tuning.Digits(c.OnHeapMiB),
+			tuning.Digits(c.OffHeapMiB), tuning.Digits(c.TotalMemoryMiB), percent(c.CPUShare), percent(c.MemoryShare)})
 		chart.bars = append(chart.bars, bar{c.Component, []Figure{c.CPUShare, c.MemoryShare}})
 	}
-	t.Rows = append(t.Rows, []string{"Total", strconv.Itoa(r.Totals.Parallelism), "", digits(r.Totals.CPUCores), "", "", digits(r.Totals.TotalMemoryMiB), "", ""})
+	t.Rows = append(t.Rows, []string{"Total", strconv.Itoa(r.Totals.Parallelism), "", tuning.Digits(r.Totals.CPUCores), "", "", tuning.Digits(r.Totals.TotalMemoryMiB), "", ""})
 	a.add("Components", t)
 	a.add("Audit", auditTable(r.Audit))
 	a.Charts = []Chart{chart}
@@ -40,10 +40,10 @@ func OfResources(r *tuning.Resources) *Analysis {
 }
 
 func machines(r *tuning.Resources) string {
-	text := fmt.Sprintf("Machines: %d, limited by %s (%s cores / %s = %s", r.Machines, r.Limiting, digits(r.Totals.CPUCores), digits(r.Machine.CPUCores),
-		digits(r.Totals.CPUCores/r.Machine.CPUCores))
+	text := fmt.Sprintf("Machines: %d, limited by %s (%s cores / %s = %s", r.Machines, r.Limiting, tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Machine.CPUCores),
+		tuning.Digits(r.Totals.CPUCores/r.Machine.CPUCores))
 	if r.Machine.MemoryMiB.Known() {
-		text += fmt.Sprintf("; %s MiB / %s = %s", digits(r.Totals.TotalMemoryMiB), digits(r.Machine.MemoryMiB), digits(r.Totals.TotalMemoryMiB/r.Machine.MemoryMiB))
+		text += fmt.Sprintf("; %s MiB / %s = %s", tuning.Digits(r.Totals.TotalMemoryMiB), tuning.Digits(r.Machine.MemoryMiB), tuning.Digits(r.Totals.TotalMemoryMiB/r.Machine.MemoryMiB))
 	}
 	return text + ")."
 }

@@ -8,7 +8,7 @@ import (
 
 // OfSizing shows a configuration with what is known of it.
 func OfSizing(s *tuning.Sizing) *Analysis {
-	a := &Analysis{Title: fmt.Sprintf("Sizing for %s records/s and %d queries at a filter latency of at most %s ms", digits(s.RecordsPerS), s.Queries, digits(s.LimitMs)), notes: s.Notes}
+	a := &Analysis{Title: fmt.Sprintf("Sizing for %s records/s and %d queries at a filter latency of at most %s ms", tuning.Digits(s.RecordsPerS), s.Queries, tuning.Digits(s.LimitMs)), notes: s.Notes}
 	for _, o := range s.Outside {
 		a.Findings = append(a.Findings, "Outside the measurements: "+o+".")
 	}
@@ -23,7 +23,7 @@ func OfSizing(s *tuning.Sizing) *Analysis {
 		if setting.Low.Known() || setting.High.Known() {
 			interval = between(setting.Low, setting.High)
 		}
-		t.Rows = append(t.Rows, []string{setting.Key, digits(Figure(setting.Value)), interval, setting.Reason})
+		t.Rows = append(t.Rows, []string{setting.Key, tuning.Digits(Figure(setting.Value)), interval, setting.Reason})
 	}
 	a.add("Settings", t)
 	a.Charts = []Chart{sizeChart(s)}

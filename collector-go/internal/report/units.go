@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // thousands writes 60000 as "60K", as the document does.
@@ -89,7 +90,7 @@ func number(f Figure, decimals int) string {
 	if !f.Known() {
 		return "–"
 	}
-	return grouped(strconv.FormatFloat(float64(f), 'f', decimals, 64))
+	return tuning.Grouped(strconv.FormatFloat(float64(f), 'f', decimals, 64))
 }
 
 func percent(f Figure) string {
@@ -101,20 +102,4 @@ func percent(f Figure) string {
 		decimals = 1
 	}
 	return strconv.FormatFloat(100*float64(f), 'f', decimals, 64) + "%"
-}
-
-// grouped puts a comma between each three digits before the point.
-func grouped(digits string) string {
-	whole, fraction, found := strings.Cut(digits, ".")
-	sign := ""
-	if strings.HasPrefix(whole, "-") {
-		sign, whole = "-", whole[1:]
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if found {
-		whole += "." + fraction
-	}
-	return sign + whole
 }

@@ -18,8 +18,8 @@ type Demand struct {
 	Extrapolate bool `json:"-"`
 }
 
-// Evidence is what was measured: volumes and a grid of queries, and, for components that neither moves, a table of components.
-type Evidence struct {
+// Measurements are what was measured: volumes and a grid of queries, and, for components that neither moves, a table of components.
+type Measurements struct {
 	Volumes []DataRow
 	Points  []QueryPoint
 	Others  []Component
@@ -57,8 +57,8 @@ func (z *sizer) checkRange() error {
 func (z *sizer) within(what string, v, least, most float64, how string) {
 	switch {
 	case v > most:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the most that was %s, %s", grouped(v), what, 100*(v/most-1), how, grouped(most)))
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the most that was %s, %s", groupedNumber(Figure(v)), what, 100*(v/most-1), how, groupedNumber(Figure(most))))
 	case v < least:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the least that was %s, %s", grouped(v), what, 100*(1-v/least), how, grouped(least)))
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the least that was %s, %s", groupedNumber(Figure(v)), what, 100*(1-v/least), how, groupedNumber(Figure(least))))
 	}
 }

@@ -44,7 +44,7 @@ type Sizing struct {
 // sizer holds what a sizing is made from.
 type sizer struct {
 	Demand
-	evidence Evidence
+	evidence Measurements
 	volumes  []Volume
 	queries  *Queries
 	fit      CensoredFit // capacity over filter bolts
@@ -55,7 +55,7 @@ type sizer struct {
 // follow the queries, by the fit of capacity over filter bolts. A filter bolt's work is its share of the records times what the queries
 // cost each, so the bolts for the queries grow in proportion to the record rate over that of the query test; the larger of the two
 // needs is taken.
-func Size(d Demand, e Evidence) (*Sizing, error) {
+func Size(d Demand, e Measurements) (*Sizing, error) {
 	if !(d.RecordsPerS > 0) || math.IsInf(d.RecordsPerS, 0) || d.Queries < 0 {
 		return nil, errors.New("the records per second must be a positive number, and the queries at least 0")
 	}
@@ -106,7 +106,7 @@ func (z *sizer) settings() {
 	for _, c := range model.Components {
 		prefix, known := prefixOf(c.Name, model.Components)
 		if !known {
-			z.note("Bullet has no settings for component %s, %d instances at %s records/s", c.Name, c.Parallelism, grouped(float64(model.RecordsPerS)))
+			z.note("Bullet has no settings for component %s, %d instances at %s records/s", c.Name, c.Parallelism, groupedNumber(model.RecordsPerS))
 			continue
 		}
 		parallelism, reason := z.parallelism(plainName(c.Name)), "parallelism over records/s"
@@ -114,7 +114,7 @@ func (z *sizer) settings() {
 			hasFilter = true
 			parallelism, reason = z.largerNeed()
 		}
-		z.component(prefix, c, parallelism, reason, fmt.Sprintf("as at %s records/s", grouped(float64(model.RecordsPerS))))
+		z.component(prefix, c, parallelism, reason, fmt.Sprintf("as at %s records/s", groupedNumber(model.RecordsPerS)))
 	}
 	if !hasFilter {
 		need, reason := z.largerNeed()

@@ -14,8 +14,8 @@ import (
 
 // evidence is a cluster whose every component follows the record rate exactly: a spout for 1,000 records/s, a filter bolt for 500; a
 // filter bolt holds 10 queries at 4,000 records/s.
-func evidence() tuning.Evidence {
-	var e tuning.Evidence
+func evidence() tuning.Measurements {
+	var e tuning.Measurements
 	for _, k := range []int{4, 8, 16, 32} {
 		rate := float64(1000 * k)
 		for _, c := range []tuning.Component{{Name: "DataSource spout", Parallelism: k}, {Name: "Filter bolt", Parallelism: 2 * k}} {
@@ -164,6 +164,6 @@ func TestSizeRefusesNonsense(t *testing.T) {
 			assert.Error(t, err)
 		})
 	}
-	_, err := tuning.Size(demand(8000, 100), tuning.Evidence{})
+	_, err := tuning.Size(demand(8000, 100), tuning.Measurements{})
 	assert.Error(t, err, "no evidence")
 }

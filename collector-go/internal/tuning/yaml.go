@@ -11,7 +11,7 @@ import (
 func (s *Sizing) YAML() string {
 	var out strings.Builder
 	comment := func(format string, args ...any) { fmt.Fprintf(&out, "# "+format+"\n", args...) }
-	comment("Bullet on Storm for %s records/s and %d RAW queries at an average filter latency of at most %g ms,", grouped(float64(s.RecordsPerS)), s.Queries, float64(s.LimitMs))
+	comment("Bullet on Storm for %s records/s and %d RAW queries at an average filter latency of at most %g ms,", groupedNumber(s.RecordsPerS), s.Queries, float64(s.LimitMs))
 	comment("with %g%% of the queries' capacity left free.", 100*float64(s.Headroom))
 	comment("A parallelism is its estimate rounded up; behind it stands the interval that holds one such cluster with %g%% confidence.", 100*s.Confidence)
 	for _, o := range s.Outside {
@@ -77,32 +77,15 @@ func (e Estimate) text() string {
 		return "an unknown number of"
 	}
 	if !e.Low.Known() || !e.High.Known() {
-		return grouped(math.Round(float64(e.Value)))
+		return groupedNumber(Figure(math.Round(float64(e.Value))))
 	}
-	return fmt.Sprintf("%s (%s to %s)", grouped(math.Round(float64(e.Value))), grouped(math.Floor(math.Max(0, float64(e.Low)))), grouped(math.Ceil(float64(e.High))))
+	return fmt.Sprintf("%s (%s to %s)", groupedNumber(Figure(math.Round(float64(e.Value)))), groupedNumber(Figure(math.Floor(math.Max(0, float64(e.Low))))), groupedNumber(Figure(math.Ceil(float64(e.High)))))
 }
 
 func (m Machine) text() string {
 	text := fmt.Sprintf("%g cores", float64(m.CPUCores))
 	if m.MemoryMiB.Known() {
-		text += fmt.Sprintf(", %s MiB", grouped(float64(m.MemoryMiB)))
+		text += fmt.Sprintf(", %s MiB", groupedNumber(m.MemoryMiB))
 	}
 	return text + " each"
-}
-
-// grouped writes a number with a comma between each three digits before the point.
-func grouped(v float64) string {
-	text := strconv.FormatFloat(tidy(v), 'f', -1, 64)
-	whole, fraction, found := strings.Cut(text, ".")
-	sign := ""
-	if strings.HasPrefix(whole, "-") {
-		sign, whole = "-", whole[1:]
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if found {
-		whole += "." + fraction
-	}
-	return sign + whole
 }

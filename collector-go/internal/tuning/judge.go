@@ -1,0 +1,52 @@
+package tuning
+
+import "slices"
+
+// Limited is the verdict of a step whose load met a limit that is not the topology's: it says nothing of the topology at that load.
+const Limited Verdict = "limited"
+
+// JudgeLimited gives the verdict of one step in the light of what limited it. A goal missed where the limit is shown to be around
+// the topology is Limited, not Fail, and so is a load that did not reach the topology although the goals were met; a goal missed on
+// a starved host is Fail only where the limit is shown to be the topology's own.
+func (g Goals) JudgeLimited(f StepFigures, e Evidence) (Judgement, Limitation) {
+	if !e.Host.IdleRatio.Known() {
+		e.Host.IdleRatio = Figure(f.HostIdle)
+	}
+	if !e.Host.MinIdleRatio.Known() {
+		e.Host.MinIdleRatio = Figure(g.MinHostIdle)
+	}
+	l := Limit(e)
+	f.LimitedByTopology = f.LimitedByTopology || l.BlamesTopology()
+	j := g.Judge(f)
+	switch {
+	case j.Verdict == Fail && l.spoiled():
+		j = Judgement{Inconclusive, append([]string{l.Text}, j.Reasons...)}
+	case j.Verdict == Fail && l.Known() && !l.BlamesTopology(), j.Verdict == OK && l.held():
+		j = Judgement{Limited, append([]string{l.Text}, j.Reasons...)}
+	case j.Verdict == Fail && l.Known():
+		j.Reasons = append(j.Reasons, l.Text)
+	case j.Verdict == Fail:
+		l.doubt()
+	}
+	return j, l
+}
+
+// spoiled tells whether what was measured is not the topology's.
+func (l Limitation) spoiled() bool {
+	return l.Known() && (l.Limiters[0] == LimitedByHost || l.Limiters[0] == LimitedByCollector)
+}
+
+// held tells whether the load that was asked for did not reach the topology.
+func (l Limitation) held() bool {
+	return slices.ContainsFunc(l.Limiters, func(x Limiter) bool {
+		return x == LimitedByDRPC || x == LimitedByEndpoint || x == LimitedByClient
+	})
+}
+
+// doubt says that a goal was missed for no reason that was measured.
+func (l *Limitation) doubt() {
+	if len(l.Missing) == 0 && len(l.Contradictions) == 0 {
+		l.Contradictions = append(l.Contradictions, "a goal was missed although nothing that was measured was at its limit")
+		l.Text = "cannot tell: a goal was missed, yet " + l.Text
+	}
+}

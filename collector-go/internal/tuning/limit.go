@@ -1,0 +1,197 @@
+package tuning
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds from which on something counts as a limit.
+const (
+	// busyBound is the share of an executor's time: Storm's counts are samples, so that a full executor reads as a little less.
+	busyBound = 0.9
+	// gcBound is the share of a worker's time that its collectors may take.
+	gcBound = 0.1
+	// fullHeap is the share of the heap's limit from which on a larger heap is what helps.
+	fullHeap = 0.9
+	// heldBound is the share of the spouts' time in which they may be held back.
+	heldBound = 0.1
+	// lagBound is how fast the lag may grow, as a share of what is read.
+	lagBound = 0.02
+	// latenessBoundMs is how late the client may be: half of the document's limit.
+	latenessBoundMs = 100
+	// clientBound is the share of its processors that the client may take.
+	clientBound = 0.9
+	// missingBound is the share of slices that may be missing before what was collected is no evidence.
+	missingBound = 0.1
+	// collectorBound is the share of a starved host that the collector may take.
+	collectorBound = 0.1
+	// neverActiveBound is the share of the queries under way that may be on their way between client and topology.
+	neverActiveBound = 0.02
+	// coveredBound is how much of its busy time an executor must have had a processor for.
+	coveredBound = 0.85
+)
+
+// Limit tells what limited a step. A limiter that follows from another (spouts are held back since a bolt is too slow) is a
+// consequence and not named. What the evidence does not hold limits nothing: it is missing, and said so.
+func Limit(e Evidence) Limitation {
+	l := limiting{evidence: e}
+	for _, rule := range []func(Evidence) LimiterFinding{filterRule, boltRule, gcRule, restartRule, pendingRule, sourceRule, endpointRule, clientRule, hostRule, collectorRule} {
+		l.findings = append(l.findings, rule(e))
+	}
+	l.explain()
+	return l.conclude()
+}
+
+// limiting is the judgement on its way.
+type limiting struct {
+	evidence       Evidence
+	findings       []LimiterFinding
+	contradictions []string
+}
+
+func finding(limiter Limiter, state LimiterState, numbers []Number, says string, args ...any) LimiterFinding {
+	return LimiterFinding{Limiter: limiter, State: state, Says: fmt.Sprintf(says, args...), Numbers: append([]Number{}, numbers...)}
+}
+
+func stateOf(reached bool) LimiterState {
+	if reached {
+		return Reached
+	}
+	return NotReached
+}
+
+func (l *limiting) of(limiters ...Limiter) *LimiterFinding {
+	for i, f := range l.findings {
+		if slices.Contains(limiters, f.Limiter) {
+			return &l.findings[i]
+		}
+	}
+	return &LimiterFinding{State: NotKnown}
+}
+
+func (l *limiting) reached(limiters ...Limiter) bool { return l.of(limiters...).State == Reached }
+
+// explain takes for consequences what other limiters lead to.
+func (l *limiting) explain() {
+	host := l.reached(LimitedByHost)
+	for _, bolt := range []Limiter{LimitedByFilterCPU, LimitedByBoltCPU} {
+		if f := l.of(bolt); f.State == Reached && host && !l.covered(f) {
+			l.follows(bolt, "it waited for the host's processors")
+		}
+	}
+	if host && l.reached(LimitedByClient) {
+		l.follows(LimitedByClient, "the host left it no processor")
+	}
+	busy := ""
+	for _, f := range l.findings {
+		if f.State == Reached && slices.Contains([]Limiter{LimitedByFilterCPU, LimitedByBoltCPU, LimitedByGC, LimitedByHost, LimitedByRestart}, f.Limiter) {
+			busy = string(f.Limiter)
+			break
+		}
+	}
+	if busy != "" {
+		l.follows(LimitedByPending, "the spouts wait for what "+busy+" slows down")
+	}
+	if busy == "" && l.reached(LimitedByPending) {
+		busy = string(LimitedByPending)
+	}
+	for _, source := range []Limiter{LimitedByPartitions, LimitedBySpouts} {
+		if f := l.of(source); f.State == Reached && busy != "" {
+			l.follows(source, "records wait because of "+busy)
+		}
+	}
+}
+
+// covered tells whether the bolt's busy time was spent on a processor, as far as its workers' CPU can tell.
+func (l *limiting) covered(f *LimiterFinding) bool {
+	b := l.evidence.bolt(f.Component)
+	return b.WorkersCPU >= coveredBound*b.busyCores()
+}
+
+func (l *limiting) follows(limiter Limiter, why string) {
+	if f := l.of(limiter); f.State == Reached {
+		f.State = Consequence
+		f.Says += "; " + why
+	}
+}
+
+func (l *limiting) conclude() Limitation {
+	out := Limitation{Limiters: []Limiter{}, Findings: l.findings, Missing: []string{}, Contradictions: append([]string{}, l.contradict()...)}
+	var said, near []string
+	for _, f := range l.findings {
+		switch f.State {
+		case Reached:
+			out.Limiters = append(out.Limiters, f.Limiter)
+			said = append(said, f.Says)
+		case NotKnown:
+			out.Missing = append(out.Missing, f.Says)
+		case NotReached:
+			near = append(near, f.Says)
+		}
+	}
+	switch {
+	case len(said) > 0:
+		out.Text = "limited by " + names(out.Limiters) + ": " + strings.Join(said, "; ")
+		if !out.BlamesTopology() {
+			out.Text += l.acquittal()
+		}
+	case len(out.Missing) > 0 || len(out.Contradictions) > 0:
+		out.Text = "cannot tell: " + strings.Join(append(slices.Clone(out.Contradictions), out.Missing...), "; ")
+	default:
+		out.Text = "nothing was at its limit: " + strings.Join(near, "; ")
+	}
+	return out
+}
+
+// acquittal says why the topology is not blamed, where that is known.
+func (l *limiting) acquittal() string {
+	if f := l.of(LimitedByFilterCPU); f.State == NotReached {
+		return "; the topology is not to blame: " + f.Says
+	}
+	return ""
+}
+
+func names(limiters []Limiter) string {
+	var all []string
+	for _, l := range limiters {
+		all = append(all, string(l))
+	}
+	if len(all) > 1 {
+		return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
+	}
+	return all[0]
+}
+
+// contradict finds what does not fit together.
+func (l *limiting) contradict() (out []string) {
+	q := l.evidence.Queries
+	if never := q.NeverActive(); never > max(1, neverActiveBound*q.Submitted) && q.EndpointCapacity > 1.1*q.ActiveMost && !l.reached(LimitedByDRPC, LimitedByEndpoint) {
+		out = append(out, fmt.Sprintf("%s of %s queries were never active, although the endpoint lets %s through", figureText(never), figureText(q.Submitted), figureText(q.EndpointCapacity)))
+	}
+	s := l.evidence.Source
+	if s.LagGrowth > lagBound*s.RecordsPerSecond && !l.any() {
+		out = append(out, fmt.Sprintf("records fall behind by %s a second, although nothing that was measured is at its limit", figureText(s.LagGrowth)))
+	}
+	return out
+}
+
+func (l *limiting) any() bool {
+	return slices.ContainsFunc(l.findings, func(f LimiterFinding) bool { return f.State == Reached })
+}
+
+// figureText writes a figure as people say it.
+func figureText(f Figure) string {
+	if !f.Known() {
+		return "an unknown number of"
+	}
+	return Digits(f)
+}
+
+// shareText writes a ratio in percent.
+func shareText(f Figure) string {
+	if !f.Known() {
+		return "an unknown share"
+	}
+	return Digits(Figure(tidy(float64(100*f)))) + "%"
+}

@@ -1,0 +1,228 @@
+package tuning
+
+import "fmt"
+
+// filterRule looks at the filter bolts' executors.
+func filterRule(e Evidence) LimiterFinding {
+	return busyRule(LimitedByFilterCPU, e.bolt(FilterBolt))
+}
+
+func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {
+	if !b.BusyMost.Known() {
+		return finding(limiter, NotKnown, nil, "how busy %s was is not known", b.Component)
+	}
+	numbers := []Number{{"busiest executor", b.BusyMost, "ratio"}, {"all executors", b.BusyMean, "ratio"}, {"executors", b.Executors, "executors"}}
+	says := fmt.Sprintf("%s was %s busy", b.Component, shareText(b.BusyMost))
+	if b.BusyMean.Known() && b.Executors > 1 {
+		says += fmt.Sprintf(" in its busiest executor, %s over all %s", shareText(b.BusyMean), figureText(b.Executors))
+	}
+	if used := b.WorkersCPU; used.Known() && b.Executors.Known() {
+		numbers = append(numbers, Number{"CPU of its workers", used, "cores"})
+		says += fmt.Sprintf("; its workers used %s cores, its executors can have %s", Digits(used), figureText(b.Executors))
+	}
+	if b.QueueMost.Known() {
+		numbers = append(numbers, Number{"fullest receive queue", b.QueueMost, "ratio"})
+	}
+	f := finding(limiter, stateOf(b.BusyMost >= busyBound), numbers, "%s", says)
+	f.Component = b.Component
+	return f
+}
+
+// boltRule looks at the busiest of the other bolts.
+func boltRule(e Evidence) LimiterFinding {
+	busiest := NoBoltEvidence("any other bolt")
+	for _, b := range e.Bolts {
+		if b.Component != FilterBolt && b.BusyMost.Known() && !(b.BusyMost <= busiest.BusyMost) {
+			busiest = b
+		}
+	}
+	return busyRule(LimitedByBoltCPU, busiest)
+}
+
+func gcRule(e Evidence) LimiterFinding {
+	g := e.GC
+	if !g.ShareOfTime.Known() {
+		return finding(LimitedByGC, NotKnown, nil, "the garbage collectors' time is not known")
+	}
+	numbers := []Number{{"share of time", g.ShareOfTime, "ratio"}, {"share of CPU", g.ShareOfCPU, "ratio"}, {"heap in use of its limit", g.HeapUsedMost, "ratio"}}
+	says := "garbage collection took " + shareText(g.ShareOfTime) + " of the time"
+	if g.Worker != "" {
+		says += " in worker " + g.Worker
+	}
+	if g.ShareOfCPU.Known() {
+		says += ", " + shareText(g.ShareOfCPU) + " of its CPU"
+	}
+	if g.HeapUsedMost >= fullHeap {
+		says += fmt.Sprintf(", with %s of the heap in use", shareText(g.HeapUsedMost))
+	}
+	return finding(LimitedByGC, stateOf(g.ShareOfTime >= gcBound), numbers, "%s", says)
+}
+
+func restartRule(e Evidence) LimiterFinding {
+	n := e.Workers.Restarts
+	if !n.Known() {
+		return finding(LimitedByRestart, NotKnown, nil, "whether a worker was started again is not known")
+	}
+	numbers := []Number{{"restarts", n, "restarts"}}
+	if n == 0 {
+		return finding(LimitedByRestart, NotReached, numbers, "no worker was started again")
+	}
+	if n == 1 {
+		return finding(LimitedByRestart, Reached, numbers, "a worker was started again in the step: what it held was lost")
+	}
+	return finding(LimitedByRestart, Reached, numbers, "workers were started again %s times in the step: what they held was lost", figureText(n))
+}
+
+func pendingRule(e Evidence) LimiterFinding {
+	s := e.Spout
+	if !s.HeldByPending.Known() {
+		return finding(LimitedByPending, NotKnown, nil, "how long the record spouts were held back is not known")
+	}
+	numbers := []Number{{"held by max spout pending", s.HeldByPending, "ratio"}, {"held by back-pressure", s.HeldByBackPressure, "ratio"},
+		{"topology.max.spout.pending", s.MaxPending, "tuples"}, {"complete latency", s.CompleteLatencyMs, "ms"}}
+	says := fmt.Sprintf("max spout pending held the record spouts back for %s of their time", shareText(s.HeldByPending))
+	if s.MaxPending.Known() {
+		says += " at " + s.pendingText()
+	}
+	if s.HeldByBackPressure > 0 {
+		says += fmt.Sprintf(", back-pressure for %s", shareText(s.HeldByBackPressure))
+	}
+	return finding(LimitedByPending, stateOf(s.HeldByPending >= heldBound), numbers, "%s", says)
+}
+
+// pendingText is the true max spout pending: what Storm counts may be a batch of records.
+func (s SpoutEvidence) pendingText() string {
+	if s.BatchSize > 1 {
+		return fmt.Sprintf("%s batches of up to %s = %s records a spout", Digits(s.MaxPending), Digits(s.BatchSize), Digits(s.MaxPending*s.BatchSize))
+	}
+	return Digits(s.MaxPending) + " records a spout"
+}
+
+// sourceRule looks at records that wait to be read. Where each partition has a spout of its own, more spouts read nothing.
+func sourceRule(e Evidence) LimiterFinding {
+	s := e.Source
+	limiter := LimitedBySpouts
+	partitioned := s.Partitions.Known() && e.Spout.Executors >= s.Partitions
+	if partitioned {
+		limiter = LimitedByPartitions
+	}
+	if !s.LagGrowth.Known() || !s.RecordsPerSecond.Known() {
+		return finding(limiter, NotKnown, nil, "whether the record source falls behind is not known")
+	}
+	numbers := []Number{{"lag growth", s.LagGrowth, "records/s"}, {"read", s.RecordsPerSecond, "records/s"}, {"lag at the end", s.LagEnd, "records"},
+		{"Kafka partitions", s.Partitions, "partitions"}, {"spouts", e.Spout.Executors, "executors"}}
+	if !(s.LagGrowth > lagBound*s.RecordsPerSecond && s.LagGrowth > 0) {
+		return finding(limiter, NotReached, numbers, "the record source keeps up at %s records/s", Digits(s.RecordsPerSecond))
+	}
+	behind := fmt.Sprintf("the source falls behind by %s records/s while %s are read", Digits(s.LagGrowth), Digits(s.RecordsPerSecond))
+	switch {
+	case partitioned:
+		return finding(limiter, Reached, numbers, "%s; %s spouts read %s partitions, so that more spouts would have nothing to read", behind, figureText(e.Spout.Executors), figureText(s.Partitions))
+	case s.Partitions.Known():
+		return finding(limiter, Reached, numbers, "%s; %s spouts read %s partitions, so that more spouts would help", behind, figureText(e.Spout.Executors), figureText(s.Partitions))
+	case s.Kind == SourceGenerator:
+		return finding(limiter, Reached, numbers, "%s", behind)
+	}
+	return finding(limiter, NotKnown, numbers, "%s, and how many Kafka partitions there are is not known", behind)
+}
+
+// endpointRule looks for queries that were submitted and never ran.
+func endpointRule(e Evidence) LimiterFinding {
+	q := e.Queries
+	limiter, name := LimitedByEndpoint, "the query endpoint"
+	if q.Endpoint == EndpointDRPC {
+		limiter, name = LimitedByDRPC, "DRPC"
+	}
+	numbers := []Number{{"submitted", q.Submitted, "queries"}, {"active at most", q.ActiveMost, "queries"}, {"never active", q.NeverActive(), "queries"},
+		{"let through", q.EndpointCapacity, "queries"}, {"refused", q.Refused, "queries"}}
+	if q.Refused > 0 {
+		return finding(limiter, Reached, numbers, "%s refused %s queries", name, Digits(q.Refused))
+	}
+	never := q.NeverActive()
+	if !never.Known() {
+		return finding(limiter, NotKnown, nil, "how many of the submitted queries were active is not known")
+	}
+	says := fmt.Sprintf("%s queries submitted, %s active", Digits(q.Submitted), Digits(min(q.ActiveMost, q.Submitted)))
+	if never <= max(0.5, neverActiveBound*q.Submitted) {
+		return finding(limiter, NotReached, numbers, "%s", says)
+	}
+	says += fmt.Sprintf(", %s never active", Digits(never))
+	if q.Submitted == 0 || !q.EndpointCapacity.Known() {
+		return finding(limiter, Reached, numbers, "%s", says)
+	}
+	if q.EndpointCapacity > 1.1*q.ActiveMost {
+		return finding(limiter, NotKnown, numbers, "%s", says)
+	}
+	return finding(limiter, Reached, numbers, "%s; %s lets %s through at the same time", says, name, Digits(q.EndpointCapacity))
+}
+
+func clientRule(e Evidence) LimiterFinding {
+	c := e.Client
+	share := c.CPUCores / c.CPULimitCores
+	if !c.LatenessP99Ms.Known() && !share.Known() {
+		return finding(LimitedByClient, NotKnown, nil, "how the load client fared is not known")
+	}
+	numbers := []Number{{"lateness, p99", c.LatenessP99Ms, "ms"}, {"CPU", c.CPUCores, "cores"}, {"CPU that it may have", c.CPULimitCores, "cores"}}
+	says := "the load client"
+	if c.LatenessP99Ms.Known() {
+		says += fmt.Sprintf(" submitted its queries up to %s ms late (p99)", Digits(c.LatenessP99Ms))
+	}
+	if share.Known() {
+		says += fmt.Sprintf(" and took %s of its %s cores", shareText(share), Digits(c.CPULimitCores))
+	}
+	return finding(LimitedByClient, stateOf(c.LatenessP99Ms > latenessBoundMs || share >= clientBound), numbers, "%s", says)
+}
+
+func hostRule(e Evidence) LimiterFinding {
+	h := e.Host
+	if !h.IdleRatio.Known() {
+		return finding(LimitedByHost, NotKnown, nil, "how busy the host was is not known")
+	}
+	least := e.leastIdle()
+	numbers := []Number{{"idle", h.IdleRatio, "ratio"}, {"least idle", least, "ratio"}}
+	says := fmt.Sprintf("%s of the host was idle", shareText(h.IdleRatio))
+	busiest := ProcessShare{Ratio: Unknown}
+	for _, s := range h.Shares {
+		numbers = append(numbers, Number{s.Process, s.Ratio, "ratio"})
+		if s.Ratio.Known() && !(s.Ratio <= busiest.Ratio) {
+			busiest = s
+		}
+	}
+	if busiest.Process != "" {
+		says += fmt.Sprintf("; most went to %s, %s", busiest.Process, shareText(busiest.Ratio))
+	}
+	return finding(LimitedByHost, stateOf(h.IdleRatio < least), numbers, "%s", says)
+}
+
+// collectorRule looks at what the collecting did to what it collects: on a starved host, or by leaving out what happened.
+func collectorRule(e Evidence) LimiterFinding {
+	c := e.Collector
+	missing := c.MissingSlices / c.ExpectedSlices
+	if !c.ShareOfHost.Known() && !missing.Known() {
+		return finding(LimitedByCollector, NotKnown, nil, "the collector's own share of the host and its missing slices are not known")
+	}
+	numbers := []Number{{"share of the host", c.ShareOfHost, "ratio"}, {"missing slices", c.MissingSlices, "slices"}, {"expected slices", c.ExpectedSlices, "slices"},
+		{"late samples", c.LateSamples, "samples"}, {"dropped samples", c.DroppedSamples, "samples"}}
+	starved := e.Host.IdleRatio < e.leastIdle() && c.ShareOfHost >= collectorBound
+	says := "the collector"
+	if c.ShareOfHost.Known() {
+		says += " took " + shareText(c.ShareOfHost) + " of the host"
+	}
+	if missing.Known() {
+		if c.ShareOfHost.Known() {
+			says += " and"
+		}
+		says += fmt.Sprintf(" missed %s of %s slices", Digits(c.MissingSlices), Digits(c.ExpectedSlices))
+	}
+	if starved || missing >= missingBound {
+		return finding(LimitedByCollector, Reached, numbers, "%s", says)
+	}
+	return finding(LimitedByCollector, NotReached, numbers, "%s", says)
+}
+
+func (e Evidence) leastIdle() Figure {
+	if e.Host.MinIdleRatio.Known() {
+		return e.Host.MinIdleRatio
+	}
+	return Figure(DefaultGoals().MinHostIdle)
+}

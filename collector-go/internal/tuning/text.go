@@ -1,0 +1,51 @@
+package tuning
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Digits writes a number with the digits that tell something: four significant ones, but never fewer than its whole part, and a
+// decimal below ten thousand. What is not known is a dash.
+func Digits(f Figure) string {
+	if !f.Known() {
+		return "–"
+	}
+	decimals := 0
+	if magnitude := math.Abs(float64(f)); magnitude > 0 {
+		decimals = min(12, max(0, 3-int(math.Floor(math.Log10(magnitude)))))
+		if magnitude < 10_000 {
+			decimals = max(decimals, 1)
+		}
+	}
+	text := strconv.FormatFloat(float64(f), 'f', decimals, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	if text == "-0" {
+		text = "0"
+	}
+	return Grouped(text)
+}
+
+// Grouped puts a comma between each three digits before the point of a number's text.
+func Grouped(digits string) string {
+	whole, fraction, found := strings.Cut(digits, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "-", whole[1:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if found {
+		whole += "." + fraction
+	}
+	return sign + whole
+}
+
+// groupedNumber writes all digits of a number but those that only the order of a sum made.
+func groupedNumber(f Figure) string {
+	return Grouped(strconv.FormatFloat(tidy(float64(f)), 'f', -1, 64))
+}
