@@ -35,8 +35,10 @@ func TestSnippetAsJSON(t *testing.T) {
 	require.NoError(t, err)
 	var s snippet.Snippet
 	require.NoError(t, json.Unmarshal([]byte(out), &s))
-	assert.Contains(t, s.Missing, "com.yahoo.bullet.BulletConfig")
+	assert.Equal(t, "bullet_settings.yaml", s.File)
 	assert.Contains(t, out, `[{"class":"io.github.bulletmetrics.storm.StormMetricsConsumer","parallelism.hint":1,`)
+	out, err = program("storm", "snippet", "--storm", "2.8.3", "--plain", "--output", "json")
+	require.NoError(t, err)
 	assert.Contains(t, out, `"automatic":[]`)
 }
 

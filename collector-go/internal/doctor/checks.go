@@ -10,15 +10,17 @@ import (
 )
 
 const (
-	bulletClass  = "io.github.bulletmetrics.storm.BulletMetricsConsumer"
+	bulletClass  = "io.github.bulletmetrics.storm.BulletMetricsConsumer"      // from Bullet 0.5.0 on
+	earlyClass   = "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer" // up to Bullet 0.4.3
 	stormClass   = "io.github.bulletmetrics.storm.StormMetricsConsumer"
 	samplerClass = "io.github.bulletmetrics.storm.WorkerSampler"
+	hookClass    = "io.github.bulletmetrics.storm.LatencyHook"
 	collector    = "bullet.topology.metrics.collector."
 	retainLimit  = "max.retain.metric.tuples"
 )
 
 // Classes are those that the jar must have.
-var Classes = []string{bulletClass, stormClass, samplerClass}
+var Classes = []string{bulletClass, earlyClass, stormClass, samplerClass, hookClass}
 
 // What is judged as too much or too little.
 const (
@@ -69,13 +71,17 @@ func registration(f Facts) Finding {
 func written(f Facts) Finding {
 	const enable, classes = "bullet.topology.metrics.enable", "bullet.topology.metrics.classes"
 	const snippet = "bullet-metrics storm snippet prints the lines"
-	named := slices.Contains(texts(f.file(classes)), bulletClass)
+	early, late := slices.Contains(texts(f.file(classes)), earlyClass), slices.Contains(texts(f.file(classes)), bulletClass)
+	storm, _, known := f.topology().storm()
 	switch {
 	case f.registered() != nil:
 		return ok("topology.metrics.consumer.register names the plugin")
-	case !named:
+	case !early && !late:
 		return fail(fmt.Sprintf("neither %s nor topology.metrics.consumer.register of %s names the plugin", classes, f.Settings.Path),
-			"add "+bulletClass+" to "+classes+"; "+snippet)
+			"add "+bulletClass+" to "+classes+", or for Bullet up to 0.4.3 "+earlyClass+"; "+snippet)
+	case early && !late && known && storm >= 2:
+		return fail(classes+" names "+earlyClass+" alone, which is for Bullet up to 0.4.3 on Storm 1, and Storm is "+f.topology().Storm,
+			"name "+bulletClass+" instead; "+snippet)
 	case !truth(f.file(enable)):
 		return fail(enable+" is not true: Bullet registers no consumer", "set "+enable+": true")
 	case !truth(f.file("bullet.topology.metrics.built.in.enable")):
@@ -84,6 +90,9 @@ func written(f Facts) Finding {
 	case f.file(custom+"topology.metrics.consumer.register") != nil:
 		return fail(custom+"topology.metrics.consumer.register takes the place of what register() sets",
 			"take it out, or name the plugin there; "+snippet)
+	}
+	if early && !late {
+		return ok(classes + " names the plugin's class for Bullet up to 0.4.3, whose register() tells Storm the rest")
 	}
 	return ok(classes + " names the plugin, whose register() tells Storm the rest")
 }

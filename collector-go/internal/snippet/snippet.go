@@ -10,7 +10,8 @@ import (
 
 // Classes of the plugin's jar.
 const (
-	BulletClass  = "io.github.bulletmetrics.storm.BulletMetricsConsumer"
+	BulletClass  = "io.github.bulletmetrics.storm.BulletMetricsConsumer"      // from Bullet 0.5.0 on
+	EarlyClass   = "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer" // up to Bullet 0.4.3, whose register() takes another type
 	StormClass   = "io.github.bulletmetrics.storm.StormMetricsConsumer"
 	SamplerClass = "io.github.bulletmetrics.storm.WorkerSampler"
 	hookClass    = "io.github.bulletmetrics.storm.LatencyHook"
@@ -49,8 +50,6 @@ type Line struct {
 type Snippet struct {
 	Storm  string `json:"storm"`
 	Bullet string `json:"bullet,omitempty"`
-	// Missing is what these versions would need and the plugin does not have; empty where nothing.
-	Missing string `json:"missing,omitempty"`
 	// File says where the lines belong.
 	File  string `json:"file"`
 	Lines []Line `json:"lines"`
@@ -68,12 +67,9 @@ func For(r Request) (Snippet, error) {
 	if !r.Plain {
 		s.Bullet = r.Bullet.String()
 	}
-	switch {
-	case r.Plain:
+	if r.Plain {
 		s.plain(r)
-	case !r.Bullet.from(0, 5, 0):
-		s.old(r)
-	default:
+	} else {
 		s.bullet(r)
 	}
 	s.notes(r)
@@ -110,7 +106,7 @@ func (s *Snippet) bullet(r Request) {
 	s.Lines = []Line{
 		{"bullet.topology.metrics.enable", true, "false in Bullet's defaults: without it no consumer is registered at all"},
 		builtIn(),
-		{"bullet.topology.metrics.classes", []string{BulletClass},
+		{"bullet.topology.metrics.classes", []string{classFor(r.Bullet)},
 			"Bullet calls its register(); where the list is there already, add the line to it"},
 	}
 	s.Lines = append(s.Lines, collector(r)...)
@@ -122,15 +118,12 @@ func (s *Snippet) bullet(r Request) {
 		"latencies of records and queries as distributions; " + settings + "latency.enabled: false leaves it out"})
 }
 
-// old is for Bullet before 0.5.0, whose register() takes another class.
-func (s *Snippet) old(r Request) {
-	s.Missing = "Bullet " + r.Bullet.String() + " calls register(Config, com.yahoo.bullet.BulletConfig), and the plugin has no class with that " +
-		"signature: " + BulletClass + " is for Bullet 0.5.0 and later. Bullet would say so at INFO and run without metrics. " +
-		"Do not name it in bullet.topology.metrics.classes; the lines here register the plugin with Storm itself."
-	s.plain(r)
-	s.Notes = append(s.Notes,
-		"In bullet_settings.yaml set bullet.topology.metrics.built.in.enable: true (false in Bullet's defaults), without which Bullet's tasks report nothing of their own.",
-		"Leave bullet.topology.metrics.enable false: the classes that Bullet registers take the place of those in storm.yaml.")
+// classFor is the class whose register() has the type that a Bullet calls it with.
+func classFor(bullet Version) string {
+	if bullet.from(0, 5, 0) {
+		return BulletClass
+	}
+	return EarlyClass
 }
 
 func (s *Snippet) plain(r Request) {
@@ -187,7 +180,7 @@ func registration(r Request) entry {
 	if r.Storm.from(1, 1, 0) {
 		e = append(e, pair{"max.retain.metric.tuples", retained(r.Executors)})
 	}
-	if !r.Plain && r.Bullet.from(0, 5, 0) {
+	if !r.Plain {
 		return e // register() hands on what Bullet's file says of the collector
 	}
 	var argument entry
@@ -222,8 +215,11 @@ func whyInterval(r Request) string {
 func (s *Snippet) notes(r Request) {
 	s.Notes = append(s.Notes, "First put bullet-metrics-storm.jar on the class path of the submitter and of every worker: Storm's extlib/.")
 	if len(s.Automatic) > 0 {
-		s.Notes = append(s.Notes,
-			"bullet.topology.custom.* is applied after register() and can undo what it set: no list, map or V2 tick of those above there.")
+		s.Notes = append(s.Notes, undoes(r.Bullet))
+	}
+	if !r.Plain && !r.Bullet.from(0, 5, 0) {
+		s.Notes = append(s.Notes, EarlyClass+" is for Bullet up to 0.4.3 only: when you move to a later one, name "+BulletClass+
+			", or submitting will end with a NoClassDefFoundError.")
 	}
 	if !r.TLS && !local(r.Addresses) {
 		s.Notes = append(s.Notes,
@@ -233,6 +229,15 @@ func (s *Snippet) notes(r Request) {
 		s.Notes = append(s.Notes, fmt.Sprintf("Bullet %s was not built for Storm %s: Bullet before 1.0 is for Storm 1, from 1.0 on for 2.2 and later.",
 			r.Bullet, r.Storm))
 	}
+}
+
+// undoes says which settings Bullet hands to Storm after register().
+func undoes(bullet Version) string {
+	which := "bullet.topology.custom.* is"
+	if !bullet.from(0, 8, 0) {
+		which = "Storm's own settings in bullet_settings.yaml (topology.*) are"
+	}
+	return which + " applied after register() and can undo what it set: no list, map or V2 tick of those above there."
 }
 
 // local says whether all addresses are this machine's own.

@@ -45,9 +45,9 @@ func TestLinesByVersion(t *testing.T) {
 		{"2.5.0", "", always + tick + width, ""},
 		{"2.6.1", "", always + tick + width + kryo, ""},
 		{"2.8.3", "", always + tick + width + kryo, ""},
-		{"1.0.3", "0.3", always, ""},
-		{"1.0.3", "0.4.3", always, ""},
-		{"1.0.3", "0.4", always, ""},
+		{"1.0.3", "0.3", bullet, always + hook},
+		{"1.0.3", "0.4.3", bullet, always + hook},
+		{"1.0.3", "0.4", bullet, always + hook},
 		{"1.0.3", "0.5.0", bullet, always + hook},
 		{"2.2.0", "1.0.0", bullet, always + tick + hook},
 		{"2.8", "1.3.2", bullet, always + tick + width + kryo + hook},
@@ -61,8 +61,9 @@ func TestLinesByVersion(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, strings.Fields(c.lines), names(s.Lines))
 			assert.ElementsMatch(t, strings.Fields(c.automatic), names(s.Automatic))
-			old := strings.HasPrefix(c.bullet, "0.3") || strings.HasPrefix(c.bullet, "0.4")
-			assert.Equal(t, old, s.Missing != "")
+			early := strings.HasPrefix(c.bullet, "0.3") || strings.HasPrefix(c.bullet, "0.4")
+			assert.Equal(t, early, strings.Contains(s.YAML(), `- "`+EarlyClass+`"`))
+			assert.Equal(t, c.bullet != "" && !early, strings.Contains(s.YAML(), `- "`+BulletClass+`"`))
 			assert.Equal(t, c.storm != "1.0.3", strings.Contains(s.YAML(), "max.retain.metric.tuples: 10000"))
 			assertPastes(t, s)
 		})
@@ -158,6 +159,8 @@ func TestThePluginIsAsSaid(t *testing.T) {
 		return string(text)
 	}
 	assert.Contains(t, source(BulletClass), "public static void register(Config stormConfig, BulletStormConfig bulletConfig)")
+	assert.Contains(t, source(EarlyClass), "public static void register(Config stormConfig, BulletConfig bulletConfig)")
+	assert.Contains(t, source(EarlyClass), "import com.yahoo.bullet.BulletConfig;")
 	source(StormClass)
 	source(SamplerClass)
 	source(hookClass)

@@ -42,10 +42,6 @@ func (s Snippet) YAML() string {
 		what = "Bullet " + s.Bullet + " on " + what
 	}
 	comment(&b, "Bullet Metrics for "+what+": into "+s.File+".")
-	if s.Missing != "" {
-		b.WriteString("#\n")
-		comment(&b, "MISSING: "+s.Missing)
-	}
 	for _, line := range s.Lines {
 		b.WriteByte('\n')
 		comment(&b, line.Why)

@@ -2,6 +2,7 @@ package io.github.bulletmetrics.storm;
 
 import io.github.bulletmetrics.storm.flatten.Flattener;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,6 +29,10 @@ final class Registration {
 
     /** The interval at which worker, built-in and V2 metrics report where the user has none, s: as wide as a slice. */
     static final int INTERVAL_SECONDS = 10;
+
+    /** By their names, since no topology has all the types that the classes name. */
+    private static final List<String> CONSUMERS = Arrays.asList(StormMetricsConsumer.class.getName(),
+            "io.github.bulletmetrics.storm.BulletMetricsConsumer", "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer");
 
     private Registration() {
     }
@@ -106,9 +111,7 @@ final class Registration {
 
     /** Whether an entry of {@code topology.metrics.consumer.register} is the plugin's. */
     static boolean isOurs(Object entry) {
-        Object name = entry instanceof Map ? ((Map<?, ?>) entry).get("class") : null;
-        return StormMetricsConsumer.class.getName().equals(name)
-                || (StormMetricsConsumer.class.getPackage().getName() + ".BulletMetricsConsumer").equals(name);
+        return entry instanceof Map && CONSUMERS.contains(((Map<?, ?>) entry).get("class"));
     }
 
     private static void sampler(Config storm) {

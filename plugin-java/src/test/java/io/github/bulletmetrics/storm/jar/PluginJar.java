@@ -36,8 +36,13 @@ final class PluginJar {
      * @return what it printed.
      */
     static String run(Class<?> main, BooleanSupplier until, String... arguments) throws Exception {
+        return run(main, List.of(), until, arguments);
+    }
+
+    /** The same with parts of this JVM's class path beside the jar and Storm: those whose path has one of these texts. */
+    static String run(Class<?> main, List<String> beside, BooleanSupplier until, String... arguments) throws Exception {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m", "-cp",
-                classPath(main), main.getName()));
+                classPath(main, beside), main.getName()));
         command.addAll(Arrays.asList(arguments));
         Path output = Files.createTempFile("plugin-jar", ".log");
         Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile()).start();
@@ -55,10 +60,11 @@ final class PluginJar {
         return printed;
     }
 
-    private static String classPath(Class<?> main) throws Exception {
+    private static String classPath(Class<?> main, List<String> beside) throws Exception {
         List<String> parts = new ArrayList<>(List.of(path().toString()));
         for (String part : System.getProperty("java.class.path").split(File.pathSeparator)) {
-            if (part.contains(File.separator + "org" + File.separator + "apache" + File.separator + "storm" + File.separator) || isOfStorm(part)) {
+            if (part.contains(File.separator + "org" + File.separator + "apache" + File.separator + "storm" + File.separator) || isOfStorm(part)
+                    || beside.stream().anyMatch(part::contains)) {
                 parts.add(part);
             }
         }
