@@ -66,8 +66,6 @@ type StepKind string
 const (
 	// LoadStep holds a load for the warm-up and the time to be sustained.
 	LoadStep StepKind = "load"
-	// CatchUpStep offers a multiple of the record rate, as a source does that has fallen behind, and measures what is taken.
-	CatchUpStep StepKind = "catch_up"
 	// TimelineStep runs queries one after the other and follows a record through Bullet for each.
 	TimelineStep StepKind = "timeline"
 )
@@ -84,8 +82,12 @@ type Asked struct {
 	// RecordsPerSecond is the rate of background records; null where it is calibrated to leave TargetIdle of the host idle.
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 	TargetIdle       tuning.Figure `json:"target_idle"`
-	// CatchUpFactor is how many times its record rate a catch_up step offers.
+	// CatchUpFactor is how many times its record rate each step offers for CatchUpMs after its measured time, as a source does that has
+	// fallen behind; null for none.
 	CatchUpFactor tuning.Figure `json:"catch_up_factor"`
+	CatchUpMs     int64         `json:"catch_up_ms,omitempty"`
+	// TimelineQueries is how many queries a timeline step runs, one after the other.
+	TimelineQueries int `json:"timeline_queries,omitempty"`
 	// The query: the most records that it returns, its longest life, and the rate of records that match it.
 	QueryLimit        int           `json:"query_limit"`
 	QueryDurationMs   int64         `json:"query_duration_ms"`

@@ -29,6 +29,8 @@ type Step struct {
 	RecordsPerSecondAsked tuning.Figure `json:"records_per_second_asked"`
 	MiBPerSecond          tuning.Figure `json:"mib_per_second"`
 	RecordsLag            int64         `json:"records_lag"`
+	// CatchUpRatio is how many times its rate the topology took when it was offered more; null where it was not.
+	CatchUpRatio tuning.Figure `json:"catch_up_ratio"`
 
 	Clients  Clients       `json:"clients"`
 	HostIdle tuning.Figure `json:"host_idle"`

@@ -1,11 +1,17 @@
 package tuning
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // SearchKind is which steps of a row are measured.
 type SearchKind string
 
-// The searches over a row's ascending values.
+// The searches over a row's values.
 const (
-	// FullSearch measures every value.
+	// FullSearch measures every value, in the order in which they are given.
 	FullSearch SearchKind = "full"
 	// StepSearch ascends and ends at the first that fails.
 	StepSearch SearchKind = "step"
@@ -13,15 +19,197 @@ const (
 	BinarySearch SearchKind = "binary"
 )
 
+// SearchKinds are all of them.
+func SearchKinds() []SearchKind { return []SearchKind{FullSearch, StepSearch, BinarySearch} }
+
+// Measured is the verdict of one attempt at one value.
+type Measured struct {
+	Value   float64
+	Verdict Verdict
+}
+
+// Search says what to measure next in one row. It holds no state: everything follows from what was measured.
+type Search struct {
+	Kind SearchKind
+	// Values are distinct places on the row's axis, in the order in which a full search takes them.
+	Values []float64
+	// InconclusiveRepeats is how often an inconclusive value is measured again.
+	InconclusiveRepeats int
+}
+
+// Next is the value to measure next and which attempt at it that is, from 1; more is false when the row is done. The attempts come
+// one right after the other.
+func (s Search) Next(measured []Measured) (value float64, attempt int, more bool) {
+	if n := len(measured); n > 0 {
+		last := measured[n-1]
+		if attempts := attemptsAt(measured, last.Value); last.Verdict == Inconclusive && attempts <= s.InconclusiveRepeats {
+			return last.Value, attempts + 1, true
+		}
+	}
+	value, more = s.nextValue(verdictsByValue(measured))
+	return value, 1, more
+}
+
+func (s Search) nextValue(verdicts map[float64]Verdict) (float64, bool) {
+	switch s.Kind {
+	case StepSearch:
+		return s.ascend(verdicts)
+	case BinarySearch:
+		return s.halve(verdicts)
+	}
+	for _, v := range s.Values {
+		if _, done := verdicts[v]; !done {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// ascend goes on over what was inconclusive: the next may be judged.
+func (s Search) ascend(verdicts map[float64]Verdict) (float64, bool) {
+	for _, v := range slices.Sorted(slices.Values(s.Values)) {
+		switch verdict, done := verdicts[v]; {
+		case !done:
+			return v, true
+		case verdict == Fail:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+// halve takes the middle one of what is not measured between the largest that was OK and the smallest that failed. What was
+// inconclusive points neither way and is left out.
+func (s Search) halve(verdicts map[float64]Verdict) (float64, bool) {
+	interval := intervalOf(verdicts)
+	var open []float64
+	for _, v := range slices.Sorted(slices.Values(s.Values)) {
+		_, done := verdicts[v]
+		below := interval.FirstFail == nil || v < *interval.FirstFail
+		above := interval.LastOK == nil || v > *interval.LastOK
+		if !done && below && above {
+			open = append(open, v)
+		}
+	}
+	if len(open) == 0 {
+		return 0, false
+	}
+	return open[len(open)/2], true
+}
+
+func attemptsAt(measured []Measured, value float64) (n int) {
+	for _, m := range measured {
+		if m.Value == value {
+			n++
+		}
+	}
+	return n
+}
+
+// verdictsByValue puts the attempts at each value together: the judged ones if they agree. What never could be judged, or was judged
+// both ways, is inconclusive.
+func verdictsByValue(measured []Measured) map[float64]Verdict {
+	verdicts := map[float64]Verdict{}
+	contradicted := map[float64]bool{}
+	for _, m := range measured {
+		before, known := verdicts[m.Value]
+		switch {
+		case !known || before == Inconclusive:
+			verdicts[m.Value] = m.Verdict
+		case m.Verdict != Inconclusive && m.Verdict != before:
+			contradicted[m.Value] = true
+		}
+	}
+	for value := range contradicted {
+		verdicts[value] = Inconclusive
+	}
+	return verdicts
+}
+
 // Interval is where a capacity lies on the axis of a row: in [LastOK, FirstFail).
 type Interval struct {
 	// LastOK is the largest value that was OK below the first that failed; null where there is none.
 	LastOK *float64 `json:"last_ok"`
 	// FirstFail is the smallest value that failed; null where none did.
 	FirstFail *float64 `json:"first_fail"`
-	// Censored says that nothing failed up to the row's end: LastOK is a lower bound and no capacity.
+	// Censored says that something was OK and nothing failed: LastOK is a lower bound and no capacity.
 	Censored bool `json:"censored"`
-	// Inconclusive are values that could not be judged, however often they were measured; each widens the interval.
+	// Inconclusive are values that could not be judged, however often they were measured; those within the interval widen it.
 	Inconclusive []float64 `json:"inconclusive,omitempty"`
 	Note         string    `json:"note,omitempty"`
 }
+
+// IntervalOf tells the capacity from what was measured of one configuration, in one trial or in several.
+func IntervalOf(measured []Measured) Interval { return intervalOf(verdictsByValue(measured)) }
+
+func intervalOf(verdicts map[float64]Verdict) Interval {
+	var i Interval
+	for value, verdict := range verdicts {
+		if verdict == Fail && (i.FirstFail == nil || value < *i.FirstFail) {
+			i.FirstFail = &value
+		}
+	}
+	var over []float64
+	for value, verdict := range verdicts {
+		below := i.FirstFail == nil || value < *i.FirstFail
+		switch {
+		case verdict == Inconclusive:
+			i.Inconclusive = append(i.Inconclusive, value)
+		case verdict == OK && !below:
+			over = append(over, value)
+		case verdict == OK && (i.LastOK == nil || value > *i.LastOK):
+			i.LastOK = &value
+		}
+	}
+	i.Censored = i.LastOK != nil && i.FirstFail == nil
+	slices.Sort(i.Inconclusive)
+	i.Note = i.note(over)
+	return i
+}
+
+func (i Interval) note(over []float64) string {
+	var notes []string
+	switch {
+	case i.LastOK == nil && i.FirstFail == nil:
+		notes = append(notes, "no step was judged OK or FAIL: nothing is known of the capacity")
+	case i.FirstFail == nil:
+		notes = append(notes, fmt.Sprintf("nothing failed: the capacity is at least %s, and how much more is unknown", grouped(*i.LastOK)))
+	case i.LastOK == nil:
+		notes = append(notes, fmt.Sprintf("no step below %s was OK: the capacity is below it", grouped(*i.FirstFail)))
+	}
+	if len(over) > 0 {
+		notes = append(notes, fmt.Sprintf("%s was OK although %s failed: repeat these steps", grouped(slices.Max(over)), grouped(*i.FirstFail)))
+	}
+	if len(i.Inconclusive) > 0 {
+		notes = append(notes, fmt.Sprintf("inconclusive at %s", groupedList(i.Inconclusive)))
+	}
+	return strings.Join(notes, "; ")
+}
+
+func groupedList(values []float64) string {
+	var all []string
+	for _, v := range values {
+		all = append(all, grouped(v))
+	}
+	return strings.Join(all, ", ")
+}
+
+// String is the interval as people read it: "[200, 300)", "at least 400", "below 100".
+func (i Interval) String() string {
+	switch {
+	case i.LastOK != nil && i.FirstFail != nil:
+		return fmt.Sprintf("[%s, %s)", grouped(*i.LastOK), grouped(*i.FirstFail))
+	case i.LastOK != nil:
+		return "at least " + grouped(*i.LastOK)
+	case i.FirstFail != nil:
+		return "below " + grouped(*i.FirstFail)
+	}
+	return "unknown"
+}
+
+// Overlaps tells whether a capacity could lie in both intervals; unknown ends are open.
+func (i Interval) Overlaps(other Interval) bool {
+	return below(i.LastOK, other.FirstFail) && below(other.LastOK, i.FirstFail)
+}
+
+func below(low, high *float64) bool { return low == nil || high == nil || *low < *high }

@@ -1,0 +1,64 @@
+package tuning_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// The change of Test 4 in the document: heaps and the size of workers, and none of the eight variables.
+func TestTheDocumentsChangeOfHeap(t *testing.T) {
+	before := map[string]string{"bullet.topology.filter.bolt.memory.on.heap.load": "384.0", "bullet.topology.bullet.spout.memory.on.heap.load": "768.0",
+		"topology.worker.max.heap.size.mb": "4096.0", "topology.max.spout.pending": "20000"}
+	after := map[string]string{"bullet.topology.filter.bolt.memory.on.heap.load": "1024.0", "bullet.topology.bullet.spout.memory.on.heap.load": "1280.0",
+		"topology.worker.max.heap.size.mb": "3072.0", "topology.max.spout.pending": "20000"}
+	changes := tuning.DiffSettings(before, after)
+	var lines []string
+	for _, c := range changes {
+		lines = append(lines, c.Lines()...)
+	}
+	assert.Equal(t, []string{
+		"- bullet.topology.bullet.spout.memory.on.heap.load: 768.0", "+ bullet.topology.bullet.spout.memory.on.heap.load: 1280.0",
+		"- bullet.topology.filter.bolt.memory.on.heap.load: 384.0", "+ bullet.topology.filter.bolt.memory.on.heap.load: 1024.0",
+		"- topology.worker.max.heap.size.mb: 4096.0", "+ topology.worker.max.heap.size.mb: 3072.0",
+	}, lines)
+	assert.Empty(t, tuning.Moved(changes))
+}
+
+func TestWhichVariableASettingMoves(t *testing.T) {
+	for key, want := range map[string]tuning.Variable{
+		"bullet.topology.filter.bolt.parallelism":          tuning.Parallelism,
+		"bullet.topology.dsl.spout.parallelism":            tuning.Parallelism,
+		"bullet.topology.dsl.spout.enable":                 tuning.DataSource,
+		"bullet.topology.dsl.spout.cpu.load":               "",
+		"bullet.topology.custom.topology.workers":          tuning.Parallelism,
+		"topology.workers":                                 tuning.Parallelism,
+		"topology.max.spout.pending":                       tuning.DataSource,
+		"bullet.dsl.connector.kafka.max.poll.records":      tuning.DataSource,
+		"bullet.topology.source.sampling.percentage":       tuning.DataVolume,
+		"bullet.topology.generator.records.per.second":     tuning.DataVolume,
+		"bullet.topology.generator.seed":                   tuning.DataSource,
+		"data.records_per_second":                          tuning.DataVolume,
+		"load.queries":                                     tuning.QueryCount,
+		"load.class":                                       tuning.QueryKind,
+		"machine.cores":                                    tuning.Hardware,
+		"versions.storm":                                   tuning.SoftwareVersion,
+		"cluster.host_idle":                                tuning.ClusterLoad,
+		"bullet.topology.custom.topology.worker.childopts": "",
+	} {
+		assert.Equal(t, want, tuning.VariableOf(key), key)
+	}
+}
+
+func TestWhatComesAndGoesIsAChange(t *testing.T) {
+	changes := tuning.DiffSettings(map[string]string{"a": "1", "same": "x"}, map[string]string{"load.class": "group", "topology.workers": "2", "same": "x"})
+	var lines []string
+	for _, c := range changes {
+		lines = append(lines, c.Lines()...)
+	}
+	assert.Equal(t, []string{"- a: 1", "+ load.class: group", "+ topology.workers: 2"}, lines)
+	assert.Equal(t, []tuning.Variable{tuning.QueryKind, tuning.Parallelism}, tuning.Moved(changes))
+	assert.Equal(t, []tuning.Change{}, tuning.DiffSettings(nil, nil))
+}
