@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // Topology is what a collector knows of a topology, as far as runs need it (docs/topologies.md).
@@ -91,4 +93,30 @@ func (t Topology) flags() string {
 		}
 	}
 	return strings.Join(all, " ")
+}
+
+// recordSpout is the component that reads records, with its executors: bullet-dsl's spout before its bolt, else the source itself.
+func (t Topology) recordSpout() (string, tuning.Figure) {
+	for _, name := range []string{"DataSpout", "DataSource"} {
+		for _, c := range t.Components {
+			if c.Name == name && c.Kind == "spout" {
+				return name, tuning.Figure(c.Parallelism)
+			}
+		}
+	}
+	return "DataSource", tuning.Unknown
+}
+
+// defaultPoll is how many messages Kafka's consumer reads at once unless it is told.
+const defaultPoll = 500
+
+// recordsPerTuple is how many records one tuple of the record spout may hold: with bullet-dsl's bolt a read's messages are one.
+func (t Topology) recordsPerTuple() tuning.Figure {
+	if name, _ := t.recordSpout(); name != "DataSpout" {
+		return 1
+	}
+	if n := number(t.Settings["bullet.dsl.connector.kafka.max.poll.records"]); n.Known() {
+		return n
+	}
+	return defaultPoll
 }

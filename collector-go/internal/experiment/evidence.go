@@ -1,0 +1,257 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// The metrics that tell what limited a step, beside those of a report.
+const (
+	activeMostMetric  = "bullet_active_queries_max"
+	createdMetric     = "bullet_created_queries_total"
+	restartsMetric    = "bullet_worker_restarts_total"
+	startMetric       = "bullet_worker_start_time_seconds"
+	heapMostMetric    = "bullet_worker_heap_used_max_bytes"
+	heapLimitMetric   = "bullet_worker_heap_limit_bytes"
+	capacityMetric    = "storm_capacity_ratio"
+	executedMetric    = "storm_executed_total"
+	executeTimeMetric = "storm_execute_latency_seconds"
+	queueFullMetric   = "storm_receive_queue_full_ratio"
+	skippedMetric     = "storm_skipped_seconds_total"
+	completeMetric    = "storm_complete_latency_seconds"
+	recordsMetric     = "bullet_source_records_total"
+	bytesMetric       = "bullet_source_bytes_total"
+	lagMetric         = "bullet_source_lag_records"
+)
+
+// ownComponents leaves Storm's own bolts out.
+const ownComponents = `component!~"__.*"`
+
+// evidenceLookback is how far before a step its counters' last slice is looked for.
+const evidenceLookback = 2 * time.Minute
+
+// GatherEvidence reads what the collector knows of what limited the topology in (from, to], whose slices are width wide. What only
+// others know is left unknown: the endpoint and what the client saw, the client, the host, the Kafka partitions, the collector's
+// share. What the collector does not have is unknown too and noted; an error says that it could not be asked.
+func GatherEvidence(ctx context.Context, collector Slices, t Topology, from, to time.Time, width time.Duration) (tuning.Evidence, error) {
+	g := &evidence{
+		read: func(metric string, more ...string) ([]Series, error) {
+			return collector.Slices(ctx, Options{Topology: t.Name}.selector(metric, more...), from.Add(-evidenceLookback), to)
+		},
+		history: func(metric string, since time.Time, more ...string) ([]Series, error) {
+			return collector.Slices(ctx, Options{Topology: t.Name}.selector(metric, more...), since, to)
+		},
+		span: span{from.UnixMilli(), to.UnixMilli()}, width: width, topology: t, Evidence: tuning.NoEvidence(),
+	}
+	g.Topology, g.FromMs, g.ToMs, g.Notes = t.Name, g.from, g.to, []string{}
+	for _, part := range []func() error{g.workers, g.queries, g.bolts, g.spouts, g.source} {
+		if err := part(); err != nil {
+			return tuning.Evidence{}, fmt.Errorf("evidence of what limited the step: %w", err)
+		}
+	}
+	return g.Evidence, nil
+}
+
+// evidence is evidence on its way.
+type evidence struct {
+	tuning.Evidence
+	span
+	read     func(metric string, more ...string) ([]Series, error)
+	history  func(metric string, since time.Time, more ...string) ([]Series, error)
+	width    time.Duration
+	topology Topology
+	cpu      map[string]report.Figure // of each worker, in cores
+	started  map[string]int64         // each worker's newest start, ms
+}
+
+func (g *evidence) note(format string, args ...any) {
+	g.Notes = append(g.Notes, fmt.Sprintf(format, args...))
+}
+
+// workers reads the workers' CPU, garbage collection, heap and restarts.
+func (g *evidence) workers() error {
+	cpu, err := g.read(cpuMetric)
+	if err != nil {
+		return err
+	}
+	gc, err := g.read(gcMetric)
+	if err != nil {
+		return err
+	}
+	heap, err := g.heap()
+	if err != nil {
+		return err
+	}
+	g.cpu, g.Workers.CPUCores = map[string]report.Figure{}, 0
+	seconds := report.Figure(g.seconds())
+	g.Collector.ExpectedSlices, g.Collector.MissingSlices = 0, 0
+	collected := byLabel(gc, "worker")
+	for _, name := range slices.Sorted(maps.Keys(byLabel(cpu, "worker"))) {
+		total := sum(byLabel(cpu, "worker")[name])
+		used := g.increase(total)
+		g.cpu[name] = used / seconds
+		g.Workers.CPUCores += g.cpu[name]
+		g.count(total)
+		time := g.increase(sum(collected[name]))
+		if share := time / seconds; share.Known() && !(share <= g.GC.ShareOfTime) {
+			g.GC.Worker, g.GC.ShareOfTime, g.GC.ShareOfCPU = name, share, time/used
+		}
+		if ratio := heap[name]; ratio.Known() && !(ratio <= g.GC.HeapUsedMost) {
+			g.GC.HeapUsedMost = ratio
+		}
+	}
+	g.Workers.Workers = report.Figure(len(g.cpu))
+	if len(g.cpu) == 0 {
+		g.Workers.CPUCores = tuning.Unknown
+		g.note("no worker reported its CPU time")
+	}
+	return g.restarts()
+}
+
+// count counts the slices that a worker should have in the step and those that are not there.
+func (g *evidence) count(s report.Slices) {
+	expected := int((g.to - g.from) / max(1, g.width.Milliseconds()))
+	low, high := g.within(s)
+	g.Collector.ExpectedSlices += report.Figure(expected)
+	g.Collector.MissingSlices += report.Figure(max(0, expected-(high-low)))
+}
+
+// heap is the most of each worker's heap that was in use, over its limit.
+func (g *evidence) heap() (map[string]report.Figure, error) {
+	used, err := g.read(heapMostMetric)
+	if err == nil && len(used) == 0 {
+		used, err = g.read(heapMetric)
+	}
+	if err != nil {
+		return nil, err
+	}
+	limit, err := g.read(heapLimitMetric)
+	if err != nil {
+		return nil, err
+	}
+	limits, ratios := byLabel(limit, "worker"), map[string]report.Figure{}
+	for name, series := range byLabel(used, "worker") {
+		if most := g.most(sum(limits[name])); most > 0 {
+			ratios[name] = g.most(sum(series)) / most
+		}
+	}
+	return ratios, nil
+}
+
+func (g *evidence) restarts() error {
+	series, err := g.read(restartsMetric)
+	if err != nil {
+		return err
+	}
+	if len(series) > 0 {
+		g.Workers.Restarts = 0
+		for _, s := range series {
+			if n := g.increase(s.Slices); n.Known() {
+				g.Workers.Restarts += n
+			}
+		}
+	}
+	starts, err := g.read(startMetric)
+	if err != nil {
+		return err
+	}
+	g.started = map[string]int64{}
+	for _, s := range starts {
+		if last := g.last(s.Slices); last.Known() {
+			g.started[s.Labels["worker"]] = int64(last * 1000)
+		}
+	}
+	return nil
+}
+
+// queries reads how many queries were active.
+func (g *evidence) queries() error {
+	active, err := g.read(queriesMetric, joinBolt)
+	if err != nil {
+		return err
+	}
+	total := sum(active)
+	g.Queries.ActiveMean, g.Queries.ActiveMost = g.mean(total), g.most(total)
+	low, high := g.within(total)
+	for i := low; i < high; i++ {
+		g.Queries.BySlice = append(g.Queries.BySlice, tuning.QuerySlice{EndMs: total.TimesMs[i], Submitted: tuning.Unknown, Active: total.Values[i], Returned: tuning.Unknown})
+	}
+	most, err := g.read(activeMostMetric, joinBolt)
+	if err != nil {
+		return err
+	}
+	if m := g.most(sum(most)); m > g.Queries.ActiveMost {
+		g.Queries.ActiveMost = m
+	}
+	created, err := g.read(createdMetric, joinBolt)
+	if err != nil {
+		return err
+	}
+	g.Queries.Created = g.increase(sum(created))
+	return nil
+}
+
+// spouts reads what held the spouts of records back, and what the settings say about that.
+func (g *evidence) spouts() error {
+	g.Spout.Component, g.Spout.Executors = g.topology.recordSpout()
+	g.Spout.MaxPending = number(g.topology.Settings["topology.max.spout.pending"])
+	g.Spout.BatchSize = g.topology.recordsPerTuple()
+	skipped, err := g.read(skippedMetric, "component="+strconv.Quote(g.Spout.Component))
+	if err != nil {
+		return err
+	}
+	time := report.Figure(g.seconds()) * g.Spout.Executors
+	held := func(reason string) report.Figure {
+		var of []report.Slices
+		for _, s := range byLabel(skipped, "reason")[reason] {
+			of = append(of, s.Slices)
+		}
+		return g.increases(of) / time
+	}
+	g.Spout.HeldByPending, g.Spout.HeldByBackPressure = held("max_spout_pending"), held("backpressure")
+	if len(skipped) == 0 {
+		g.note("Storm told no time for which %s was held back (Storm 1.x counts calls instead)", g.Spout.Component)
+	}
+	complete, err := g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))
+	if err != nil {
+		return err
+	}
+	g.Spout.CompleteLatencyMs = g.meanOf(complete) * 1000
+	return nil
+}
+
+// source reads whether records are taken as fast as they come.
+func (g *evidence) source() error {
+	records, err := g.read(recordsMetric)
+	if err != nil {
+		return err
+	}
+	bytes, err := g.read(bytesMetric)
+	if err != nil {
+		return err
+	}
+	lag, err := g.read(lagMetric)
+	if err != nil {
+		return err
+	}
+	seconds := report.Figure(g.seconds())
+	g.Source.RecordsPerSecond, g.Source.BytesPerSecond = g.increases(slicesIn(records))/seconds, g.increases(slicesIn(bytes))/seconds
+	total := sum(lag)
+	g.Source.LagStart, g.Source.LagEnd, g.Source.LagGrowth = g.first(total), g.last(total), g.slope(total)
+	switch {
+	case len(bytes) > 0:
+		g.Source.Kind = tuning.SourceKafka
+	case len(records) > 0:
+		g.Source.Kind = tuning.SourceGenerator
+	default:
+		g.note("no record source reports its records (bullet.topology.source.metrics.enable)")
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package experiment
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// capacityWindow is what Storm's capacity is over: the last ten minutes, or as long as the worker has been running.
+const capacityWindow = 10 * time.Minute
+
+// longestHistory bounds how much of a worker's life is read to undo that window.
+const longestHistory = 2 * time.Hour
+
+// bolts reads how busy each bolt's executors were.
+func (g *evidence) bolts() error {
+	busy, err := g.busyByTask()
+	if err != nil {
+		return err
+	}
+	full, err := g.read(queueFullMetric, ownComponents)
+	if err != nil {
+		return err
+	}
+	queues := byLabel(full, "component")
+	for _, c := range g.topology.Components {
+		if c.Kind != "bolt" || len(c.Name) > 1 && c.Name[:2] == "__" {
+			continue
+		}
+		b := tuning.NoBoltEvidence(c.Name)
+		b.Executors = report.Figure(c.Parallelism)
+		g.busiest(&b, busy[c.Name])
+		for _, s := range queues[c.Name] {
+			if m := g.mean(s.Slices); m.Known() && !(m <= b.QueueMost) {
+				b.QueueMost = m
+			}
+		}
+		g.Bolts = append(g.Bolts, b)
+	}
+	return nil
+}
+
+// busyTask is how busy a task was, and where.
+type busyTask struct {
+	worker string
+	ratio  report.Figure
+}
+
+func (g *evidence) busiest(b *tuning.BoltEvidence, tasks map[string]busyTask) {
+	var all []report.Figure
+	workers := map[string]bool{}
+	for _, task := range slices.Sorted(maps.Keys(tasks)) {
+		ratio := tasks[task].ratio
+		all = append(all, ratio)
+		workers[tasks[task].worker] = true
+		if ratio.Known() && !(ratio <= b.BusyMost) {
+			b.BusyMost = ratio
+		}
+	}
+	b.BusyMean = averageOf(all)
+	if len(workers) > 0 {
+		b.WorkersCPU = 0
+	}
+	for worker := range workers {
+		cores, known := g.cpu[worker]
+		if !known {
+			cores = tuning.Unknown
+		}
+		b.WorkersCPU += cores
+	}
+}
+
+// busyByTask is the share of the step that each task spent executing, by component and task: from Storm's capacity where it has one
+// (2.3 on), else from counts and mean latencies.
+func (g *evidence) busyByTask() (map[string]map[string]busyTask, error) {
+	oldest := g.to
+	for _, start := range g.started {
+		oldest = min(oldest, start)
+	}
+	since := time.UnixMilli(max(min(oldest, g.from), g.from-longestHistory.Milliseconds())).Add(-time.Second)
+	capacities, err := g.history(capacityMetric, since, ownComponents)
+	if err != nil {
+		return nil, err
+	}
+	busy := map[string]map[string]busyTask{}
+	for _, s := range capacities {
+		addBusy(busy, s.Labels, g.busyFromCapacity(s))
+	}
+	if len(capacities) > 0 {
+		return busy, nil
+	}
+	return busy, g.busyFromCounts(busy)
+}
+
+func addBusy(busy map[string]map[string]busyTask, labels map[string]string, ratio report.Figure) {
+	component, task := labels["component"], labels["task"]
+	if busy[component] == nil {
+		busy[component] = map[string]busyTask{}
+	}
+	sum := ratio
+	if there, found := busy[component][task]; found {
+		sum += there.ratio
+	}
+	busy[component][task] = busyTask{labels["worker"], sum}
+}
+
+// busyFromCapacity undoes the window of Storm's capacity: the time that a task executed since its start is the capacity times the
+// window, plus that of one window earlier.
+func (g *evidence) busyFromCapacity(s Series) report.Figure {
+	started, known := g.started[s.Labels["worker"]]
+	from := max(g.from, started)
+	if !known || from >= g.to {
+		return g.mean(s.Slices)
+	}
+	busy := executedMs(s.Slices, started, g.to) - executedMs(s.Slices, started, from)
+	if ratio := busy / report.Figure(g.to-from); ratio.Known() {
+		return max(0, ratio)
+	}
+	return g.mean(s.Slices) // the history is not all there: the window lags behind, and is better than nothing
+}
+
+// executedMs is how long a task executed since it was started.
+func executedMs(capacity report.Slices, started, at int64) report.Figure {
+	window := capacityWindow.Milliseconds()
+	total := report.Figure(0)
+	for ; at > started; at -= window {
+		total += valueAt(capacity, at) * report.Figure(min(window, at-started))
+	}
+	return total
+}
+
+// busyFromCounts takes each slice's mean latency for all tuples that were executed in it.
+func (g *evidence) busyFromCounts(busy map[string]map[string]busyTask) error {
+	executed, err := g.read(executedMetric, ownComponents)
+	if err != nil {
+		return err
+	}
+	latencies, err := g.read(executeTimeMetric, ownComponents)
+	if err != nil {
+		return err
+	}
+	times := map[[4]string]report.Slices{}
+	for _, s := range latencies {
+		times[streamOf(s.Labels)] = s.Slices
+	}
+	for _, s := range executed {
+		if took, found := times[streamOf(s.Labels)]; found {
+			addBusy(busy, s.Labels, g.spent(s.Slices, took)/report.Figure(g.seconds()))
+		}
+	}
+	return nil
+}
+
+func streamOf(labels map[string]string) [4]string {
+	return [4]string{labels["component"], labels["task"], labels["source"], labels["stream"]}
+}
+
+// spent is the sum over the step's slices of how many were executed times how long one took, in seconds.
+func (g *evidence) spent(executed, took report.Slices) report.Figure {
+	total := report.Figure(0)
+	low, high := g.within(executed)
+	for i := max(low, 1); i < high; i++ {
+		each := valueAt(took, executed.TimesMs[i])
+		if !each.Known() {
+			continue // a slice without tuples has no mean
+		}
+		total += (executed.Values[i] - executed.Values[i-1]) * each
+	}
+	return total
+}

@@ -1,0 +1,226 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// stored is a collector that holds series by the names of their metrics, a slice every ten seconds of the test's hour.
+type stored struct {
+	series map[string][]Series
+	err    error
+}
+
+var evidenceStart = time.UnixMilli(1_795_200_000_000)
+
+func (c *stored) Slices(_ context.Context, selector string, from, to time.Time) (out []Series, err error) {
+	metric, matchers, _ := strings.Cut(strings.TrimSuffix(selector, "}"), "{")
+	for _, s := range c.series[metric] {
+		if !matches(s.Labels, matchers) {
+			continue
+		}
+		cut := Series{Labels: s.Labels}
+		for i, t := range s.Slices.TimesMs {
+			if t > from.UnixMilli() && t <= to.UnixMilli() {
+				cut.Slices.TimesMs, cut.Slices.Values = append(cut.Slices.TimesMs, t), append(cut.Slices.Values, s.Slices.Values[i])
+			}
+		}
+		out = append(out, cut)
+	}
+	return out, c.err
+}
+
+func (*stored) Newest(context.Context, string, time.Time) ([]Newest, error) { return nil, nil }
+
+func matches(labels map[string]string, matchers string) bool {
+	for _, m := range strings.Split(matchers, ",")[1:] {
+		if name, value, found := strings.Cut(m, "="); found && !strings.HasPrefix(value, "~") && labels[strings.TrimSuffix(name, "!")] != strings.Trim(value, `"`) {
+			return false
+		}
+	}
+	return true
+}
+
+// put stores a series whose value at each slice's end is told from the seconds since the start; NaN is a gap.
+func (c *stored) put(metric string, value func(seconds float64) float64, labels ...string) {
+	s := Series{Labels: map[string]string{}}
+	for i := 0; i < len(labels); i += 2 {
+		s.Labels[labels[i]] = labels[i+1]
+	}
+	for t := 10.0; t <= 3600; t += 10 {
+		if v := report.Figure(value(t)); v.Known() {
+			s.Slices.TimesMs, s.Slices.Values = append(s.Slices.TimesMs, evidenceStart.UnixMilli()+int64(t*1000)), append(s.Slices.Values, v)
+		}
+	}
+	c.series[metric] = append(c.series[metric], s)
+}
+
+func always(v float64) func(float64) float64  { return func(float64) float64 { return v } }
+func rising(by float64) func(float64) float64 { return func(t float64) float64 { return by * t } }
+
+func testTopology() Topology {
+	t := Topology{Name: "bullet", Settings: map[string]string{"topology.max.spout.pending": "30"}}
+	for _, c := range []struct {
+		name, kind  string
+		parallelism int
+	}{{"DataSource", "spout", 2}, {"FilterBolt", "bolt", 2}, {"JoinBolt", "bolt", 1}, {"__acker", "bolt", 1}} {
+		t.Components = append(t.Components, struct {
+			Name        string
+			Kind        string
+			Parallelism int
+			Tasks       []int32
+		}{c.name, c.kind, c.parallelism, nil})
+	}
+	return t
+}
+
+// collected is an hour of a topology whose filters are 95% and 40% busy from minute 30 on and idle before, as Storm's ten-minute
+// window shows it.
+func collected() *stored {
+	c := &stored{series: map[string][]Series{}}
+	windowed := func(ratio float64) func(float64) float64 {
+		busy := func(t float64) float64 { return ratio * max(0, t-1800) }
+		return func(t float64) float64 { return (busy(t) - busy(max(0, t-600))) / min(t, 600) }
+	}
+	for i, worker := range []string{"h:6700", "h:6701"} {
+		c.put(cpuMetric, rising(0.6), "worker", worker, "mode", "user")
+		c.put(cpuMetric, rising(0.1), "worker", worker, "mode", "system")
+		c.put(gcMetric, rising([]float64{0.01, 0.2}[i]), "worker", worker, "collector", "G1 Young")
+		c.put(heapMostMetric, always(90), "worker", worker)
+		c.put(heapLimitMetric, always(100), "worker", worker)
+		c.put(restartsMetric, always(0), "worker", worker)
+		c.put(startMetric, always(float64(evidenceStart.Unix())), "worker", worker)
+		c.put(capacityMetric, windowed([]float64{0.95, 0.4}[i]), "worker", worker, "component", "FilterBolt", "task", worker[5:])
+	}
+	c.put(queueFullMetric, always(0.5), "worker", "h:6700", "component", "FilterBolt", "task", "6700")
+	c.put(queriesMetric, always(19.5), "worker", "h:6700", "component", "JoinBolt", "task", "9")
+	c.put(activeMostMetric, always(20), "worker", "h:6700", "component", "JoinBolt", "task", "9")
+	c.put(createdMetric, rising(2), "worker", "h:6700", "component", "JoinBolt", "task", "9")
+	c.put(skippedMetric, rising(0.5), "component", "DataSource", "task", "1", "reason", "max_spout_pending")
+	c.put(skippedMetric, rising(0.3), "component", "DataSource", "task", "2", "reason", "max_spout_pending")
+	c.put(skippedMetric, always(7), "component", "DataSource", "task", "2", "reason", "backpressure")
+	c.put(completeMetric, always(0.25), "component", "DataSource", "task", "1")
+	c.put(recordsMetric, rising(500), "component", "DataSource", "task", "1")
+	c.put(recordsMetric, rising(500), "component", "DataSource", "task", "2")
+	c.put(lagMetric, rising(50), "component", "DataSource", "task", "1")
+	c.put(lagMetric, always(5), "component", "DataSource", "task", "2")
+	return c
+}
+
+// gatherAt gathers the evidence of five minutes from a minute on.
+func gatherAt(t *testing.T, c *stored, minute int) tuning.Evidence {
+	t.Helper()
+	from := evidenceStart.Add(time.Duration(minute) * time.Minute)
+	e, err := GatherEvidence(context.Background(), c, testTopology(), from, from.Add(5*time.Minute), 10*time.Second)
+	require.NoError(t, err)
+	return e
+}
+
+func TestEvidenceIsGathered(t *testing.T) {
+	e := gatherAt(t, collected(), 31)
+	near := func(want float64, got tuning.Figure, what string) {
+		t.Helper()
+		assert.InDelta(t, want, float64(got), 1e-6, what)
+	}
+	near(1.4, e.Workers.CPUCores, "cores of both workers")
+	near(2, e.Workers.Workers, "workers")
+	near(0, e.Workers.Restarts, "restarts")
+	assert.Equal(t, "h:6701", e.GC.Worker, "the one that collects more")
+	near(0.2, e.GC.ShareOfTime, "of the time")
+	near(0.2/0.7, e.GC.ShareOfCPU, "of its CPU")
+	near(0.9, e.GC.HeapUsedMost, "of the heap")
+	near(19.5, e.Queries.ActiveMean, "active")
+	near(20, e.Queries.ActiveMost, "active at most, within a slice")
+	near(600, e.Queries.Created, "created in five minutes")
+	assert.Len(t, e.Queries.BySlice, 30)
+	require.Equal(t, []string{"FilterBolt", "JoinBolt"}, []string{e.Bolts[0].Component, e.Bolts[1].Component}, "Storm's own are left out")
+	near(0.95, e.Bolts[0].BusyMost, "of the busiest filter, although Storm's window still holds idle minutes")
+	near(0.675, e.Bolts[0].BusyMean, "of both")
+	near(1.4, e.Bolts[0].WorkersCPU, "cores of their workers")
+	near(0.5, e.Bolts[0].QueueMost, "of the queue")
+	assert.False(t, e.Bolts[1].BusyMost.Known(), "nothing was reported of the join bolt")
+	near(0.4, e.Spout.HeldByPending, "0.8 s of 2 spouts' second")
+	near(0, e.Spout.HeldByBackPressure, "did not rise")
+	near(30, e.Spout.MaxPending, "as set")
+	near(250, e.Spout.CompleteLatencyMs, "ms")
+	near(1000, e.Source.RecordsPerSecond, "of both tasks")
+	near(50, e.Source.LagGrowth, "records/s")
+	assert.Equal(t, tuning.SourceGenerator, e.Source.Kind)
+	near(60, e.Collector.ExpectedSlices, "of two workers")
+	near(0, e.Collector.MissingSlices, "all there")
+	assert.False(t, e.Host.IdleRatio.Known(), "nobody told")
+}
+
+// The window is undone over a worker's whole life: long after the change, right at it, and in the worker's first minutes.
+func TestStormsCapacityWindowIsUndone(t *testing.T) {
+	for minute, want := range map[int]float64{0: 0, 20: 0, 30: 0.95, 41: 0.95, 54: 0.95} {
+		assert.InDelta(t, want, float64(gatherAt(t, collected(), minute).Bolts[0].BusyMost), 1e-6, "minute %d", minute)
+	}
+}
+
+func TestBusyIsCountedWhereStormHasNoCapacity(t *testing.T) {
+	c := collected()
+	delete(c.series, capacityMetric)
+	for stream, each := range map[string]float64{"DataSource": 0.0015, "TickSpout": 0.0005} {
+		labels := []string{"worker", "h:6700", "component", "FilterBolt", "task", "3", "source", stream, "stream", "default"}
+		c.put(executedMetric, rising(400), labels...)
+		c.put(executeTimeMetric, always(each), labels...)
+	}
+	e := gatherAt(t, c, 31)
+	assert.InDelta(t, 0.8, float64(e.Bolts[0].BusyMost), 1e-6, "400 a second of 1.5 ms and 400 of 0.5 ms")
+	assert.InDelta(t, 0.7, float64(e.Bolts[0].WorkersCPU), 1e-6, "of the one worker that holds it")
+}
+
+func TestMissingSlicesAndRestartsAreEvidence(t *testing.T) {
+	c := collected()
+	c.series[cpuMetric] = nil
+	c.put(cpuMetric, func(t float64) float64 {
+		if t > 1900 && t <= 1960 {
+			return float64(tuning.Unknown)
+		}
+		return t
+	}, "worker", "h:6700", "mode", "total")
+	c.series[restartsMetric] = nil
+	c.put(restartsMetric, func(t float64) float64 {
+		if t > 1960 {
+			return 1
+		}
+		return 0
+	}, "worker", "h:6700")
+	e := gatherAt(t, c, 31)
+	assert.Equal(t, []tuning.Figure{30, 6, 1}, []tuning.Figure{e.Collector.ExpectedSlices, e.Collector.MissingSlices, e.Workers.Restarts})
+}
+
+func TestEvidenceOfNothingIsUnknown(t *testing.T) {
+	e := gatherAt(t, &stored{}, 31)
+	for what, f := range map[string]tuning.Figure{
+		"cpu": e.Workers.CPUCores, "gc": e.GC.ShareOfTime, "active": e.Queries.ActiveMost, "held": e.Spout.HeldByPending,
+		"restarts": e.Workers.Restarts, "busy": e.Bolts[0].BusyMost, "lag": e.Source.LagGrowth, "records": e.Source.RecordsPerSecond,
+	} {
+		assert.False(t, f.Known(), what)
+	}
+	assert.NotEmpty(t, e.Notes)
+	assert.False(t, tuning.Limit(e).Known())
+}
+
+func TestACollectorThatIsAwayIsAnError(t *testing.T) {
+	_, err := GatherEvidence(context.Background(), &stored{err: errors.New("connection refused")}, testTopology(), evidenceStart, evidenceStart.Add(time.Minute), time.Second)
+	require.ErrorContains(t, err, "connection refused")
+}
+
+func TestBatchesOfTheDSLSpout(t *testing.T) {
+	topology := testTopology()
+	topology.Components[0].Name = "DataSpout"
+	assert.InDelta(t, 500, float64(topology.recordsPerTuple()), 0)
+	topology.Settings["bullet.dsl.connector.kafka.max.poll.records"] = "100"
+	assert.InDelta(t, 100, float64(topology.recordsPerTuple()), 0)
+}
