@@ -101,6 +101,7 @@ func collected() *stored {
 		c.put(startMetric, always(float64(evidenceStart.Unix())), "worker", worker)
 		c.put(capacityMetric, windowed([]float64{0.95, 0.4}[i]), "worker", worker, "component", "FilterBolt", "task", worker[5:])
 	}
+	c.put(capacityMetric, always(0.3), "worker", "h:6700", "component", "JoinBolt", "task", "9") // since it was started
 	c.put(queueFullMetric, always(0.5), "worker", "h:6700", "component", "FilterBolt", "task", "6700")
 	c.put(queriesMetric, always(19.5), "worker", "h:6700", "component", "JoinBolt", "task", "9")
 	c.put(activeMostMetric, always(20), "worker", "h:6700", "component", "JoinBolt", "task", "9")
@@ -147,7 +148,7 @@ func TestEvidenceIsGathered(t *testing.T) {
 	near(0.675, e.Bolts[0].BusyMean, "of both")
 	near(1.4, e.Bolts[0].WorkersCPU, "cores of their workers")
 	near(0.5, e.Bolts[0].QueueMost, "of the queue")
-	assert.False(t, e.Bolts[1].BusyMost.Known(), "nothing was reported of the join bolt")
+	near(0.3, e.Bolts[1].BusyMost, "of the join bolt")
 	near(0.4, e.Spout.HeldByPending, "0.8 s of 2 spouts' second")
 	near(0, e.Spout.HeldByBackPressure, "did not rise")
 	near(30, e.Spout.MaxPending, "as set")
@@ -163,7 +164,9 @@ func TestEvidenceIsGathered(t *testing.T) {
 // The window is undone over a worker's whole life: long after the change, right at it, and in the worker's first minutes.
 func TestStormsCapacityWindowIsUndone(t *testing.T) {
 	for minute, want := range map[int]float64{0: 0, 20: 0, 30: 0.95, 41: 0.95, 54: 0.95} {
-		assert.InDelta(t, want, float64(gatherAt(t, collected(), minute).Bolts[0].BusyMost), 1e-6, "minute %d", minute)
+		e := gatherAt(t, collected(), minute)
+		assert.InDelta(t, want, float64(e.Bolts[0].BusyMost), 1e-6, "minute %d", minute)
+		assert.InDelta(t, 0.3, float64(e.Bolts[1].BusyMost), 1e-6, "minute %d", minute)
 	}
 }
 

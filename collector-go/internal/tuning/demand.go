@@ -57,8 +57,8 @@ func (z *sizer) checkRange() error {
 func (z *sizer) within(what string, v, least, most float64, how string) {
 	switch {
 	case v > most:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the most that was %s, %s", groupedNumber(Figure(v)), what, 100*(v/most-1), how, groupedNumber(Figure(most))))
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the most that was %s, %s", grouped(v), what, 100*(v/most-1), how, grouped(most)))
 	case v < least:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the least that was %s, %s", groupedNumber(Figure(v)), what, 100*(1-v/least), how, groupedNumber(Figure(least))))
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the least that was %s, %s", grouped(v), what, 100*(1-v/least), how, grouped(least)))
 	}
 }

@@ -111,7 +111,7 @@ func (g Goal) String() string {
 	if g.AtMost.Known() {
 		word = "at most"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", g.name(), word, groupedNumber(g.limit()), g.Figure.Unit()))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", g.name(), word, grouped(float64(g.limit())), g.Figure.Unit()))
 }
 
 func (g Goal) name() string {

@@ -17,7 +17,7 @@ func (z *sizer) filterBolts() error {
 	if !at.Known() {
 		at = z.volumes[0].RecordsPerS
 		z.note("the query test's record rate is not known (no column %s, no --query-records-per-s): taken as the smallest measured volume, %s records/s, "+
-			"which gives the most filter bolts", ColumnRecordRate, groupedNumber(at))
+			"which gives the most filter bolts", ColumnRecordRate, grouped(float64(at)))
 	}
 	share := Figure(z.RecordsPerS) / at
 	if share != 1 {

@@ -106,7 +106,7 @@ func (z *sizer) settings() {
 	for _, c := range model.Components {
 		prefix, known := prefixOf(c.Name, model.Components)
 		if !known {
-			z.note("Bullet has no settings for component %s, %d instances at %s records/s", c.Name, c.Parallelism, groupedNumber(model.RecordsPerS))
+			z.note("Bullet has no settings for component %s, %d instances at %s records/s", c.Name, c.Parallelism, grouped(float64(model.RecordsPerS)))
 			continue
 		}
 		parallelism, reason := z.parallelism(plainName(c.Name)), "parallelism over records/s"
@@ -114,7 +114,7 @@ func (z *sizer) settings() {
 			hasFilter = true
 			parallelism, reason = z.largerNeed()
 		}
-		z.component(prefix, c, parallelism, reason, fmt.Sprintf("as at %s records/s", groupedNumber(model.RecordsPerS)))
+		z.component(prefix, c, parallelism, reason, fmt.Sprintf("as at %s records/s", grouped(float64(model.RecordsPerS))))
 	}
 	if !hasFilter {
 		need, reason := z.largerNeed()

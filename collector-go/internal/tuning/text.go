@@ -45,7 +45,7 @@ func Grouped(digits string) string {
 	return sign + whole
 }
 
-// groupedNumber writes all digits of a number but those that only the order of a sum made.
-func groupedNumber(f Figure) string {
-	return Grouped(strconv.FormatFloat(tidy(float64(f)), 'f', -1, 64))
+// grouped writes all digits of a number but those that only the order of a sum made.
+func grouped(v float64) string {
+	return Grouped(strconv.FormatFloat(tidy(v), 'f', -1, 64))
 }

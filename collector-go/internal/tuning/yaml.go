@@ -11,7 +11,7 @@ import (
 func (s *Sizing) YAML() string {
 	var out strings.Builder
 	comment := func(format string, args ...any) { fmt.Fprintf(&out, "# "+format+"\n", args...) }
-	comment("Bullet on Storm for %s records/s and %d RAW queries at an average filter latency of at most %g ms,", groupedNumber(s.RecordsPerS), s.Queries, float64(s.LimitMs))
+	comment("Bullet on Storm for %s records/s and %d RAW queries at an average filter latency of at most %g ms,", grouped(float64(s.RecordsPerS)), s.Queries, float64(s.LimitMs))
 	comment("with %g%% of the queries' capacity left free.", 100*float64(s.Headroom))
 	comment("A parallelism is its estimate rounded up; behind it stands the interval that holds one such cluster with %g%% confidence.", 100*s.Confidence)
 	for _, o := range s.Outside {
@@ -77,15 +77,15 @@ func (e Estimate) text() string {
 		return "an unknown number of"
 	}
 	if !e.Low.Known() || !e.High.Known() {
-		return groupedNumber(Figure(math.Round(float64(e.Value))))
+		return grouped(math.Round(float64(e.Value)))
 	}
-	return fmt.Sprintf("%s (%s to %s)", groupedNumber(Figure(math.Round(float64(e.Value)))), groupedNumber(Figure(math.Floor(math.Max(0, float64(e.Low))))), groupedNumber(Figure(math.Ceil(float64(e.High)))))
+	return fmt.Sprintf("%s (%s to %s)", grouped(math.Round(float64(e.Value))), grouped(math.Floor(math.Max(0, float64(e.Low)))), grouped(math.Ceil(float64(e.High))))
 }
 
 func (m Machine) text() string {
 	text := fmt.Sprintf("%g cores", float64(m.CPUCores))
 	if m.MemoryMiB.Known() {
-		text += fmt.Sprintf(", %s MiB", groupedNumber(m.MemoryMiB))
+		text += fmt.Sprintf(", %s MiB", grouped(float64(m.MemoryMiB)))
 	}
 	return text + " each"
 }
