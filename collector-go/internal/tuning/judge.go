@@ -17,27 +17,33 @@ func (g Goals) JudgeLimited(f StepFigures, e Evidence) (Judgement, Limitation) {
 	}
 	l := Limit(e)
 	f.LimitedByTopology = f.LimitedByTopology || l.BlamesTopology()
-	j := g.Judge(f)
-	switch {
-	case j.Verdict == Fail && l.spoiled():
-		j = Judgement{Inconclusive, append([]string{l.Text}, j.Reasons...)}
-	case j.Verdict == Fail && l.Known() && !l.BlamesTopology(), j.Verdict == OK && l.held():
-		j = Judgement{Limited, append([]string{l.Text}, j.Reasons...)}
-	case j.Verdict == Fail && l.Known():
-		j.Reasons = append(j.Reasons, l.Text)
-	case j.Verdict == Fail:
-		l.doubt()
-	}
+	j := l.Temper(g.Judge(f))
 	return j, l
 }
 
+// Temper changes a step's verdict for what limited it. The judgement is to have been made with LimitedByTopology set where
+// BlamesTopology says so. A miss that nothing explains is said in the limitation's text.
+func (l *Limitation) Temper(j Judgement) Judgement {
+	switch {
+	case j.Verdict == Fail && l.spoiled():
+		return Judgement{Inconclusive, append([]string{l.Text}, j.Reasons...)}
+	case j.Verdict == Fail && l.Known() && !l.BlamesTopology(), j.Verdict == OK && l.held():
+		return Judgement{Limited, append([]string{l.Text}, j.Reasons...)}
+	case j.Verdict == Fail && l.Known():
+		return Judgement{Fail, append(slices.Clone(j.Reasons), l.Text)}
+	case j.Verdict == Fail:
+		l.doubt()
+	}
+	return j
+}
+
 // spoiled tells whether what was measured is not the topology's.
-func (l Limitation) spoiled() bool {
+func (l *Limitation) spoiled() bool {
 	return l.Known() && (l.Limiters[0] == LimitedByHost || l.Limiters[0] == LimitedByCollector)
 }
 
 // held tells whether the load that was asked for did not reach the topology.
-func (l Limitation) held() bool {
+func (l *Limitation) held() bool {
 	return slices.ContainsFunc(l.Limiters, func(x Limiter) bool {
 		return x == LimitedByDRPC || x == LimitedByEndpoint || x == LimitedByClient
 	})
