@@ -44,6 +44,10 @@ type independent struct {
 		X, Y []float64
 		R    float64
 	}
+	Welch []struct {
+		Before, After     []float64
+		Change, Low, High float64
+	}
 }
 
 func loadIndependent(t *testing.T) (figures independent) {

@@ -4,7 +4,7 @@
     python independent.py > independent.json
 
 The tests read independent.json; they need no Python. scipy.stats.norm.fit over CensoredData is the interval-censored maximum
-likelihood, statsmodels' OLS the lines, scipy's curve_fit the scalability law, kneed the knees, mpmath the tails.
+likelihood, statsmodels' OLS the lines, scipy's curve_fit the scalability law, kneed the knees, scipy's ttest_ind the changes, mpmath the tails.
 """
 import csv
 import json
@@ -131,6 +131,12 @@ def tails():
     return out
 
 
+def welch(before, after):
+    test = stats.ttest_ind(after, before, equal_var=False)
+    interval = test.confidence_interval(CONFIDENCE)
+    return {"before": before, "after": after, "change": float(np.mean(after) - np.mean(before)), "low": float(interval.low), "high": float(interval.high)}
+
+
 def main():
     volumes = {}
     for r in table("data-scaling-test6.csv"):
@@ -158,6 +164,10 @@ def main():
         "tails": tails(),
         "correlation": {"x": [90000, 130000, 170000, 230000, 270000], "y": [900, 1500, 2100, 4000, 9000],
                         "r": stats.pearsonr([90000, 130000, 170000, 230000, 270000], [900, 1500, 2100, 4000, 9000]).statistic},
+        "welch": [
+            welch([90100.0, 91200.0, 89800.0, 90500.0], [64000.0, 70100.0, 61500.0]),
+            welch([10.0, 10.1, 9.9, 10.05, 9.95, 10.0], [12.0, 30.0]),
+        ],
     }, sys.stdout, indent=1)
     print()
 
