@@ -21,6 +21,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // secondsVariable bounds the demo where no flag does.
@@ -227,7 +228,7 @@ func processes(ctx context.Context, s *stack.Stack, say *terminal) func() map[st
 	})
 	return func() map[string]int {
 		pids := s.Pids()
-		pids["load client"] = os.Getpid()
+		pids[experiment.ClientProcess] = os.Getpid()
 		for _, w := range workers() {
 			pids[fmt.Sprintf("worker at port %d", w.Port)] = w.Pid
 		}
@@ -249,6 +250,9 @@ func describe(ctx context.Context, o demoOptions, s *stack.Stack, collector *exp
 		{Key: "Workers", Value: fmt.Sprintf("%d, heap limit %d MiB each", o.stack.Workers, o.stack.WorkerHeapMiB)},
 		{Key: "Command", Value: strings.Join(os.Args, " ")},
 	})
+	if err := experiment.Explain(ctx, collector, collector, experiment.Around{Endpoint: tuning.EndpointGateway}, run); err != nil {
+		run.Notes = append(run.Notes, fmt.Sprintf("What limited the steps is not known: %v.", err))
+	}
 	return run.Save(runDir(o.out))
 }
 

@@ -227,3 +227,48 @@ func TestBatchesOfTheDSLSpout(t *testing.T) {
 	topology.Settings["bullet.dsl.connector.kafka.max.poll.records"] = "100"
 	assert.InDelta(t, 100, float64(topology.recordsPerTuple()), 0)
 }
+
+func TestWhatATopologyAsksOfTheScheduler(t *testing.T) {
+	topology := testTopology()
+	assert.Nil(t, topology.Asks(0), "it did not tell")
+	topology.Resources.Rows = []report.Component{{Name: "FilterBolt", Parallelism: 2, CPUCoresTotal: 2, OnHeapMiB: 256, OffHeapMiB: 160, MemoryMiB: 832}}
+	topology.Resources.Totals.CPUCores = 2
+	asked := topology.Asks(1)
+	require.NotNil(t, asked.Spouts)
+	assert.Equal(t, 60, asked.Spouts.RecordsInAll, "30 of 2 spouts")
+	assert.InDelta(t, 1, float64(asked.Spouts.FilterBoltsPerSpout), 0)
+	assert.Len(t, asked.Spouts.Warnings, 1, "2 spouts, 1 partition")
+}
+
+func TestCollectorsAreGatheredApart(t *testing.T) {
+	c := collected()
+	c.put(gcMetric, rising(0.5), "worker", "h:6700", "collector", "G1 Old")
+	c.put(collectionsMetric, rising(1), "worker", "h:6700", "collector", "G1 Old")
+	var run report.Run
+	require.NoError(t, gather(context.Background(), c, Options{Topology: "bullet"}, evidenceStart, evidenceStart.Add(time.Minute), &run))
+	require.Len(t, run.Workers, 2)
+	require.Len(t, run.Workers[0].Collectors, 2)
+	old := run.Workers[0].Collectors[0]
+	assert.Equal(t, "G1 Old", old.Name)
+	assert.InDelta(t, 30, float64(old.Seconds.Values[5]), 1e-9)
+	assert.InDelta(t, 60, float64(old.Collections.Values[5]), 1e-9)
+	assert.InDelta(t, 30.6, float64(run.Workers[0].GCSeconds.Values[5]), 1e-9, "of all collectors")
+	assert.Equal(t, []int64{evidenceStart.UnixMilli()}, run.Workers[0].StartsMs)
+}
+
+func (*stored) Topology(context.Context, string) (Topology, error) { return testTopology(), nil }
+
+func TestARunIsExplained(t *testing.T) {
+	from := evidenceStart.Add(31 * time.Minute).UnixMilli()
+	run := report.Run{Topology: "bullet", StoredSliceMs: 10_000, Goals: tuning.DefaultGoals(), Steps: []report.Step{{
+		Queries: 30, StartMs: from - 60_000, MeasuredFromMs: from, EndMs: from + 300_000, HostIdle: 0.3,
+		Shares: []report.Share{{Process: ClientProcess, Ratio: 0.01}, {Process: CollectorProcess, Ratio: 0.02}},
+	}}}
+	c := collected()
+	require.NoError(t, Explain(context.Background(), c, c, Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 20, Partitions: 4}, &run))
+	e := run.Steps[0].Evidence
+	require.NotNil(t, e)
+	assert.Equal(t, []tuning.Figure{30, 20, 20, 4, 0.3, 0.02}, []tuning.Figure{
+		e.Queries.Submitted, e.Queries.ActiveMost, e.Queries.EndpointCapacity, e.Source.Partitions, e.Host.IdleRatio, e.Collector.ShareOfHost})
+	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU, tuning.LimitedByGC, tuning.LimitedByDRPC}, tuning.Limit(*e).Limiters)
+}

@@ -13,10 +13,13 @@ import (
 
 // The metrics that a report is made of.
 const (
-	cpuMetric     = "bullet_worker_cpu_seconds_total"
-	heapMetric    = "bullet_worker_heap_used_bytes"
-	gcMetric      = "bullet_worker_gc_seconds_total"
-	workerMetric  = "bullet_worker_info"
+	cpuMetric    = "bullet_worker_cpu_seconds_total"
+	heapMetric   = "bullet_worker_heap_used_bytes"
+	gcMetric     = "bullet_worker_gc_seconds_total"
+	workerMetric = "bullet_worker_info"
+
+	collectionsMetric = "bullet_worker_gc_collections_total"
+
 	queriesMetric = "bullet_active_queries"
 	latencyMetric = "bullet_filter_latency_mean_seconds"
 )
@@ -33,10 +36,13 @@ func (o Options) selector(metric string, more ...string) string {
 // joinBolt narrows bullet_active_queries to where a query is counted once.
 const joinBolt = `component="JoinBolt"`
 
+// reader reads the series of one of the topology's metrics.
+type reader func(metric string, more ...string) ([]Series, error)
+
 // gather reads what the collector stored in (from, to] into the run, in place of what was gathered before.
 func gather(ctx context.Context, collector Slices, o Options, from, to time.Time, run *report.Run) error {
 	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, report.Slices{}
-	read := func(metric string, more ...string) ([]Series, error) {
+	var read reader = func(metric string, more ...string) ([]Series, error) {
 		return collector.Slices(ctx, o.selector(metric, more...), from, to)
 	}
 	workers := map[string]*report.Worker{}
@@ -53,8 +59,10 @@ func gather(ctx context.Context, collector Slices, o Options, from, to time.Time
 			*field(workerNamed(workers, name)) = sum(parts)
 		}
 	}
-	if err := gatherPids(read, workers); err != nil {
-		return err
+	for _, part := range []func(reader, map[string]*report.Worker) error{gatherCollectors, gatherStarts, gatherPids} {
+		if err := part(read, workers); err != nil {
+			return err
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(workers)) {
 		run.Workers = append(run.Workers, *workers[name])
@@ -69,8 +77,52 @@ func workerNamed(workers map[string]*report.Worker, name string) *report.Worker 
 	return workers[name]
 }
 
+// gatherCollectors reads each worker's garbage collectors apart.
+func gatherCollectors(read reader, workers map[string]*report.Worker) error {
+	seconds, err := read(gcMetric)
+	if err != nil {
+		return err
+	}
+	collections, err := read(collectionsMetric)
+	if err != nil {
+		return err
+	}
+	counts := byLabel(collections, "worker")
+	for name, parts := range byLabel(seconds, "worker") {
+		worker, times := workerNamed(workers, name), byLabel(parts, "collector")
+		worker.Collectors = nil
+		for _, collector := range slices.Sorted(maps.Keys(times)) {
+			worker.Collectors = append(worker.Collectors, report.Collector{
+				Name: collector, Seconds: sum(times[collector]), Collections: sum(byLabel(counts[name], "collector")[collector]),
+			})
+		}
+	}
+	return nil
+}
+
+// gatherStarts notes when each worker's processes were started.
+func gatherStarts(read reader, workers map[string]*report.Worker) error {
+	series, err := read(startMetric)
+	if err != nil {
+		return err
+	}
+	for _, s := range series {
+		worker := workers[s.Labels["worker"]]
+		if worker == nil {
+			continue
+		}
+		for _, start := range s.Slices.Values {
+			if ms := int64(start * 1000); start.Known() && !slices.Contains(worker.StartsMs, ms) {
+				worker.StartsMs = append(worker.StartsMs, ms)
+			}
+		}
+		slices.Sort(worker.StartsMs)
+	}
+	return nil
+}
+
 // gatherPids notes the processes of each worker in the order in which they came.
-func gatherPids(read func(string, ...string) ([]Series, error), workers map[string]*report.Worker) error {
+func gatherPids(read reader, workers map[string]*report.Worker) error {
 	series, err := read(workerMetric)
 	if err != nil {
 		return err
@@ -95,7 +147,7 @@ func first(s Series) int64 {
 	return s.Slices.TimesMs[0]
 }
 
-func gatherTopology(read func(string, ...string) ([]Series, error), run *report.Run) error {
+func gatherTopology(read reader, run *report.Run) error {
 	queries, err := read(queriesMetric, joinBolt)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -22,6 +23,7 @@ type Topology struct {
 		Tasks       []int32
 	}
 	Resources struct {
+		Rows   []report.Component
 		Totals struct {
 			Parallelism    int
 			CPUCores       float64 `json:"cpu_cores"`
@@ -119,4 +121,28 @@ func (t Topology) recordsPerTuple() tuning.Figure {
 		return n
 	}
 	return defaultPoll
+}
+
+// Asks is what the topology asks of the scheduler; nil where it did not tell. partitions are those of its Kafka topic, 0 where they
+// are not known or there is none.
+func (t Topology) Asks(partitions int) *report.Asked {
+	if len(t.Resources.Rows) == 0 {
+		return nil
+	}
+	totals := t.Resources.Totals
+	asked := &report.Asked{Components: t.Resources.Rows, Totals: tuning.StatedTotals{
+		Parallelism: tuning.Figure(totals.Parallelism), CPUCores: tuning.Figure(totals.CPUCores), MemoryMiB: tuning.Figure(totals.TotalMemoryMiB), CPUColumn: tuning.ColumnCPUTotal,
+	}}
+	_, spouts := t.recordSpout()
+	if pending := number(t.Settings["topology.max.spout.pending"]); pending.Known() && spouts.Known() {
+		filters := 0
+		for _, c := range t.Components {
+			if c.Name == tuning.FilterBolt {
+				filters = c.Parallelism
+			}
+		}
+		counted := tuning.PendingOf(int(t.recordsPerTuple()), int(pending), int(spouts), filters, partitions)
+		asked.Spouts = &counted
+	}
+	return asked
 }

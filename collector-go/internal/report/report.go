@@ -77,6 +77,8 @@ type StepReport struct {
 	StartMs               int64          `json:"start_ms"`
 	MeasuredFromMs        int64          `json:"measured_from_ms"`
 	EndMs                 int64          `json:"end_ms"`
+	// Limitation is what limited the step; null where no evidence was gathered.
+	Limitation *tuning.Limitation `json:"limitation,omitempty"`
 }
 
 // Collection is how well the collector collected.
@@ -176,7 +178,7 @@ func (r *Report) judge(run *Run) {
 	var judgements []tuning.Judgement
 	for _, step := range run.Steps {
 		row := stepReport(run, step)
-		judgement := run.Goals.Judge(tuning.StepFigures{
+		judgement := row.judge(run.Goals, step.Evidence, tuning.StepFigures{
 			Queries: step.Queries, FilterLatencyMeanMs: float64(row.FilterLatencyMeanMs), AverageResultSize: float64(row.AverageResultSize),
 			Returned: step.Clients.Returned, Failed: step.Clients.Failed, Unfinished: step.Clients.Unfinished, HostIdle: float64(step.HostIdle),
 		})
@@ -185,6 +187,16 @@ func (r *Report) judge(run *Run) {
 		r.Steps = append(r.Steps, row)
 	}
 	r.Verdict = tuning.Overall(judgements)
+}
+
+// judge gives the verdict, in the light of what limited the step where that was looked at.
+func (s *StepReport) judge(goals tuning.Goals, e *tuning.Evidence, figures tuning.StepFigures) tuning.Judgement {
+	if e == nil {
+		return goals.Judge(figures)
+	}
+	judgement, limitation := goals.JudgeLimited(figures, *e)
+	s.Limitation = &limitation
+	return judgement
 }
 
 func stepReport(run *Run, step Step) StepReport {

@@ -35,6 +35,17 @@ type Worker struct {
 	CPUSeconds    Slices `json:"cpu_seconds"`
 	GCSeconds     Slices `json:"gc_seconds"`
 	HeapUsedBytes Slices `json:"heap_used_bytes"`
+	// Collectors are the worker's garbage collectors apart, by name.
+	Collectors []Collector `json:"collectors,omitempty"`
+	// StartsMs are when the processes that held the slot were started, ms since the Unix epoch, ascending.
+	StartsMs []int64 `json:"starts_ms,omitempty"`
+}
+
+// Collector is one of a worker's garbage collectors; both are totals.
+type Collector struct {
+	Name        string `json:"collector"`
+	Seconds     Slices `json:"seconds"`
+	Collections Slices `json:"collections"`
 }
 
 // Clients is what the load client saw of a step's queries.
@@ -55,6 +66,26 @@ type Step struct {
 	// RecordsPerSecond is what the record source really emitted, RecordsLag how many records were due and not emitted at the end.
 	RecordsPerSecond Figure `json:"records_per_second"`
 	RecordsLag       int64  `json:"records_lag"`
+	// Evidence is of what limited the step; nil where nobody gathered any.
+	Evidence *tuning.Evidence `json:"evidence,omitempty"`
+}
+
+// Component is a row of what the topology asks of the scheduler; what is not set is null.
+type Component struct {
+	Name          string `json:"component"`
+	Parallelism   int    `json:"parallelism"`
+	CPUCoresTotal Figure `json:"cpu_cores_total"`
+	OnHeapMiB     Figure `json:"on_heap_mib"`
+	OffHeapMiB    Figure `json:"off_heap_mib"`
+	MemoryMiB     Figure `json:"total_memory_mib"`
+}
+
+// Asked is what a topology asks of the scheduler, by its own configuration, and what bounds the records on their way.
+type Asked struct {
+	Components []Component         `json:"components"`
+	Totals     tuning.StatedTotals `json:"totals"`
+	// Spouts counts the true max spout pending; nil where topology.max.spout.pending is not set.
+	Spouts *tuning.SpoutPending `json:"spouts,omitempty"`
 }
 
 // Reading is one look at the host while the record rate was calibrated.
@@ -93,7 +124,9 @@ type Run struct {
 	// mean of each filter task.
 	QueriesRunning       Slices   `json:"queries_running"`
 	FilterLatencySeconds []Slices `json:"filter_latency_seconds"`
-	CollectorRestarts    int      `json:"collector_restarts"`
+	// Asked is nil where the topology did not tell.
+	Asked             *Asked `json:"asked,omitempty"`
+	CollectorRestarts int    `json:"collector_restarts"`
 	// Notes are what the run wants its reader to know.
 	Notes []string `json:"notes"`
 }

@@ -29,8 +29,10 @@ type Component struct {
 
 // StatedTotals is the table's own row of totals. CPUCores is under the column of the components' CPU.
 type StatedTotals struct {
-	Parallelism, CPUCores, MemoryMiB Figure
-	CPUColumn                        string
+	Parallelism Figure `json:"parallelism"`
+	CPUCores    Figure `json:"cpu_cores"`
+	MemoryMiB   Figure `json:"total_memory_mib"`
+	CPUColumn   string `json:"cpu_column"`
 }
 
 // Machine is what one machine has to give; a figure that is not known is not a limit.

@@ -3,6 +3,7 @@ package tuning
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Verdict is the outcome of a step or of a run.
@@ -101,20 +102,19 @@ func (g Goals) unknown(f StepFigures) []string {
 	return unknown
 }
 
-// Overall is the verdict of a run: FAIL if a step failed, else inconclusive if a step was, else OK. A run without steps is
+// worst orders verdicts from the one that decides a run to the one that decides nothing.
+var worst = []Verdict{Fail, Inconclusive, Limited}
+
+// Overall is the verdict of a run: the worst of its steps', FAIL before inconclusive before limited. A run without steps is
 // inconclusive.
 func Overall(steps []Judgement) Verdict {
-	overall := OK
-	for _, step := range steps {
-		switch {
-		case step.Verdict == Fail:
-			return Fail
-		case step.Verdict == Inconclusive:
-			overall = Inconclusive
+	for _, verdict := range worst {
+		if slices.ContainsFunc(steps, func(j Judgement) bool { return j.Verdict == verdict }) {
+			return verdict
 		}
 	}
 	if len(steps) == 0 {
 		return Inconclusive
 	}
-	return overall
+	return OK
 }

@@ -1,0 +1,79 @@
+package experiment
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// Around is what is known of what is around a topology, and not by the collector.
+type Around struct {
+	// Endpoint is tuning.EndpointDRPC or tuning.EndpointGateway; EndpointCapacity how many queries it lets through at the same time, 0
+	// where that is not known.
+	Endpoint         string
+	EndpointCapacity int
+	// Partitions are those of the Kafka topic that the spouts read, 0 where that is not known or there is none.
+	Partitions int
+}
+
+// Names of processes whose share of the host is evidence.
+const (
+	ClientProcess    = "load client"
+	CollectorProcess = "collector"
+)
+
+// Explain adds to a run what its topology asks of the scheduler, and to each of its steps the evidence of what limited it. An error
+// says that the collector could not be asked; the run is then as it was, but for the steps that were explained.
+func Explain(ctx context.Context, collector Slices, facts Facts, around Around, run *report.Run) error {
+	t, err := facts.Topology(ctx, run.Topology)
+	if err != nil {
+		return err
+	}
+	run.Asked = t.Asks(around.Partitions)
+	for i := range run.Steps {
+		step := &run.Steps[i]
+		e, err := GatherEvidence(ctx, collector, t, time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs), time.Duration(run.StoredSliceMs)*time.Millisecond)
+		if err != nil {
+			return err
+		}
+		around.addTo(&e)
+		addStep(&e, *step, run.Goals.MinHostIdle)
+		step.Evidence = &e
+	}
+	return nil
+}
+
+func (a Around) addTo(e *tuning.Evidence) {
+	e.Queries.Endpoint = a.Endpoint
+	if a.EndpointCapacity > 0 {
+		e.Queries.EndpointCapacity = tuning.Figure(a.EndpointCapacity)
+	}
+	if a.Partitions > 0 {
+		e.Source.Partitions = tuning.Figure(a.Partitions)
+	}
+}
+
+// addStep adds what the run itself saw of the step.
+func addStep(e *tuning.Evidence, step report.Step, minIdle float64) {
+	e.Queries.Submitted = tuning.Figure(step.Queries)
+	for i := range e.Queries.BySlice {
+		e.Queries.BySlice[i].Submitted = tuning.Figure(step.Queries)
+	}
+	e.Queries.Returned, e.Queries.Failed = tuning.Figure(step.Clients.Returned), tuning.Figure(step.Clients.Failed)
+	e.Host.IdleRatio, e.Host.MinIdleRatio, e.Host.Cores = step.HostIdle, tuning.Figure(minIdle), tuning.Figure(runtime.NumCPU())
+	for _, s := range step.Shares {
+		e.Host.Shares = append(e.Host.Shares, tuning.ProcessShare{Process: s.Process, Ratio: s.Ratio})
+		switch s.Process {
+		case ClientProcess:
+			e.Client.CPUCores, e.Client.CPULimitCores = s.Ratio*e.Host.Cores, tuning.Figure(runtime.GOMAXPROCS(0))
+		case CollectorProcess:
+			e.Collector.ShareOfHost = s.Ratio
+		}
+	}
+	if !e.Source.LagEnd.Known() {
+		e.Source.LagEnd = tuning.Figure(step.RecordsLag)
+	}
+}
