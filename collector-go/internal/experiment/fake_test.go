@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -89,7 +90,11 @@ func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, erro
 		if f.lossy && i == 4 {
 			continue
 		}
-		answer.Records = append(answer.Records, load.Record{Probe: probe, Sequence: from + 1 + i})
+		record, err := json.Marshal(load.Record{Probe: probe, Sequence: from + 1 + i})
+		if err != nil {
+			return answer, err
+		}
+		answer.Records = append(answer.Records, record)
 	}
 	return answer, nil
 }

@@ -1,5 +1,5 @@
-// Package load is the client side of an experiment: it asks a Bullet topology's query gateway, holds a number of queries
-// running, and checks each answer against what the topology's record source generated. It knows Bullet's HTTP and the source's
+// Package load is the client side of an experiment: it asks a Bullet topology queries of every class, at a constant rate or a number at a
+// time, and checks each answer against what the topology's record source generated. It knows Bullet's HTTP and the source's
 // control; it knows nothing of Storm, of the collector or of verdicts.
 package load
 
@@ -45,16 +45,11 @@ func NewGateway(address string, connections int) *Gateway {
 // Close lets go of idle connections.
 func (g *Gateway) Close() { g.http.CloseIdleConnections() }
 
-// Record is what a probe query returns of a record.
-type Record struct {
-	Probe    string `json:"probe"`
-	Sequence int64  `json:"probe_sequence"`
-}
-
 // Answer is what a query returned.
 type Answer struct {
-	Records []Record        `json:"records"`
-	Meta    json.RawMessage `json:"meta"`
+	// Records are as they came, since what they hold is the query's.
+	Records []json.RawMessage `json:"records"`
+	Meta    json.RawMessage   `json:"meta"`
 }
 
 // Query submits a BQL text and returns when the query has finished. How long it may take is for ctx to say.

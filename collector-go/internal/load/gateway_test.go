@@ -27,7 +27,9 @@ func TestGatewayQuery(t *testing.T) {
 	})
 	answer, err := gateway.Query(context.Background(), "SELECT 1")
 	require.NoError(t, err)
-	assert.Equal(t, []Record{{"p", 17}}, answer.Records)
+	records, err := rows[Record](answer)
+	require.NoError(t, err)
+	assert.Equal(t, []Record{{"p", 17}}, records)
 }
 
 func TestGatewayControl(t *testing.T) {

@@ -2,15 +2,9 @@ package load
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
-
-// Submitter runs one query to its end. An error means that there is no answer.
-type Submitter interface {
-	Query(ctx context.Context, bql string) (Answer, error)
-}
 
 // HeldOptions are the bounds of a Held.
 type HeldOptions struct {
@@ -27,27 +21,28 @@ func DefaultHeldOptions() HeldOptions {
 
 // Held holds a number of queries running: each slot submits its query again as soon as it has returned.
 type Held struct {
-	query   RawQuery
-	gateway Submitter
+	query   Query
 	options HeldOptions
 	observe func(Outcome)
+	desk    desk
 
 	ctx    context.Context // of the queries; ends with Close
 	cancel context.CancelFunc
 
-	mu      sync.Mutex
-	target  int
-	running map[int]bool
-	active  int
-	counts  map[End]int
-	slots   sync.WaitGroup
+	mu        sync.Mutex
+	target    int
+	running   map[int]bool
+	active    int
+	submitted int
+	counts    map[End]int
+	slots     sync.WaitGroup
 }
 
 // NewHeld returns a Held that holds no query yet. observe is called once for every query that ended, from many goroutines.
-func NewHeld(query RawQuery, gateway Submitter, options HeldOptions, observe func(Outcome)) *Held {
+func NewHeld(query Query, target Submitter, options HeldOptions, observe func(Outcome)) *Held {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Held{
-		query: query, gateway: gateway, options: options, observe: observe,
+		query: query, options: options, observe: observe, desk: desk{query, target, options.Grace, ctx},
 		ctx: ctx, cancel: cancel, running: map[int]bool{}, counts: map[End]int{},
 	}
 }
@@ -69,7 +64,14 @@ func (h *Held) Hold(n int) {
 func (h *Held) Progress() (active, returned, failed int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.active, h.counts[Returned], h.counts[Failed]
+	return h.active, h.counts[Returned], h.counts[Failed] + h.counts[TimedOut]
+}
+
+// Counts implements Client.
+func (h *Held) Counts() Counts {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return newCounts(h.submitted, h.submitted, h.active, h.counts)
 }
 
 // Drain starts no more queries and waits until those under way have returned or ctx ends.
@@ -95,11 +97,11 @@ func (h *Held) Close() {
 
 func (h *Held) run(slot int) {
 	for intended := time.Now(); h.wanted(slot); {
-		outcome := h.ask(slot, intended)
+		outcome := h.desk.ask(slot, ProbeValue(slot), start{intended, intended})
 		h.count(outcome)
 		h.observe(outcome)
 		intended = time.UnixMilli(outcome.FinishedMs)
-		if outcome.End == Failed {
+		if outcome.End == Failed || outcome.End == TimedOut {
 			intended = h.backOff(intended)
 		}
 	}
@@ -111,6 +113,7 @@ func (h *Held) wanted(slot int) bool {
 	defer h.mu.Unlock()
 	if slot < h.target && h.ctx.Err() == nil {
 		h.active++
+		h.submitted++
 		return true
 	}
 	delete(h.running, slot)
@@ -122,38 +125,6 @@ func (h *Held) count(outcome Outcome) {
 	defer h.mu.Unlock()
 	h.active--
 	h.counts[outcome.End]++
-}
-
-func (h *Held) ask(slot int, intended time.Time) Outcome {
-	probe := ProbeValue(slot)
-	ctx, cancel := context.WithTimeout(h.ctx, h.query.Duration+h.options.Grace)
-	defer cancel()
-	submitted := time.Now()
-	answer, err := h.gateway.Query(ctx, h.query.BQL(probe))
-	finished := time.Now()
-	outcome := Outcome{
-		Slot: slot, Probe: probe, IntendedMs: intended.UnixMilli(), SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
-		End: h.end(err, finished.Sub(submitted)), Records: len(answer.Records), Generated: h.query.Generated(submitted, finished),
-	}
-	if err != nil {
-		outcome.Error = err.Error()
-		return outcome
-	}
-	outcome.Missing, outcome.Repeated, outcome.Foreign = h.query.check(answer.Records, probe, submitted, finished)
-	return outcome
-}
-
-func (h *Held) end(err error, life time.Duration) End {
-	givenUp := errors.Is(err, context.Canceled) && h.ctx.Err() != nil
-	switch {
-	case err == nil:
-		return Returned
-	case givenUp && h.query.overdue(life):
-		return Unfinished
-	case givenUp:
-		return CutOff
-	}
-	return Failed
 }
 
 // backOff waits, and returns when the next query is meant to start.

@@ -11,26 +11,36 @@ type End string
 
 // The ends.
 const (
-	Returned   End = "returned"   // with an answer, be it empty
-	Failed     End = "failed"     // with an error
-	Unfinished End = "unfinished" // the run ended first, although the query was overdue
-	CutOff     End = "cut off"    // the run ended first, before the query had to return
+	Returned     End = "returned"      // with an answer, be it empty
+	Failed       End = "failed"        // with an error
+	TimedOut     End = "timed out"     // with no answer in its life and the grace after it
+	Unfinished   End = "unfinished"    // the run ended first, although the query was overdue
+	CutOff       End = "cut off"       // the run ended first, before the query had to return
+	NotSubmitted End = "not submitted" // due, and as many under way as there may be, until the run's end
 )
 
 // Outcome is what became of one query. Times are ms since the Unix epoch.
 type Outcome struct {
+	Class Class `json:"class"`
+	// Slot is the held query's place; an open loop counts its queries here.
 	Slot  int    `json:"slot"`
 	Probe string `json:"probe"`
-	// IntendedMs is when the query was meant to be submitted: the end of the slot's previous query. Latency counts from here, so
-	// that a stalled client or gateway cannot hide it.
-	IntendedMs  int64  `json:"intended_ms"`
-	SubmittedMs int64  `json:"submitted_ms"`
-	FinishedMs  int64  `json:"finished_ms"`
-	End         End    `json:"end"`
-	Error       string `json:"error,omitempty"`
+	// IntendedMs is when the query was meant to be submitted: by the rate in an open loop, else the end of the slot's previous query.
+	// Latency counts from here, so that a stalled client or gateway cannot hide it.
+	IntendedMs  int64 `json:"intended_ms"`
+	SubmittedMs int64 `json:"submitted_ms"`
+	FinishedMs  int64 `json:"finished_ms"`
+	// LatencyUs is from the intended start to the end, us; LateUs the part of it for which the client itself was late: the query was
+	// due, it was one that might be under way, and had not been handed to the network.
+	LatencyUs int64  `json:"latency_us"`
+	LateUs    int64  `json:"late_us"`
+	End       End    `json:"end"`
+	Error     string `json:"error,omitempty"`
 	// Records is how many records came back; Generated how many matching ones were made in the query's life.
 	Records   int `json:"records"`
 	Generated int `json:"generated"`
+	// Due is how many records the query had to return, or to account for; 0 where nothing can be told of its completeness.
+	Due int `json:"due"`
 	// Missing is how many records the query should have returned and did not; Repeated how many came twice; Foreign how many it
 	// should not have returned.
 	Missing  int `json:"missing"`
@@ -38,13 +48,25 @@ type Outcome struct {
 	Foreign  int `json:"foreign"`
 }
 
-// Latency is from the intended start to the end.
+// Latency is from the intended start to the end. Of a query that did not end by itself it is how long it took at least.
 func (o Outcome) Latency() time.Duration {
+	if o.LatencyUs != 0 {
+		return time.Duration(o.LatencyUs) * time.Microsecond
+	}
 	return time.Duration(o.FinishedMs-o.IntendedMs) * time.Millisecond
+}
+
+// Completeness is the share of the records due that came; NaN where nothing was due or no answer came.
+func (o Outcome) Completeness() float64 {
+	if o.Due == 0 || o.End != Returned {
+		return math.NaN()
+	}
+	return 1 - float64(min(o.Missing, o.Due))/float64(o.Due)
 }
 
 // Summary is what became of a number of queries. Averages of nothing are NaN.
 type Summary struct {
+	// Failed holds those that timed out.
 	Submitted, Returned, Failed, Unfinished, CutOff int
 	// AverageResultSize is the mean number of records of the queries that returned.
 	AverageResultSize float64
@@ -59,7 +81,7 @@ type Window struct{ Start, Measured, End time.Time }
 
 // holds tells whether a query counts for the window: it was submitted in it and had not ended when the measured time began.
 func (w Window) holds(o Outcome) bool {
-	return o.SubmittedMs >= w.Start.UnixMilli() && o.SubmittedMs < w.End.UnixMilli() && o.FinishedMs >= w.Measured.UnixMilli()
+	return o.End != NotSubmitted && o.SubmittedMs >= w.Start.UnixMilli() && o.SubmittedMs < w.End.UnixMilli() && o.FinishedMs >= w.Measured.UnixMilli()
 }
 
 // Summarise counts the queries that were submitted in the window and lived in its measured time, whenever they ended: a query that
@@ -80,8 +102,8 @@ func Summarise(outcomes []Outcome, window Window) Summary {
 			s.Repeated += o.Repeated
 			s.Foreign += o.Foreign
 			records += o.Records
-			latencies = append(latencies, float64(o.Latency().Milliseconds()))
-		case Failed:
+			latencies = append(latencies, float64(o.Latency().Microseconds())/1000)
+		case Failed, TimedOut:
 			s.Failed++
 		case Unfinished:
 			s.Unfinished++

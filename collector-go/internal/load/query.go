@@ -2,7 +2,6 @@ package load
 
 import (
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -23,17 +22,21 @@ func DefaultRawQuery() RawQuery {
 	return RawQuery{Limit: 10, Duration: 30 * time.Second, PerSecond: 0.4}
 }
 
+// Class implements Query.
+func (RawQuery) Class() Class { return Raw }
+
+// Life implements Query.
+func (q RawQuery) Life() time.Duration { return q.Duration }
+
+// ProbeRate implements Query.
+func (q RawQuery) ProbeRate() float64 { return q.PerSecond }
+
 // Validate tells which field makes no sense.
 func (q RawQuery) Validate() error {
-	switch {
-	case q.Limit < 1:
+	if q.Limit < 1 {
 		return fmt.Errorf("a query must take at least 1 record, not %d", q.Limit)
-	case q.Duration < time.Second:
-		return fmt.Errorf("a query must live at least 1 s, not %s", q.Duration)
-	case !(q.PerSecond >= 0) || math.IsInf(q.PerSecond, 0):
-		return fmt.Errorf("the rate of matching records must be at least 0, not %v", q.PerSecond)
 	}
-	return nil
+	return validate(q.Duration, q.PerSecond)
 }
 
 // BQL is the query's text for one probe.
@@ -45,45 +48,38 @@ func (q RawQuery) BQL(probe string) string {
 func ProbeValue(slot int) string { return fmt.Sprintf("probe-%d", slot) }
 
 // Probes are the record streams that n slots need.
-func (q RawQuery) Probes(n int) []Probe {
-	probes := make([]Probe, n)
-	for slot := range probes {
-		probes[slot] = Probe{Value: ProbeValue(slot), PerSecond: q.PerSecond}
+func (q RawQuery) Probes(n int) []Probe { return Probes(q, n) }
+
+// Generated is how many matching records the source made in (from, to].
+func (q RawQuery) Generated(from, to time.Time) int { return generated(q.PerSecond, from, to) }
+
+// Record is what a RAW query for a probe returns of a record.
+type Record struct {
+	Probe    string `json:"probe"`
+	Sequence int64  `json:"probe_sequence"`
+}
+
+// Check implements Query. Missing are records that the answer lacks of its limit although enough were made in its life. Which of the
+// probe's records come is left open: with several filters the first ones to arrive need not be consecutive.
+func (q RawQuery) Check(answer Answer, probe string, submitted, finished time.Time) (Check, error) {
+	records, err := rows[Record](answer)
+	if err != nil {
+		return Check{}, err
 	}
-	return probes
-}
-
-// Generated is how many matching records the source made in (from, to]. The source makes record k at k/PerSecond seconds since
-// 1970 (io.github.bulletmetrics.topology.source.Share), so both ends can count alone.
-func (q RawQuery) Generated(from, to time.Time) int {
-	made := func(t time.Time) int64 { return int64(math.Floor(float64(t.UnixMicro()) * q.PerSecond / 1e6)) }
-	return int(max(0, made(to)-made(from)))
-}
-
-// settling is how long after its submission, and before its end, a record may be made without a query being held to have seen
-// it: the query travels to the filters, and the record to the query's end.
-const settling = time.Second
-
-// check compares an answer with what was generated. missing are records that the query lacks of its limit although enough were
-// made in its life; repeated came twice; foreign are not the probe's. Which of the probe's records come is left open: with
-// several filters the first ones to arrive need not be consecutive.
-func (q RawQuery) check(records []Record, probe string, submitted, finished time.Time) (missing, repeated, foreign int) {
-	distinct := map[int64]bool{}
+	check, distinct := Check{Records: len(records), Due: q.due(submitted, finished)}, map[int64]bool{}
 	for _, record := range records {
 		switch {
 		case record.Probe != probe:
-			foreign++
+			check.Foreign++
 		case distinct[record.Sequence]:
-			repeated++
+			check.Repeated++
 		default:
 			distinct[record.Sequence] = true
 		}
 	}
-	return max(0, q.due(submitted, finished)-len(distinct)), repeated, foreign
+	check.Missing = max(0, check.Due-len(distinct))
+	return check, nil
 }
-
-// overdue tells of a query that has not returned whether it should have.
-func (q RawQuery) overdue(life time.Duration) bool { return life > q.Duration+5*settling }
 
 // due is how many records a query must have returned.
 func (q RawQuery) due(submitted, finished time.Time) int {

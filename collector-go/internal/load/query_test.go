@@ -1,6 +1,7 @@
 package load
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -36,6 +37,16 @@ func TestGeneratedCountsWhatTheSourceMakes(t *testing.T) {
 	})
 }
 
+// answerOf is an answer with these records.
+func answerOf[T any](t *testing.T, records ...T) (answer Answer) {
+	for _, record := range records {
+		text, err := json.Marshal(record)
+		require.NoError(t, err)
+		answer.Records = append(answer.Records, text)
+	}
+	return answer
+}
+
 func TestCheck(t *testing.T) {
 	records := func(probe string, sequences ...int64) (answer []Record) {
 		for _, s := range sequences {
@@ -59,8 +70,10 @@ func TestCheck(t *testing.T) {
 		"a stranger":                   {append(records("p", 1, 2, 3, 4), Record{"q", 9}), 5 * time.Second, 0, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			missing, repeated, foreign := query.check(c.records, "p", time.Unix(100, 0), time.Unix(100, 0).Add(c.life))
-			assert.Equal(t, []int{c.missing, c.repeated, c.foreign}, []int{missing, repeated, foreign}, "missing, repeated, foreign")
+			check, err := query.Check(answerOf(t, c.records...), "p", time.Unix(100, 0), time.Unix(100, 0).Add(c.life))
+			require.NoError(t, err)
+			assert.Equal(t, []int{c.missing, c.repeated, c.foreign}, []int{check.Missing, check.Repeated, check.Foreign}, "missing, repeated, foreign")
+			assert.Equal(t, len(c.records), check.Records)
 		})
 	}
 }

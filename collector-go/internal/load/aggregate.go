@@ -1,0 +1,77 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Aggregate is what the aggregating queries have in common: they live for their whole duration and count a probe's records, which
+// have sequences without holes.
+type Aggregate struct {
+	// Duration is how long the query lives in the topology.
+	Duration time.Duration
+	// PerSecond is the rate of the probe's records.
+	PerSecond float64
+}
+
+// Life implements Query.
+func (a Aggregate) Life() time.Duration { return a.Duration }
+
+// ProbeRate implements Query.
+func (a Aggregate) ProbeRate() float64 { return a.PerSecond }
+
+// Validate tells which parameter makes no sense.
+func (a Aggregate) Validate() error { return validate(a.Duration, a.PerSecond) }
+
+func validate(duration time.Duration, perSecond float64) error {
+	switch {
+	case duration < time.Second:
+		return fmt.Errorf("a query must live at least 1 s, not %s", duration)
+	case !(perSecond >= 0) || math.IsInf(perSecond, 0):
+		return fmt.Errorf("the rate of matching records must be at least 0, not %v", perSecond)
+	}
+	return nil
+}
+
+// from is the part of the text that all share. Numbers are whole ms.
+func (a Aggregate) from(probe string) string {
+	return fmt.Sprintf("FROM STREAM(%d, TIME) WHERE probe = '%s'", a.Duration.Milliseconds(), probe)
+}
+
+// counted compares a count that the engine knows within [least, most] with what was generated.
+func (a Aggregate) counted(least, count, most float64, submitted, finished time.Time) Check {
+	due, possible := spans(a.PerSecond, a.Duration, submitted, finished)
+	return Check{
+		Records: int(math.Round(count)), Due: due.size(),
+		Missing:  max(0, due.size()-int(math.Floor(most+0.5))),
+		Repeated: max(0, int(math.Ceil(least-0.5))-possible.size()),
+	}
+}
+
+// number is a number of Bullet's JSON: NaN and the infinities come as text, and so do the values of a group.
+type number float64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *number) UnmarshalJSON(text []byte) error {
+	value, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
+	if err != nil {
+		return fmt.Errorf("%s is no number", text)
+	}
+	*n = number(value)
+	return nil
+}
+
+// rows reads an answer's records.
+func rows[T any](answer Answer) ([]T, error) {
+	all := make([]T, len(answer.Records))
+	for i, record := range answer.Records {
+		if err := json.Unmarshal(record, &all[i]); err != nil {
+			return nil, fmt.Errorf("record %d of the answer, %.200s: %w", i+1, record, err)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,69 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Submitter runs one query to its end. An error means that there is no answer. It is safe for concurrent use. Gateway and DRPC are
+// such.
+type Submitter interface {
+	Query(ctx context.Context, bql string) (Answer, error)
+}
+
+// desk asks one query after the other, and judges each answer.
+type desk struct {
+	query  Query
+	target Submitter
+	grace  time.Duration   // how long after its own end a query may take to return
+	run    context.Context // of the queries
+}
+
+// start is when a query was meant to start, and from when on only the client could be what kept it.
+type start struct{ intended, ready time.Time }
+
+// ask submits a query for a probe and waits for its end.
+func (d desk) ask(slot int, probe string, s start) Outcome {
+	ctx, cancel := context.WithTimeout(d.run, d.query.Life()+d.grace)
+	defer cancel()
+	submitted := time.Now()
+	answer, err := d.target.Query(ctx, d.query.BQL(probe))
+	finished := time.Now()
+	outcome := Outcome{
+		Class: d.query.Class(), Slot: slot, Probe: probe, IntendedMs: s.intended.UnixMilli(), SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
+		LatencyUs: finished.Sub(s.intended).Microseconds(), LateUs: max(0, submitted.Sub(s.ready).Microseconds()),
+		End: d.end(ctx, err, finished.Sub(submitted)), Generated: generated(d.query.ProbeRate(), submitted, finished),
+	}
+	var check Check
+	if err == nil {
+		if check, err = d.query.Check(answer, probe, submitted, finished); err != nil {
+			outcome.End = Failed
+		}
+	}
+	if err != nil {
+		outcome.Error = err.Error()
+		return outcome
+	}
+	outcome.Records, outcome.Due = check.Records, check.Due
+	outcome.Missing, outcome.Repeated, outcome.Foreign = check.Missing, check.Repeated, check.Foreign
+	return outcome
+}
+
+// overdue tells of a query that has not returned whether it should have.
+func (d desk) overdue(life time.Duration) bool { return life > d.query.Life()+5*settling }
+
+func (d desk) end(ctx context.Context, err error, life time.Duration) End {
+	givenUp := d.run.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+	switch {
+	case err == nil:
+		return Returned
+	case givenUp && d.overdue(life):
+		return Unfinished
+	case givenUp:
+		return CutOff
+	case ctx.Err() != nil && d.run.Err() == nil:
+		return TimedOut
+	}
+	return Failed
+}

@@ -1,0 +1,62 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// CountDistinctQuery counts a probe's different sequences: as many as records.
+type CountDistinctQuery struct{ Aggregate }
+
+// Class implements Query.
+func (CountDistinctQuery) Class() Class { return CountDistinct }
+
+// BQL implements Query.
+func (q CountDistinctQuery) BQL(probe string) string {
+	return "SELECT COUNT(DISTINCT probe_sequence) AS count " + q.from(probe)
+}
+
+// estimateError is what a count that Bullet had to estimate is held to where it does not tell its own bounds: three standard
+// deviations with Bullet's default of 16,384 entries (bullet.query.aggregation.count.distinct.sketch.entries).
+const estimateError = 3.0 / 128
+
+// exactEntries is how many different values Bullet counts exactly by default.
+const exactEntries = 16384
+
+// sketched is what an answer tells of its sketch, where bullet.result.metadata.enable is on.
+type sketched struct {
+	Sketch struct {
+		Deviations map[string]struct {
+			Lower number `json:"lowerBound"`
+			Upper number `json:"upperBound"`
+		} `json:"Standard Deviations"`
+	} `json:"Sketch"`
+}
+
+// Check implements Query. A count that Bullet estimated is held to its own bounds at three standard deviations.
+func (q CountDistinctQuery) Check(answer Answer, _ string, submitted, finished time.Time) (Check, error) {
+	all, err := rows[struct {
+		Count *number `json:"count"`
+	}](answer)
+	if err != nil {
+		return Check{}, err
+	}
+	if len(all) != 1 || all[0].Count == nil {
+		return Check{}, fmt.Errorf("a COUNT DISTINCT has one record with a count, the answer %d", len(all))
+	}
+	count := float64(*all[0].Count)
+	least, most := count, count
+	var meta sketched
+	bounds, told := meta.Sketch.Deviations["3"], false
+	if json.Unmarshal(answer.Meta, &meta) == nil {
+		bounds, told = meta.Sketch.Deviations["3"]
+	}
+	switch {
+	case told:
+		least, most = float64(bounds.Lower), float64(bounds.Upper)
+	case count > exactEntries:
+		least, most = count*(1-estimateError), count*(1+estimateError)
+	}
+	return q.counted(least, count, most, submitted, finished), nil
+}

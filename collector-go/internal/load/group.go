@@ -1,0 +1,92 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// GroupByQuery counts a probe's records in groups by their sequences' remainders, with each group's first and last sequence, so that
+// a hole shows to the record.
+type GroupByQuery struct {
+	// Groups is how many groups there are.
+	Groups int
+	Aggregate
+}
+
+// Class implements Query.
+func (GroupByQuery) Class() Class { return GroupBy }
+
+// BQL implements Query.
+func (q GroupByQuery) BQL(probe string) string {
+	group := fmt.Sprintf("probe_sequence %% %d", q.Groups)
+	return fmt.Sprintf("SELECT %s AS part, COUNT(*) AS count, MIN(probe_sequence) AS first, MAX(probe_sequence) AS last %s GROUP BY %[1]s", group, q.from(probe))
+}
+
+// Validate implements Query.
+func (q GroupByQuery) Validate() error {
+	if q.Groups < 1 || q.Groups > maxGroups {
+		return fmt.Errorf("a GROUP BY has 1 to %d groups, not %d", maxGroups, q.Groups)
+	}
+	return q.Aggregate.Validate()
+}
+
+// maxGroups is below what Bullet keeps exactly of groups (bullet.query.aggregation.group.sketch.entries, 512) by default.
+const maxGroups = 500
+
+type groupRow struct {
+	Part  *number `json:"part"`
+	Count number  `json:"count"`
+	First number  `json:"first"`
+	Last  number  `json:"last"`
+}
+
+// Check implements Query. Each group is compared alone: what one has too few of is not made up by another.
+func (q GroupByQuery) Check(answer Answer, _ string, submitted, finished time.Time) (check Check, err error) {
+	all, err := rows[groupRow](answer)
+	if err != nil {
+		return check, err
+	}
+	due, possible := spans(q.PerSecond, q.Duration, submitted, finished)
+	counts := make(map[int64]int, q.Groups)
+	for _, row := range all {
+		switch part, count := remainder(row.Part), int(row.Count); {
+		case row.Part == nil:
+			return check, errors.New("a group of the answer has no part")
+		case part < 0 || part >= int64(q.Groups):
+			check.Foreign += count
+		default:
+			counts[part] += count
+			check.Missing += q.holes(row, due)
+		}
+	}
+	for part := range int64(q.Groups) {
+		check.Records += counts[part]
+		check.Repeated += max(0, counts[part]-possible.residues(int64(q.Groups), part))
+	}
+	check.Due = due.size()
+	for part := range int64(q.Groups) {
+		if counts[part] == 0 {
+			check.Missing += due.residues(int64(q.Groups), part)
+		}
+	}
+	return check, nil
+}
+
+// holes is how many records a group lacks of those due, by its own first and last sequence and its count.
+func (q GroupByQuery) holes(row groupRow, due span) int {
+	modulus, first, last := int64(q.Groups), int64(row.First), int64(row.Last)
+	between := int((last-first)/modulus) + 1 - int(row.Count)
+	part := remainder(row.Part)
+	before := span{due.first, first - 1}.residues(modulus, part)
+	after := span{last + 1, due.last}.residues(modulus, part)
+	return max(0, between) + before + after
+}
+
+func remainder(part *number) int64 {
+	if part == nil || math.IsNaN(float64(*part)) {
+		return -1
+	}
+	return int64(*part)
+}

@@ -1,0 +1,203 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// OpenOptions are the rate and the bounds of an OpenLoop.
+type OpenOptions struct {
+	// Rate is how many queries a second are started, whatever became of those before.
+	Rate float64
+	// Duration is how long queries are started; 0 until the context ends.
+	Duration time.Duration
+	// MostInFlight bounds the queries under way. What is due beyond waits, its latency counting, and is not submitted at all where the
+	// run ends first.
+	MostInFlight int
+	// Probes is how many probes the queries share, one after the other.
+	Probes int
+	// Grace is how long after its own end a query may take to return before it has timed out.
+	Grace time.Duration
+}
+
+// maxProbes is how many probes the topology's record source has.
+const maxProbes = 1000
+
+// DefaultOpenOptions bound the queries under way to what a gateway holds by default.
+func DefaultOpenOptions(rate float64, duration time.Duration) OpenOptions {
+	return OpenOptions{Rate: rate, Duration: duration, MostInFlight: 2000, Probes: 10, Grace: DefaultHeldOptions().Grace}
+}
+
+// Validate tells which option makes no sense.
+func (o OpenOptions) Validate() error {
+	switch {
+	case !(o.Rate > 0) || math.IsInf(o.Rate, 0):
+		return fmt.Errorf("the rate must be above 0 queries/s, not %v", o.Rate)
+	case o.Duration < 0 || o.Grace < 0:
+		return errors.New("durations must not be negative")
+	case o.MostInFlight < 1:
+		return fmt.Errorf("at least 1 query must be allowed under way, not %d", o.MostInFlight)
+	case o.Probes < 1 || o.Probes > maxProbes:
+		return fmt.Errorf("queries share 1 to %d probes, not %d", maxProbes, o.Probes)
+	}
+	return nil
+}
+
+// OpenLoop starts queries at a constant rate: query k at k/Rate after the start, whether or not the topology, the target or the client
+// kept up with those before. Nothing is left out: what could not start in time starts late or is told of as not submitted, and its
+// latency counts from when it was meant to start.
+type OpenLoop struct {
+	query   Query
+	target  Submitter
+	options OpenOptions
+	observe func(Outcome)
+
+	mu        sync.Mutex
+	began     time.Time // zero before Run
+	submitted int
+	inFlight  int
+	counts    map[End]int
+	over      int // due in all, once the run is over
+	ended     bool
+}
+
+// NewOpenLoop returns a client that has started nothing. observe is called once for every query that was due, from many goroutines.
+func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe func(Outcome)) (*OpenLoop, error) {
+	if err := errors.Join(query.Validate(), options.Validate()); err != nil {
+		return nil, err
+	}
+	return &OpenLoop{query: query, target: target, options: options, observe: observe, counts: map[End]int{}}, nil
+}
+
+// place is room for one query under way, and since when it is free.
+type place struct{ freed time.Time }
+
+// Run starts queries for the options' duration and returns when all have ended. When ctx ends before, those under way are given up. It
+// is for one call.
+func (o *OpenLoop) Run(ctx context.Context) {
+	began := time.Now()
+	o.mu.Lock()
+	o.began = began
+	o.mu.Unlock()
+
+	starting := ctx
+	if o.options.Duration > 0 {
+		var cancel context.CancelFunc
+		starting, cancel = context.WithDeadline(ctx, began.Add(o.options.Duration))
+		defer cancel()
+	}
+	var queries sync.WaitGroup
+	places := make(chan place, o.options.MostInFlight)
+	for range o.options.MostInFlight {
+		places <- place{began}
+	}
+	d := desk{o.query, o.target, o.options.Grace, ctx}
+	k := 0
+	for ; o.within(o.intended(k)); k++ {
+		free, ok := o.await(starting, o.intended(k), places)
+		if !ok {
+			break
+		}
+		s := start{o.intended(k), latest(o.intended(k), free.freed)}
+		o.count(func() { o.submitted++; o.inFlight++ })
+		queries.Go(func() {
+			o.end(d.ask(k, ProbeValue(k%o.options.Probes), s))
+			places <- place{time.Now()}
+		})
+	}
+	o.leave(k, time.Now())
+	queries.Wait()
+}
+
+// intended is when query k is meant to start.
+func (o *OpenLoop) intended(k int) time.Time {
+	return o.began.Add(time.Duration(float64(k) / o.options.Rate * float64(time.Second)))
+}
+
+// within tells whether a moment is before the run's end.
+func (o *OpenLoop) within(moment time.Time) bool {
+	return o.options.Duration == 0 || moment.Before(o.began.Add(o.options.Duration))
+}
+
+// dueBy is how many queries were meant to start up to a moment, and before the run's end.
+func (o *OpenLoop) dueBy(moment time.Time) int {
+	if o.options.Duration > 0 && moment.Sub(o.began) > o.options.Duration {
+		moment = o.began.Add(o.options.Duration)
+	}
+	n := max(0, int(moment.Sub(o.began).Seconds()*o.options.Rate)-1) // at or below; the loop sets right what rounding did
+	for !o.intended(n).After(moment) && o.within(o.intended(n)) {
+		n++
+	}
+	return n
+}
+
+// await waits until a query is meant to start and may; false when the context ended before.
+func (o *OpenLoop) await(ctx context.Context, intended time.Time, places <-chan place) (place, bool) {
+	if wait := time.Until(intended); wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return place{}, false
+		}
+	}
+	if ctx.Err() != nil {
+		return place{}, false
+	}
+	select {
+	case free := <-places:
+		return free, true
+	case <-ctx.Done():
+		return place{}, false
+	}
+}
+
+// leave tells of the queries from k on that were due by the end and never submitted.
+func (o *OpenLoop) leave(k int, end time.Time) {
+	o.mu.Lock()
+	o.ended, o.over = true, max(k, o.dueBy(end))
+	o.mu.Unlock()
+	for ; k < o.over; k++ {
+		intended := o.intended(k)
+		outcome := Outcome{
+			Class: o.query.Class(), Slot: k, Probe: ProbeValue(k % o.options.Probes), IntendedMs: intended.UnixMilli(),
+			SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(), LatencyUs: max(1, end.Sub(intended).Microseconds()), End: NotSubmitted,
+		}
+		o.count(func() { o.counts[NotSubmitted]++ })
+		o.observe(outcome)
+	}
+}
+
+func (o *OpenLoop) end(outcome Outcome) {
+	o.count(func() { o.inFlight--; o.counts[outcome.End]++ })
+	o.observe(outcome)
+}
+
+func (o *OpenLoop) count(change func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	change()
+}
+
+// Counts implements Client.
+func (o *OpenLoop) Counts() Counts {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	due := o.over
+	if !o.ended && !o.began.IsZero() {
+		due = max(o.submitted, o.dueBy(time.Now()))
+	}
+	return newCounts(due, o.submitted, o.inFlight, o.counts)
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

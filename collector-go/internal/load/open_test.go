@@ -1,0 +1,138 @@
+package load
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// counter is a topology of one thread: it answers a query after the other, each in 10 ms, and stops for a while once.
+type counter struct {
+	turn         chan struct{} // a channel, since a bubble's time stands still while a goroutine waits for a mutex
+	began        time.Time
+	stall, pause time.Duration
+}
+
+func newCounter() *counter {
+	return &counter{turn: make(chan struct{}, 1), began: time.Now(), stall: 30 * time.Second, pause: 2 * time.Second}
+}
+
+const serviceTime = 10 * time.Millisecond
+
+func (c *counter) Query(context.Context, string) (Answer, error) {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	if c.pause > 0 && time.Since(c.began) >= c.stall {
+		time.Sleep(c.pause)
+		c.pause = 0
+	}
+	time.Sleep(serviceTime)
+	return Answer{}, nil
+}
+
+// quick is a query without records.
+func quick() RawQuery { return RawQuery{Limit: 1, Duration: 30 * time.Second} }
+
+// One stall of 2 s in 60 s at 20 queries/s: of 1200 queries 40 were meant to start in it. All that p99 leaves out are 12 of them.
+func TestAStallShowsInTheTail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ledger ledger
+		options := DefaultOpenOptions(20, time.Minute)
+		loop, err := NewOpenLoop(quick(), newCounter(), options, ledger.add)
+		require.NoError(t, err)
+		loop.Run(t.Context())
+		summary := Summarise(ledger.outcomes, Window{Measured: time.Unix(0, 0), End: time.Now()})
+		require.Equal(t, 1200, summary.Returned)
+		assert.GreaterOrEqual(t, summary.LatencyP99Ms, 1500.0)
+		assert.InDelta(t, 10, summary.LatencyP50Ms, 1)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		server, latencies := newCounter(), []float64{}
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+			submitted := time.Now()
+			_, err := server.Query(t.Context(), "")
+			require.NoError(t, err)
+			took := time.Since(submitted)
+			latencies = append(latencies, float64(took.Milliseconds()))
+			time.Sleep(50*time.Millisecond - min(took, 50*time.Millisecond)) // 20 a second, as long as nothing stalls
+		}
+		t.Logf("a closed-loop client asks %d times and sees a p99 of %.0f ms", len(latencies), percentile(latencies, 0.99))
+		assert.Less(t, percentile(latencies, 0.99), 500.0, "the stall hides behind the one query that it held up")
+	})
+}
+
+// With one place, the queries that a stall holds up are not submitted in time; their latency counts all the same.
+func TestWhatFindsNoPlaceStartsLateAndCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ledger ledger
+		options := DefaultOpenOptions(20, time.Minute)
+		options.MostInFlight = 1
+		loop, err := NewOpenLoop(quick(), newCounter(), options, ledger.add)
+		require.NoError(t, err)
+		done := make(chan struct{})
+		go func() { loop.Run(t.Context()); close(done) }()
+		time.Sleep(31*time.Second + 25*time.Millisecond) // one second into the stall
+		counts := loop.Counts()
+		assert.Equal(t, 1, counts.InFlight)
+		assert.Equal(t, 20, counts.Waiting)
+		<-done
+		summary := Summarise(ledger.outcomes, Window{Measured: time.Unix(0, 0), End: time.Now()})
+		assert.Equal(t, 1200, summary.Returned, "none is left out")
+		assert.GreaterOrEqual(t, summary.LatencyP99Ms, 1500.0)
+		for _, o := range ledger.outcomes {
+			assert.LessOrEqual(t, o.LateUs, int64(1000), "it was not the client's fault")
+		}
+	})
+}
+
+// A topology that answers nothing: what is due beyond the bound is told of, with the time that it has been due.
+func TestWhatIsNeverSubmittedIsToldOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ledger ledger
+		options := DefaultOpenOptions(10, 10*time.Second)
+		options.MostInFlight = 30
+		gate := newGate()
+		loop, err := NewOpenLoop(quick(), gate, options, ledger.add)
+		require.NoError(t, err)
+		loop.Run(t.Context())
+		assert.Equal(t, 30, ledger.count(TimedOut))
+		assert.Equal(t, 70, ledger.count(NotSubmitted))
+		assert.Equal(t, Counts{Due: 100, Submitted: 30, TimedOut: 30, NotSubmitted: 70}, loop.Counts())
+		for _, o := range ledger.outcomes {
+			if o.End == NotSubmitted {
+				assert.Equal(t, 10*time.Second-time.Duration(o.Slot)*100*time.Millisecond, o.Latency())
+			}
+		}
+	})
+}
+
+func TestAnOpenLoopEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ledger ledger
+		gate := newGate()
+		loop, err := NewOpenLoop(quick(), gate, DefaultOpenOptions(1, 0), ledger.add)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second-time.Nanosecond)
+		defer cancel()
+		loop.Run(ctx)
+		assert.Equal(t, 40, ledger.count(CutOff)+ledger.count(Unfinished))
+		assert.Equal(t, 5, ledger.count(Unfinished), "those that should have returned 5 s ago")
+	})
+}
+
+func TestOpenOptionsAreChecked(t *testing.T) {
+	for name, change := range map[string]func(*OpenOptions){
+		"rate":      func(o *OpenOptions) { o.Rate = 0 },
+		"in flight": func(o *OpenOptions) { o.MostInFlight = 0 },
+		"probes":    func(o *OpenOptions) { o.Probes = 1001 },
+		"duration":  func(o *OpenOptions) { o.Duration = -1 },
+	} {
+		options := DefaultOpenOptions(1, 0)
+		change(&options)
+		assert.Error(t, options.Validate(), name)
+	}
+}

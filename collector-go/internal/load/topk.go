@@ -1,0 +1,92 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// TopKQuery asks for the most frequent of five values that a probe's records fall into: 0, 1 and 2 twice as often as 3 and 4.
+type TopKQuery struct {
+	// K is how many values are asked for.
+	K int
+	Aggregate
+}
+
+// Of a sequence's remainder by cycle the remainder by topValues is the value.
+const (
+	topCycle  = 8
+	topValues = 5
+	topOften  = topCycle - topValues // the values below it come twice in a cycle
+)
+
+// Class implements Query.
+func (TopKQuery) Class() Class { return TopK }
+
+// BQL implements Query.
+func (q TopKQuery) BQL(probe string) string {
+	value := fmt.Sprintf("probe_sequence %% %d %% %d", topCycle, topValues)
+	return fmt.Sprintf("SELECT TOP(%d, %s) AS count, %[2]s AS part %s", q.K, value, q.from(probe))
+}
+
+// Validate implements Query.
+func (q TopKQuery) Validate() error {
+	if q.K < 1 || q.K > topValues {
+		return fmt.Errorf("a TOP K asks for 1 to %d values, not %d", topValues, q.K)
+	}
+	return q.Aggregate.Validate()
+}
+
+// Check implements Query. The counts of what came are compared one by one; a rare value in the place of a frequent one is foreign
+// where there were records enough to tell them apart.
+func (q TopKQuery) Check(answer Answer, _ string, submitted, finished time.Time) (check Check, err error) {
+	all, err := rows[struct {
+		Part  *number `json:"part"`
+		Count number  `json:"count"`
+	}](answer)
+	if err != nil {
+		return check, err
+	}
+	due, possible := spans(q.PerSecond, q.Duration, submitted, finished)
+	seen := map[int64]bool{}
+	for _, row := range all {
+		part, count := remainder(row.Part), int(row.Count)
+		seen[part] = true
+		switch {
+		case row.Part == nil:
+			return check, errors.New("a value of the answer has no part")
+		case part < 0 || part >= topValues:
+			check.Foreign += count
+			continue
+		case part >= topOften && q.K <= topOften && topCount(due, 0) > topCount(possible, part):
+			check.Foreign += count
+			continue
+		}
+		check.Records += count
+		check.Due += topCount(due, part)
+		check.Missing += max(0, topCount(due, part)-count)
+		check.Repeated += max(0, count-topCount(possible, part))
+	}
+	check.lack(due, seen, q.K-len(all))
+	return check, nil
+}
+
+// lack takes in values that should have come and did not: the rarest, so that no answer is held to more than it must have.
+func (c *Check) lack(due span, seen map[int64]bool, values int) {
+	for part := int64(topValues - 1); part >= 0 && values > 0; part-- {
+		if n := topCount(due, part); n > 0 && !seen[part] {
+			c.Due += n
+			c.Missing += n
+			values--
+		}
+	}
+}
+
+// topCount is how many sequences of a span have a value.
+func topCount(s span, value int64) int {
+	n := s.residues(topCycle, value)
+	if value < topOften {
+		n += s.residues(topCycle, value+topValues)
+	}
+	return n
+}
