@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,7 +81,7 @@ func number(t *testing.T, v any) float64 {
 func TestEveryCaptureReplays(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(captures, "*.jsonl"))
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(files), 5)
+	require.GreaterOrEqual(t, len(files), 6)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +133,8 @@ func read(t *testing.T, path string) (all []*capture.Point) {
 func checkBullet(t *testing.T, dir, file string) {
 	canonical := strings.NewReplacer("bullet_filter_latency", "bullet_filter_latency_mean_seconds", "bullet_created_queries", "bullet_created_queries_total",
 		"bullet_improper_queries", "bullet_improper_queries_total", "bullet_rate_exceeded_queries", "bullet_rate_exceeded_queries_total",
-		"bullet_duplicated_queries", "bullet_duplicated_queries_total", "bullet_created_replays", "bullet_created_replays_total")
+		"bullet_duplicated_queries", "bullet_duplicated_queries_total", "bullet_created_replays", "bullet_created_replays_total",
+		"bullet_source_records", "bullet_source_records_total", "bullet_source_lag", "bullet_source_lag_records", "bullet_source_left_out", "bullet_source_left_out_records_total")
 	slicesOf := map[string]map[int64]bool{} // ends, by series
 	for _, p := range read(t, file) {
 		if !strings.HasPrefix(p.Name, "bullet_") {
@@ -148,7 +150,7 @@ func checkBullet(t *testing.T, dir, file string) {
 	}
 	stored := map[string]map[int64]bool{}
 	for _, s := range everything(t, dir, `{__name__=~"bullet_.*",task!="",__name__!~".*_(min|max)"}`) {
-		key := fmt.Sprintf("%s/%s/%s", s.Metric["__name__"], s.Metric["task"], s.Metric["target"])
+		key := fmt.Sprintf("%s/%s/%s", s.Metric["__name__"], s.Metric["task"], s.Metric["target"]+s.Metric["reason"])
 		stored[key] = map[int64]bool{}
 		for _, v := range s.Values {
 			stored[key][int64(v[0].(float64))] = true
@@ -202,12 +204,18 @@ func TestTotalsFromDeltasAreStormsOwn(t *testing.T) {
 	assert.Equal(t, raw, ours)
 }
 
-// A worker of this capture is killed with -9: what it counts falls, and our totals go on.
+// A worker of these captures is killed with -9: what it counts falls, and our totals go on.
 func TestCountersGoOnWhereAWorkerWasKilled(t *testing.T) {
+	for _, name := range []string{"capture-replay-2.8.3", "capture-killed-2.8.3"} {
+		t.Run(name, func(t *testing.T) { checkCreatedQueries(t, name) })
+	}
+}
+
+func checkCreatedQueries(t *testing.T, name string) {
 	fell := map[string]float64{} // what was counted before and after, by task
 	last := map[string]float64{}
 	falls := 0
-	for _, p := range read(t, captureFile("capture-replay-2.8.3")) {
+	for _, p := range read(t, captureFile(name)) {
 		if p.Name != "bullet_created_queries" {
 			continue
 		}
@@ -220,10 +228,49 @@ func TestCountersGoOnWhereAWorkerWasKilled(t *testing.T) {
 	}
 	require.Positive(t, falls, "the capture has a worker that was killed")
 	dir := t.TempDir()
-	replayInto(t, dir, captureFile("capture-replay-2.8.3"))
+	replayInto(t, dir, captureFile(name))
 	for _, s := range ask(t, dir, "bullet_created_queries_total") {
 		task := s.Metric["task"]
 		assert.Equal(t, fell[task]+last[task], number(t, s.Value[1]), "task %s", task)
+	}
+}
+
+// A worker of this capture is killed with -9 (topology/captures/README.md says when): it restarted once and no other did, its slices end
+// before the kill and begin after it, and between them PromQL has nothing of it, whatever the metric.
+func TestAKilledWorkerIsARestartAndAGap(t *testing.T) {
+	const (
+		victim, other      = "127.0.0.1:10068", "127.0.0.1:10287"
+		killed             = 1_795_276_207.371
+		lastEnd, returnEnd = 1_795_276_200.0, 1_795_276_230.0 // the slices of the last report before, and of the first after
+	)
+	dir := t.TempDir()
+	r := replayInto(t, dir, captureFile("capture-killed-2.8.3"))
+	assert.Equal(t, []string{"nonsense"}, slices.Collect(maps.Keys(r.Refused)))
+
+	restarts := map[string][]float64{}
+	for _, s := range everything(t, dir, "bullet_worker_restarts_total") {
+		for _, v := range s.Values {
+			restarts[s.Metric["worker"]] = append(restarts[s.Metric["worker"]], number(t, v[1]))
+		}
+	}
+	require.Len(t, restarts, 2)
+	assert.Equal(t, []float64{0, 1}, slices.Compact(restarts[victim]), "once, and counted from 0")
+	assert.Equal(t, []float64{0}, slices.Compact(restarts[other]))
+
+	// The reports of bullet_active_queries are 5 s apart: one came 3 s before the kill, and 12 s are no gap of slices of 10 s.
+	all := everything(t, dir, fmt.Sprintf(`{worker=%q,__name__!~"bullet_metrics_.*|bullet_active_queries.*"}`, victim))
+	require.Greater(t, len(all), 100)
+	for _, s := range all {
+		for _, v := range s.Values {
+			end := v[0].(float64)
+			assert.False(t, end > lastEnd && end < returnEnd, "%v has a slice at %v", s.Metric, end)
+		}
+	}
+	for _, metric := range []string{"bullet_worker_heap_used_bytes", "bullet_worker_gc_seconds_total", "bullet_created_queries_total", "storm_executed_total"} {
+		selector := fmt.Sprintf("%s{worker=%q}", metric, victim)
+		assert.NotEmpty(t, ask(t, dir, selector, "--time", fmt.Sprint(int64(lastEnd))), metric)
+		assert.Empty(t, ask(t, dir, selector, "--time", fmt.Sprint(int64(returnEnd-1))), "%s in the gap, %v s after the kill", metric, returnEnd-1-killed)
+		assert.NotEmpty(t, ask(t, dir, selector, "--time", fmt.Sprint(int64(returnEnd))), metric)
 	}
 }
 

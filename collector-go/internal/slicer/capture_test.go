@@ -146,6 +146,9 @@ func TestCaptures(t *testing.T) {
 		{file: "capture-replay-2.8.3.jsonl", // a worker is killed in its midst
 			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "memory.non-heap.max", "memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max", "memory.total.max"}},
+		{file: "capture-killed-2.8.3.jsonl", // a worker is killed in its midst
+			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "memory.non-heap.max", "memory.pools.G1-Eden-Space.max",
+				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max", "memory.total.max"}},
 		{file: "capture-storm-2.2.0.jsonl",
 			refused: []string{"memory.non-heap.max", "memory.non-heap.usage", "memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max"}},
