@@ -26,7 +26,7 @@ func newTuneCommand() *cobra.Command {
 		RunE:  subcommands,
 	}
 	command.SuggestionsMinimumDistance = 2
-	command.AddCommand(newAnalyzeCommand(), newSizeCommand())
+	command.AddCommand(newTunePlanCommand(), newAnalyzeCommand(), newSizeCommand())
 	return command
 }
 

@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"internal/examine":        {"internal/doctor"},
 	"internal/sheet":          {"internal/tuning"},
 	"internal/rundir":         {"internal/tuning"},
+	"internal/spec":           {"internal/tuning", "internal/rundir"},
 	"internal/report":         {"internal/tuning", "internal/rundir"},
 	"internal/experiment":     {"internal/tuning", "internal/load", "internal/stack", "internal/report", "internal/rundir"},
 	"internal/house":          {},

@@ -1,6 +1,12 @@
 package rundir
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
 
 // Plan is plan.json: what a run does, with every default filled in. It is written once, before anything starts.
 type Plan struct {
@@ -133,4 +139,25 @@ type PlannedStep struct {
 type Entry struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
+}
+
+// Describe is the load in a sentence, without what the steps' axis says.
+func (a Asked) Describe(axis Axis) string {
+	var parts []string
+	if axis != RecordsPerSecond {
+		records := "records at a rate calibrated to leave " + short(100*float64(a.TargetIdle)) + "% of the host idle without queries"
+		if a.RecordsPerSecond.Known() {
+			records = short(float64(a.RecordsPerSecond)) + " records/s"
+		}
+		parts = append(parts, records)
+	}
+	queries := fmt.Sprintf("%s queries of %d records or %s through %s, %s matching records/s each", a.Class, a.QueryLimit, time.Duration(a.QueryDurationMs)*time.Millisecond,
+		map[string]string{"gateway": "the gateway", "drpc": "DRPC"}[a.Submit], short(float64(a.MatchingPerSecond)))
+	if axis != Queries && a.Queries > 0 {
+		queries = fmt.Sprintf("%d %s", a.Queries, queries)
+	}
+	if a.TimelineQueries > 0 {
+		queries = fmt.Sprintf("%d %s, one after the other", a.TimelineQueries, queries)
+	}
+	return strings.Join(append(parts, queries), "; ")
 }

@@ -116,8 +116,11 @@ func (g Goal) String() string {
 
 func (g Goal) name() string {
 	name := strings.ReplaceAll(string(g.Figure), "_", " ")
-	if g.Figure == CapacityFigure {
+	switch g.Figure {
+	case CapacityFigure:
 		return name
+	case FailedQueries:
+		return "share of failed queries"
 	}
 	return string(g.Statistic) + " " + name
 }

@@ -71,21 +71,21 @@ func (s Search) ascend(verdicts map[float64]Verdict) (float64, bool) {
 		switch verdict, done := verdicts[v]; {
 		case !done:
 			return v, true
-		case verdict == Fail:
+		case verdict == Fail, verdict == Limited:
 			return 0, false
 		}
 	}
 	return 0, false
 }
 
-// halve takes the middle one of what is not measured between the largest that was OK and the smallest that failed. What was
-// inconclusive points neither way and is left out.
+// halve takes the middle one of what is not measured between the largest that was OK and the smallest that failed, or that met a limit
+// outside of the topology: beyond that one no load reaches it. What was inconclusive points neither way and is left out.
 func (s Search) halve(verdicts map[float64]Verdict) (float64, bool) {
 	interval := intervalOf(verdicts)
 	var open []float64
 	for _, v := range slices.Sorted(slices.Values(s.Values)) {
 		_, done := verdicts[v]
-		below := interval.FirstFail == nil || v < *interval.FirstFail
+		below := (interval.FirstFail == nil || v < *interval.FirstFail) && (len(interval.Limited) == 0 || v < interval.Limited[0])
 		above := interval.LastOK == nil || v > *interval.LastOK
 		if !done && below && above {
 			open = append(open, v)
@@ -136,7 +136,9 @@ type Interval struct {
 	Censored bool `json:"censored"`
 	// Inconclusive are values that could not be judged, however often they were measured; those within the interval widen it.
 	Inconclusive []float64 `json:"inconclusive,omitempty"`
-	Note         string    `json:"note,omitempty"`
+	// Limited are values at which something around the topology was at its limit: they say nothing of the topology.
+	Limited []float64 `json:"limited,omitempty"`
+	Note    string    `json:"note,omitempty"`
 }
 
 // IntervalOf tells the capacity from what was measured of one configuration, in one trial or in several.
@@ -155,6 +157,8 @@ func intervalOf(verdicts map[float64]Verdict) Interval {
 		switch {
 		case verdict == Inconclusive:
 			i.Inconclusive = append(i.Inconclusive, value)
+		case verdict == Limited:
+			i.Limited = append(i.Limited, value)
 		case verdict == OK && !below:
 			over = append(over, value)
 		case verdict == OK && (i.LastOK == nil || value > *i.LastOK):
@@ -163,6 +167,7 @@ func intervalOf(verdicts map[float64]Verdict) Interval {
 	}
 	i.Censored = i.LastOK != nil && i.FirstFail == nil
 	slices.Sort(i.Inconclusive)
+	slices.Sort(i.Limited)
 	i.Note = i.note(over)
 	return i
 }
@@ -182,6 +187,9 @@ func (i Interval) note(over []float64) string {
 	}
 	if len(i.Inconclusive) > 0 {
 		notes = append(notes, fmt.Sprintf("inconclusive at %s", groupedList(i.Inconclusive)))
+	}
+	if len(i.Limited) > 0 {
+		notes = append(notes, fmt.Sprintf("at %s something around the topology was at its limit", groupedList(i.Limited)))
 	}
 	return strings.Join(notes, "; ")
 }

@@ -78,7 +78,7 @@ func TestSearchesAgreeOnAMonotoneTruth(t *testing.T) {
 
 // Whatever the verdicts are, a search ends, never measures a settled value again, and its interval is one that its own verdicts bear out.
 func TestSearchesAreHonestOfAnyTruth(t *testing.T) {
-	verdict := rapid.SampledFrom([]tuning.Verdict{tuning.OK, tuning.Fail, tuning.Inconclusive})
+	verdict := rapid.SampledFrom([]tuning.Verdict{tuning.OK, tuning.Fail, tuning.Inconclusive, tuning.Limited})
 	rapid.Check(t, func(t *rapid.T) {
 		grid := rapid.SliceOfNDistinct(rapid.Float64Range(0, 1000), 1, 12, rapid.ID[float64]).Draw(t, "grid")
 		s := tuning.Search{Kind: rapid.SampledFrom(tuning.SearchKinds()).Draw(t, "kind"), Values: grid, InconclusiveRepeats: rapid.IntRange(0, 2).Draw(t, "repeats")}
@@ -121,6 +121,24 @@ func TestAnInconclusiveStepIsRepeatedUpToABound(t *testing.T) {
 		assert.Equal(t, "[10, 30)", i.String(), kind)
 		assert.Equal(t, []float64{20}, i.Inconclusive, kind)
 		assert.Contains(t, i.Note, "inconclusive at 20", kind)
+	}
+}
+
+// Beyond a limit that is not the topology's there is nothing to be learnt of it.
+func TestALimitAroundTheTopologyEndsASearch(t *testing.T) {
+	world := func(value float64, _ int) tuning.Verdict {
+		if value >= 30 {
+			return tuning.Limited
+		}
+		return tuning.OK
+	}
+	for kind, want := range map[tuning.SearchKind][]float64{tuning.StepSearch: {10, 20, 30}, tuning.BinarySearch: {30, 20}} {
+		measured := search(t, tuning.Search{Kind: kind, Values: []float64{10, 20, 30, 40}, InconclusiveRepeats: 1}, world)
+		assert.Equal(t, want, values(measured), kind)
+		i := tuning.IntervalOf(measured)
+		assert.Equal(t, "at least 20", i.String(), kind)
+		assert.Equal(t, []float64{30}, i.Limited, kind)
+		assert.Contains(t, i.Note, "at 30 something around the topology was at its limit")
 	}
 }
 

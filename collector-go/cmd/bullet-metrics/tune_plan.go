@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// runsDir is where runs are kept unless told otherwise: each in a directory of its own.
+const runsDir = "out/tune"
+
+func newTunePlanCommand() *cobra.Command {
+	var runs, output string
+	command := &cobra.Command{
+		Use:   "plan FILE",
+		Short: "What a run of an experiment would do, how long it takes, what differs from the last run",
+		Long: `Show what a run of an experiment would do: its trials and steps, about how long it takes, and what differs from the last run of the same
+experiment, as - and + lines with the document's controlled variables that moved. It starts nothing and asks nobody.`,
+		Example: "  bullet-metrics tune plan topology/experiments/test7-small.yaml",
+		Args:    oneArgument("experiment's file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return usageError{fmt.Errorf("--output %q is none of text, json", output)}
+			}
+			p, err := planOf(args[0], runs)
+			if err != nil {
+				return err
+			}
+			return p.write(cmd.OutOrStdout(), output)
+		},
+	}
+	command.Flags().StringVar(&runs, "runs", runsDir, "directory in which runs are, each in one of its own")
+	command.Flags().StringVar(&output, "output", "text", "form of the plan: text, json")
+	return command
+}
+
+// oneArgument asks for exactly one argument.
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usageError{fmt.Errorf("%s takes one argument, the %s, not %d; %[1]s --help tells more", cmd.CommandPath(), what, len(args))}
+		}
+		return nil
+	}
+}
+
+// planned is a plan with what surrounds it.
+type planned struct {
+	File        string            `json:"file"`
+	Plan        rundir.Plan       `json:"plan"`
+	AboutS      float64           `json:"about_s"`
+	MostS       float64           `json:"at_most_s"`
+	LastRun     string            `json:"last_run,omitempty"`
+	Differences []tuning.Change   `json:"differences"`
+	Moved       []tuning.Variable `json:"moved_variables"`
+	Unreadable  []string          `json:"unreadable_runs,omitempty"`
+}
+
+func planOf(path, runs string) (*planned, error) {
+	file, _, err := spec.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &planned{File: path, Plan: file.Plan(), Differences: []tuning.Change{}, Moved: []tuning.Variable{}}
+	about, most := p.Plan.Estimate()
+	p.AboutS, p.MostS = about.Seconds(), most.Seconds()
+	settings, err := experiment.Settings(file.Conf(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: topology.conf: %w", path, err)
+	}
+	earlier, unreadable, err := rundir.List(runs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, problem := range unreadable {
+		p.Unreadable = append(p.Unreadable, problem.Error())
+	}
+	if last := rundir.Last(earlier, p.Plan.Experiment); last != nil {
+		p.compare(last, settings)
+	}
+	return p, nil
+}
+
+// compare tells what differs from an earlier run, as far as it is known before anything runs: versions and machine are those of then.
+func (p *planned) compare(last *rundir.Run, settings []rundir.Entry) {
+	p.LastRun = last.Dir
+	p.Differences = tuning.DiffSettings(rundir.Values(last.Plan, last.Manifest.BulletSettings, rundir.Manifest{}), rundir.Values(p.Plan, settings, rundir.Manifest{}))
+	p.Moved = tuning.Moved(p.Differences)
+}
+
+func (p *planned) write(out io.Writer, form string) error {
+	if form == "json" {
+		text, err := json.MarshalIndent(p, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(append(text, '\n'))
+		return err
+	}
+	_, err := io.WriteString(out, p.text())
+	return err
+}
+
+func (p *planned) text() string {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	plan := p.Plan
+	line("%s: %s", plan.Experiment, plan.Title)
+	for _, about := range strings.Split(strings.TrimSpace(plan.About), "\n") {
+		line("  %s", about)
+	}
+	line("\nGoals of each step")
+	for _, goal := range plan.Goals {
+		line("  %s", goal)
+	}
+	line("  at least %g%% of the host idle, or the step is inconclusive", 100*float64(plan.MinHostIdle))
+	line("  a missed goal %s", map[bool]string{true: "fails the run (exit code 99)", false: "ends the search and fails nothing: the capacity lies below it"}[plan.FailFails])
+	line("\nLoad")
+	line("  %s", plan.Load.Describe(plan.Axis))
+	line("\nTrials")
+	p.trials(&out)
+	line("\nTime")
+	line("  each step %s warm-up and %s measured%s; %s search over %s", ms(plan.WarmUpMs), ms(plan.SustainMs), catchUp(plan.Load), plan.Search, axisName(plan.Axis))
+	line("  about %s; at most %s if every step has to be repeated", rounded(p.AboutS), rounded(p.MostS))
+	p.differences(line)
+	return out.String()
+}
+
+func (p *planned) trials(out io.Writer) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, t := range p.Plan.Trials {
+		label := t.Label
+		if t.Repeat > 1 {
+			label += fmt.Sprintf(" (repeat %d)", t.Repeat)
+		}
+		var values []string
+		for _, s := range t.Steps {
+			values = append(values, fmt.Sprint(s.Value))
+		}
+		fmt.Fprintf(table, "  %d\t%s\t%s: %s\t%d of %d steps\n", t.Number, label, axisName(p.Plan.Axis), strings.Join(values, ", "), p.Plan.Needs(len(t.Steps)), len(t.Steps))
+	}
+	table.Flush()
+}
+
+func (p *planned) differences(line func(string, ...any)) {
+	for _, problem := range p.Unreadable {
+		line("\nA run that cannot be read: %s", problem)
+	}
+	switch {
+	case p.LastRun == "":
+		line("\nThis is the first run of %s.", p.Plan.Experiment)
+	case len(p.Differences) == 0:
+		line("\nNothing differs from the last run, %s.", p.LastRun)
+	default:
+		line("\nDifferences from the last run, %s", p.LastRun)
+		for _, change := range p.Differences {
+			for _, each := range change.Lines() {
+				line("  %s", each)
+			}
+		}
+		line("  moved of the document's eight controlled variables: %s", variables(p.Moved))
+	}
+}
+
+func variables(moved []tuning.Variable) string {
+	if len(moved) == 0 {
+		return "none"
+	}
+	var names []string
+	for _, v := range moved {
+		names = append(names, string(v))
+	}
+	return strings.Join(names, ", ")
+}
+
+func axisName(axis rundir.Axis) string {
+	return map[rundir.Axis]string{rundir.Queries: "queries", rundir.QueriesPerSecond: "queries/s", rundir.RecordsPerSecond: "records/s"}[axis]
+}
+
+func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func rounded(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(10 * time.Second)
+}
+
+func catchUp(l rundir.Asked) string {
+	if !l.CatchUpFactor.Known() {
+		return ""
+	}
+	return fmt.Sprintf(", then %s with %g times the records", ms(l.CatchUpMs), float64(l.CatchUpFactor))
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
+
+const smallest = "../../../topology/experiments/test7-small.yaml"
+
+func TestPlanNeedsNothingButItsFile(t *testing.T) {
+	files, err := filepath.Glob("../../../topology/experiments/*.yaml")
+	require.NoError(t, err)
+	for _, file := range files {
+		out, err := tune(t, "plan", file, "--runs", filepath.Join(t.TempDir(), "none"))
+		require.NoError(t, err)
+		assert.Contains(t, out, "This is the first run of")
+	}
+}
+
+func TestPlanTellsWhatDiffersFromTheLastRun(t *testing.T) {
+	runs := t.TempDir()
+	p, err := planOf(smallest, runs)
+	require.NoError(t, err)
+	earlier := p.Plan
+	earlier.Load.RecordsPerSecond, earlier.SustainMs = 300, 20_000
+	w, err := rundir.Create(filepath.Join(runs, "then"), []byte("experiment: test7-small\n"), earlier, rundir.Manifest{StartedMs: 1,
+		BulletSettings: []rundir.Entry{{Key: "bullet.topology.name", Value: "other"}}})
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, os.Mkdir(filepath.Join(runs, "no run"), 0o755))
+
+	out, err := tune(t, "plan", smallest, "--runs", runs)
+	require.NoError(t, err)
+	for _, line := range []string{"Differences from the last run, " + filepath.Join(runs, "then"), "  - data.records_per_second: 300", "  + data.records_per_second: 400",
+		"  - steps.sustain: 20s", "  + steps.sustain: 15s", "  - bullet.topology.name: other", "amount of data"} {
+		assert.Contains(t, out, line)
+	}
+	out, err = tune(t, "plan", smallest, "--runs", runs, "--output", "json")
+	require.NoError(t, err)
+	var decoded planned
+	require.NoError(t, json.Unmarshal([]byte(out), &decoded))
+	assert.NotEmpty(t, decoded.Differences)
+	assert.Equal(t, p.Plan.Trials, decoded.Plan.Trials)
+}
+
+func TestPlanRefusesWhatItCannotRead(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.yaml")
+	require.NoError(t, os.WriteFile(bad, []byte("experiment: x\nsteps:\n  valeus: [1]\n"), 0o644))
+	_, err := tune(t, "plan", bad)
+	assert.Equal(t, exitFailed, code(err))
+	assert.ErrorContains(t, err, bad+":3:3: unknown field \"steps.valeus\"; did you mean \"steps.values\"?")
+	_, err = tune(t, "plan")
+	assert.Equal(t, exitUsage, code(err))
+	assert.ErrorContains(t, err, "takes one argument, the experiment's file")
+	_, err = tune(t, "plan", smallest, "--output", "xml")
+	assert.Equal(t, exitUsage, code(err))
+}

@@ -1,0 +1,47 @@
+package rundir
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// How long what surrounds the steps takes, as measured on two cores with a local cluster; another cluster may take longer.
+const (
+	firstLaunch = 45 * time.Second // with the cluster itself
+	nextLaunch  = 35 * time.Second // another topology on it, the one before ended
+	calibration = 30 * time.Second
+	stepTail    = 12 * time.Second // beyond a query's life: the last slices
+)
+
+// Estimate is about how long a run takes, and the longest that it may take by its own bounds when every step is inconclusive.
+func (p Plan) Estimate() (about, most time.Duration) {
+	for i, t := range p.Trials {
+		launch := nextLaunch
+		if i == 0 {
+			launch = firstLaunch
+			if !p.Load.RecordsPerSecond.Known() && p.Axis != RecordsPerSecond {
+				launch += calibration
+			}
+		}
+		about += launch + time.Duration(p.Needs(len(t.Steps)))*p.StepTime()
+		most += launch + time.Duration(len(t.Steps)*(1+p.InconclusiveRepeats))*p.StepTime()
+	}
+	return about, most
+}
+
+// StepTime is about how long one step takes.
+func (p Plan) StepTime() time.Duration {
+	ms := time.Millisecond
+	return time.Duration(p.WarmUpMs+p.SustainMs+p.Load.CatchUpMs)*ms + max(stepTail, min(time.Duration(p.Load.QueryDurationMs)*ms, time.Duration(p.SustainMs)*ms))
+}
+
+// Needs is how many of n steps the search takes when none has to be repeated; of a step search, which ends at the first that
+// fails, all.
+func (p Plan) Needs(n int) int {
+	if p.Search == tuning.BinarySearch {
+		return bits.Len(uint(n))
+	}
+	return n
+}

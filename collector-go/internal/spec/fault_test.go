@@ -1,0 +1,143 @@
+package spec_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
+)
+
+const whole = `experiment: mine
+title: Mine
+analysis: queries
+goals:
+  - {figure: filter_latency, statistic: mean, at_most: 200ms}
+topology:
+  conf: bullet_settings.yaml
+  settings:
+    bullet.topology.filter.bolt.parallelism: 4
+steps:
+  values: [10, 20]
+  warm_up: 10s
+  sustain: 30s
+launch:
+  local: {workers: 2, worker_heap: 384MiB}
+`
+
+func TestAWholeFileIsRead(t *testing.T) {
+	f, err := spec.Parse("mine.yaml", []byte(whole))
+	require.NoError(t, err)
+	plan := f.Plan()
+	require.Len(t, plan.Trials, 1)
+	assert.Equal(t, "mine", plan.Trials[0].Label)
+	assert.Equal(t, int64(30_000), plan.SustainMs)
+	assert.Equal(t, 384, plan.Trials[0].WorkerHeapMiB)
+	assert.Len(t, plan.Goals, 2, "queries that fail are a missed goal unless the file says otherwise")
+}
+
+// Each case changes one line of a whole file; the fault names its line, column and field, and what to do.
+func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, want string }{
+		"unknown field":            {"  values: [10, 20]", "  valeus: [10, 20]", `mine.yaml:11:3: unknown field "steps.valeus"; did you mean "steps.values"?`},
+		"unknown field at the top": {"title: Mine", "titel: Mine", `mine.yaml:2:1: unknown field "titel"; did you mean "title"?`},
+		"unknown field in a list":  {"statistic: mean", "statistik: mean", `did you mean "goals[0].statistic"?`},
+		"twice":                    {"title: Mine", "title: Mine\ntitle: Yours", "already defined"},
+		"a time":                   {"  sustain: 30s", "  sustain: 30", `mine.yaml:13:12: steps.sustain: "30" is not a time; write one such as 30s or 5m`},
+		"a share":                  {"title: Mine", "title: Mine\nmin_host_idle: 500", `mine.yaml:3:16: min_host_idle: "500" is not a share`},
+		"a size":                   {"384MiB", "384", `launch.local.worker_heap: "384" is not a size`},
+		"a number":                 {"workers: 2", "workers: two", `launch.local.workers: "two" is not a whole number`},
+		"a list":                   {"[10, 20]", "10", "mine.yaml:11:11: steps.values: this is a list"},
+		"a mapping":                {"  local: {workers: 2, worker_heap: 384MiB}", "  local: here", "launch.local: this has fields"},
+		"an anchor":                {"title: Mine", "title: &t Mine", "anchors, aliases and tags are not read"},
+		"no value":                 {"title: Mine", "title:", "title: there is no value"},
+		"a word":                   {"analysis: queries", "analysis: query", `mine.yaml:3:11: analysis: "query" is none of timeline, concurrency, data, queries; did you mean "queries"?`},
+		"a figure":                 {"figure: filter_latency", "figure: filter_lateness", `goals[0].figure: "filter_lateness" is none of`},
+		"a statistic":              {"statistic: mean", "statistic: p90", `goals[0].statistic: "p90" is none of mean, p50, p95, p99, max`},
+		"no statistic":             {"statistic: mean, ", "", "the statistic of filter_latency must be named"},
+		"no limit":                 {", at_most: 200ms", "", "goals[0]: give one of at_most and at_least"},
+		"a limit's unit":           {"200ms", "200", `goals[0]: "200" is not a time`},
+		"slices":                   {"sustain: 30s", "sustain: 35s", "steps.sustain: 35s is not a number of whole slices of 10s"},
+		"twice in a list":          {"[10, 20]", "[10, 10]", "mine.yaml:11:16: steps.values[1]: 10 is there twice"},
+		"too many queries":         {"[10, 20]", "[10, 2000]", "is not a whole number of queries up to 1000"},
+		"no steps":                 {"  values: [10, 20]\n", "", "steps.values: it is missing"},
+		"no launch":                {"  local: {workers: 2, worker_heap: 384MiB}", "  slice_width: 10s", "launch: give one of local and command"},
+		"a placeholder": {"  local: {workers: 2, worker_heap: 384MiB}", "  command: {submit: [storm, \"{nmae}\"], kill: [storm], collector: a, gateway: b, workers: 1}",
+			"launch.command.submit[1]: unknown placeholder {nmae}; there are {name}, {conf}, {settings}, {workers}"},
+		"the name":        {"experiment: mine", "experiment: My Experiment", "experiment: \"My Experiment\" is not a name"},
+		"catch-up":        {"figure: filter_latency, statistic: mean, at_most: 200ms", "figure: catch_up, statistic: mean, at_least: 5", "a goal asks for the catch-up ratio"},
+		"a setting twice": {"    bullet.topology.filter.bolt.parallelism: 4", "    a: 4\n    a: 5", "already defined"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(whole, c.old, c.new, 1)
+			require.NotEqual(t, whole, text)
+			_, err := spec.Parse("mine.yaml", []byte(text))
+			require.Error(t, err)
+			assert.Contains(t, err.Error(), c.want)
+			assert.Contains(t, err.Error(), "mine.yaml")
+		})
+	}
+}
+
+func TestAllFaultsAreToldAtOnce(t *testing.T) {
+	_, err := spec.Parse("mine.yaml", []byte(strings.NewReplacer("title", "titel", "30s", "soon", "workers:", "werkers:").Replace(whole)))
+	require.Error(t, err)
+	assert.Len(t, strings.Split(err.Error(), "\n"), 3, err.Error())
+}
+
+func TestFilesThatAreNone(t *testing.T) {
+	for text, want := range map[string]string{"": "is empty", "a: [": "mine.yaml: [", "- 1": "this has fields", "a: 1\n---\nb: 2": "more than one"} {
+		_, err := spec.Parse("mine.yaml", []byte(text))
+		require.ErrorContains(t, err, want, text)
+	}
+	_, _, err := spec.Read(filepath.Join(t.TempDir(), "none.yaml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Values of settings come out as they would stand behind "-c name=".
+func TestSettingsKeepWhatTheySay(t *testing.T) {
+	f, err := spec.Parse("mine.yaml", []byte(strings.Replace(whole, "    bullet.topology.filter.bolt.parallelism: 4", `    whole: 4
+    float: 256.0
+    truth: true
+    text: -XX:+UseG1GC -Xmx96m
+    number.as.text: "4"
+    list: [a, "http://b:1/c"]
+    map: {default: 5}
+    none: null`, 1)))
+	require.NoError(t, err)
+	got := map[string]string{}
+	for _, e := range f.Plan().Trials[0].Settings {
+		got[e.Key] = e.Value
+	}
+	assert.Equal(t, map[string]string{"whole": "4", "float": "256.0", "truth": "true", "text": `"-XX:+UseG1GC -Xmx96m"`, "number.as.text": `"4"`,
+		"list": `[a, "http://b:1/c"]`, "map": "{default: 5}", "none": "null"}, got)
+}
+
+func TestTheGridIsMultipliedOut(t *testing.T) {
+	f, err := spec.Parse("mine.yaml", []byte(strings.Replace(whole, "steps:\n", `grid:
+  - {axis: bolts, setting: bolts.parallelism, values: [1, 2]}
+  - axis: heap
+    configurations:
+      - {label: small, value: 96, settings: {heap: 96}}
+      - {label: large, settings: {heap: 384}, steps: [5]}
+steps:
+  repeats: 2
+`, 1)))
+	require.NoError(t, err)
+	plan := f.Plan()
+	var labels []string
+	for _, trial := range plan.Trials {
+		labels = append(labels, trial.Name())
+	}
+	assert.Equal(t, []string{"01-bolts-1-heap-small", "02-bolts-1-heap-large", "03-bolts-2-heap-small", "04-bolts-2-heap-large",
+		"05-bolts-1-heap-small", "06-bolts-1-heap-large", "07-bolts-2-heap-small", "08-bolts-2-heap-large"}, labels)
+	assert.Len(t, plan.Trials[1].Steps, 1)
+	assert.Len(t, plan.Trials[2].Steps, 2)
+	assert.Equal(t, 2, plan.Trials[5].Repeat)
+	assert.Equal(t, 2, plan.Trials[5].Configuration)
+	assert.Equal(t, "bolts.parallelism", plan.Trials[3].Settings[1].Key)
+}

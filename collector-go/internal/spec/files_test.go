@@ -1,0 +1,40 @@
+package spec_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
+)
+
+const experiments = "../../../topology/experiments"
+
+// The files that ship are whole: each can be read and planned, and its Bullet YAML is there.
+func TestTheShippedExperimentsArePlanned(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(experiments, "*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, files, 14, "Tests 1 to 7, each also small")
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			f, text, err := spec.Read(path)
+			require.NoError(t, err)
+			require.NotEmpty(t, text)
+			assert.Equal(t, strings.TrimSuffix(filepath.Base(path), ".yaml"), f.Experiment)
+			assert.FileExists(t, f.Conf())
+			plan := f.Plan()
+			require.NotEmpty(t, plan.Trials)
+			for _, trial := range plan.Trials {
+				assert.NotEmpty(t, trial.Steps, trial.Label)
+			}
+			for _, goal := range plan.Goals {
+				require.NoError(t, goal.Validate())
+			}
+			assert.NotEmpty(t, plan.Caveats)
+			assert.Equal(t, strings.HasSuffix(f.Experiment, "-small"), plan.Launch == "local")
+		})
+	}
+}

@@ -1,0 +1,280 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// maxFileBytes bounds an experiment's file.
+const maxFileBytes = 1 << 20
+
+// Read reads an experiment's file and checks it. All faults are told at once, each with file, line, column and field.
+func Read(path string) (*File, []byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the experiment: %w", err)
+	}
+	f, err := Parse(path, text)
+	return f, text, err
+}
+
+// Parse is Read of a text that came from path.
+func Parse(path string, text []byte) (*File, error) {
+	if len(text) > maxFileBytes {
+		return nil, fmt.Errorf("%s: an experiment's file has at most %d bytes, this one %d", path, maxFileBytes, len(text))
+	}
+	document, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", path, firstLine(err))
+	}
+	f := defaults()
+	r := reader{path: path, places: places{}}
+	f.path, f.places = path, r.places
+	if len(document.Docs) > 1 && document.Docs[1].Body != nil {
+		return nil, fmt.Errorf("%s: more than one YAML document; an experiment is one", path)
+	}
+	if len(document.Docs) == 0 || document.Docs[0].Body == nil {
+		return nil, fmt.Errorf("%s: the file is empty; docs/experiments.md tells what an experiment has", path)
+	}
+	r.into(reflect.ValueOf(f).Elem(), "", document.Docs[0].Body)
+	if err := errors.Join(r.faults...); err != nil {
+		return nil, err
+	}
+	return f, f.check()
+}
+
+// firstLine of a YAML error is "[line:column] what"; the rest draws the source.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// places say where in the file each field is, "line:column" by the field's path.
+type places map[string]string
+
+// near is the place of a field, or of what it would be in.
+func (p places) near(field string) string {
+	for {
+		if place, found := p[field]; found {
+			return place
+		}
+		end := strings.LastIndexAny(field, ".[")
+		if end < 0 {
+			return "1:1"
+		}
+		field = field[:end]
+	}
+}
+
+// reader walks a document and gathers all faults, so that a file is mended in one go.
+type reader struct {
+	path   string
+	places places
+	faults []error
+}
+
+func place(node ast.Node) string {
+	position := node.GetToken().Position
+	return fmt.Sprintf("%d:%d", position.Line, position.Column)
+}
+
+func (r *reader) fault(node ast.Node, field, format string, args ...any) {
+	r.faults = append(r.faults, fmt.Errorf("%s:%s: %s%s", r.path, place(node), lead(field), fmt.Sprintf(format, args...)))
+}
+
+func lead(field string) string {
+	if field == "" {
+		return ""
+	}
+	return field + ": "
+}
+
+// into reads a node into a value of the file.
+func (r *reader) into(v reflect.Value, field string, node ast.Node) {
+	if field != "" {
+		r.places[field] = place(node)
+	}
+	switch node.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
+		r.fault(node, field, "anchors, aliases and tags are not read; write the value itself")
+		return
+	case *ast.NullNode:
+		r.fault(node, field, "there is no value; write one, or leave the field out")
+		return
+	}
+	switch target := v.Addr().Interface().(type) {
+	case scalar:
+		r.scalar(field, node, target.set)
+		return
+	case *Settings:
+		r.settings(target, field, node)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		r.into(v.Elem(), field, node)
+	case reflect.Struct:
+		r.fields(v, field, node)
+	case reflect.Slice:
+		r.list(v, field, node)
+	default:
+		r.scalar(field, node, func(text string) error { return plain(v, text) })
+	}
+}
+
+// plain sets a value of a kind that Go has.
+func plain(v reflect.Value, text string) error {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		v.SetInt(int64(n))
+	case reflect.Float64:
+		n, err := number(text)
+		if err != nil {
+			return err
+		}
+		v.SetFloat(n)
+	default:
+		panic("spec: a field of a kind that is not read: " + v.Type().String())
+	}
+	return nil
+}
+
+func (r *reader) scalar(field string, node ast.Node, set func(string) error) {
+	text, ok := scalarText(node)
+	if !ok {
+		r.fault(node, field, "this is one value, not a list or a mapping")
+		return
+	}
+	if err := set(text); err != nil {
+		r.fault(node, field, "%s", err)
+	}
+}
+
+func scalarText(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return strings.TrimSpace(n.Value.Value), true
+	case *ast.MappingNode, *ast.MappingValueNode, *ast.SequenceNode:
+		return "", false
+	}
+	return node.GetToken().Value, true
+}
+
+func (r *reader) list(v reflect.Value, field string, node ast.Node) {
+	list, ok := node.(*ast.SequenceNode)
+	if !ok {
+		r.fault(node, field, "this is a list; write [a, b] or a line \"- a\" for each")
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
+	for i, each := range list.Values {
+		r.into(v.Index(i), fmt.Sprintf("%s[%d]", field, i), each)
+	}
+}
+
+// entriesOf are the lines of a mapping.
+func entriesOf(node ast.Node) ([]*ast.MappingValueNode, bool) {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	}
+	return nil, false
+}
+
+func (r *reader) fields(v reflect.Value, field string, node ast.Node) {
+	entries, ok := entriesOf(node)
+	if !ok {
+		r.fault(node, field, "this has fields; write \"name: value\" lines: %s", strings.Join(names(v.Type()), ", "))
+		return
+	}
+	seen := map[string]bool{}
+	for _, entry := range entries {
+		name := strings.TrimSpace(entry.Key.GetToken().Value)
+		within := strings.TrimPrefix(field+"."+name, ".")
+		i := slices.Index(names(v.Type()), name)
+		switch {
+		case i < 0:
+			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within, strings.TrimPrefix(field+"."+nearest(name, names(v.Type())), "."))
+		case seen[name]:
+			r.fault(entry.Key, within, "it is there twice; keep one")
+		default:
+			seen[name] = true
+			r.into(v.Field(i), within, entry.Value)
+		}
+	}
+}
+
+// names are the fields of a struct as files have them, in the struct's order; those that no file has come last and are not there.
+func names(t reflect.Type) (all []string) {
+	for i := range t.NumField() {
+		if name := t.Field(i).Tag.Get("yaml"); name != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func nearest(name string, known []string) string {
+	return slices.MinFunc(known, func(a, b string) int {
+		return levenshtein.ComputeDistance(name, a) - levenshtein.ComputeDistance(name, b)
+	})
+}
+
+// settings keeps values as they would stand behind "-c name=".
+func (r *reader) settings(into *Settings, field string, node ast.Node) {
+	entries, ok := entriesOf(node)
+	if !ok {
+		r.fault(node, field, "these are settings; write \"name: value\" lines")
+		return
+	}
+	for _, entry := range entries {
+		key := strings.TrimSpace(entry.Key.GetToken().Value)
+		if slices.ContainsFunc(*into, func(s Setting) bool { return s.Key == key }) {
+			r.fault(entry.Key, field, "%s is there twice; keep one", key)
+			continue
+		}
+		value, err := flow(entry.Value)
+		if err != nil {
+			r.fault(entry.Value, field, "%s: %s", key, firstLine(err))
+			continue
+		}
+		*into = append(*into, Setting{key, value})
+	}
+}
+
+// flow is a value as YAML on one line.
+func flow(node ast.Node) (string, error) {
+	switch node.(type) {
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return node.GetToken().Value, nil
+	case *ast.NullNode:
+		return "null", nil
+	}
+	var value any
+	if err := yaml.NodeToValue(node, &value); err != nil {
+		return "", err
+	}
+	text, err := yaml.MarshalWithOptions(value, yaml.Flow(true))
+	return strings.TrimSpace(string(text)), err
+}
