@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/model"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
@@ -39,7 +40,9 @@ type collector struct {
 	store   *embedded.Store
 	feed    *feed.Feed
 	known   *registry.Registry // what topologies are
+	results *alerting.Results  // what rules give
 	engine  *query.Engine
+	rules   *alerting.Evaluator
 	ingest  *ingest.Server
 	http    *httpapi.Server
 	replay  *intake // where captures are played: what the store is given; nil in a collector that serves
@@ -49,6 +52,7 @@ type collector struct {
 	clock  task // ticks into the journal
 	feeder task
 	teller task // the registry
+	judge  task // rules
 	page   task // httpapi
 }
 
@@ -60,7 +64,7 @@ type task struct {
 
 // openCollector takes the ports first, so that a second collector touches no data.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
-	col := &collector{logger: logger, failed: make(chan error, 5)}
+	col := &collector{logger: logger, failed: make(chan error, 6)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, col.release(context.Background()))
@@ -150,14 +154,14 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	asking := query.DefaultOptions()
 	asking.Timeout, asking.MaxSamples, asking.MaxConcurrent = c.Query.Timeout, c.Query.MaxSamples, c.Query.MaxConcurrent
 	asking.LookbackDelta, asking.Logger, asking.Registerer = c.Query.Lookback, col.logger, figures
-	if col.engine, err = query.New(col.store, asking); err != nil {
+	if err = col.openRules(c, asking, figures); err != nil {
 		return err
 	}
 	answering := httpapi.DefaultOptions()
 	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, figures, metadata{}, col.unready
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout = c.HTTP.AllowedHosts, col.logger, c.Shutdown/4
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
-	answering.Registry = col.known
+	answering.Registry, answering.Rules = col.known, col.rules
 	if answering.Authorize, err = mayAnnotate(c.GRPC.TokenFile); err != nil {
 		return err
 	}
@@ -228,6 +232,7 @@ func (col *collector) start() <-chan error {
 	}
 	col.run(&col.feeder, col.feed.Run)
 	col.run(&col.teller, col.known.Run)
+	col.run(&col.judge, col.judgeRules)
 	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
 	col.run(&col.clock, col.tick)
 	col.run(&col.door, func(ctx context.Context) error { return col.ingest.Serve(ctx, col.grpcListener) })
@@ -276,6 +281,7 @@ func (col *collector) close(ctx context.Context) error {
 		reader.end(ctx)
 	}
 	col.page.end(ctx)
+	col.judge.end(ctx)
 	return errors.Join(err, col.release(ctx))
 }
 
@@ -284,6 +290,9 @@ func (col *collector) release(ctx context.Context) error {
 	var errs []error
 	if col.engine != nil {
 		errs = append(errs, col.engine.Close())
+	}
+	if col.results != nil {
+		errs = append(errs, col.results.Close())
 	}
 	if col.store != nil {
 		errs = append(errs, col.store.Close(ctx))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"time"
 )
 
@@ -21,6 +22,8 @@ type Config struct {
 	Journal        Journal
 	Embedded       Embedded
 	Query          Query
+	Rules          Rules
+	Alertmanager   Alertmanager
 	Limits         Limits
 	Log            Log
 }
@@ -38,6 +41,7 @@ type GRPC struct {
 type HTTP struct {
 	Listen       string
 	AllowedHosts []string
+	ExternalURL  string
 }
 
 // Slice is how event time is cut.
@@ -68,6 +72,18 @@ type Query struct {
 	Lookback      time.Duration
 }
 
+// Rules are evaluated by the collector itself.
+type Rules struct {
+	Files    []string
+	Interval time.Duration
+}
+
+// Alertmanager is who hears of alerts.
+type Alertmanager struct {
+	URLs           []string
+	HTTPConfigFile string
+}
+
 // Limits bound what producers may bring.
 type Limits struct {
 	SeriesPerTopology int
@@ -92,6 +108,7 @@ func Default() Config {
 		Journal:  Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
 		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30}, // the days are Prometheus' default
 		Query:    Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute},
+		Rules:    Rules{Interval: 15 * time.Second},
 		Limits:   Limits{SeriesPerTopology: 200_000, Streams: 256, BatchBytes: 4 << 20},
 		Log:      Log{Level: "info", Format: "text"},
 	}
@@ -109,6 +126,9 @@ func (c Config) Validate() error {
 		positive("query.max_samples", int64(c.Query.MaxSamples)),
 		positive("query.max_concurrent", int64(c.Query.MaxConcurrent)),
 		positive("query.timeout", int64(c.Query.Timeout)),
+		wholeSeconds("rules.interval", c.Rules.Interval),
+		validateURL("http.external_url", c.HTTP.ExternalURL),
+		c.Alertmanager.validate(),
 		positive("limits.series_per_topology", int64(c.Limits.SeriesPerTopology)),
 		positive("limits.streams", int64(c.Limits.Streams)),
 		positive("limits.batch_bytes", int64(c.Limits.BatchBytes)),
@@ -137,6 +157,31 @@ func (s Slice) validate() error {
 		err = errors.Join(err, fmt.Errorf("slice.lateness is %s: it must lie between 0s and 1h", s.Lateness))
 	}
 	return err
+}
+
+func (a Alertmanager) validate() (err error) {
+	for _, u := range a.URLs {
+		err = errors.Join(err, validateURL("alertmanager.urls", u))
+	}
+	if a.HTTPConfigFile != "" && len(a.URLs) == 0 {
+		err = errors.Join(err, errors.New("alertmanager.http_config_file says how to call nobody: set alertmanager.urls too"))
+	}
+	return err
+}
+
+// validateURL refuses what is not the URL of a server; "" is none. Credentials belong into a file, since a URL is logged.
+func validateURL(key, text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("%s is %q: it must be the URL of a server, such as http://127.0.0.1:9093", key, text)
+	}
+	if u.User != nil {
+		return fmt.Errorf("%s must hold no user or password: they belong into a file", key)
+	}
+	return nil
 }
 
 func wholeSeconds(key string, d time.Duration) error {

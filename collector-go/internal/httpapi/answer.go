@@ -106,6 +106,10 @@ type response struct {
 const maxAnnotations = 10
 
 func (a *api) write(w http.ResponseWriter, r request, result answer) {
+	if result.data == nil && result.err == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	code, body := http.StatusOK, &response{Status: "success", Data: result.data}
 	if result.err != nil {
 		code = result.err.status()

@@ -79,6 +79,25 @@ func (a *api) queryRange(r request) answer {
 	})
 }
 
+// exemplars finds none: samples from Storm carry no traces. What is asked is checked as Prometheus does.
+func (a *api) exemplars(r request) answer {
+	start, end, invalid := timeRange(r)
+	if invalid != nil {
+		return *invalid
+	}
+	if end.Before(start) {
+		return badData(errors.New("end timestamp must not be before start timestamp"))
+	}
+	expression, err := a.options.Engine.Parser().ParseExpr(r.FormValue("query"))
+	if err != nil {
+		return badData(err)
+	}
+	if len(parser.ExtractSelectors(expression)) == 0 {
+		return answer{}
+	}
+	return answer{data: []struct{}{}}
+}
+
 // evaluate runs the query that prepare makes, within the request's timeout.
 func (a *api) evaluate(r request, limit int, prepare func(context.Context, promql.QueryOpts) (promql.Query, error)) (result answer) {
 	ctx := r.Context()

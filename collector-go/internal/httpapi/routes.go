@@ -41,11 +41,13 @@ func (a *api) routes() []route {
 	routes := []route{
 		get("/api/v1/query", a.query), post("/api/v1/query", a.query),
 		get("/api/v1/query_range", a.queryRange), post("/api/v1/query_range", a.queryRange),
+		get("/api/v1/query_exemplars", a.exemplars), post("/api/v1/query_exemplars", a.exemplars),
 		get("/api/v1/format_query", a.formatQuery), post("/api/v1/format_query", a.formatQuery),
 		get("/api/v1/labels", a.labelNames), post("/api/v1/labels", a.labelNames),
 		get("/api/v1/label/{name}/values", a.labelValues),
 		get("/api/v1/series", a.series), post("/api/v1/series", a.series),
 		get("/api/v1/metadata", a.metadata),
+		get("/api/v1/rules", a.rules), get("/api/v1/alerts", a.alerts), get("/api/v1/alertmanagers", a.alertmanagers),
 		get("/api/v1/status/buildinfo", a.buildInfo),
 		get("/api/v1/status/runtimeinfo", a.runtimeInfo),
 		{"GET /metrics", promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10, Timeout: 30 * time.Second})},

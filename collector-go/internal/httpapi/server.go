@@ -37,6 +37,7 @@ type Options struct {
 	Gatherer prometheus.Gatherer // for /metrics; required
 	Metadata MetadataSource      // nil: no metadata
 	Registry *registry.Registry  // nil: no topologies and no annotations
+	Rules    Rules               // nil: no rules, no alerts
 	// Authorize says why a request may not set an annotation of a topology; nil: all may.
 	Authorize func(r *http.Request, topology string) error
 	// Ready says why the collector is not ready, in words for an operator; "" when it is. nil: always ready.

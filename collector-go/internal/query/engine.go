@@ -97,6 +97,9 @@ func (e *Engine) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return e.store.Querier(minMs, maxMs)
 }
 
+// Queryable is the store as the engine reads it.
+func (e *Engine) Queryable() storage.Queryable { return e.store }
+
 // Parser is the parser that the engine uses.
 func (e *Engine) Parser() parser.Parser { return e.parser }
 

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	commonconfig "github.com/prometheus/common/config"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+)
+
+// openRules makes what evaluates rules, and the engine, which reads the slices and what rules give as one.
+func (col *collector) openRules(c config.Config, asking query.Options, figures prometheus.Registerer) (err error) {
+	dir := filepath.Join(c.DataDir, "rules")
+	judging := alerting.DefaultOptions(dir)
+	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, queryOffset(c.Slice), col.logger, figures
+	if c.Embedded.RetentionTime > 0 {
+		judging.Retention = c.Embedded.RetentionTime
+	}
+	if judging.Files, err = ruleFiles(c.Rules.Files); err != nil {
+		return err
+	}
+	if err = callees(c, &judging); err != nil {
+		return err
+	}
+	if col.results, err = alerting.OpenResults(dir, judging.Retention, col.logger); err != nil {
+		return err
+	}
+	if col.engine, err = query.New(query.Join(col.store, col.results), asking); err != nil {
+		return err
+	}
+	col.rules, err = alerting.New(col.engine, col.results, judging)
+	return err
+}
+
+// queryOffset is how far behind the clock all slices of a source that is on time are closed: the journal's tick, a slice's width and
+// its lateness.
+func queryOffset(s config.Slice) time.Duration { return time.Second + s.Width + s.Lateness }
+
+// judgeRules evaluates rules once the store has what the journal had at the start: while it is read again, slices are missing that
+// an alert was about.
+func (col *collector) judgeRules(ctx context.Context) error {
+	had := uint64(col.journal.Durable())
+	looking := time.NewTicker(100 * time.Millisecond)
+	defer looking.Stop()
+	for col.feed.Position() < had {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-looking.C:
+		}
+	}
+	return col.rules.Run(ctx)
+}
+
+// ruleFiles reads the operator's rules.
+func ruleFiles(patterns []string) ([]alerting.File, error) {
+	paths, err := alerting.Paths(patterns)
+	if err != nil {
+		return nil, fmt.Errorf("rules.files: %w", err)
+	}
+	var all []alerting.File
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("rules.files: %w", err)
+		}
+		all = append(all, alerting.File{Name: path, Text: text})
+	}
+	return all, nil
+}
+
+// callees says who hears of alerts, how they are called, and where they find us.
+func callees(c config.Config, judging *alerting.Options) error {
+	for _, text := range c.Alertmanager.URLs {
+		u, err := url.Parse(text)
+		if err != nil {
+			return fmt.Errorf("alertmanager.urls: %w", err)
+		}
+		judging.Alertmanagers = append(judging.Alertmanagers, u)
+	}
+	if path := c.Alertmanager.HTTPConfigFile; path != "" {
+		client, _, err := commonconfig.LoadHTTPConfigFile(path)
+		if err != nil {
+			return fmt.Errorf("alertmanager.http_config_file: %s: %w", path, err)
+		}
+		client.SetDirectory(filepath.Dir(path))
+		judging.Client = *client
+	}
+	external := c.HTTP.ExternalURL
+	if external == "" {
+		external = "http://" + c.HTTP.Listen
+	}
+	var err error
+	if judging.ExternalURL, err = url.Parse(external); err != nil {
+		return fmt.Errorf("http.external_url: %w", err)
+	}
+	return nil
+}
