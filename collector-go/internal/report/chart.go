@@ -1,19 +1,13 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Chart is a figure of measured points and what was fitted to them.
@@ -44,49 +38,28 @@ const (
 
 func (c *Chart) height() vg.Length {
 	if len(c.bars) > 0 {
-		return headHeight + barHeight*vg.Length(len(c.bars)) + 50
+		return headHeight + legendRow + barHeight*vg.Length(len(c.bars)) + 50
 	}
 	return chartHeight
 }
 
 // WriteCharts writes each chart as SVG and PNG into dir.
 func WriteCharts(charts []Chart, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
+	var all []*drawing
 	for i := range charts {
-		for suffix, form := range map[string]func() ([]byte, error){".svg": charts[i].SVG, ".png": charts[i].PNG} {
-			drawing, err := form()
-			if err != nil {
-				return fmt.Errorf("draw %s%s: %w", charts[i].Name, suffix, err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, charts[i].Name+suffix), drawing, 0o644); err != nil {
-				return err
-			}
-		}
+		d := charts[i].drawing()
+		all = append(all, &d)
 	}
-	return nil
+	return writeDrawings(all, dir)
 }
+
+func (c *Chart) drawing() drawing { return drawing{name: c.Name, alt: c.Title, svg: c.SVG, png: c.PNG} }
 
 // SVG is the chart as a vector drawing.
-func (c *Chart) SVG() ([]byte, error) {
-	canvas := vgsvg.New(width, c.height())
-	c.draw(draw.New(canvas))
-	var out bytes.Buffer
-	if _, err := canvas.WriteTo(&out); err != nil {
-		return nil, err
-	}
-	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans"), []byte(svgFonts)), nil
-}
+func (c *Chart) SVG() ([]byte, error) { return svgOf(c.height(), c.draw) }
 
 // PNG is the chart as a picture.
-func (c *Chart) PNG() ([]byte, error) {
-	canvas := vgimg.NewWith(vgimg.UseWH(width, c.height()), vgimg.UseDPI(pngDPI))
-	c.draw(draw.New(canvas))
-	var out bytes.Buffer
-	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(&out)
-	return out.Bytes(), err
-}
+func (c *Chart) PNG() ([]byte, error) { return pngOf(c.height(), c.draw) }
 
 func (c *Chart) draw(canvas draw.Canvas) {
 	rectangle(canvas, paper, canvas.Min.X, canvas.Min.Y, canvas.Max.X, canvas.Max.Y)

@@ -3,13 +3,9 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -40,107 +36,77 @@ func (r *Report) figures() []figure {
 
 // WriteFigures writes every figure as SVG and PNG into dir.
 func (r *Report) WriteFigures(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
+	var all []*drawing
 	for _, f := range r.figures() {
-		svg, err := r.svg(f)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, f.name+".svg"), svg, 0o644); err != nil {
-			return err
-		}
-		if err := r.writePNG(f, filepath.Join(dir, f.name+".png")); err != nil {
-			return err
-		}
+		d := r.drawing(f)
+		all = append(all, &d)
 	}
-	return nil
+	return writeDrawings(all, dir)
 }
 
-func (f figure) height() vg.Length {
+// drawing is a figure with its forms.
+func (r *Report) drawing(f figure) drawing {
+	legend := r.legend()
+	height := f.height(legend.height())
+	draws := func(c draw.Canvas) { r.draw(f, legend, c) }
+	return drawing{
+		name: f.name, alt: f.name + " over time",
+		svg: func() ([]byte, error) { return svgOf(height, draws) },
+		png: func() ([]byte, error) { return pngOf(height, draws) },
+	}
+}
+
+// height is that of the panels below a head.
+func (f figure) height(head vg.Length) vg.Length {
 	n := vg.Length(len(f.panels))
-	return headHeight + n*panelHeight + (n-1)*panelGap + 38 // the last panel's axis
+	return head + n*panelHeight + (n-1)*panelGap + 38 // the last panel's axis
 }
 
 // svgFonts is what stands for the font that the drawing was measured with, best first.
 const svgFonts = "font-family:'Liberation Sans',Arial,Helvetica,sans-serif"
 
-func (r *Report) svg(f figure) ([]byte, error) {
-	canvas := vgsvg.New(width, f.height())
-	r.draw(f, draw.New(canvas))
+// svgOf draws a picture of the usual width as SVG.
+func svgOf(height vg.Length, draws func(draw.Canvas)) ([]byte, error) {
+	canvas := vgsvg.New(width, height)
+	draws(draw.New(canvas))
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
-		return nil, fmt.Errorf("draw %s: %w", f.name, err)
+		return nil, err
 	}
 	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans"), []byte(svgFonts)), nil
 }
 
-// inlineSVG is the figure for a page: without a size of its own, and in the page's colours.
-func (r *Report) inlineSVG(f figure) (string, error) {
-	svg, err := r.svg(f)
-	if err != nil {
-		return "", err
-	}
-	drawing := string(svg)
-	start := strings.Index(drawing, "viewBox=")
-	if start < 0 {
-		return "", fmt.Errorf("draw %s: the SVG has no viewBox", f.name)
-	}
-	drawing = `<svg role="img" aria-label="` + f.name + ` over time" ` + drawing[start:]
-	for colour, variable := range variables {
-		drawing = strings.ReplaceAll(drawing, hex(colour), variable)
-	}
-	return drawing, nil
+// pngOf draws it as PNG.
+func pngOf(height vg.Length, draws func(draw.Canvas)) ([]byte, error) {
+	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))
+	draws(draw.New(canvas))
+	var out bytes.Buffer
+	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(&out)
+	return out.Bytes(), err
 }
 
-func (r *Report) writePNG(f figure, path string) error {
-	canvas := vgimg.NewWith(vgimg.UseWH(width, f.height()), vgimg.UseDPI(pngDPI))
-	r.draw(f, draw.New(canvas))
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = vgimg.PngCanvas{Canvas: canvas}.WriteTo(file)
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return fmt.Errorf("draw %s: %w", path, err)
-	}
-	return nil
-}
-
-func (r *Report) draw(f figure, c draw.Canvas) {
+func (r *Report) draw(f figure, legend legend, c draw.Canvas) {
+	head := legend.height()
 	rectangle(c, paper, c.Min.X, c.Min.Y, c.Max.X, c.Max.Y)
-	r.drawHead(draw.Crop(c, sideMargin, -sideMargin, f.height()-headHeight, 0))
-	axis := axis{timesMs: r.TimesMs, sliceMs: r.SliceMs, originMs: r.StartedMs, steps: r.Steps}
+	r.drawHead(draw.Crop(c, sideMargin, -sideMargin, f.height(0), 0), legend)
+	axis := axis{timesMs: r.TimesMs, sliceMs: r.SliceMs, originMs: r.StartedMs, steps: r.Steps, restarts: r.restarts()}
 	rows := make([][]*plot.Plot, len(f.panels))
 	for i, p := range f.panels {
 		rows[i] = []*plot.Plot{p.plot(axis, i == 0, i == len(f.panels)-1)}
 	}
 	tiles := draw.Tiles{Rows: len(rows), Cols: 1, PadY: panelGap, PadLeft: sideMargin, PadRight: sideMargin, PadBottom: 4}
-	canvases := plot.Align(rows, tiles, draw.Crop(c, 0, 0, 0, -headHeight))
+	canvases := plot.Align(rows, tiles, draw.Crop(c, 0, 0, 0, -head))
 	for i, row := range rows {
 		row[0].Draw(canvases[i][0])
 	}
 }
 
 // drawHead says what is seen and which colour is which worker.
-func (r *Report) drawHead(c draw.Canvas) {
+func (r *Report) drawHead(c draw.Canvas, legend legend) {
 	started := time.UnixMilli(r.StartedMs).UTC().Format("2006-01-02 15:04:05 UTC")
 	c.FillText(style(titleSize, ink), vg.Point{X: c.Min.X, Y: c.Max.Y - 15}, fmt.Sprintf(
-		"Topology %s, slices of %d s, steps of simultaneous queries from %s (darker: warm-up)", r.Topology, r.SliceMs/1000, started))
-	x := c.Min.X
-	label := style(textSize, ink)
-	label.YAlign = text.YCenter
-	for i, w := range r.Workers {
-		y := c.Max.Y - 29
-		c.StrokeLine2(stroke(workerColour(i), 2.4), x, y, x+14, y)
-		name := fmt.Sprintf("worker %s (pid %d)", w.Worker, w.Pid)
-		c.FillText(label, vg.Point{X: x + 18, Y: y}, name)
-		x += 18 + label.Width(name) + 16
-	}
+		"Topology %s, slices of %d s, steps of %s from %s (darker: warm-up)", r.Topology, r.SliceMs/1000, r.axisName(), started))
+	legend.draw(c)
 }
 
 // plot is the panel as a plot; labelled writes the steps, last the time.
@@ -162,6 +128,7 @@ func (p panel) plot(a axis, labelled, last bool) *plot.Plot {
 	for _, l := range p.lines {
 		plt.Add(curve{a, l})
 	}
+	plt.Add(restartMarks{a, labelled})
 	return plt
 }
 

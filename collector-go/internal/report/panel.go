@@ -27,13 +27,26 @@ type line struct {
 	figures []Figure
 	dashed  bool
 	plain   bool // without marks at the slices
+	thin    bool // one of many
+}
+
+// pen is the line's width.
+func (l line) pen() vg.Length {
+	if l.thin {
+		return 0.7
+	}
+	return 1.6
 }
 
 // panels are the report's figures from top to bottom.
 func (r *Report) panels() []panel {
 	byWorker := func(figures func(WorkerReport) []Figure) (lines []line) {
+		many := len(r.Workers) > manyWorkers
 		for i, w := range r.Workers {
-			lines = append(lines, line{colour: workerColour(i), figures: figures(w)})
+			lines = append(lines, line{colour: workerColour(i), figures: figures(w), thin: many, plain: many})
+		}
+		if many {
+			lines = append(lines, line{colour: ink, figures: r.meanOfWorkers(figures), plain: true})
 		}
 		return lines
 	}
@@ -122,7 +135,7 @@ const (
 	titleSize   = vg.Length(10)
 	panelHeight = 118 * vg.Length(1)
 	panelGap    = vg.Length(10)
-	headHeight  = vg.Length(40)
+	headHeight  = vg.Length(26) // with no legend below it
 	width       = vg.Length(760)
 	sideMargin  = vg.Length(8)
 )

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -18,6 +19,7 @@ type axis struct {
 	sliceMs  int64
 	originMs int64
 	steps    []StepReport
+	restarts []restart
 }
 
 func (a axis) seconds(ms int64) float64 { return float64(ms-a.originMs) / 1000 }
@@ -61,12 +63,29 @@ func (b bands) Plot(c draw.Canvas, p *plot.Plot) {
 		if b.labelled {
 			label := style(textSize, muted)
 			label.XAlign, label.YAlign = text.XCenter, text.YTop
-			c.FillText(label, vg.Point{X: (from + to) / 2, Y: c.Max.Y - 2}, stepName(step))
+			c.FillText(label, vg.Point{X: (from + to) / 2, Y: c.Max.Y - 2}, fitting(label, to-from, stepName(step)))
 		}
 	}
 }
 
-func stepName(s StepReport) string { return fmt.Sprintf("%d queries", s.Queries) }
+// fitting is the name, its first word where all of it is wider than the room, nothing where that is too.
+func fitting(label text.Style, room vg.Length, name string) string {
+	first, _, _ := strings.Cut(name, " ")
+	for _, text := range []string{name, first} {
+		if label.Width(text) <= room {
+			return text
+		}
+	}
+	return ""
+}
+
+// stepName is what the step is called in figures and tables.
+func stepName(s StepReport) string {
+	if s.Label != "" {
+		return s.Label
+	}
+	return fmt.Sprintf("%d queries", s.Queries)
+}
 
 // rules are the horizontal lines at the labelled ticks.
 type rules struct{}
@@ -88,7 +107,7 @@ type curve struct {
 
 func (v curve) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	pen := stroke(v.colour, 1.6)
+	pen := stroke(v.colour, v.pen())
 	if v.dashed {
 		pen.Dashes = []vg.Length{4, 3}
 	}
@@ -115,7 +134,7 @@ func (v curve) draw(c draw.Canvas, pen draw.LineStyle, run []vg.Point) {
 		return
 	}
 	for _, point := range run {
-		c.DrawGlyph(draw.GlyphStyle{Color: v.colour, Radius: 1.9, Shape: draw.CircleGlyph{}}, point)
+		c.DrawGlyph(draw.GlyphStyle{Color: v.colour, Radius: v.pen() * 1.2, Shape: draw.CircleGlyph{}}, point)
 	}
 }
 

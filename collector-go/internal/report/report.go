@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -28,7 +29,11 @@ type Report struct {
 	Query               string         `json:"query"`
 	Manifest            []Entry        `json:"manifest"`
 	Settings            []Entry        `json:"settings"`
-	Caveats             []string       `json:"caveats"`
+	// Axis is what the steps ascend along, as people call it.
+	Axis    string    `json:"axis"`
+	GC      *GCReport `json:"gc,omitempty"`
+	Asked   *Asked    `json:"asked,omitempty"`
+	Caveats []string  `json:"caveats"`
 }
 
 // GoalsReport are the goals with their statistics named.
@@ -48,6 +53,7 @@ type WorkerReport struct {
 	Worker         string   `json:"worker"`
 	Pid            int      `json:"pid"`
 	Pids           []int    `json:"pids"`
+	RestartsMs     []int64  `json:"restarts_ms,omitempty"`
 	CPUMsPerMinute []Figure `json:"cpu_ms_per_minute"`
 	CPUCores       []Figure `json:"cpu_cores"`
 	HeapUsedBytes  []Figure `json:"heap_used_bytes"`
@@ -56,7 +62,9 @@ type WorkerReport struct {
 
 // StepReport is a row of the table. CPU figures are means over workers unless they say total.
 type StepReport struct {
-	Queries               int            `json:"queries"`
+	Queries int `json:"queries"`
+	// Label is what the step is called where it is not its queries.
+	Label                 string         `json:"label,omitempty"`
 	Workers               int            `json:"workers"`
 	AverageCPUMsPerMinute Figure         `json:"average_cpu_ms_per_minute"`
 	AverageCPUCores       Figure         `json:"average_cpu_cores"`
@@ -79,6 +87,7 @@ type StepReport struct {
 	EndMs                 int64          `json:"end_ms"`
 	// Limitation is what limited the step; null where no evidence was gathered.
 	Limitation *tuning.Limitation `json:"limitation,omitempty"`
+	Evidence   *tuning.Evidence   `json:"evidence,omitempty"`
 }
 
 // Collection is how well the collector collected.
@@ -99,17 +108,20 @@ func Build(run *Run) (*Report, error) {
 		return nil, fmt.Errorf("a report needs at least one step and a slice width")
 	}
 	r := &Report{
-		Title: "Bullet on Storm: simultaneous queries", Topology: run.Topology, StartedMs: run.Steps[0].StartMs, SliceMs: run.SliceMs,
+		Title: "Bullet on Storm: simultaneous queries", Axis: simultaneousQueries, Topology: run.Topology, StartedMs: run.Steps[0].StartMs, SliceMs: run.SliceMs,
 		Goals: goalsReport(run.Goals), TimesMs: grid(run), Calibration: run.Calibration, Collection: collection(run),
 		Query: run.Query, Manifest: run.Manifest, Settings: run.Settings,
 	}
 	for _, w := range run.Workers {
-		r.Workers = append(r.Workers, workerReport(w, r.TimesMs, run.SliceMs))
+		worker := workerReport(w, r.TimesMs, run.SliceMs)
+		worker.RestartsMs = w.restartsMs(r.StartedMs, run.Steps[len(run.Steps)-1].EndMs)
+		r.Workers = append(r.Workers, worker)
 	}
 	r.QueriesRunning = each(r.TimesMs, func(t int64) Figure { return run.QueriesRunning.mean(t-run.SliceMs, t) })
 	r.FilterLatencyMeanMs = each(r.TimesMs, func(t int64) Figure { return average(run.filterLatencyMs(t-run.SliceMs, t)) })
 	r.FilterLatencyMaxMs = each(r.TimesMs, func(t int64) Figure { return largest(run.filterLatencyMs(t-run.SliceMs, t)) })
 	r.judge(run)
+	r.GC, r.Asked = gcReport(run, r), run.Asked
 	r.Caveats = caveats(run, r)
 	return r, nil
 }
@@ -120,6 +132,11 @@ func goalsReport(g tuning.Goals) GoalsReport {
 		ExpectedResultSize: Figure(g.ExpectedResultSize), SmallestResultSize: Figure(g.SmallestResultSize()), MinHostIdle: Figure(g.MinHostIdle),
 	}
 }
+
+// axisName is what the steps ascend along.
+func (r *Report) axisName() string { return cmp.Or(r.Axis, simultaneousQueries) }
+
+const simultaneousQueries = "simultaneous queries"
 
 // grid are the ends of the report's slices: aligned with the first step's start, from the first whole slice of any worker to
 // the end of the last step.
@@ -195,7 +212,7 @@ func (s *StepReport) judge(goals tuning.Goals, e *tuning.Evidence, figures tunin
 		return goals.Judge(figures)
 	}
 	judgement, limitation := goals.JudgeLimited(figures, *e)
-	s.Limitation = &limitation
+	s.Limitation, s.Evidence = &limitation, e
 	return judgement
 }
 

@@ -25,6 +25,19 @@ func synthetic() *report.Run {
 		run.Steps = append(run.Steps, step(i, queries))
 	}
 	run.Workers = []report.Worker{worker("127.0.0.1:6700", 4711, 0, nil), worker("127.0.0.1:6701", 4712, 8, []int64{130_000, 140_000})}
+	for i := range run.Workers {
+		w := &run.Workers[i]
+		w.StartsMs = []int64{originMs - 65_000}
+		w.Collectors = []report.Collector{{Name: "G1 Old Generation", Seconds: gauge(-50_000, func(float64) float64 { return 0 }), Collections: gauge(-50_000, func(float64) float64 { return 0 })},
+			{Name: "G1 Young Generation", Seconds: w.GCSeconds, Collections: gauge(-50_000, func(t float64) float64 { return math.Floor((t + 50) / 3) })}}
+	}
+	run.Workers[1].StartsMs = append(run.Workers[1].StartsMs, originMs+125_000)
+	run.Asked = &report.Asked{Components: []report.Component{
+		{Name: "DataSource", Parallelism: 2, CPUCoresTotal: 1, OnHeapMiB: 256, OffHeapMiB: 160, MemoryMiB: 832},
+		{Name: "FilterBolt", Parallelism: 2, CPUCoresTotal: 2, OnHeapMiB: 256, OffHeapMiB: 160, MemoryMiB: 832},
+	}, Totals: tuning.StatedTotals{Parallelism: 4, CPUCores: 3, MemoryMiB: 1664}}
+	pending := tuning.PendingOf(1, 30, 2, 2, 0)
+	run.Asked.Spouts = &pending
 	run.QueriesRunning = gauge(-50_000, func(t float64) float64 { return math.Max(0, 10*math.Floor(t/60)) })
 	run.FilterLatencySeconds = []report.Slices{
 		gauge(-40_000, func(t float64) float64 { return 0.002 + 0.00001*t }), gauge(-40_000, func(t float64) float64 { return 0.003 + 0.00003*t }),
@@ -39,6 +52,11 @@ func step(i, queries int) report.Step {
 		Clients:          report.Clients{AverageResultSize: report.Unknown, LatencyMeanMs: report.Unknown, LatencyP50Ms: report.Unknown, LatencyP99Ms: report.Unknown},
 		RecordsPerSecond: 1798, Shares: []report.Share{{Process: "worker 6700", Pid: 4711, Ratio: 0.2}, {Process: "everything else", Ratio: 0.03}},
 	}
+	e := tuning.NoEvidence()
+	e.Queries.Endpoint, e.Queries.Submitted, e.Queries.ActiveMean, e.Queries.ActiveMost = tuning.EndpointGateway, tuning.Figure(queries), tuning.Figure(queries), tuning.Figure(queries)
+	e.Bolts = []tuning.BoltEvidence{{Component: tuning.FilterBolt, Executors: 2, BusyMean: 0.2 + 0.02*tuning.Figure(i), BusyMost: 0.3 + 0.02*tuning.Figure(i), QueueMost: 0, WorkersCPU: 0.9}}
+	e.GC.ShareOfTime, e.Workers.Restarts, e.Host.Cores, e.Source.LagGrowth, e.Source.RecordsPerSecond = 0.02, 0, 2, 0, 1798
+	s.Evidence = &e
 	if queries > 0 {
 		s.Clients = report.Clients{Submitted: 4 * queries, Returned: 4 * queries, AverageResultSize: 10, LatencyMeanMs: 10_200, LatencyP50Ms: 10_100, LatencyP99Ms: 10_900}
 	}

@@ -1,12 +1,8 @@
 package report
 
 import (
-	"bytes"
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"html/template"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,22 +12,18 @@ import (
 
 // Write writes report.json, report.md, report.html and the figures into dir.
 func (r *Report) Write(dir string) error {
-	if err := r.WriteFigures(filepath.Join(dir, "figures")); err != nil {
+	if err := r.WriteFigures(filepath.Join(dir, figuresDir)); err != nil {
 		return err
 	}
-	for _, form := range []struct {
-		name string
-		make func() ([]byte, error)
-	}{{"report.json", r.JSON}, {"report.md", r.Markdown}, {"report.html", r.HTML}} {
-		text, err := form.make()
-		if err != nil {
-			return fmt.Errorf("make %s: %w", form.name, err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, form.name), text, 0o644); err != nil {
-			return err
-		}
+	data, err := r.JSON()
+	if err != nil {
+		return fmt.Errorf("make report.json: %w", err)
 	}
-	return nil
+	html, err := r.HTML()
+	if err != nil {
+		return fmt.Errorf("make report.html: %w", err)
+	}
+	return writeFiles(dir, map[string][]byte{"report.json": data, "report.md": r.Markdown(), "report.html": html})
 }
 
 // JSON is the report as data; what is not known is null.
@@ -103,58 +95,24 @@ func (r *Report) when() string {
 }
 
 // Markdown is the report as text.
-func (r *Report) Markdown() ([]byte, error) {
-	var out bytes.Buffer
-	section := func(title, body string) { fmt.Fprintf(&out, "\n## %s\n\n%s", title, body) }
-	list := func(lines []string) string { return "- " + strings.Join(lines, "\n- ") + "\n" }
-	fmt.Fprintf(&out, "# %s (%s)\n\n%s Topology `%s`, first step at %s.\n", r.Title, r.Verdict, r.headline(), r.Topology, r.when())
-	section("Steps", r.stepTable().markdown())
-	if reasons := r.reasons(); len(reasons) > 0 {
-		fmt.Fprintf(&out, "\n%s", list(reasons))
-	}
-	section("Goals", list(r.goals()))
-	section("Over time", "![All figures over one time axis](figures/"+timeline+".svg)\n")
-	section("Queries", "`"+r.Query+"`\n\n"+r.queryTable().markdown())
-	section("Share of the host's processors", r.howCalibrated()+"\n\n"+r.shareTable().markdown())
-	section("Collection", r.howCollected()+"\n")
-	section("Caveats", list(r.Caveats))
-	section("Manifest", entryTable(r.Manifest).markdown())
-	section("Settings", entryTable(r.Settings).markdown())
-	return out.Bytes(), nil
-}
-
-//go:embed report.html.tmpl
-var page string
-
-var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"numeric": func(t table, column int) bool { return t.Numeric[column] },
-	"class":   verdictClass,
-}).Parse(page))
-
-func verdictClass(cell string) string {
-	switch tuning.Verdict(cell) {
-	case tuning.OK:
-		return "ok"
-	case tuning.Fail:
-		return "fail"
-	case tuning.Inconclusive:
-		return "inconclusive"
-	}
-	return ""
-}
+func (r *Report) Markdown() []byte { return r.page().Markdown() }
 
 // HTML is the report as one page that needs nothing beside it.
-func (r *Report) HTML() ([]byte, error) {
-	svg, err := r.inlineSVG(r.figures()[0])
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = pageTemplate.Execute(&out, map[string]any{
-		"Report": r, "Headline": r.headline(), "When": r.when(), "Reasons": r.reasons(), "Goals": r.goals(),
-		"Steps": r.stepTable(), "Queries": r.queryTable(), "Shares": r.shareTable(), "Calibrated": r.howCalibrated(), "Collected": r.howCollected(),
-		"Manifest": entryTable(r.Manifest), "Settings": entryTable(r.Settings),
-		"Timeline": template.HTML(svg), // our own drawing; its texts are escaped by the canvas
-	})
-	return out.Bytes(), err
+func (r *Report) HTML() ([]byte, error) { return r.page().HTML() }
+
+// page is the report of a run on its own, as the demo writes it.
+func (r *Report) page() *page {
+	p := &page{title: r.Title, verdict: r.Verdict, lead: fmt.Sprintf("%s Topology %s, first step at %s.", r.headline(), r.Topology, r.when())}
+	p.add("Steps", tabled(r.stepTable()), list(append(r.reasons(), r.doubts()...)), tabled(r.evidenceTable()))
+	p.add("Collection", paragraph("%s", r.howCollected()))
+	p.add("Goals", list(r.goals()))
+	p.add("Over time", drawn(r.drawing(r.figures()[0])))
+	p.add("Queries", verbatim(r.Query), tabled(r.queryTable()))
+	p.add("Share of the host's processors", paragraph("%s", r.howCalibrated()), tabled(r.shareTable()))
+	p.add("Garbage collection", r.gcBlocks()...)
+	p.add("What the topology asks of the scheduler", r.askedBlocks()...)
+	p.add("Caveats", list(r.Caveats))
+	p.add("What ran", tabled(entryTable(r.Manifest)))
+	p.add("Settings as they were", tabled(entryTable(r.Settings))).folded = true
+	return p
 }

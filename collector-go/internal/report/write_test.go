@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"os"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
 
 func TestWrite(t *testing.T) {
@@ -76,7 +79,9 @@ func TestHostileNamesStayText(t *testing.T) {
 // A line's path starts anew after a gap: worker 6701 has one gap and so one path more than worker 6700.
 func TestAGapIsNotDrawnAcross(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, build(t, synthetic()).WriteFigures(dir))
+	run := synthetic()
+	run.Workers[1].StartsMs = nil // the mark of a restart is a path too
+	require.NoError(t, build(t, run).WriteFigures(dir))
 	svg, err := os.ReadFile(filepath.Join(dir, "cpu.svg"))
 	require.NoError(t, err)
 	paths := func(colour string) int {
@@ -85,4 +90,47 @@ func TestAGapIsNotDrawnAcross(t *testing.T) {
 	whole, broken := paths("#2B7BD6"), paths("#D97706")
 	require.Positive(t, whole)
 	assert.Equal(t, whole+1, broken)
+}
+
+func TestRestartsAreMarkedInEveryPanel(t *testing.T) {
+	count := func(run *report.Run) int {
+		dir := t.TempDir()
+		require.NoError(t, build(t, run).WriteFigures(dir))
+		svg, err := os.ReadFile(filepath.Join(dir, "timeline.svg"))
+		require.NoError(t, err)
+		return strings.Count(string(svg), "stroke-dasharray:2,2") + strings.Count(string(svg), ">restart<")
+	}
+	marked, plain := synthetic(), synthetic()
+	plain.Workers[1].StartsMs = plain.Workers[1].StartsMs[:1]
+	assert.Equal(t, count(plain)+5+1, count(marked), "a line a panel and one label")
+}
+
+// A cluster of hundreds of workers gives a legend of two rows and a mean.
+func TestManyWorkersKeepTheFigureReadable(t *testing.T) {
+	run := synthetic()
+	one := run.Workers[0]
+	run.Workers = nil
+	for i := range 100 {
+		w := one
+		w.Name = fmt.Sprintf("host-%d.example.com:6700", i)
+		run.Workers = append(run.Workers, w)
+	}
+	dir := t.TempDir()
+	require.NoError(t, build(t, run).WriteFigures(dir))
+	svg, err := os.ReadFile(filepath.Join(dir, "cpu.svg"))
+	require.NoError(t, err)
+	assert.Regexp(t, `and 9\d more`, string(svg))
+	assert.Less(t, strings.Count(string(svg), "host-"), 8)
+	if out := os.Getenv("REPORT_OUT"); out != "" {
+		require.NoError(t, build(t, run).WriteFigures(filepath.Join(out, "many")))
+	}
+}
+
+// The page is made twice over for people to look at: REPORT_OUT=dir go test -run Sample.
+func TestSample(t *testing.T) {
+	dir := os.Getenv("REPORT_OUT")
+	if dir == "" {
+		t.Skip("REPORT_OUT names no directory")
+	}
+	require.NoError(t, build(t, synthetic()).Write(dir))
 }

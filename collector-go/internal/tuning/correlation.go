@@ -1,0 +1,59 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// leastPairs is how many pairs a correlation needs.
+const leastPairs = 5
+
+// Correlate is Pearson's correlation of two figures slice by slice, in the order of time, with Fisher's interval. Slices that follow
+// each other resemble each other: they count as as many independent pairs as n (1 - ab) / (1 + ab) with the figures' own correlations
+// a and b from slice to slice (Bartlett 1946). Pairs of which one is unknown are left out.
+func Correlate(x, y []Figure, confidence float64) Estimate {
+	var a, b []float64
+	for i := range x {
+		if x[i].Known() && y[i].Known() {
+			a, b = append(a, float64(x[i])), append(b, float64(y[i]))
+		}
+	}
+	e := noEstimate()
+	if len(a) < leastPairs {
+		e.Note = fmt.Sprintf("%d slices know both; a correlation takes %d", len(a), leastPairs)
+		return e
+	}
+	e.Value = Figure(stat.Correlation(a, b, nil))
+	if !e.Value.Known() {
+		e.Value, e.Note = Unknown, "one of them stands still"
+		return e
+	}
+	alike := math.Max(0, neighbours(a)) * math.Max(0, neighbours(b))
+	pairs := float64(len(a)) * (1 - alike) / (1 + alike)
+	if pairs <= 4 || math.Abs(float64(e.Value)) >= 1 {
+		e.Note = fmt.Sprintf("%d slices, worth %s independent ones: too few for an interval", len(a), Digits(Figure(pairs)))
+		return e
+	}
+	half := distuv.UnitNormal.Quantile(0.5+confidence/2) / math.Sqrt(pairs-3)
+	z := math.Atanh(float64(e.Value))
+	e.Low, e.High = Figure(math.Tanh(z-half)), Figure(math.Tanh(z+half))
+	return e
+}
+
+// neighbours is how much each value resembles the one before it; 0 where the values stand still.
+func neighbours(values []float64) float64 {
+	mean, about, along := stat.Mean(values, nil), 0.0, 0.0
+	for i, v := range values {
+		about += (v - mean) * (v - mean)
+		if i > 0 {
+			along += (v - mean) * (values[i-1] - mean)
+		}
+	}
+	if about == 0 {
+		return 0
+	}
+	return along / about
+}
