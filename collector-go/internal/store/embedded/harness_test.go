@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -89,6 +90,14 @@ func (p *place) drop() {
 		p.store = nil
 	}
 }
+
+func (p *place) Want(handed []storetest.Handed) map[string][]storetest.Point {
+	return storetest.Exact(handed)
+}
+
+func (p *place) Values() []float64 { return storetest.EveryValue }
+
+func (p *place) Window() time.Duration { return p.options.OutOfOrderWindow }
 
 func (p *place) Read(t require.TestingT) map[string][]storetest.Point { return read(t, p.store) }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/prometheus/common/model"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"math"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 // must give back. Series 0 to 99 are numbers, from 100 on distributions.
 type journal struct {
 	steps []step
-	want  map[string]map[int64]Point
+	all   map[string]map[int64]Handed // by the series' labels and the slice's end
 }
 
 type step struct {
@@ -35,7 +35,7 @@ type step struct {
 	slice.Columns
 }
 
-func newJournal() *journal { return &journal{want: map[string]map[int64]Point{}} }
+func newJournal() *journal { return &journal{all: map[string]map[int64]Handed{}} }
 
 func name(ref slice.Ref) string { return definition(ref).Series.Labels.String() }
 
@@ -88,16 +88,13 @@ func (j *journal) step() *journal {
 func (j *journal) number(ref slice.Ref, endMs int64, v float64) *journal {
 	c := &j.steps[len(j.steps)-1]
 	c.Refs, c.EndsMs, c.Values = append(c.Refs, ref), append(c.EndsMs, endMs), append(c.Values, v)
-	return j.expect(ref, Number(endMs, v))
+	return j.note(ref, Handed{EndMs: endMs, Value: v})
 }
 
 func (j *journal) distribution(ref slice.Ref, endMs int64, v *histogram.Histogram) *journal {
 	c := &j.steps[len(j.steps)-1]
 	c.HistogramRefs, c.HistogramEndsMs, c.Histograms = append(c.HistogramRefs, ref), append(c.HistogramEndsMs, endMs), append(c.Histograms, v)
-	if v == nil {
-		return j.expect(ref, Distribution(endMs, nil))
-	}
-	return j.expect(ref, Distribution(endMs, v.ToFloat(nil)))
+	return j.note(ref, Handed{EndMs: endMs, Distribution: true, Histogram: v})
 }
 
 func (j *journal) gap(ref slice.Ref, endMs int64) *journal {
@@ -107,28 +104,28 @@ func (j *journal) gap(ref slice.Ref, endMs int64) *journal {
 	return j.number(ref, endMs, math.Float64frombits(value.StaleNaN))
 }
 
-func (j *journal) expect(ref slice.Ref, p Point) *journal {
-	if j.want[name(ref)] == nil {
-		j.want[name(ref)] = map[int64]Point{}
+func (j *journal) note(ref slice.Ref, h Handed) *journal {
+	h.Labels = definition(ref).Series.Labels
+	if j.all[name(ref)] == nil {
+		j.all[name(ref)] = map[int64]Handed{}
 	}
-	j.want[name(ref)][p.EndMs] = p
+	j.all[name(ref)][h.EndMs] = h
 	return j
 }
 
-// points is what a store gives back that was handed everything.
-func (j *journal) points() map[string][]Point {
-	all := map[string][]Point{}
-	for series, points := range j.want {
-		for _, p := range points {
-			all[series] = append(all[series], p)
+// handed is every slice once, in order of time.
+func (j *journal) handed() (all []Handed) {
+	for _, slices := range j.all {
+		for _, h := range slices {
+			all = append(all, h)
 		}
-		slices.SortFunc(all[series], func(a, b Point) int { return cmp.Compare(a.EndMs, b.EndMs) })
 	}
+	slices.SortFunc(all, func(a, b Handed) int { return cmp.Compare(a.EndMs, b.EndMs) })
 	return all
 }
 
 // until is the journal as it was after n steps; it shares what a store must give back in the end.
-func (j *journal) until(n int) *journal { return &journal{steps: j.steps[:n], want: j.want} }
+func (j *journal) until(n int) *journal { return &journal{steps: j.steps[:n], all: j.all} }
 
 func (j *journal) end() uint64 { return j.steps[len(j.steps)-1].upTo }
 

@@ -1,0 +1,80 @@
+package forward
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// figures are the store's own metrics. What became of slices is counted by the feed.
+type figures struct {
+	registerer prometheus.Registerer
+	all        []prometheus.Collector
+
+	requests       *prometheus.CounterVec
+	seconds        prometheus.Histogram
+	bytes          prometheus.Counter
+	repeated       prometheus.Counter
+	cursorFailures prometheus.Counter
+
+	refused map[string]bool // reasons that were logged
+}
+
+func newFigures(o Options) *figures {
+	labels := prometheus.Labels{"store": o.Name}
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_forward_" + name, Help: help, ConstLabels: labels})
+	}
+	f := &figures{
+		registerer: o.Registerer, refused: map[string]bool{},
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bullet_metrics_forward_requests_total", ConstLabels: labels,
+			Help: "Requests to a store on the network, by outcome: acknowledged, refused (then it is sent in parts), failed (then it is sent again).",
+		}, []string{"outcome"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "bullet_metrics_forward_request_seconds", ConstLabels: labels,
+			Help: "How long requests to a store on the network took, in seconds.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
+		}),
+		bytes: counter("request_bytes_total", "Bytes of the requests to a store on the network, before compression."),
+		repeated: counter("slices_repeated_total",
+			"Slices that were sent again after a failure or a restart, and that the store refused since it has them already."),
+		cursorFailures: counter("cursor_failures_total", "Times that a cursor could not be written; a restart then sends more again."),
+	}
+	f.all = []prometheus.Collector{f.requests, f.seconds, f.bytes, f.repeated, f.cursorFailures}
+	if o.Registerer != nil {
+		o.Registerer.MustRegister(f.all...)
+	}
+	return f
+}
+
+func (f *figures) posted(bytes int, took time.Duration, err error) {
+	outcome := "acknowledged"
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal):
+		outcome = "refused"
+	case err != nil:
+		outcome = "failed"
+	}
+	f.requests.WithLabelValues(outcome).Inc()
+	f.seconds.Observe(took.Seconds())
+	f.bytes.Add(float64(bytes))
+}
+
+// firstRefusal says whether a reason is new, so that it is logged once.
+func (f *figures) firstRefusal(reason string) bool {
+	first := !f.refused[reason]
+	f.refused[reason] = true
+	return first
+}
+
+// unregister lets a store be opened again on the same registerer.
+func (f *figures) unregister() {
+	if f.registerer == nil {
+		return
+	}
+	for _, c := range f.all {
+		f.registerer.Unregister(c)
+	}
+}

@@ -1,0 +1,144 @@
+package forward
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Why a point is rejected; the keys of what Append returns. Undefined and what a Protocol names itself come beside them.
+const (
+	TooOld     = "too_old"       // before what the receiver still takes
+	Ahead      = "ahead"         // further ahead of the receiver's clock than it takes
+	OutOfOrder = "out_of_order"  // a newer point of the series is there, and the receiver takes none out of order
+	Duplicate  = "duplicate"     // another value stands at this time already
+	Invalid    = "invalid"       // labels, or a histogram, that the receiver does not take
+	Limit      = "limit"         // a bound of the receiver, on series or labels
+	Conflict   = "type_conflict" // the field is of another type there
+	TooLarge   = "too_large"     // one slice alone is more than the receiver takes
+	Other      = "other"         // the log has the receiver's words
+)
+
+// Refusal is an answer by which a receiver refuses at least one of the points that a request brought, whenever it is brought again.
+type Refusal struct {
+	Status int
+	Text   string // the answer's beginning
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("refused with status %d: %s", r.Status, r.Text) }
+
+// words are what receivers say, in lower case, and what it means. The first that fits counts.
+var words = []struct{ text, reason string }{
+	{"too-far-in-future", Ahead}, {"too far in the future", Ahead}, {"timestamp too new", Ahead},
+	{"out-of-order", OutOfOrder}, {"out of order", OutOfOrder},
+	{"too old", TooOld}, {"too-old", TooOld}, {"beyond retention", TooOld}, {"outside retention", TooOld}, {"out of bounds", TooOld},
+	{"duplicate", Duplicate}, {"same timestamp", Duplicate},
+	{"type conflict", Conflict},
+	{"limit", Limit}, {"max-series", Limit}, {"max-label", Limit}, {"max-values", Limit},
+	{"unable to parse", Invalid}, {"invalid", Invalid}, {"histogram", Invalid},
+}
+
+// reason says why a point is refused. Prometheus says "out of bounds" of what is too old and of what is too far ahead.
+func (r *Refusal) reason(p Point, now time.Time) string {
+	if r.Status == http.StatusRequestEntityTooLarge {
+		return TooLarge
+	}
+	text := strings.ToLower(r.Text)
+	for _, w := range words {
+		if !strings.Contains(text, w.text) {
+			continue
+		}
+		if w.text == "out of bounds" && p.EndMs > now.UnixMilli() {
+			return Ahead
+		}
+		return w.reason
+	}
+	return Other
+}
+
+// tooOld says that points are refused for their age: then so is whatever is older, of whatever series.
+func (r *Refusal) tooOld(points []Point, now time.Time) bool {
+	return r.reason(points[len(points)-1], now) == TooOld
+}
+
+// cut is where to part points of which one is refused. What is refused for its age is refused by the time of its end: so the points
+// are parted between two times, and of those with one time the first tells for all.
+func (r *Refusal) cut(points []Point, now time.Time) int {
+	if !r.tooOld(points, now) {
+		return len(points) / 2
+	}
+	first, last := points[0].EndMs, points[len(points)-1].EndMs
+	if first == last {
+		return 1
+	}
+	cut := len(points) / 2
+	for cut < len(points) && points[cut].EndMs == points[cut-1].EndMs {
+		cut++
+	}
+	if cut < len(points) {
+		return cut
+	}
+	for cut = len(points) / 2; points[cut].EndMs == points[cut-1].EndMs; {
+		cut--
+	}
+	return cut
+}
+
+// Unavailable is an answer after which the same request makes sense again: the receiver is busy or failing, or it does not know us, or
+// we do not know its address. An operator may mend that; no slice is lost meanwhile.
+type Unavailable struct {
+	Status int
+	Text   string
+	After  time.Duration // 0 where the receiver does not say
+}
+
+func (u *Unavailable) Error() string {
+	return fmt.Sprintf("status %d: %s%s", u.Status, u.Text, advice[u.Status])
+}
+
+// advice is what an operator can do about a status.
+var advice = map[int]string{
+	http.StatusUnauthorized:      "; the receiver does not know us: check the user, password or token of this store",
+	http.StatusForbidden:         "; the receiver lets us not write: check the user, password or token of this store",
+	http.StatusNotFound:          "; check the store's url, and that its database or bucket is there",
+	http.StatusMethodNotAllowed:  "; check the store's url: writing is not enabled there",
+	http.StatusMovedPermanently:  "; redirects are not followed: set the address that the receiver names as the store's url",
+	http.StatusFound:             "; redirects are not followed: set the address that the receiver names as the store's url",
+	http.StatusTemporaryRedirect: "; redirects are not followed: set the address that the receiver names as the store's url",
+	http.StatusPermanentRedirect: "; redirects are not followed: set the address that the receiver names as the store's url",
+}
+
+// RetryAfter is how long the receiver asks to be left alone.
+func (u *Unavailable) RetryAfter() time.Duration { return u.After }
+
+// Answer is the error that an answer means: nil for success, a *Refusal where it is about the points, and else an *Unavailable.
+func Answer(status int, header http.Header, text string, now time.Time) error {
+	text = strings.TrimSpace(text)
+	switch {
+	case status >= 200 && status < 300:
+		return nil
+	case status >= 400 && status < 500 && !mendable[status]:
+		return &Refusal{Status: status, Text: text}
+	}
+	return &Unavailable{Status: status, Text: text, After: retryAfter(header.Get("Retry-After"), now)}
+}
+
+// mendable are the statuses of 4xx that say nothing about the points.
+var mendable = map[int]bool{
+	http.StatusUnauthorized: true, http.StatusPaymentRequired: true, http.StatusForbidden: true, http.StatusNotFound: true,
+	http.StatusMethodNotAllowed: true, http.StatusProxyAuthRequired: true, http.StatusRequestTimeout: true,
+	http.StatusUnsupportedMediaType: true, http.StatusMisdirectedRequest: true, http.StatusTooEarly: true, http.StatusTooManyRequests: true,
+}
+
+// retryAfter reads seconds or a date (RFC 9110, 10.2.3).
+func retryAfter(text string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil && at.After(now) {
+		return at.Sub(now)
+	}
+	return 0
+}

@@ -1,0 +1,172 @@
+//go:build stores
+
+// Package servertest holds the stores on the network against the real servers: Prometheus of our library's version, VictoriaMetrics,
+// InfluxDB 1.6 and InfluxDB 1.13, which also answers the API of version 2. Prometheus is built from source, as is InfluxDB 1.13 where there
+// is a Rust toolchain; the others are Debian's.
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	root  = "../../../.." // of the repository
+	tools = root + "/build/tools"
+)
+
+// server is a real server in a directory of a test, on one port of the loopback for all its lives.
+type server struct {
+	t       testing.TB
+	address string // host:port
+	ready   string // path that answers 2xx once the server takes writes
+	command func(dir, address string) *exec.Cmd
+	dir     string
+	process *exec.Cmd
+	ended   chan struct{}
+	log     string
+}
+
+// fromDebian is a program of one of Debian's packages, unpacked into build/servers.
+func fromDebian(t testing.TB, name, program string) string {
+	unpack := exec.CommandContext(t.Context(), root+"/.ci/server", name)
+	unpack.Stderr = os.Stderr
+	out, err := unpack.Output()
+	require.NoError(t, err)
+	return filepath.Join(strings.TrimSpace(string(out)), "usr/bin", program)
+}
+
+// built is a program that `make test-stores` built, "" where it could not.
+func built(t testing.TB, program string) string {
+	path, err := filepath.Abs(filepath.Join(tools, program))
+	require.NoError(t, err)
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+func start(t testing.TB, s *server) *server {
+	s.t, s.dir, s.address = t, directory(t), freeAddress(t)
+	s.log = filepath.Join(s.dir, "log")
+	s.start()
+	t.Cleanup(s.stop)
+	return s
+}
+
+// directory is one in memory where the machine has one, so that no server waits for a disk.
+func directory(t testing.TB) string {
+	dir, err := os.MkdirTemp("/dev/shm", "bullet-metrics-store-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// freeAddress is one that nothing listens at.
+func freeAddress(t testing.TB) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// start runs the program and waits until it answers.
+func (s *server) start() {
+	s.process = s.command(s.dir, s.address)
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	require.NoError(s.t, err)
+	defer log.Close()
+	s.process.Stdout, s.process.Stderr = log, log
+	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(s.t, s.process.Start())
+	s.ended = make(chan struct{})
+	process, ended := s.process, s.ended
+	go func() {
+		_ = process.Wait()
+		close(ended)
+	}()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		response, err := http.Get("http://" + s.address + s.ready)
+		if err == nil {
+			_ = response.Body.Close()
+			if response.StatusCode/100 == 2 {
+				return
+			}
+		}
+		select {
+		case <-s.ended:
+			s.fail("ended before it answered")
+		default:
+		}
+		if time.Now().After(deadline) {
+			s.fail("does not answer")
+		}
+	}
+}
+
+func (s *server) fail(what string) {
+	said, _ := os.ReadFile(s.log)
+	require.FailNow(s.t, filepath.Base(s.process.Path)+" "+what, "%s", said)
+}
+
+// stop ends the program; start runs it again on the same data.
+func (s *server) stop() {
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.ended:
+	case <-time.After(20 * time.Second):
+		_ = s.process.Process.Kill()
+		<-s.ended
+	}
+	s.process = nil
+}
+
+func (s *server) url() string { return "http://" + s.address }
+
+// get asks the server.
+func (s *server) get(path string) []byte {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+path, nil)
+	require.NoError(s.t, err)
+	return s.do(request)
+}
+
+func (s *server) do(request *http.Request) []byte {
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	require.Equal(s.t, 2, response.StatusCode/100, "%s: %s", request.URL, body)
+	return body
+}
+
+// places tells the tests that share a server apart.
+var places atomic.Int64
+
+func nextPlace() string { return fmt.Sprint("place", places.Add(1)) }
+
+// withEnvironment is a command with settings in its environment.
+func withEnvironment(c *exec.Cmd, settings ...string) *exec.Cmd {
+	c.Env = append(os.Environ(), settings...)
+	return c
+}
