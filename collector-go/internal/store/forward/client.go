@@ -37,7 +37,7 @@ func (r Receiver) Validate() error {
 	case r.URL == "":
 		return errors.New("url is missing: the receiver's address, such as http://localhost:9090/api/v1/write")
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		return fmt.Errorf("url is %q: it must be http://HOST:PORT/PATH or https://...", r.URL)
+		return fmt.Errorf("url is %q: it must be http://HOST:PORT/PATH or https://HOST:PORT/PATH", r.URL)
 	case u.User != nil:
 		return errors.New("url holds a user or password: set username and password_file instead")
 	case (r.Username == "") != (r.PasswordFile == ""):

@@ -1,0 +1,93 @@
+package forward
+
+import (
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func file(t *testing.T, text string) string {
+	path := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestSecretsComeFromFilesAndRedirectsAreNotFollowed(t *testing.T) {
+	var seen []*http.Request
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r)
+		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(s.Close)
+	token := file(t, "first\n")
+	r := Receiver{URL: s.URL, TokenFile: token, TokenType: "Token", Headers: map[string]string{"X-Scope-OrgID": "bullet"}}
+	require.NoError(t, r.Validate())
+	client, err := r.Client()
+	require.NoError(t, err)
+	for _, secret := range []string{"first", "second"} {
+		require.NoError(t, os.WriteFile(token, []byte(secret+"\n"), 0o600))
+		response, err := client.Post(s.URL, "text/plain", nil)
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		assert.Equal(t, http.StatusTemporaryRedirect, response.StatusCode)
+		last := seen[len(seen)-1]
+		assert.Equal(t, "Token "+secret, last.Header.Get("Authorization"), "a changed file is read again")
+		assert.Equal(t, "bullet", last.Header.Get("X-Scope-OrgID"))
+		assert.Equal(t, "/", last.URL.Path)
+	}
+	client.CloseIdleConnections()
+
+	basic := Receiver{URL: s.URL, Username: "u", PasswordFile: file(t, "p\n")}
+	client, err = basic.Client()
+	require.NoError(t, err)
+	response, err := client.Get(s.URL)
+	require.NoError(t, err)
+	_ = response.Body.Close()
+	user, password, _ := seen[len(seen)-1].BasicAuth()
+	assert.Equal(t, "u p", user+" "+password)
+	client.CloseIdleConnections()
+}
+
+func TestATLSReceiverIsKnownByItsAuthority(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(s.Close)
+	stranger, err := Receiver{URL: s.URL}.Client()
+	require.NoError(t, err)
+	_, err = stranger.Get(s.URL)
+	require.ErrorContains(t, err, "certificate")
+
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca, pemOf(s), 0o600))
+	known, err := Receiver{URL: s.URL, TLS: TLS{CAFile: ca}}.Client()
+	require.NoError(t, err)
+	response, err := known.Get(s.URL)
+	require.NoError(t, err)
+	_ = response.Body.Close()
+	known.CloseIdleConnections()
+}
+
+func pemOf(s *httptest.Server) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+}
+
+func TestWhatIsWrongWithAReceiverIsSaid(t *testing.T) {
+	for want, r := range map[string]Receiver{
+		"url is missing":           {},
+		"url is \"localhost:9090":  {URL: "localhost:9090"},
+		"set username":             {URL: "http://u:p@h/"},
+		"username and password":    {URL: "http://h/", Username: "u"},
+		"exclude each other":       {URL: "http://h/", Username: "u", PasswordFile: "p", TokenFile: "t"},
+		"tls.cert_file":            {URL: "https://h/", TLS: TLS{CertFile: "c"}},
+		"headers sets authorizati": {URL: "https://h/", Headers: map[string]string{"authorization": "x"}},
+	} {
+		assert.ErrorContains(t, r.Validate(), want)
+	}
+}
