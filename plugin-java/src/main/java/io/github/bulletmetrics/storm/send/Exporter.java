@@ -24,6 +24,8 @@ import java.util.Random;
 final class Exporter {
     private static final int DEFAULT_MAX_BATCH_BYTES = 1 << 20;
     private static final long NEVER = Long.MAX_VALUE;
+    /** Answers of one stream that nothing was asked for: beyond it the collector costs the worker's CPU to no end. */
+    static final int MAX_UNASKED_ANSWERS = 64;
 
     private final Outbox outbox;
     private final Transport transport;
@@ -57,6 +59,8 @@ final class Exporter {
     private long openTimeoutMs;
     private long deadlineMs;
     private long fullUntilMs;
+    /** Answers that the collector may still give. */
+    private long answersLeft;
 
     // After a stream that was not understood.
     private long probeUpTo;
@@ -139,6 +143,7 @@ final class Exporter {
         fullUntilMs = Long.MIN_VALUE;
         beganMs = now;
         allowed = options.firstWindow;
+        answersLeft = MAX_UNASKED_ANSWERS;
         openTimeoutMs = timedOut ? options.patientOpenTimeoutMs : options.openTimeoutMs;
         deadlineMs = now + openTimeoutMs;
         stream = transport.open(addresses.get(addressIndex), open, inbox);
@@ -146,6 +151,10 @@ final class Exporter {
 
     private void hear(long now) {
         for (ExportResponse response = inbox.poll(); response != null; response = inbox.poll()) {
+            if (--answersLeft < 0) {
+                lose(StreamEnd.lost("it answers more often than it is asked"), now);
+                return;
+            }
             if (!understand(response, now)) {
                 lose(StreamEnd.lost("it does not speak the protocol: " + response.getMessageCase() + (opened ? "" : " before OPENED")), now);
                 return;
@@ -234,6 +243,7 @@ final class Exporter {
                 deadlineMs = now + options.answerTimeoutMs;
             }
             stream.send(batch);
+            answersLeft++;
         }
     }
 

@@ -2,13 +2,17 @@ package io.github.bulletmetrics.storm.send;
 
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** What was heard of one stream and not yet acted upon. Filled by the transport's threads, emptied by the sender's. */
 final class Inbox implements Transport.Listener {
     /** Answers held: a collector gives about one a batch, and a window has 64. One that says more is no collector. */
     static final int CAPACITY = 1_024;
+    /** Their encoded bytes: an answer has some dozens, and one that the transport lets through has a MiB at most. */
+    static final long MAX_BYTES = 1 << 20;
 
     private final ArrayBlockingQueue<ExportResponse> responses = new ArrayBlockingQueue<>(CAPACITY);
+    private final AtomicLong bytes = new AtomicLong();
     private final Runnable wake;
     private volatile StreamEnd end;
 
@@ -21,7 +25,12 @@ final class Inbox implements Transport.Listener {
 
     @Override
     public void received(ExportResponse response) {
-        if (!responses.offer(response)) {
+        if (end != null) {
+            return;
+        }
+        if (bytes.addAndGet(response.getSerializedSize()) > MAX_BYTES) {
+            ended(StreamEnd.lost("the collector answers at too great a length: more than " + MAX_BYTES + " bytes wait"));
+        } else if (!responses.offer(response)) {
             ended(StreamEnd.lost("the collector answers faster than it is asked: more than " + CAPACITY + " answers wait"));
         }
         wake.run();
@@ -42,7 +51,11 @@ final class Inbox implements Transport.Listener {
 
     /** The next answer; null when there is none. */
     ExportResponse poll() {
-        return responses.poll();
+        ExportResponse next = responses.poll();
+        if (next != null) {
+            bytes.addAndGet(-next.getSerializedSize());
+        }
+        return next;
     }
 
     /** How the stream ended; null while it has not. Answers that came before may still wait. */

@@ -2,9 +2,11 @@ package io.github.bulletmetrics.storm.send;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.bulletmetrics.storm.proto.v1.Acknowledgement;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
+import io.github.bulletmetrics.storm.proto.v1.Rejection;
 import io.github.bulletmetrics.storm.proto.v1.SeriesDefinition;
 import io.github.bulletmetrics.storm.send.FakeTransport.FakeStream;
 import org.junit.jupiter.api.Test;
@@ -432,5 +434,43 @@ class ExporterTest {
         }
         small.pass(0);
         assertThat(stream.sent).hasSizeGreaterThan(10).allSatisfy(batch -> assertThat(batch.getSerializedSize()).isLessThan(4_000));
+    }
+
+    @Test
+    void aCollectorThatAnswersMoreOftenThanItIsAskedIsLeft() {
+        FakeStream stream = rig.opened(8);
+        rig.offerMany(30);
+        rig.pass(0);
+        int asked = stream.sent.size();
+        for (int answer = 0; answer < Exporter.MAX_UNASKED_ANSWERS + asked - 1; answer++) {
+            stream.sayAcknowledged(0);
+            rig.pass(0);
+        }
+        assertThat(stream.cancelled).as("one answer each, and some").isNull();
+        stream.sayAcknowledged(0);
+        rig.pass(0);
+        assertThat(stream.cancelled).contains("more often than it is asked");
+        FakeStream next = rig.nextOpened(8);
+        rig.pass(0);
+        assertThat(next.sequences()).as("nothing is lost").isEqualTo(stream.sequences());
+    }
+
+    @Test
+    void answersThatWaitTakeBoundedMemory() {
+        FakeStream stream = rig.opened(8);
+        rig.offerMany(10);
+        rig.pass(0);
+        String words = "x".repeat(600_000);
+        ExportResponse.Builder wordy = ExportResponse.newBuilder()
+                .setAcknowledgement(Acknowledgement.newBuilder().addRejections(Rejection.newBuilder().setExample(words)));
+        stream.say(wordy);
+        rig.pass(0);
+        stream.say(wordy);
+        rig.pass(0);
+        assertThat(stream.cancelled).as("one at a time").isNull();
+        stream.say(wordy);
+        stream.say(wordy);
+        rig.pass(0);
+        assertThat(stream.cancelled).contains("at too great a length");
     }
 }

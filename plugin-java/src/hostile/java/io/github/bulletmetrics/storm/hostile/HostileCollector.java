@@ -1,0 +1,58 @@
+package io.github.bulletmetrics.storm.hostile;
+
+import java.io.IOException;
+
+/** A collector on a port of 127.0.0.1 that does no good, in one of several ways. */
+public interface HostileCollector extends AutoCloseable {
+    /** What it does. */
+    enum Kind {
+        /** Takes connections and says nothing. */
+        BLACKHOLE,
+        /** Reads and writes a byte at a time, with a pause after each. */
+        SLOW,
+        /** Writes bytes that are no HTTP/2. */
+        GARBAGE,
+        /** Resets every connection (RST). */
+        RESET,
+        /** Speaks HTTP/2, and says GOAWAY at once. */
+        GOAWAY,
+        /** Opens streams, and ends each with an error at its first batch. */
+        BREAKING,
+        /** Opens streams, and says FULL to every batch, with no pause asked for. */
+        FULL,
+        /** Opens streams, and answers a batch with a message of several MiB. */
+        HUGE,
+        /** Opens streams, and answers a batch with 60 messages of nearly a MB. */
+        LARGE,
+        /** Opens streams, and acknowledges what was never sent without end. */
+        FLOOD
+    }
+
+    /**
+     * Starts it.
+     *
+     * @param port 0 for any.
+     * @param pauseMs of {@link Kind#SLOW}, after each byte.
+     */
+    static HostileCollector start(Kind kind, int port, long pauseMs) throws IOException {
+        switch (kind) {
+            case BREAKING:
+            case FULL:
+            case HUGE:
+            case LARGE:
+            case FLOOD:
+                return new HostileService(kind, port);
+            default:
+                return new HostileSocket(kind, port, pauseMs);
+        }
+    }
+
+    /** Where it listens. */
+    int port();
+
+    /** Connections that it took, or batches that it was sent where it opens streams. */
+    long met();
+
+    @Override
+    void close();
+}
