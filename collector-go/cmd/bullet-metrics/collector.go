@@ -124,7 +124,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 		return err
 	}
 	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
-	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(c.Slice), figures, col.logger
+	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c.Slice), figures, col.logger
 	feeding.Lost = func(err error) bool { return errors.Is(err, embedded.ErrFailed) } // the next start replays the journal
 	var sink feed.Store = col.store
 	if col.replay != nil {
@@ -140,8 +140,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	return err
 }
 
-func slicerOptions(s config.Slice) slicer.Options {
-	o := slicer.DefaultOptions()
+func slicerOptions(o slicer.Options, s config.Slice) slicer.Options {
 	o.WidthMs, o.LatenessMs, o.Widths = s.Width.Milliseconds(), s.Lateness.Milliseconds(), map[string]int64{}
 	for name, width := range s.WidthByMetric {
 		o.Widths[name] = width.Milliseconds()

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
@@ -349,13 +350,15 @@ func (s *intake) give(ref slice.Ref) {
 	s.given[name][s.texts[ref]] = true
 }
 
-// metrics is how many series of each metric were stored.
+// metrics is how many series of each metric of the captures were stored; those of the collection itself are not of them.
 func (s *intake) metrics() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make(map[string]int, len(s.given))
 	for name, series := range s.given {
-		all[name] = len(series)
+		if !strings.HasPrefix(name, catalog.CollectionPrefix) {
+			all[name] = len(series)
+		}
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // units are the ends of names that say a unit, longest first.
-var units = []string{"per_second", "seconds", "messages", "records", "percent", "bytes", "cores", "ratio"}
+var units = []string{"per_second", "seconds", "messages", "records", "samples", "percent", "bytes", "cores", "ratio"}
 
 // unit is what the metric counts in, as the end of its name says; "" for a plain number.
 func (c *canonical) unit() string {
@@ -25,7 +25,7 @@ func (c *canonical) unit() string {
 // spread are the names of the least and greatest sample of a gauge's slice: "_min" and "_max" stand before the unit. "" for
 // what has no spread: other kinds, info metrics, and a start time.
 func (c *canonical) spread() (least, greatest string) {
-	if c.kind != metric.KindGauge || strings.HasSuffix(c.name, "_info") || c.name == startTime {
+	if c.kind != metric.KindGauge || strings.HasSuffix(c.name, "_info") || c.name == startTime || c.ofCollection() {
 		return "", ""
 	}
 	stem, end := c.name, ""

@@ -67,6 +67,10 @@ func sourcesByMetric() map[string][]string {
 		"bullet_worker_info":           {"the plugin's WorkerInfo"},
 		"bullet_worker_restarts_total": {"derived from bullet_worker_start_time_seconds"},
 	}
+	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing, CollectionLate, CollectionRefused, CollectionSkew} {
+		from[name] = []string{"the collector's slicer"}
+	}
+	from[CollectionDropped] = []string{"what the plugin tells with its batches"}
 	for _, s := range slices.Concat(samplerSources, histogramSources, stormSources) {
 		from[s.to] = append(from[s.to], describeSource(&s))
 	}

@@ -157,4 +157,14 @@ var metrics = []canonical{
 	{"storm_cgroup_cpu_throttled_seconds", gauge, ofWorker, "", "Time throttled, as Storm reports it"},
 	{"storm_cgroup_memory_used_bytes", gauge, ofWorker, "", "Memory of the cgroup that Storm sees"},
 	{"storm_cgroup_memory_limit_bytes", gauge, ofWorker, "", "Memory limit of the cgroup that Storm sees"},
+
+	// How the samples come (slicer, every 30 s of a worker's event time).
+	{CollectionInterval, gauge, ofWorker, "metric", "How often the source says that it reports the metric"},
+	{CollectionSeen, gauge, ofWorker, "metric", "Longest time between two samples of one of the metric's series that came in the last 30 s, or in the last that had any"},
+	{CollectionSamples, counter, ofWorker, "metric", "Samples of the metric that are in slices"},
+	{CollectionMissing, counter, ofWorker, "metric", "Samples that should be in slices by the interval and are not, whatever became of them, late and dropped ones too; there from the first one on"},
+	{CollectionLate, counter, ofWorker, "metric", "Samples that came when their slice was closed; there from the first one on"},
+	{CollectionRefused, counter, ofWorker, "metric reason", "Samples that the slicer could not use; reason is nonsense (a value that makes no sense, as a limit of -1), shape, collision, series_limit or open_limit; there from the first one on"},
+	{CollectionDropped, counter, ofWorker, "reason", "Samples, of any worker, that the plugin in this worker says it dropped before they reached the collector; reason is queue_full, expired, unsupported_value, series_limit, internal or closed"},
+	{CollectionSkew, gauge, ofWorker, "", "How far the worker's clock is ahead of the collector's, less the time that its freshest sample of the last 30 s took to come: above 0 it is ahead, a little below 0 is as it should be"},
 }

@@ -57,10 +57,25 @@ func DefaultOptions(name, dir string) Options {
 		Name: name, Dir: dir,
 		CheckpointTicks: 60,      // replaying a minute takes well under a second
 		FlushSlices:     1 << 16, // about 2 MB of columns
-		Slicer:          slicer.DefaultOptions(),
+		Slicer:          slicerOptions(),
 		Catalog:         catalog.DefaultOptions(),
 		Logger:          slog.New(slog.DiscardHandler),
 	}
+}
+
+// slicerOptions are the slicer's, and what it is to tell of the collection itself, by the catalogue's names.
+func slicerOptions() slicer.Options {
+	o := slicer.DefaultOptions()
+	o.Health = Health()
+	return o
+}
+
+// Health is told every 30 s: often enough to see a worker fall silent within a minute or two, at three series for a worker's metric and
+// period. The catalogue has some 130 metrics; a worker has about 80 of them.
+func Health() slicer.Health {
+	return slicer.Health{PeriodMs: 30_000, MaxMetrics: 256, Steady: catalog.Steady(), Names: slicer.HealthNames{
+		Interval: catalog.CollectionInterval, Seen: catalog.CollectionSeen, Samples: catalog.CollectionSamples, Missing: catalog.CollectionMissing,
+		Late: catalog.CollectionLate, Refused: catalog.CollectionRefused, Ahead: catalog.CollectionSkew, Dropped: catalog.CollectionDropped}}
 }
 
 // Feed is one store's place in the journal.

@@ -34,14 +34,16 @@ type sender struct {
 
 func newLedger() *ledger { return &ledger{drops: map[dropKey]uint64{}} }
 
-// dropped adds what is new in a sender's cumulative count.
-func (l *ledger) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) {
+// dropped adds what is new in a sender's cumulative count, and returns it with the reason's name.
+func (l *ledger) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) (reason string, added uint64) {
 	s := l.sender(epoch)
-	reason := int32(drop.GetReason())
-	if last := s.last[reason]; drop.GetTotalSamples() > last {
-		l.drops[dropKey{topology, reasonName(drop.GetReason())}] += drop.GetTotalSamples() - last
-		s.last[reason] = drop.GetTotalSamples()
+	code, name := int32(drop.GetReason()), reasonName(drop.GetReason())
+	if last := s.last[code]; drop.GetTotalSamples() > last {
+		added = drop.GetTotalSamples() - last
+		l.drops[dropKey{topology, name}] += added
+		s.last[code] = drop.GetTotalSamples()
 	}
+	return name, added
 }
 
 func (l *ledger) sender(epoch journal.Epoch) *sender {

@@ -46,6 +46,7 @@ func (p *pipeline) apply(entry journal.Entry) {
 			p.change(p.catalog.TopologyStarted(producer.Topology, producer.TopologyID))
 		}
 		p.slicer.Connect(uint32(e.Producer))
+		p.mayDrop(e.Producer)
 	case *journal.Disconnected:
 		p.slicer.Disconnect(uint32(e.Producer))
 	case *journal.Started:
@@ -77,6 +78,7 @@ func (p *pipeline) batch(b *journal.Batch) {
 		p.notes(b)
 	}
 	p.slicer.Begin(uint32(b.Producer), b.Sequence)
+	p.slicer.Received(b.ReceivedMs)
 	for i, id := range b.IDs {
 		if !p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i]) && p.wake(uint32(id)) {
 			p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i])
@@ -110,8 +112,8 @@ func (p *pipeline) histogram(sample *bulletmetricsv1.HistogramSample) {
 // notes takes what a producer says beside its samples.
 func (p *pipeline) notes(b *journal.Batch) {
 	producer := p.producers[b.Producer]
+	sender := placeOf(&producer)
 	if info := b.Notes.GetTopology(); info != nil {
-		sender := metric.Worker{Topology: producer.Topology, Host: producer.Host, Port: producer.Port}
 		p.slicer.Describe(sender, catalog.TopologyInfo(producer.Topology, info))
 	}
 	for _, info := range b.Notes.GetWorkers() {
@@ -119,6 +121,24 @@ func (p *pipeline) notes(b *journal.Batch) {
 		p.slicer.Describe(worker, series)
 	}
 	for _, drop := range b.Notes.GetDrops() {
-		p.ledger.dropped(b.Epoch, producer.Topology, drop)
+		reason, added := p.ledger.dropped(b.Epoch, producer.Topology, drop)
+		p.slicer.Dropped(sender, reason, added)
+	}
+}
+
+func placeOf(p *journal.ProducerDefined) metric.Worker {
+	return metric.Worker{Topology: p.Topology, Host: p.Host, Port: p.Port}
+}
+
+// mayDrop lets what a plugin drops be counted from 0, so that the first drop shows as a rise.
+func (p *pipeline) mayDrop(id journal.ProducerID) {
+	producer, known := p.producers[id]
+	if !known {
+		return
+	}
+	for code := range bulletmetricsv1.DropReason_name {
+		if reason := bulletmetricsv1.DropReason(code); reason != bulletmetricsv1.DropReason_DROP_REASON_UNSPECIFIED {
+			p.slicer.Dropped(placeOf(&producer), reasonName(reason), 0)
+		}
 	}
 }

@@ -5,13 +5,21 @@ import (
 	"slices"
 )
 
-// closeTo closes the slices of a track that end at or before a time.
+// closeTo closes the slices of a track that end at or before a time, and tells of the collection where the track is its worker's clock.
 func (s *Slicer) closeTo(t *track, endMs int64) {
-	if endMs <= t.closedTo {
-		return
+	if endMs > t.closedTo && s.closeOpen(t, endMs) {
+		s.tellHealth(t.source, s.periodEnd(endMs))
 	}
+}
+
+// closeOpen closes slices, and says whether the track has its worker's narrowest.
+func (s *Slicer) closeOpen(t *track, endMs int64) bool {
+	finest := t == t.source.finest()
 	n := 0
 	for n < len(t.open) && t.open[n].endMs <= endMs {
+		if finest {
+			s.tellHealth(t.source, s.periodEnd(t.open[n].endMs-1))
+		}
 		s.closeBucket(t, t.open[n])
 		n++
 	}
@@ -19,6 +27,7 @@ func (s *Slicer) closeTo(t *track, endMs int64) {
 	t.hot = nil
 	t.closedTo = endMs
 	s.markGaps(t)
+	return finest
 }
 
 // closeBucket folds what an open slice holds, series by series.
@@ -103,6 +112,7 @@ func (s *Slicer) markGaps(t *track) {
 	miss := t.missMs()
 	for _, in := range t.inputs {
 		if in != nil && in.out.owner == in && in.out.live && in.out.lastEnd+miss <= t.closedTo {
+			s.silent(in, in.out.lastEnd+miss)
 			s.writeMarker(in.out, t.endAfter(in.out.lastEnd))
 		}
 	}

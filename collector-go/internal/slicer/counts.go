@@ -37,5 +37,3 @@ func (s *Slicer) Counts() Counts {
 	c.Sources = uint64(len(s.sources))
 	return c
 }
-
-func (s *Slicer) refuse(reason Reason) { s.counts.Refused[reason]++ }

@@ -22,9 +22,10 @@ type distributionState struct {
 func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
 	o := in.out
 	if !s.begin(o, in.track, endMs) {
-		s.counts.Late += uint64(len(readings))
+		s.late(in, len(readings))
 		return
 	}
+	s.came(in, endMs, len(readings), func(i int) int64 { return readings[i].timeMs })
 	s.counts.InSlices += uint64(len(readings))
 	if o.distribution == nil {
 		o.distribution = &distributionState{}

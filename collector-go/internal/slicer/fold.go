@@ -10,9 +10,10 @@ import (
 func (s *Slicer) fold(in *input, samples []sample, endMs int64) {
 	o := in.out
 	if !s.begin(o, in.track, endMs) {
-		s.counts.Late += uint64(len(samples))
+		s.late(in, len(samples))
 		return
 	}
+	s.came(in, endMs, len(samples), func(i int) int64 { return samples[i].timeMs })
 	s.counts.InSlices += uint64(len(samples))
 	switch {
 	case in.rule.RestartsName != "":

@@ -15,6 +15,10 @@ type input struct {
 	slot    uint32
 	out     *output
 	refused Reason // why none of its samples is taken; "" where they are
+
+	health  *metricHealth // nil where nothing is told of it
+	steady  bool          // a sample that is not there is missing
+	sinceMs int64         // event time up to which its samples are of an earlier run, before which there is no interval
 }
 
 // inputs are the inputs by id, in pages: ids are dense at first, and thin out as series come and go.
@@ -77,6 +81,7 @@ func (s *Slicer) Define(id uint32, rule metric.Rule) {
 // enter gives a series its output and its track.
 func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	in := &input{id: id, rule: rule, kind: rule.Series.Kind}
+	s.watch(in)
 	key := outputKey(rule.Series)
 	out := s.outputs[key]
 	switch {
@@ -90,6 +95,7 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 		in.refused = RefusedCollision
 		return in
 	case out.owner.id == id && sameRule(&out.owner.rule, &rule):
+		s.watch(out.owner)
 		return out.owner
 	}
 	width := s.options.width(rule.Series.Name(), rule.IntervalMs)
@@ -158,11 +164,11 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 	}
 	switch {
 	case in.refused != "":
-		s.refuse(in.refused)
+		s.refuse(in, in.refused)
 	case in.kind != metric.KindDistribution:
-		s.refuse(RefusedShape)
+		s.refuse(in, RefusedShape)
 	case !plausible(h):
-		s.refuse(RefusedNonsense)
+		s.refuse(in, RefusedNonsense)
 	default:
 		if b := s.place(in, timeMs); b != nil {
 			b.histograms = append(b.histograms, reading{timeMs, s.batch.sequence, in.slot, s.batch.producer.id, h, negatives})

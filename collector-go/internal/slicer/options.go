@@ -21,6 +21,8 @@ type Options struct {
 	MaxOpenSamples int
 	// MaxBuckets bounds a distribution's buckets; past it neighbours are merged (Prometheus' own default).
 	MaxBuckets int
+	// Health says what is told of the collection itself. By default nothing: its names are the catalogue's.
+	Health Health
 }
 
 // DefaultOptions are DESIGN's: slices of 10 s, which is Bullet's interval; 30 s of lateness, which is three of them; a sender's hour;
@@ -54,6 +56,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("backlog %d ms, keep %d ms: neither may be negative, and keep no less than backlog", o.BacklogMs, o.KeepMs)
 	case o.MaxTickStepMs < 1:
 		return fmt.Errorf("most of one tick %d ms: choose at least the time between two ticks", o.MaxTickStepMs)
+	case o.Health.PeriodMs < 0 || o.Health.PeriodMs > maxWidthMs || o.Health.PeriodMs > 0 && o.Health.MaxMetrics < 1:
+		return fmt.Errorf("collection health every %d ms, of %d metrics of a worker: choose 0 to %d ms, and at least 1 metric", o.Health.PeriodMs, o.Health.MaxMetrics, maxWidthMs)
 	case o.MaxSeries < 1 || o.MaxOpenSamples < 1 || o.MaxBuckets < 1:
 		return fmt.Errorf("limits of %d series, %d open samples and %d buckets: each must be at least 1", o.MaxSeries, o.MaxOpenSamples, o.MaxBuckets)
 	}

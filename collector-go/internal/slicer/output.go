@@ -24,6 +24,9 @@ type output struct {
 	hasRef    bool
 	announced bool // its definitions were written since the slicer was made or restored
 
+	heardMs int64 // event time of its newest sample in a slice; 0 before the first
+	missed  int64 // what it has missed since, as far as that is counted
+
 	lastEnd int64 // its newest slice; nothing at or before it is written again
 	lastMs  int64 // the slicer's clock when that was written
 	live    bool  // no marker was written behind it

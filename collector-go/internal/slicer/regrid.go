@@ -42,7 +42,7 @@ func (s *Slicer) replace(in *input, timeMs int64) *bucket {
 	end := in.track.endOf(timeMs)
 	if end <= in.track.closedTo || end <= in.out.lastEnd {
 		s.open--
-		s.counts.Late++
+		s.late(in, 1)
 		return nil
 	}
 	return s.bucket(in.track, end)

@@ -19,10 +19,10 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("restore the slicer: %w", err)
 	}
-	if v != version {
-		return nil, fmt.Errorf("restore the slicer: its format is version %d, this program knows %d", v, version)
+	if v < oldest || v > version {
+		return nil, fmt.Errorf("restore the slicer: its format is version %d, this program knows %d to %d", v, oldest, version)
 	}
-	r := reader{Decoder: d, s: s}
+	r := reader{Decoder: d, s: s, version: v}
 	r.all()
 	if err := d.Done(); err != nil {
 		return nil, fmt.Errorf("restore the slicer: %w", err)
@@ -33,7 +33,8 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 
 type reader struct {
 	*metric.Decoder
-	s *Slicer
+	s       *Slicer
+	version uint64
 }
 
 // demand fails the reading where something that must hold does not.
@@ -64,7 +65,9 @@ func (r *reader) all() {
 		if !r.demand(reason != "" && s.inputs.get(id) == nil, "a refused series makes no sense") {
 			return
 		}
-		s.inputs.set(id, &input{id: id, rule: rule, kind: rule.Series.Kind, refused: reason})
+		in := &input{id: id, rule: rule, kind: rule.Series.Kind, refused: reason}
+		s.link(in, s.source(rule.Worker))
+		s.inputs.set(id, in)
 	}
 }
 
@@ -135,6 +138,9 @@ func (r *reader) source() {
 	}
 	r.demand(len(src.starts.known) <= maxStarts && len(src.carriers) <= maxCarriers, "a worker has too many starts or carriers")
 	src.infos, src.ended = r.infos(src), r.infos(src)
+	if r.version >= 2 {
+		r.health(&src.health)
+	}
 	for range r.Count() {
 		r.track(src)
 	}
@@ -177,6 +183,10 @@ func (r *reader) input(t *track) *input {
 	attached := r.Bool()
 	in.rule = r.Rule()
 	in.kind = in.rule.Series.Kind
+	if r.version >= 2 {
+		in.sinceMs = r.Int()
+	}
+	r.s.link(in, t.source)
 	owns := r.Bool()
 	if !r.demand(in.kind >= metric.KindGauge && in.kind <= metric.KindDistribution, "a series is of no kind") {
 		return nil
@@ -204,6 +214,9 @@ func (r *reader) output(o *output) {
 	o.spread = r.Bool()
 	o.hasRef, o.ref = r.ref()
 	o.lastEnd, o.lastMs, o.live = r.Int(), r.Int(), r.Bool()
+	if r.version >= 2 {
+		o.heardMs, o.missed = r.Int(), r.Int()
+	}
 	o.counter.begun = r.Bool()
 	if r.Bool() {
 		o.counter.from = o.owner

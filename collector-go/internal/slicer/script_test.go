@@ -30,6 +30,9 @@ var update = flag.Bool("update", false, "write the expected slices of the script
 //	define 1 gauge heap interval=1      series 1, of worker w:1 unless worker= says so
 //	connect 7 | disconnect 7 | started
 //	batch 7: 1@12=5 1@13=6              producer 7 sends; sequences rise by themselves
+//	option health 30                    the collection's own series every 30 s; of at most three metrics a worker
+//	batch 7: received 14 1@12=5         the collector took it at 14
+//	dropped w:1 queue_full 5
 //	tick 60 | ticks 60 90               one tick a second
 //	detach 1 | withdraw 1 | describe w:1 info worker=w:1 pid=3 | close | restart | counts | known
 func TestScripts(t *testing.T) {
@@ -125,6 +128,8 @@ func (p *player) do(words []string) (said []string) {
 		said = append(said, fmt.Sprintf("withdrawn %d", s.Withdraw(p.id(words[1]))))
 	case "describe":
 		s.Describe(p.worker(words[1]), metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings(append([]string{"__name__", words[2]}, pairs(words[3:])...)...)})
+	case "dropped":
+		s.Dropped(p.worker(words[1]), words[2], uint64(p.id(words[3])))
 	case "close":
 		s.CloseAll()
 	case "restart":
@@ -160,6 +165,8 @@ func (p *player) option(name string, ms int64) {
 		p.options.MaxOpenSamples = int(ms / 1000)
 	case "max_series":
 		p.options.MaxSeries = int(ms / 1000)
+	case "health":
+		p.options.Health = testHealth(ms)
 	case "max_buckets":
 		p.options.MaxBuckets = int(ms / 1000)
 	default:
@@ -219,7 +226,12 @@ func (p *player) rule(words []string) metric.Rule {
 func (p *player) batch(words []string) {
 	p.sequence++
 	p.slicer.Begin(p.id(strings.TrimSuffix(words[1], ":")), p.sequence)
-	for _, word := range words[2:] {
+	words = words[2:]
+	if words[0] == "received" {
+		p.slicer.Received(p.ms(words[1]))
+		words = words[2:]
+	}
+	for _, word := range words {
 		id, rest, _ := strings.Cut(word, "@")
 		at, value, _ := strings.Cut(rest, "=")
 		if strings.HasPrefix(value, "{") {

@@ -38,10 +38,11 @@ type Slicer struct {
 
 // batch is the one that is being added.
 type batch struct {
-	number   uint64 // of batches so far, so that a source knows whether it was touched in this one
-	producer *producer
-	sequence uint64
-	touched  []*source
+	number     uint64 // of batches so far, so that a source knows whether it was touched in this one
+	producer   *producer
+	sequence   uint64
+	receivedMs int64 // 0 where it was not told
+	touched    []*source
 }
 
 // New returns a slicer that has seen nothing.
@@ -83,7 +84,7 @@ func (s *Slicer) Begin(producer uint32, sequence uint64) {
 	p := s.producer(producer)
 	p.sentMs = s.clockMs
 	s.batch.number++
-	s.batch.producer, s.batch.sequence = p, sequence
+	s.batch.producer, s.batch.sequence, s.batch.receivedMs = p, sequence, 0
 	s.batch.touched = s.batch.touched[:0]
 }
 
@@ -95,11 +96,11 @@ func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
 	}
 	switch {
 	case in.refused != "":
-		s.refuse(in.refused)
+		s.refuse(in, in.refused)
 	case in.kind == metric.KindDistribution:
-		s.refuse(RefusedShape)
+		s.refuse(in, RefusedShape)
 	case !(value >= in.rule.Least && value <= in.rule.Most):
-		s.refuse(RefusedNonsense)
+		s.refuse(in, RefusedNonsense)
 	default:
 		if b := s.place(in, timeMs); b != nil {
 			b.samples = append(b.samples, sample{timeMs, value, s.batch.sequence, in.slot, s.batch.producer.id})
@@ -117,16 +118,16 @@ func (s *Slicer) place(in *input, timeMs int64) *bucket {
 	t := in.track
 	switch {
 	case timeMs <= 0 || timeMs > maxTimeMs:
-		s.refuse(RefusedNonsense)
+		s.refuse(in, RefusedNonsense)
 		return nil
 	case s.open >= s.options.MaxOpenSamples:
-		s.refuse(RefusedOpenLimit)
+		s.refuse(in, RefusedOpenLimit)
 		return nil
 	}
 	s.touch(t.source, timeMs)
 	end := t.endOf(timeMs)
 	if end <= t.closedTo {
-		s.counts.Late++
+		s.late(in, 1)
 		return nil
 	}
 	return s.bucket(t, end)
@@ -157,13 +158,18 @@ func (s *Slicer) Tick(nowMs int64) {
 	}
 }
 
-// CloseAll closes every open slice: the end of a replay.
+// CloseAll closes every open slice, and tells of the collection up to there: the end of a replay.
 func (s *Slicer) CloseAll() {
 	for _, src := range s.sources {
+		var newest int64
 		for _, t := range src.tracks {
 			if n := len(t.open); n > 0 {
-				s.closeTo(t, t.open[n-1].endMs)
+				s.closeOpen(t, t.open[n-1].endMs)
 			}
+			newest = max(newest, t.closedTo)
+		}
+		if s.options.Health.PeriodMs > 0 {
+			s.tellHealth(src, newest)
 		}
 	}
 }

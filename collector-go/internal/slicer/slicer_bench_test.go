@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkSlicer is the way of samples through the slicer, closing included: workers with a sampler (1 s in packs of 10) and
-// tasks that report each 60 s and 10 s. The goal is 1 M rows a second on two cores.
+// tasks that report each 60 s and 10 s; with and without what is told of the collection. The goal is 1 M rows a second on two cores.
 func BenchmarkSlicer(b *testing.B) {
 	for _, shape := range []struct {
 		name    string
@@ -22,8 +22,8 @@ func BenchmarkSlicer(b *testing.B) {
 		{"sampler", 100, 12, 1000, 10_000},
 		{"tasks", 100, 1000, 10_000, 10_000},
 	} {
-		b.Run(shape.name, func(b *testing.B) {
-			s, _ := New(DefaultOptions())
+		bench := func(b *testing.B, o Options) {
+			s, _ := New(o)
 			s.Connect(1)
 			for id := range shape.workers * shape.series {
 				s.Define(uint32(id), benchRule(id/shape.series, id, shape.every))
@@ -44,6 +44,13 @@ func BenchmarkSlicer(b *testing.B) {
 				s.Closed().Reset()
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "samples/s")
+		}
+		b.Run(shape.name, func(b *testing.B) { bench(b, DefaultOptions()) })
+		b.Run(shape.name+" and their health", func(b *testing.B) {
+			o := DefaultOptions()
+			o.Health = testHealth(30_000)
+			o.Health.Steady["m"] = true
+			bench(b, o)
 		})
 	}
 }

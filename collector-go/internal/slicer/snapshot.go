@@ -8,10 +8,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// magic and version of docs/formats/checkpoint.md.
+// magic, version and the oldest version that is read, of docs/formats/checkpoint.md.
 const (
 	magic   = "BMSLICER"
-	version = 1
+	version = 2
+	oldest  = 1
 )
 
 // Snapshot is the state between two entries as bytes (docs/formats/checkpoint.md), the same for the same state. What is in
@@ -105,6 +106,7 @@ func (w writer) source(s *Slicer, src *source) {
 	w.starts(&src.starts)
 	w.infos(src.infos)
 	w.infos(src.ended)
+	w.health(&src.health)
 	w.Uint(uint64(len(src.tracks)))
 	for _, t := range src.tracks {
 		w.track(s, t)
@@ -142,6 +144,7 @@ func (w writer) input(in *input, attached bool) {
 	w.Uint(uint64(in.id))
 	w.Bool(attached)
 	w.Rule(in.rule)
+	w.Int(in.sinceMs)
 	w.Bool(in.out.owner == in)
 	if in.out.owner == in {
 		w.output(in.out)
@@ -154,6 +157,8 @@ func (w writer) output(o *output) {
 	w.Int(o.lastEnd)
 	w.Int(o.lastMs)
 	w.Bool(o.live)
+	w.Int(o.heardMs)
+	w.Int(o.missed)
 	w.Bool(o.counter.begun)
 	w.Bool(o.counter.from == o.owner)
 	w.Float(o.counter.total)

@@ -42,34 +42,52 @@ batch 7: 9@80=4 5@70={2:1*1;0} 4@73={3:1*2;0} 7@80=9
 disconnect 8
 `
 
-func golden(t *testing.T) *Slicer {
+func golden(t *testing.T, script string) *Slicer {
 	p := newPlayer(t)
-	for line := range strings.SplitSeq(strings.TrimSpace(goldenScript), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(script), "\n") {
 		p.do(strings.Fields(line))
 	}
 	return p.slicer
 }
 
+// goldenHealth adds what version 2 has: what is told of the collection, of three metrics apart and the rest together.
+const goldenHealth = `option health 30` + goldenScript + `dropped w:1 queue_full 3
+dropped w:1 expired 0
+batch 7: received 130 1@121=5 7@122=3
+batch 7: received 199 1@200=5 1@40=1 7@190=-1
+`
+
 // The snapshot of every version that was ever released opens.
-func TestGoldenSnapshot(t *testing.T) {
-	const file = "testdata/slicer-v1.snapshot"
-	want := golden(t).Snapshot()
+func TestGoldenSnapshots(t *testing.T) {
+	old, err := os.ReadFile("testdata/slicer-v1.snapshot")
+	require.NoError(t, err)
+	o := DefaultOptions()
+	o.MaxSeries = 7
+	s, err := Restore(old, o)
+	require.NoError(t, err)
+	require.Equal(t, golden(t, goldenScript).Snapshot(), s.Snapshot(), "nothing was told of the collection then")
+	o.Health = testHealth(30_000)
+	s, err = Restore(old, o)
+	require.NoError(t, err)
+	s.CloseAll()
+	require.NotEmpty(t, s.Closed().Refs, "it goes on, and tells of it from now on")
+
+	const file = "testdata/slicer-v2.snapshot"
+	want := golden(t, goldenHealth).Snapshot()
 	if *update {
 		require.NoError(t, os.WriteFile(file, want, 0o644))
 	}
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
-	o := DefaultOptions()
-	o.MaxSeries = 7
-	s, err := Restore(data, o)
+	s, err = Restore(data, o)
 	require.NoError(t, err)
 	require.Equal(t, want, s.Snapshot())
-	require.Equal(t, golden(t).Counts(), s.Counts())
+	require.Equal(t, golden(t, goldenHealth).Counts(), s.Counts())
 	require.Equal(t, data, want, "the format changed: raise its version, keep the old file")
 }
 
 func TestRestoreSaysWhatIsWrong(t *testing.T) {
-	data := golden(t).Snapshot()
+	data := golden(t, goldenHealth).Snapshot()
 	_, err := Restore(data[:len(data)-1], DefaultOptions())
 	assert.ErrorContains(t, err, "checksum")
 	_, err = Restore([]byte("something else"), DefaultOptions())
@@ -105,7 +123,7 @@ func sealed(body []byte) []byte {
 
 func FuzzRestore(f *testing.F) {
 	p := newPlayer(&testing.T{})
-	for line := range strings.SplitSeq(strings.TrimSpace(goldenScript), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(goldenHealth), "\n") {
 		p.do(strings.Fields(line))
 	}
 	snapshot := p.slicer.Snapshot()

@@ -18,6 +18,7 @@ type source struct {
 	infos    []*info
 	ended    []*info // replaced by a later one; their markers are due
 	batch    uint64  // the last batch that touched it
+	health   health
 }
 
 const never = math.MinInt64
@@ -45,7 +46,7 @@ func (s *Slicer) producer(id uint32) *producer {
 func (s *Slicer) source(w metric.Worker) *source {
 	src := s.byWorker[w]
 	if src == nil {
-		src = &source{worker: w, eventMs: never, heardMs: s.clockMs}
+		src = &source{worker: w, eventMs: never, heardMs: s.clockMs, health: health{aheadMs: never}}
 		s.byWorker[w] = src
 		s.sources = append(s.sources, src)
 	}
@@ -55,6 +56,9 @@ func (s *Slicer) source(w metric.Worker) *source {
 // touch notes that a source was heard.
 func (s *Slicer) touch(src *source, timeMs int64) {
 	src.eventMs = max(src.eventMs, timeMs)
+	if s.batch.receivedMs != 0 {
+		src.health.aheadMs = max(src.health.aheadMs, timeMs-s.batch.receivedMs)
+	}
 	if src.batch == s.batch.number {
 		return
 	}

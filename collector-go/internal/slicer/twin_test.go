@@ -309,14 +309,14 @@ type stepper struct {
 
 func (p *stepper) start(t require.TestingT) {
 	var err error
-	p.slicer, err = New(DefaultOptions())
+	p.slicer, err = New(withHealth())
 	require.NoError(t, err)
 }
 
 func (p *stepper) restart(t require.TestingT) {
 	snapshot := p.slicer.Snapshot()
 	var err error
-	p.slicer, err = Restore(snapshot, DefaultOptions())
+	p.slicer, err = Restore(snapshot, withHealth())
 	require.NoError(t, err)
 	require.Equal(t, snapshot, p.slicer.Snapshot())
 }

@@ -1,0 +1,57 @@
+package catalog
+
+import "strings"
+
+// The metrics of the collection itself, which the slicer tells for each worker and metric, never for a task.
+const (
+	CollectionPrefix   = "bullet_metrics_collection_"
+	CollectionInterval = CollectionPrefix + "interval_seconds"
+	CollectionSeen     = CollectionPrefix + "interval_seen_seconds"
+	CollectionSamples  = CollectionPrefix + "samples_total"
+	CollectionMissing  = CollectionPrefix + "missing_samples_total"
+	CollectionLate     = CollectionPrefix + "late_samples_total"
+	CollectionRefused  = CollectionPrefix + "refused_samples_total"
+	CollectionDropped  = CollectionPrefix + "dropped_samples_total"
+	CollectionSkew     = CollectionPrefix + "skew_seconds"
+)
+
+// ofCollection says that a metric is not of what a topology sends, but of how it comes.
+func (c *canonical) ofCollection() bool { return strings.HasPrefix(c.name, CollectionPrefix) }
+
+// fitful are the metrics that say nothing where there is nothing to say, or whose labels come and go: a sample of these that is not there is
+// not missing. Bullet's mean latency is none without records; a replay has a target, a connection a peer, for as long as it lasts; a
+// client of the canary asks when it asks; Storm tells of a ticket, of a first report and of back-pressure when there is one.
+var fitful = map[string]bool{
+	"bullet_filter_latency_mean_seconds":        true,
+	"bullet_filter_latency_seconds":             true,
+	"bullet_query_engine_latency_seconds":       true,
+	"bullet_query_first_result_latency_seconds": true,
+	"bullet_latency_hook_left_out_total":        true,
+	"bullet_query_latency_seconds":              true,
+	"bullet_query_result_completeness_ratio":    true,
+	"bullet_active_replays":                     true,
+	"bullet_created_replays_total":              true,
+	"bullet_source_left_out_records_total":      true,
+	"storm_connection_enqueued_messages_total":  true,
+	"storm_connection_dequeued_messages_total":  true,
+	"storm_connection_sent_messages_total":      true,
+	"storm_connection_lost_messages_total":      true,
+	"storm_connection_reconnects_total":         true,
+	"storm_connection_pending_messages":         true,
+	"storm_kerberos_ticket_remaining_seconds":   true,
+	"storm_new_worker_event":                    true,
+	"storm_backpressure_last_overflow_count":    true,
+	"storm_memory_pool_used_after_gc_bytes":     true,
+}
+
+// Steady are the metrics whose every series comes every interval for as long as its task runs, by name: one that the table does not have, as
+// a user's own, may not.
+func Steady() map[string]bool {
+	steady := make(map[string]bool, len(metrics))
+	for i := range metrics {
+		if m := &metrics[i]; !fitful[m.name] && !m.ofCollection() {
+			steady[m.name] = true
+		}
+	}
+	return steady
+}

@@ -1,0 +1,25 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestWhatIsMissedIsSteady(t *testing.T) {
+	steady := Steady()
+	for _, name := range []string{"bullet_worker_cpu_seconds_total", "bullet_worker_heap_used_bytes", "bullet_worker_gc_seconds_total", "bullet_active_queries",
+		"storm_executed_total", "storm_receive_queue_population"} {
+		assert.True(t, steady[name], name)
+	}
+	for name := range fitful {
+		assert.False(t, steady[name], name)
+		assert.Contains(t, byName, name, "a name that the table does not have")
+	}
+	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing, CollectionLate, CollectionRefused, CollectionDropped, CollectionSkew} {
+		assert.False(t, steady[name], name)
+		assert.Contains(t, byName, name)
+		least, greatest := byName[name].spread()
+		assert.Empty(t, least+greatest, "%s is told once a period", name)
+	}
+}

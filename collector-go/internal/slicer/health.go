@@ -1,0 +1,199 @@
+package slicer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+)
+
+// Health says what is told of the collection itself: for each worker and metric, never for a task, as series beside the data.
+type Health struct {
+	// PeriodMs is how often it is told, on a grid of its own; 0 for never.
+	PeriodMs int64
+	// MaxMetrics bounds the metrics of one worker that are told apart; what further ones do is told together, as OtherMetrics.
+	MaxMetrics int
+	// Steady are the metrics, by canonical name, of which every series comes every interval, so that a sample that is not there is
+	// missing. Others may have nothing to say.
+	Steady map[string]bool
+	Names  HealthNames
+}
+
+// HealthNames are what the series are called. Their labels are topology, worker, metric (but for Ahead and Dropped) and reason (Refused
+// and Dropped).
+type HealthNames struct {
+	Interval string // gauge, seconds: what the source says
+	Seen     string // gauge, seconds: the longest time between two samples of a series
+	Samples  string // counter: samples in slices
+	Missing  string // counter: samples that should be in slices and are not
+	Late     string // counter: samples whose slice was closed when they came
+	Refused  string // counter: samples that were of no use
+	Ahead    string // gauge, seconds: a worker's clock before the collector's, less what the samples' way took
+	Dropped  string // counter: what the plugin says that it dropped, by the worker that its consumer runs in
+}
+
+// OtherMetrics stands for the metrics of a worker beyond Health.MaxMetrics.
+const OtherMetrics = "other"
+
+// health is how the samples of one worker come.
+type health struct {
+	writtenTo int64 // end of the newest period that was told
+	aheadMs   int64 // of the period that is not told yet; never where nothing came
+	ahead     telling
+	metrics   []*metricHealth // in the order in which they were first heard of
+	drops     []tally
+}
+
+// metricHealth is how the samples of one metric of a worker come.
+type metricHealth struct {
+	name       string
+	intervalMs int64 // as the series that was defined last says; 0 where it does not
+	longestMs  int64 // between two samples, in the period that is not told yet
+	seenMs     int64 // the same in the newest period that has it
+	lastEnd    int64 // the newest slice with a sample
+	samples    uint64
+	missing    uint64
+	late       uint64
+	refused    []tally // by reason
+
+	toldInterval, toldSeen, toldSamples, toldMissing, toldLate telling
+}
+
+// tellings are a metric's series but for the refused.
+func (m *metricHealth) tellings() []*telling {
+	return []*telling{&m.toldInterval, &m.toldSeen, &m.toldSamples, &m.toldMissing, &m.toldLate}
+}
+
+// tally is a count by reason.
+type tally struct {
+	reason string
+	n      uint64
+	told   telling
+}
+
+// telling is a series of the collection's own.
+type telling struct {
+	ref       slice.Ref
+	hasRef    bool
+	announced bool
+	live      bool // no marker was written behind it
+	lastEnd   int64
+}
+
+// watch begins to count what comes of a series. What came of its worker before is of an earlier run, if it is of this series.
+func (s *Slicer) watch(in *input) {
+	if s.options.Health.PeriodMs == 0 {
+		return
+	}
+	src := s.source(in.rule.Worker)
+	in.sinceMs = src.eventMs
+	s.link(in, src)
+	if in.rule.IntervalMs > 0 {
+		in.health.intervalMs = in.rule.IntervalMs
+	}
+}
+
+// link finds where a series is counted.
+func (s *Slicer) link(in *input, src *source) {
+	if s.options.Health.PeriodMs == 0 {
+		return
+	}
+	in.health = src.health.metric(in.rule.Series.Name(), s.options.Health.MaxMetrics)
+	in.steady = in.rule.IntervalMs > 0 && s.options.Health.Steady[in.rule.Series.Name()]
+}
+
+func (h *health) metric(name string, most int) *metricHealth {
+	find := func(name string) *metricHealth {
+		if i := slices.IndexFunc(h.metrics, func(m *metricHealth) bool { return m.name == name }); i >= 0 {
+			return h.metrics[i]
+		}
+		return nil
+	}
+	if found := find(name); found != nil {
+		return found
+	}
+	if len(h.metrics) >= most {
+		if name = OtherMetrics; find(name) != nil {
+			return find(name)
+		}
+	}
+	m := &metricHealth{name: name}
+	h.metrics = append(h.metrics, m)
+	return m
+}
+
+// Received says when the collector took the batch that Begin opened, by its own clock.
+func (s *Slicer) Received(ms int64) { s.batch.receivedMs = ms }
+
+// Dropped adds to what a metrics consumer in a worker says that it dropped; 0 makes its series be there.
+func (s *Slicer) Dropped(w metric.Worker, reason string, samples uint64) {
+	if s.options.Health.PeriodMs > 0 {
+		add(&s.source(w).health.drops, reason, samples)
+	}
+}
+
+// add counts under a reason; the list stays in their order.
+func add(to *[]tally, reason string, n uint64) {
+	at, found := slices.BinarySearchFunc(*to, reason, func(t tally, reason string) int { return cmp.Compare(t.reason, reason) })
+	if !found {
+		*to = slices.Insert(*to, at, tally{reason: reason})
+	}
+	(*to)[at].n += n
+}
+
+// came notes the samples of one slice of a series, which are in order of time.
+func (s *Slicer) came(in *input, endMs int64, n int, timeMs func(int) int64) {
+	h, o := in.health, in.out
+	if h == nil {
+		return
+	}
+	last, longest := o.heardMs, h.longestMs
+	for i := range n {
+		next := timeMs(i)
+		if apart := next - last; last > in.sinceMs && last > 0 {
+			longest = max(longest, apart)
+			if in.steady && 2*apart >= 3*in.rule.IntervalMs {
+				h.missing += uint64(max(0, in.missed(apart)-o.missed))
+			}
+		}
+		o.missed = 0
+		last = next
+	}
+	o.heardMs, h.longestMs = last, longest
+	h.samples += uint64(n)
+	h.lastEnd = max(h.lastEnd, endMs)
+}
+
+// missed is how many samples should lie between two that are so far apart. A sample may be half an interval off.
+func (in *input) missed(apartMs int64) int64 {
+	interval := in.rule.IntervalMs
+	return (apartMs+interval/2)/interval - 1
+}
+
+// silent counts what a series misses that is about to be marked as ended. What it misses beyond that is counted when it comes back: one
+// that never does, as of a task that went to another worker, misses nothing more.
+func (s *Slicer) silent(in *input, untilMs int64) {
+	o := in.out
+	if in.health == nil || !in.steady || o.heardMs <= in.sinceMs || o.heardMs == 0 {
+		return
+	}
+	if missed := in.missed(untilMs - o.heardMs); missed > o.missed {
+		in.health.missing += uint64(missed - o.missed)
+		o.missed = missed
+	}
+}
+
+func (s *Slicer) late(in *input, samples int) {
+	s.counts.Late += uint64(samples)
+	if in.health != nil {
+		in.health.late += uint64(samples)
+	}
+}
+
+func (s *Slicer) refuse(in *input, reason Reason) {
+	s.counts.Refused[reason]++
+	if in.health != nil {
+		add(&in.health.refused, string(reason), 1)
+	}
+}
