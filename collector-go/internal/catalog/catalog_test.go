@@ -149,10 +149,11 @@ func TestMetadata(t *testing.T) {
 		assert.NotEmpty(t, d.Help, name)
 		assert.True(t, strings.HasSuffix(d.Help, "."), name)
 	}
-	assert.Equal(t, Description{Type: "gauge", Unit: "bytes", Help: "Heap in use."}, all["bullet_worker_heap_used_bytes"])
+	assert.Equal(t, Description{Type: "gauge", Unit: "bytes", Help: "Heap in use.", Labels: []string{"topology", "worker"}}, all["bullet_worker_heap_used_bytes"])
 	assert.Equal(t, "bytes", all["bullet_worker_heap_used_max_bytes"].Unit)
 	assert.Equal(t, "seconds", all["bullet_worker_gc_seconds_total"].Unit)
 	assert.Equal(t, "histogram", all["bullet_filter_latency_seconds"].Type)
+	assert.Equal(t, []string{"topology", "worker", "component", "task", "class"}, all["bullet_query_latency_seconds"].Labels)
 	assert.Equal(t, "counter", all["bullet_filter_latency_negative_total"].Type)
 	assert.Equal(t, "", all["bullet_active_queries"].Unit)
 }

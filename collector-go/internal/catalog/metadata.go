@@ -7,6 +7,8 @@ type Description struct {
 	Type string // gauge, counter or histogram
 	Help string
 	Unit string // "" for a plain number
+	// Labels that its series may have.
+	Labels []string
 }
 
 // Metadata describes every metric that has a name of ours, those that are derived from another included, by name.
@@ -14,13 +16,13 @@ func Metadata() map[string]Description {
 	all := make(map[string]Description, 2*len(metrics))
 	for i := range metrics {
 		m := &metrics[i]
-		all[m.name] = Description{Type: m.kind.String(), Help: m.description() + ".", Unit: m.unit()}
+		all[m.name] = Description{Type: m.kind.String(), Help: m.description() + ".", Unit: m.unit(), Labels: m.allLabels()}
 		if least, greatest := m.spread(); least != "" {
-			all[least] = Description{Type: "gauge", Help: "Least of a slice's samples: " + m.description() + ".", Unit: m.unit()}
-			all[greatest] = Description{Type: "gauge", Help: "Greatest of a slice's samples: " + m.description() + ".", Unit: m.unit()}
+			all[least] = Description{Type: "gauge", Help: "Least of a slice's samples: " + m.description() + ".", Unit: m.unit(), Labels: m.allLabels()}
+			all[greatest] = Description{Type: "gauge", Help: "Greatest of a slice's samples: " + m.description() + ".", Unit: m.unit(), Labels: m.allLabels()}
 		}
 		if negative := m.negative(); negative != "" {
-			all[negative] = Description{Type: metric.KindCounter.String(), Help: "Observations below zero, as clocks that differ make them, kept out of the distribution: " + m.description() + "."}
+			all[negative] = Description{Type: metric.KindCounter.String(), Help: "Observations below zero, as clocks that differ make them, kept out of the distribution: " + m.description() + ".", Labels: m.allLabels()}
 		}
 	}
 	return all
