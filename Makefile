@@ -119,9 +119,15 @@ test-topology: build ## Test the Bullet topology, the local Storm cluster and th
 	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
 	@$(run) cd collector-go && go test -tags e2e -count=1 -timeout 20m -v ./e2e/...
 
+dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-lock.json
+	@echo "fetching the types of Grafana's dashboards"
+	@cd dashboards/schema && npm ci --ignore-scripts --loglevel error && touch node_modules/.package-lock.json
+
 .PHONY: test-dashboards
-test-dashboards: ## Test the dashboards and alert rules
-	@echo "dashboards: none yet"
+test-dashboards: toolchain dashboards/schema/node_modules/.package-lock.json | build/toolchain.env ## Test the dashboards and alert rules against Grafana's types, promtool and a real Prometheus
+	@cd dashboards/schema && node check.mjs
+	@$(run) cd collector-go && go test -tags dashboards -timeout 10m ./internal/dashboard/... ./internal/alert/... \
+	  && go test -tags dashboards -timeout 10m -run 'Dashboard|Grafana' ./cmd/bullet-metrics
 
 # --- checks ----------------------------------------------------------------------------------------------------------------------
 
@@ -133,7 +139,7 @@ build/tools/staticcheck: collector-go/tools/lint/go.mod | build/toolchain.env
 check: test-proto build/tools/staticcheck ## Check format, lint, generated code and the table of imports
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
-	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores ./... && go test -count=1 ./internal/house
+	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards ./... && go test -count=1 ./internal/house
 	@echo "check passed"
 
 .PHONY: bench

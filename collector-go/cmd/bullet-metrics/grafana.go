@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
+)
+
+// grafanaExport is what to write and for whom.
+type grafanaExport struct {
+	dir, url, dashboards string
+}
+
+func newGrafanaCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "grafana",
+		Short: "What Grafana has to be told",
+		Args:  cobra.ArbitraryArgs, // so that an unknown command is wrong usage
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usageError{fmt.Errorf("unknown command %q; bullet-metrics grafana --help lists them", "grafana "+args[0])}
+		},
+	}
+	command.AddCommand(newGrafanaExportCommand())
+	return command
+}
+
+func newGrafanaExportCommand() *cobra.Command {
+	var e grafanaExport
+	command := &cobra.Command{
+		Use:   "export --dir DIR",
+		Short: "Write dashboards, provisioning and alert rules for Grafana and Prometheus into a directory",
+		Long: `Write dashboards, provisioning and alert rules for Grafana and Prometheus into a directory:
+
+  dashboards/*.json                            a dashboard a subject; Grafana can import each
+  provisioning/datasources/bullet-metrics.yaml where their figures come from
+  provisioning/dashboards/bullet-metrics.yaml  where Grafana finds them
+  provisioning/alerting/bullet-metrics.yaml    the alerts, for Grafana to evaluate
+  prometheus/bullet-metrics.rules.yaml         the alerts, for Prometheus to evaluate
+
+Let one of the two evaluate the alerts, not both. Files of these names are written over; others are left alone.`,
+		Example: `  bullet-metrics grafana export --dir grafana
+  bullet-metrics grafana export --dir /etc/grafana --url http://collector.example:9320 --dashboards-dir /etc/grafana/dashboards`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if e.dir == "" {
+				return usageError{errors.New("--dir is missing: the directory to write into")}
+			}
+			files, err := e.files()
+			if err != nil {
+				return err
+			}
+			for _, f := range files {
+				if err := f.write(e.dir); err != nil {
+					return fmt.Errorf("grafana export: %w", err)
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(e.dir, f.path))
+			}
+			return nil
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&e.dir, "dir", "", "directory to write into; it is made where it is missing")
+	flags.StringVar(&e.url, "url", "http://127.0.0.1:9320", "where Grafana asks: the collector, or a Prometheus that it writes to and that scrapes it")
+	flags.StringVar(&e.dashboards, "dashboards-dir", "", "where Grafana will find the dashboards; DIR/dashboards unless given")
+	return command
+}
+
+type exported struct {
+	path    string
+	content []byte
+}
+
+// files are all that is written, by their path below the directory.
+func (e grafanaExport) files() (all []exported, err error) {
+	found := e.dashboards
+	if found == "" {
+		if found, err = filepath.Abs(filepath.Join(e.dir, "dashboards")); err != nil {
+			return nil, fmt.Errorf("grafana export: %w", err)
+		}
+	}
+	for _, b := range dashboard.All() {
+		all = append(all, exported{"dashboards/" + b.Name + ".json", b.JSON()})
+	}
+	return append(all,
+		exported{"provisioning/datasources/bullet-metrics.yaml", []byte(dashboard.DataSource(e.url))},
+		exported{"provisioning/dashboards/bullet-metrics.yaml", []byte(dashboard.Provider(found))},
+		exported{"provisioning/alerting/bullet-metrics.yaml", alert.GrafanaRules(dashboard.SourceUID)},
+		exported{"prometheus/bullet-metrics.rules.yaml", alert.PrometheusRules()}), nil
+}
+
+func (f exported) write(dir string) error {
+	path := filepath.Join(dir, filepath.FromSlash(f.path))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(path, f.content, 0o666)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var updateDashboards = flag.Bool("update-dashboards", false, "write dashboards/ anew")
+
+// dashboardsHome is where what we export is committed: the dashboards themselves, and provisioning and rules below it.
+const dashboardsHome = "../../../dashboards"
+
+// committedExport is what the committed files were made with: places that suit Grafana's packages.
+var committedExport = grafanaExport{url: "http://127.0.0.1:9320", dashboards: "/var/lib/grafana/dashboards/bullet-metrics"}
+
+// Every committed dashboard, provisioning file and rule file is what the program writes, and there is none besides.
+func TestCommittedGrafanaFilesAreCurrent(t *testing.T) {
+	files, err := committedExport.files()
+	require.NoError(t, err)
+	written := map[string]bool{}
+	for _, f := range files {
+		path := strings.TrimPrefix(f.path, "dashboards/")
+		written[path] = true
+		f.path = path
+		if *updateDashboards {
+			require.NoError(t, f.write(dashboardsHome))
+		}
+		committed, err := os.ReadFile(filepath.Join(dashboardsHome, path))
+		require.NoError(t, err)
+		assert.Equal(t, string(f.content), string(committed), "%s: go test ./cmd/bullet-metrics -run CommittedGrafana -update-dashboards", path)
+	}
+	for _, pattern := range []string{"*.json", "provisioning/*/*", "prometheus/*.yaml"} {
+		found, err := fs.Glob(os.DirFS(dashboardsHome), pattern)
+		require.NoError(t, err)
+		for _, path := range found {
+			assert.True(t, written[path], "%s is written by nothing; the dashboards are in collector-go/internal/dashboard", path)
+		}
+	}
+}
+
+func TestGrafanaExport(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "grafana")
+	out, err := program("grafana", "export", "--dir", dir, "--url", "https://prometheus.example/a")
+	require.NoError(t, err)
+	lines := strings.Fields(out)
+	assert.Len(t, lines, 11)
+	for _, path := range lines {
+		assert.FileExists(t, path)
+	}
+	source, err := os.ReadFile(filepath.Join(dir, "provisioning/datasources/bullet-metrics.yaml"))
+	require.NoError(t, err)
+	assert.Contains(t, string(source), `url: "https://prometheus.example/a"`)
+	provider, err := os.ReadFile(filepath.Join(dir, "provisioning/dashboards/bullet-metrics.yaml"))
+	require.NoError(t, err)
+	assert.Contains(t, string(provider), filepath.Join(dir, "dashboards"))
+}
+
+func TestGrafanaExportSaysWhatIsWrong(t *testing.T) {
+	taken := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(taken, nil, 0o666))
+	for _, test := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"grafana", "export"}, "--dir is missing", exitUsage},
+		{[]string{"grafana", "import"}, `unknown command "grafana import"`, exitUsage},
+		{[]string{"grafana", "export", "x"}, "takes no argument", exitUsage},
+		{[]string{"grafana", "export", "--dir", taken}, "grafana export: mkdir", exitFailed},
+	} {
+		_, err := program(test.args...)
+		if assert.ErrorContains(t, err, test.want) {
+			assert.Equal(t, test.code, exitCode(err), test.args)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+// Package alert is what wakes people: alerts and the recorded series that they go by, as data, written as Prometheus' rule file and
+// as Grafana's provisioning. It owns their limits and words. It does not know who evaluates them, nor who is told.
+package alert
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Recording is a series that rules keep for other rules: level:metric:operations.
+type Recording struct {
+	Name, Expr string
+}
+
+// Severity says who is to be told.
+type Severity string
+
+// The severities.
+const (
+	Critical Severity = "critical" // somebody is woken
+	Warning  Severity = "warning"  // somebody looks in working hours
+	None     Severity = "none"     // nobody: it is there to be missed
+)
+
+// Unit is what an alert's value counts in, and so how it is written.
+type Unit string
+
+// The units of values.
+const (
+	Seconds Unit = "seconds"
+	Ratio   Unit = "ratio"
+	Number  Unit = "number"
+)
+
+// Alert fires where Value passes Limit, or where there is one at all.
+type Alert struct {
+	Name     string
+	Severity Severity
+	// Value is the recorded series, or the expression, that is compared.
+	Value string
+	// Bare says that whatever the value finds is bad: there is nothing to compare.
+	Bare bool
+	// Below says that values under the limit are bad; else those above are.
+	Below bool
+	Limit float64
+	Unit  Unit
+	// For is how long it must be so; Keep is how long it fires on after it is no longer so (keep_firing_for).
+	For, Keep time.Duration
+	// Hold is how long the last value stands where there is none any more: missing data must not resolve an alert. It stands for
+	// the labels HoldBy, and as long as none of those has a value.
+	Hold   time.Duration
+	HoldBy []string
+	// Summary and Description may name {label} and {value}.
+	Summary, Description string
+	// Grafana's rules have no recorded series; Grafana is the expression there, where writing the recorded series out would not do.
+	Grafana string
+}
+
+// expr is the alert's expression for Prometheus.
+func (a Alert) expr() string {
+	if a.Bare {
+		return a.Value
+	}
+	return fmt.Sprintf("%s%s\nor\n(\n  last_over_time(%[1]s[%[3]s])%[2]s\n  unless on (%[4]s) %[1]s\n)", a.Value, a.compared(), duration(a.Hold), strings.Join(a.HoldBy, ", "))
+}
+
+// compared is " > 0.2".
+func (a Alert) compared() string {
+	operator := ">"
+	if a.Below {
+		operator = "<"
+	}
+	return " " + operator + " " + strconv.FormatFloat(a.Limit, 'f', -1, 64)
+}
+
+// Runbook is the name of the alert's page under docs/runbooks, without .md.
+func (a Alert) Runbook() string { return a.Name }
+
+// RunbookURL is where people read it.
+func (a Alert) RunbookURL() string {
+	return "https://github.com/bullet-metrics/bullet-metrics/blob/main/docs/runbooks/" + a.Runbook() + ".md"
+}
+
+// duration as Prometheus and Grafana write it.
+func duration(d time.Duration) string {
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d > 0 && d%unit.of == 0 {
+			return strconv.Itoa(int(d/unit.of)) + unit.name
+		}
+	}
+	return strconv.Itoa(int(d/time.Second)) + "s"
+}
+
+// text fills in a summary or description: {value} as a template of the reader's, and {label}.
+func text(s, value string) string {
+	s = strings.ReplaceAll(s, "{value}", value)
+	for _, label := range []string{"topology", "worker", "class", "reason"} {
+		s = strings.ReplaceAll(s, "{"+label+"}", "{{ $labels."+label+" }}")
+	}
+	return s
+}

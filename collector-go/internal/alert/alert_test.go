@@ -1,0 +1,146 @@
+package alert_test
+
+import (
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
+)
+
+func rules(t *testing.T) rulefmt.RuleGroup {
+	parsed, errs := rulefmt.Parse(alert.PrometheusRules(), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	require.Empty(t, errs)
+	require.Len(t, parsed.Groups, 1)
+	return parsed.Groups[0]
+}
+
+// The rules look back by a tick, a slice's width and the lateness.
+func TestRulesWaitForWholeSlices(t *testing.T) {
+	group := rules(t)
+	require.NotNil(t, group.QueryOffset)
+	assert.Equal(t, 41*time.Second, time.Duration(*group.QueryOffset))
+	assert.Equal(t, 15*time.Second, time.Duration(group.Interval))
+}
+
+var levelMetricOperations = regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9_]+$`)
+
+// Every recorded series is named level:metric:operations after the labels that it has, and something goes by it.
+func TestRecordedSeries(t *testing.T) {
+	for _, r := range alert.Recordings() {
+		assert.Regexp(t, levelMetricOperations, r.Name)
+		level, _, _ := strings.Cut(r.Name, ":")
+		e, err := parser.NewParser(parser.Options{}).ParseExpr(r.Expr)
+		require.NoError(t, err)
+		assert.Equal(t, strings.ReplaceAll(level, "_", ", "), groupedBy(e), r.Name)
+		used := false
+		for _, a := range alert.Alerts() {
+			used = used || strings.Contains(a.Value, r.Name)
+		}
+		assert.True(t, used, "%s is recorded for nobody", r.Name)
+	}
+}
+
+// groupedBy are the labels of what an expression finds: those of its first aggregation.
+func groupedBy(e parser.Expr) (labels string) {
+	parser.Inspect(e, func(node parser.Node, _ []parser.Node) error {
+		if a, is := node.(*parser.AggregateExpr); is && labels == "" {
+			labels = strings.Join(a.Grouping, ", ")
+		}
+		return nil
+	})
+	return labels
+}
+
+// Every alert says who is to be told, what is wrong with number and unit, and where to read on; recording a value or not, it names
+// metrics that there are.
+func TestAlerts(t *testing.T) {
+	known, seen := dashboardtest.Known(), map[string]bool{}
+	for _, r := range alert.Recordings() {
+		known[r.Name] = dashboardtest.Metric{}
+	}
+	for _, r := range rules(t).Rules {
+		e, err := parser.NewParser(parser.Options{}).ParseExpr(r.Expr)
+		require.NoError(t, err)
+		parser.Inspect(e, func(node parser.Node, _ []parser.Node) error {
+			if s, is := node.(*parser.VectorSelector); is {
+				assert.Contains(t, known, s.Name, r.Expr)
+			}
+			return nil
+		})
+		if r.Alert == "" {
+			continue
+		}
+		assert.False(t, seen[r.Alert], "%s is there twice", r.Alert)
+		seen[r.Alert] = true
+		assert.Contains(t, []string{"critical", "warning", "none"}, r.Labels["severity"], r.Alert)
+		assert.True(t, strings.HasSuffix(r.Annotations["runbook_url"], "/docs/runbooks/"+r.Alert+".md"), r.Alert)
+		if r.Labels["severity"] == "none" {
+			continue
+		}
+		assert.Contains(t, r.Annotations["summary"], "{{ $labels.topology }}", r.Alert)
+		assert.Contains(t, r.Annotations["description"], "{{ $value | humanize", r.Alert)
+		assert.NotRegexp(t, `(^|[^{]){[a-z]`, r.Annotations["summary"]+" "+r.Annotations["description"], "a name in braces was not filled in")
+		assert.Positive(t, r.KeepFiringFor, r.Alert)
+	}
+	assert.Len(t, seen, 12)
+}
+
+// Each of the two latency alerts says by which statistic it goes.
+func TestLatencyAlertsNameTheirStatistic(t *testing.T) {
+	words := map[string]string{}
+	for _, r := range rules(t).Rules {
+		words[r.Alert] = r.Annotations["description"]
+	}
+	assert.Contains(t, words["BulletFilterLatencyMeanHigh"], "The statistic is the mean over Bullet's own interval")
+	assert.Contains(t, words["BulletFilterLatencyP99High"], "The statistic is the p99 of the last 2 minutes of the latency hook's histogram")
+}
+
+type provisioned struct {
+	Groups []struct {
+		Rules []struct {
+			UID, Title, Condition string
+			NoDataState           string `yaml:"noDataState"`
+			Data                  []struct {
+				RefID             string                 `yaml:"refId"`
+				RelativeTimeRange struct{ From, To int } `yaml:"relativeTimeRange"`
+				DatasourceUID     string                 `yaml:"datasourceUid"`
+				Model             struct{ Expr, Type string }
+			}
+		}
+	}
+}
+
+// Grafana's alerts are the same ones. Their expressions name no recorded series: Grafana has none.
+func TestGrafanaHasTheSameAlerts(t *testing.T) {
+	var p provisioned
+	require.NoError(t, yaml.Unmarshal(alert.GrafanaRules("source"), &p))
+	require.Len(t, p.Groups, 1)
+	require.Len(t, p.Groups[0].Rules, len(alert.Alerts()))
+	for i, r := range p.Groups[0].Rules {
+		a := alert.Alerts()[i]
+		assert.Equal(t, a.Name, r.Title)
+		assert.LessOrEqual(t, len(r.UID), 40)
+		assert.Equal(t, "B", r.Condition)
+		require.Len(t, r.Data, 2)
+		assert.Equal(t, "source", r.Data[0].DatasourceUID)
+		assert.Equal(t, 41, r.Data[0].RelativeTimeRange.To)
+		assert.Equal(t, "threshold", r.Data[1].Model.Type)
+		for _, recorded := range alert.Recordings() {
+			assert.NotContains(t, r.Data[0].Model.Expr, recorded.Name)
+		}
+		if a.Hold > 0 {
+			assert.Equal(t, "KeepLast", r.NoDataState, "%s: missing data must not resolve it", a.Name)
+		}
+	}
+}

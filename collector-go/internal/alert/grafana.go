@@ -1,0 +1,93 @@
+package alert
+
+import "time"
+
+type provisioning struct {
+	APIVersion int            `yaml:"apiVersion"`
+	Groups     []grafanaGroup `yaml:"groups"`
+}
+
+type grafanaGroup struct {
+	OrgID    int           `yaml:"orgId"`
+	Name     string        `yaml:"name"`
+	Folder   string        `yaml:"folder"`
+	Interval string        `yaml:"interval"`
+	Rules    []grafanaRule `yaml:"rules"`
+}
+
+type grafanaRule struct {
+	UID          string            `yaml:"uid"`
+	Title        string            `yaml:"title"`
+	Condition    string            `yaml:"condition"`
+	Data         []grafanaQuery    `yaml:"data"`
+	NoDataState  string            `yaml:"noDataState"`
+	ExecErrState string            `yaml:"execErrState"`
+	For          string            `yaml:"for"`
+	Keep         string            `yaml:"keepFiringFor,omitempty"`
+	Annotations  annotations       `yaml:"annotations"`
+	Labels       map[string]string `yaml:"labels"`
+	IsPaused     bool              `yaml:"isPaused"`
+}
+
+type grafanaQuery struct {
+	RefID             string         `yaml:"refId"`
+	RelativeTimeRange grafanaRange   `yaml:"relativeTimeRange"`
+	DatasourceUID     string         `yaml:"datasourceUid"`
+	Model             map[string]any `yaml:"model"`
+}
+
+type grafanaRange struct {
+	From int `yaml:"from"`
+	To   int `yaml:"to"`
+}
+
+// GrafanaRules is Grafana's provisioning of the same alerts, over the data source of that uid. Grafana has no recorded series of
+// ours: expressions are written out. It keeps an alert's last state where its query finds nothing.
+func GrafanaRules(sourceUID string) []byte {
+	group := grafanaGroup{OrgID: 1, Name: GroupName, Folder: "Bullet", Interval: duration(Interval)}
+	for _, a := range alerts {
+		group.Rules = append(group.Rules, a.grafana(sourceUID))
+	}
+	return marshal(written, provisioning{1, []grafanaGroup{group}})
+}
+
+func (a Alert) grafana(sourceUID string) grafanaRule {
+	value := "{{ " + humanizer(a.Unit) + " $values.A.Value }}"
+	r := grafanaRule{
+		UID: a.Name, Title: a.Name, Condition: "B", NoDataState: "KeepLast", ExecErrState: "KeepLast", For: duration(a.For),
+		Annotations: annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL()}, Labels: map[string]string{"severity": string(a.Severity)},
+	}
+	if a.Keep > 0 {
+		r.Keep = duration(a.Keep)
+	}
+	if a.Hold == 0 {
+		r.NoDataState = "OK" // nothing found is the good case
+	}
+	ago := int(QueryOffset / time.Second)
+	r.Data = []grafanaQuery{
+		{"A", grafanaRange{ago + 600, ago}, sourceUID, map[string]any{"refId": "A", "expr": a.GrafanaExpr(), "instant": true, "range": false, "editorMode": "code", "intervalMs": 15_000, "maxDataPoints": 43_200}},
+		{"B", grafanaRange{ago + 600, ago}, "__expr__", map[string]any{"refId": "B", "type": "threshold", "expression": "A", "datasource": map[string]any{"type": "__expr__", "uid": "__expr__"},
+			"conditions": []any{map[string]any{"evaluator": map[string]any{"type": a.evaluator(), "params": []float64{a.Limit}}}}}},
+	}
+	return r
+}
+
+func (a Alert) evaluator() string {
+	if a.Below {
+		return "lt"
+	}
+	return "gt"
+}
+
+// GrafanaExpr is the alert's value with every recorded series written out.
+func (a Alert) GrafanaExpr() string {
+	if a.Grafana != "" {
+		return a.Grafana
+	}
+	for _, r := range recordings {
+		if a.Value == r.Name {
+			return r.Expr
+		}
+	}
+	return a.Value
+}

@@ -1,0 +1,77 @@
+package alert
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+const written = "# Written by the table in collector-go/internal/alert; a test holds it current. bullet-metrics grafana export writes it too.\n"
+
+// GroupName is the rule group's.
+const GroupName = "bullet-metrics"
+
+type ruleFile struct {
+	Groups []ruleGroup `yaml:"groups"`
+}
+
+type ruleGroup struct {
+	Name        string `yaml:"name"`
+	Interval    string `yaml:"interval"`
+	QueryOffset string `yaml:"query_offset"`
+	Rules       []rule `yaml:"rules"`
+}
+
+type rule struct {
+	Record      string            `yaml:"record,omitempty"`
+	Alert       string            `yaml:"alert,omitempty"`
+	Expr        string            `yaml:"expr"`
+	For         string            `yaml:"for,omitempty"`
+	Keep        string            `yaml:"keep_firing_for,omitempty"`
+	Labels      map[string]string `yaml:"labels,omitempty"`
+	Annotations annotations       `yaml:"annotations,omitempty"`
+}
+
+type annotations struct {
+	Summary     string `yaml:"summary,omitempty"`
+	Description string `yaml:"description,omitempty"`
+	RunbookURL  string `yaml:"runbook_url,omitempty"`
+}
+
+// PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment.
+func PrometheusRules() []byte {
+	group := ruleGroup{Name: GroupName, Interval: duration(Interval), QueryOffset: duration(QueryOffset)}
+	for _, r := range recordings {
+		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: r.Expr})
+	}
+	for _, a := range alerts {
+		r := rule{Alert: a.Name, Expr: a.expr(), Labels: map[string]string{"severity": string(a.Severity)}}
+		if a.For > 0 {
+			r.For = duration(a.For)
+		}
+		if a.Keep > 0 {
+			r.Keep = duration(a.Keep)
+		}
+		value := prometheusValue(a.Unit)
+		r.Annotations = annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL()}
+		group.Rules = append(group.Rules, r)
+	}
+	return marshal(written, ruleFile{[]ruleGroup{group}})
+}
+
+func prometheusValue(u Unit) string {
+	return "{{ $value | " + humanizer(u) + " }}"
+}
+
+func humanizer(u Unit) string {
+	return map[Unit]string{Seconds: "humanizeDuration", Ratio: "humanizePercentage", Number: "humanize"}[u]
+}
+
+func marshal(head string, v any) []byte {
+	out, err := yaml.MarshalWithOptions(v, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
+	if err != nil {
+		panic(fmt.Sprintf("alert: %v", err)) // it holds nothing that YAML cannot say
+	}
+	return []byte(head + strings.TrimLeft(string(out), "\n"))
+}

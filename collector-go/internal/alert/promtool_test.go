@@ -1,0 +1,88 @@
+//go:build dashboards
+
+package alert_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+)
+
+// These tests run promtool of our library's version: `go test -tags dashboards`. It is built from source, which takes some four
+// minutes of CPU the first time and a second or two afterwards.
+
+// committed is where the rule file and its unit tests are.
+const committed = "../../../dashboards/prometheus"
+
+func buildPromtool(t *testing.T) string {
+	into, err := filepath.Abs("../../../build/tools")
+	require.NoError(t, err)
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o", into+string(filepath.Separator), "github.com/prometheus/prometheus/cmd/promtool")
+	build.Dir = "../../tools/prometheus"
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+	return filepath.Join(into, "promtool")
+}
+
+func TestRulesPassPromtool(t *testing.T) {
+	promtool := buildPromtool(t)
+	t.Run("lint", func(t *testing.T) {
+		out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", "--lint", "all", "--lint-fatal", filepath.Join(committed, "bullet-metrics.rules.yaml")).CombinedOutput()
+		assert.NoError(t, err, string(out))
+	})
+	for _, a := range alert.Alerts() {
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", testFile(a)).CombinedOutput()
+			assert.NoError(t, err, string(out))
+		})
+	}
+}
+
+func testFile(a alert.Alert) string {
+	return filepath.Join(committed, "tests", a.Name+".test.yaml")
+}
+
+// What every rule is tried with. The watchdog fires whatever there is.
+var cases = map[string]*regexp.Regexp{
+	"firing":               regexp.MustCompile(`^fires`),
+	"not firing":           regexp.MustCompile(`^does not fire`),
+	"missing data":         regexp.MustCompile(`samples stop|are silent`),
+	"nothing at all":       regexp.MustCompile(`nothing at all|never seen`),
+	"NaN":                  regexp.MustCompile(`NaN|no number`),
+	"a worker that leaves": regexp.MustCompile(`worker leaves|worker that leaves|workers that leave|another worker|another reason`),
+}
+
+func TestEveryRuleIsTriedWithEveryCase(t *testing.T) {
+	found, err := filepath.Glob(filepath.Join(committed, "tests", "*.test.yaml"))
+	require.NoError(t, err)
+	assert.Len(t, found, len(alert.Alerts()))
+	for _, a := range alert.Alerts() {
+		var file struct {
+			Tests []struct{ Name string }
+		}
+		text, err := os.ReadFile(testFile(a))
+		require.NoError(t, err)
+		require.NoError(t, yaml.Unmarshal(text, &file))
+		var names []string
+		for _, test := range file.Tests {
+			names = append(names, test.Name)
+		}
+		all := strings.Join(names, "\n")
+		for name, pattern := range cases {
+			if a.Severity == alert.None && (name == "not firing" || name == "missing data") {
+				continue
+			}
+			assert.Regexp(t, "(?m)"+pattern.String(), all, "%s is not tried with %s", a.Name, name)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package dashboard
+
+// health is about the collector itself. Its own figures, bullet_metrics_..., go_... and process_..., are in a Prometheus that scrapes
+// the collector's /metrics.
+var health = Board{
+	Name: "collector", Title: "Bullet Metrics: collector",
+	Description: "Whether the collector sees everything: how old the newest samples are, whether the books balance, what was lost and where, how fast it is. The figures bullet_metrics_... come from a Prometheus that scrapes the collector's /metrics.",
+	Variables:   []Variable{topology, reporting},
+	Rows: []Row{
+		{"Does it see the topology?", []Panel{
+			{Kind: Lines, Title: "Age of the newest sample", Unit: Seconds, Width: 8, Limit: 120, Description: "How long ago the end of the topology's newest slice of heap is; BulletMetricsCollectorBlind fires where it passes two to three minutes. The line is two minutes.", Queries: one(`time() - max(timestamp(bullet_worker_heap_used_bytes{topology="$topology"}))`, "age")},
+			{Kind: Lines, Title: "Workers that report", Unit: Count, Width: 8, Description: "Workers of the topology that report their heap.", Queries: one(`count(bullet_worker_heap_used_bytes{topology="$topology"})`, "workers")},
+			{Kind: Lines, Title: "Streams and connections", Unit: Count, Width: 8, Description: "Open gRPC streams and connections: one stream for each consumer.", Queries: []Query{
+				{`sum(bullet_metrics_ingest_streams)`, "streams"},
+				{`sum(bullet_metrics_ingest_connections)`, "connections"},
+			}},
+		}},
+		{"Do the books balance?", []Panel{
+			{Kind: Lines, Title: "At the door", Unit: Rate, Description: "Samples a second: received = journaled + deduplicated + rejected.", Queries: []Query{
+				{`sum(rate(bullet_metrics_ingest_received_samples_total[$__rate_interval]))`, "received"},
+				{`sum(rate(bullet_metrics_ingest_journaled_samples_total[$__rate_interval]))`, "journaled"},
+				{`sum(rate(bullet_metrics_ingest_deduplicated_samples_total[$__rate_interval]))`, "deduplicated"},
+				{`sum(rate(bullet_metrics_ingest_rejected_samples_total[$__rate_interval]))`, "rejected"},
+			}},
+			{Kind: Number, Title: "Missing at the door", Unit: Count, Width: 6, Limit: 1, Description: "received - journaled - deduplicated - rejected; anything but 0 for long is a fault of the program.", Queries: one(`sum(bullet_metrics_ingest_received_samples_total) - sum(bullet_metrics_ingest_journaled_samples_total) - sum(bullet_metrics_ingest_deduplicated_samples_total) - sum(bullet_metrics_ingest_rejected_samples_total)`, "missing")},
+			{Kind: Number, Title: "Missing in the feeds", Unit: Count, Width: 6, Limit: 1, Description: "read - in_slices - open - late - refused - left_out, of all stores; anything but 0 is a fault of the program.", Queries: one(`sum(bullet_metrics_feed_samples{fate="read"}) - sum(bullet_metrics_feed_samples{fate!="read"})`, "missing")},
+			{Kind: Lines, Title: "What became of samples", Unit: Count, Width: 24, Description: "Samples read from the journal since its beginning, by store and by what became of them.", Queries: one(`sum by (store, fate, reason) (bullet_metrics_feed_samples{fate!="read"})`, "{{store}} {{fate}} {{reason}}")},
+		}},
+		{"What was lost, and where?", []Panel{
+			{Kind: Lines, Title: "Dropped in the plugin", Unit: Rate, Width: 8, Description: "Samples a second that plugins dropped before they reached the collector, by reason (BulletMetricsPluginDropping).", Queries: one(`sum by (reason) (rate(bullet_metrics_producer_dropped_samples_total{topology="$topology"}[$__rate_interval]))`, "{{reason}}")},
+			{Kind: Lines, Title: "Rejected at the door", Unit: Rate, Width: 8, Description: "Samples a second that were refused for ever, by reason.", Queries: one(`sum by (reason) (rate(bullet_metrics_ingest_rejected_samples_total[$__rate_interval]))`, "{{reason}}")},
+			{Kind: Lines, Title: "Batches, by outcome", Unit: Rate, Width: 8, Description: "Batches a second: journaled, duplicate, full (the journal had no room: back-pressure, nothing is lost yet), skipped after a full.", Queries: one(`sum by (outcome) (rate(bullet_metrics_ingest_batches_total[$__rate_interval]))`, "{{outcome}}")},
+		}},
+		{"Do the clocks agree?", []Panel{
+			{Kind: Lines, Title: "Clock skew, by worker", Unit: Seconds, Width: 24, Description: "How far the collector's clock is ahead of a worker's, the least transit time of the last minutes included (BulletClockSkew).", Queries: one(`max by (worker) (bullet_metrics_producer_skew_seconds{topology="$topology"})`, "{{worker}}")},
+		}},
+		{"How fast is it?", []Panel{
+			{Kind: Lines, Title: "From a batch's arrival to its acknowledgement", Unit: Seconds, Description: "Time until a batch is on disk: TP50, TP99, TP99.9.", Queries: classic("bullet_metrics_ingest_acknowledge_duration_seconds")},
+			{Kind: Lines, Title: "The journal's fsync", Unit: Seconds, Description: "Time of one fsync of the journal: TP50, TP99, TP99.9.", Queries: classic("bullet_metrics_journal_fsync_duration_seconds")},
+			{Kind: Lines, Title: "Answers over HTTP", Unit: Seconds, Width: 24, Description: "Time until a request is answered, 99th percentile by route.", Queries: one(`histogram_quantile(0.99, sum by (route, le) (rate(bullet_metrics_http_request_seconds_bucket[$__rate_interval])))`, "{{route}}")},
+		}},
+		{"Do the stores keep up?", []Panel{
+			{Kind: Lines, Title: "Slices handed to the stores", Unit: Rate, Description: "Slices and gap markers a second, by store and by what became of them.", Queries: one(`sum by (store, fate, reason) (rate(bullet_metrics_feed_slices_total[$__rate_interval]))`, "{{store}} {{fate}} {{reason}}")},
+			{Kind: Lines, Title: "Failures", Unit: Rate, Description: "Attempts a second to hand slices on or to save a checkpoint that failed and are repeated, and compactions of the embedded store that failed.", Queries: []Query{
+				{`sum by (store) (rate(bullet_metrics_feed_failures_total[$__rate_interval]))`, "feed {{store}}"},
+				{`sum(rate(bullet_metrics_embedded_compaction_failures_total[$__rate_interval]))`, "compactions"},
+			}},
+		}},
+		{"What does it take itself?", []Panel{
+			{Kind: Lines, Title: "CPU of the collector", Unit: Cores, Width: 8, Description: "CPU seconds a second of the collector's process.", Queries: one("sum("+ofCollector("rate(process_cpu_seconds_total[$__rate_interval])")+")", "cpu")},
+			{Kind: Lines, Title: "Memory of the collector", Unit: Bytes, Width: 8, Description: "Resident memory of the process, and the heap that Go has in use.", Queries: []Query{
+				{"sum(" + ofCollector("process_resident_memory_bytes") + ")", "resident"},
+				{"sum(" + ofCollector("go_memstats_heap_inuse_bytes") + ")", "heap in use"},
+			}},
+			{Kind: Lines, Title: "Queries under way", Unit: Count, Width: 8, Description: "PromQL queries that run and that wait for a place.", Queries: []Query{
+				{`sum(bullet_metrics_query_running)`, "running"},
+				{`sum(bullet_metrics_query_waiting)`, "waiting"},
+			}},
+		}},
+	},
+}
+
+// ofCollector keeps of a process' figures those of collectors: a Prometheus has others' too.
+func ofCollector(expr string) string {
+	return expr + " and on (job, instance) bullet_metrics_build_info"
+}
+
+// classic are the quantiles of a histogram with classic buckets.
+func classic(metric string) (all []Query) {
+	for _, q := range []struct{ q, name string }{{"0.5", "TP50"}, {"0.99", "TP99"}, {"0.999", "TP99.9"}} {
+		all = append(all, Query{"histogram_quantile(" + q.q + ", sum by (le) (rate(" + metric + "_bucket[$__rate_interval])))", q.name})
+	}
+	return all
+}

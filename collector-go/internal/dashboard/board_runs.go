@@ -1,0 +1,44 @@
+package dashboard
+
+// runs is what is watched while an experiment steps: load, goals, cost, limiter.
+var runs = Board{
+	Name: "runs", Title: "Bullet: tuning runs",
+	Description: "A tuning run as it goes: what was offered, whether the goals hold, what it costs and what limits it. The steps are the shaded regions.",
+	Variables:   []Variable{topology, reporting},
+	Rows: []Row{
+		{"What is it offered?", []Panel{
+			{Kind: Lines, Title: "Queries running", Unit: Count, Width: 8, Description: "Queries that JoinBolt's tasks hold.", Queries: one(`sum(bullet_active_queries{topology="$topology",component="JoinBolt"})`, "running")},
+			{Kind: Lines, Title: "Records read", Unit: Rate, Width: 8, Description: "Records a second from the data source (R/s).", Queries: one(`sum(rate(bullet_source_records_total{topology="$topology"}[$__rate_interval]))`, "records")},
+			{Kind: Lines, Title: "Bytes read", Unit: BytesRate, Width: 8, Description: "Bytes a second from the data source (MiB/s).", Queries: one(`sum(rate(bullet_source_bytes_total{topology="$topology"}[$__rate_interval]))`, "bytes")},
+		}},
+		{"Do the goals hold?", []Panel{
+			{Kind: Lines, Title: "Filter latency", Unit: Seconds, Limit: latencyLimit, Description: "The largest mean that a task reports, and the histogram's p99; the line is the goal of 200 ms.", Queries: []Query{
+				{`max(bullet_filter_latency_mean_seconds{topology="$topology"})`, "largest mean (Bullet)"},
+				{`histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="$topology"}[$__rate_interval])))`, "p99 (histogram)"},
+			}},
+			{Kind: Lines, Title: "Completeness of results, by class", Unit: Share, Width: 8, Description: "Mean of records in results over those that were generated to match.", Queries: one(`avg by (class) (bullet_query_result_completeness_ratio{topology="$topology"})`, "{{class}}")},
+			{Kind: Number, Title: "Classes measured", Unit: Count, Description: "Classes of queries for which there are results: the number behind each mean.", Queries: one(`count(count by (class) (bullet_query_result_completeness_ratio{topology="$topology"}))`, "classes")},
+			{Kind: Lines, Title: "Query latency: p99, by class", Unit: Seconds, Description: "From when a query was meant to start to its result, 99th percentile.", Queries: one(`histogram_quantile(0.99, sum by (class) (rate(bullet_query_latency_seconds{topology="$topology"}[$__rate_interval])))`, "{{class}}")},
+			{Kind: Lines, Title: "Catching up", Unit: Rate, Description: "How fast the records that wait to be read become more (above zero) or fewer, in records a second.", Queries: one(`sum(deriv(bullet_source_lag_records{topology="$topology"}[$__rate_interval]))`, "growth of the lag")},
+			{Kind: Number, Title: "All queries measured", Unit: Rate, Width: 24, Height: 4, Description: "Queries a second of all classes together whose latency was measured.", Queries: one(`sum(histogram_count(rate(bullet_query_latency_seconds{topology="$topology"}[$__rate_interval])))`, "queries")},
+		}},
+		{"What does it cost?", []Panel{
+			meanAndTotal("CPU in all modes: mean and total", "CPU seconds a second of a worker in the mean, and of all workers together.", Cores, allCPU),
+			workers(),
+			{Kind: Lines, Title: "CPU of all workers, in ms a minute", Unit: MsAMinute, Times: 60_000, Description: "The total as the document has it: ms of CPU in a minute of time. Grafana multiplies; what is stored are seconds.", Queries: one("sum("+allCPU+")", "all workers")},
+			{Kind: Lines, Title: "CPU a query", Unit: CoresAWork, Description: "All CPU over queries running: falls towards the marginal cost as queries come, since the baseline is in it.", Queries: one("sum("+allCPU+`) / (sum(bullet_active_queries{topology="$topology",component="JoinBolt"}) > 0)`, "a query")},
+			{Kind: Lines, Title: "Heap of all workers", Unit: Bytes, Description: "Heap in use, of all workers together.", Queries: one("sum("+allHeap+")", "in use")},
+		}},
+		{"What limits it?", []Panel{
+			{Kind: Lines, Title: "Capacity", Unit: Share, Limit: 1, Width: 8, Description: "Share of its time that a bolt's busiest task spends executing; at 100%, the line, the bolt is the limit." + sampledNote, Queries: one(`max by (component) (storm_capacity_ratio{topology="$topology"})`, "{{component}}")},
+			{Kind: Lines, Title: "Spouts held back", Unit: Share, Width: 8, Description: "Seconds a second for which a spout was not asked, of the task that waits most, by reason.", Queries: one(`max by (reason) (rate(storm_skipped_seconds_total{topology="$topology"}[$__rate_interval]))`, "{{reason}}")},
+			{Kind: Lines, Title: "Share of time in collection, worst worker", Unit: Share, Width: 8, Description: "The largest share of time that a worker spends in collections.", Queries: one("max("+allGC+")", "worst worker")},
+		}},
+		{"What runs?", []Panel{
+			{Kind: Table, Title: "Topology", Unit: None, Height: 5, Description: "Which run of which software this is, at the end of the time range.", Columns: map[string]string{"Time": "", "Value": "", "__name__": "", "topology": "Topology", "topology_id": "Run", "storm_version": "Storm", "bullet_version": "Bullet", "java_version": "Java", "plugin_version": "Plugin"},
+				Queries: one(`bullet_topology_info{topology="$topology"}`, "")},
+			{Kind: Table, Title: "Workers", Unit: None, Description: "The workers' processes at the end of the time range.", Columns: map[string]string{"Time": "", "Value": "", "__name__": "", "topology": "", "worker": "Worker", "host": "Host", "pid": "Process"},
+				Queries: one(`bullet_worker_info{topology="$topology"}`, "")},
+		}},
+	},
+}

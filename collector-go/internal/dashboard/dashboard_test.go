@@ -1,0 +1,72 @@
+package dashboard_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
+)
+
+var update = flag.Bool("update", false, "write dashboards/testdata/refused.txt anew")
+
+// home is where the committed files are.
+const home = "../../../dashboards"
+
+// Every committed dashboard keeps the rules; that it is what the program writes is a test of cmd/bullet-metrics.
+func TestCommittedDashboardsKeepTheRules(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(home, "*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, len(dashboard.All()))
+	for _, file := range files {
+		assert.Empty(t, problems(t, file))
+	}
+}
+
+func problems(t *testing.T, file string) (all []string) {
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, p := range dashboardtest.Lint(file, content, dashboardtest.Known()) {
+		all = append(all, p.String())
+	}
+	return all
+}
+
+// Each file under testdata/bad has one thing wrong, and is refused for it: refused.txt says with which words. The good one is what
+// they were made from.
+func TestBadDashboardsAreRefused(t *testing.T) {
+	assert.Empty(t, problems(t, filepath.Join(home, "testdata", "good.json")))
+	files, err := filepath.Glob(filepath.Join(home, "testdata", "bad", "*.json"))
+	require.NoError(t, err)
+	require.Greater(t, len(files), 30)
+	var got strings.Builder
+	for _, file := range files {
+		found := problems(t, file)
+		require.NotEmpty(t, found, "%s is not refused", file)
+		got.WriteString(strings.Join(found, "\n") + "\n")
+	}
+	golden := filepath.Join(home, "testdata", "refused.txt")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o666))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got.String(), "go test ./internal/dashboard -run Refused -update")
+}
+
+// The JSON that people edit by hand stays readable, and a uid never changes unseen.
+func TestUIDsAreTheirOwn(t *testing.T) {
+	var uids []string
+	for _, b := range dashboard.All() {
+		assert.NotContains(t, uids, b.UID())
+		assert.LessOrEqual(t, len(b.UID()), 40, "Grafana takes at most 40 characters")
+		uids = append(uids, b.UID())
+	}
+	assert.ElementsMatch(t, []string{"bullet-figures", "bullet-latency", "bullet-gc", "bullet-tuple-flow", "bullet-queues", "bullet-runs", "bullet-collector"}, uids)
+}

@@ -1,0 +1,121 @@
+package dashboard
+
+import "strings"
+
+// size of a kind, where a panel does not say.
+var size = map[Kind]position{Lines: {W: 12, H: 8}, Number: {W: 4, H: 8}, Heatmap: {W: 12, H: 9}, Table: {W: 24, H: 8}}
+
+func (p Panel) model() panelModel {
+	m := panelModel{Type: string(p.Kind), Title: p.Title, Description: p.Description, GridPos: size[p.Kind], Datasource: prometheus}
+	if p.Width > 0 {
+		m.GridPos.W = p.Width
+	}
+	if p.Height > 0 {
+		m.GridPos.H = p.Height
+	}
+	for i, q := range p.Queries {
+		m.Targets = append(m.Targets, p.target(string(rune('A'+i)), q))
+	}
+	m.FieldConfig = p.fields()
+	m.Options = p.options()
+	m.Transformations = p.transformations()
+	return m
+}
+
+func (p Panel) target(refID string, q Query) target {
+	t := target{RefID: refID, Datasource: prometheus, Expr: q.Expr, LegendFormat: q.Legend, Interval: "$reporting", Format: "time_series", Range: true, EditorMode: "code"}
+	switch p.Kind {
+	case Heatmap:
+		t.Format = "heatmap"
+	case Table:
+		t.Format, t.Instant, t.Range = "table", true, false
+	}
+	return t
+}
+
+// A timeseries has no line over a gap: spanNulls is false.
+func (p Panel) fields() *fieldConfig {
+	zero := 0.0
+	f := &fieldConfig{Overrides: []any{}, Defaults: fieldDefaults{Unit: p.Unit, Thresholds: p.thresholds()}}
+	switch p.Kind {
+	case Lines:
+		f.Defaults.Min = &zero
+		if p.signed() {
+			f.Defaults.Min = nil
+		}
+		f.Defaults.Color = map[string]any{"mode": "palette-classic"}
+		style := "off"
+		if p.Limit != 0 {
+			style = "dashed"
+		}
+		f.Defaults.Custom = map[string]any{"drawStyle": "line", "lineInterpolation": "linear", "lineWidth": 1, "fillOpacity": 0, "showPoints": "auto", "pointSize": 4,
+			"spanNulls": false, "insertNulls": false, "stacking": map[string]any{"mode": "none", "group": "A"}, "thresholdsStyle": map[string]any{"mode": style}}
+	case Number:
+		f.Defaults.Color = map[string]any{"mode": "thresholds"}
+	case Table:
+		f.Defaults.Custom = map[string]any{"align": "auto", "filterable": true}
+	}
+	return f
+}
+
+// signed says whether a panel may show less than nothing: a mean latency between hosts whose clocks differ, and the skew itself.
+func (p Panel) signed() bool {
+	for _, q := range p.Queries {
+		if strings.Contains(q.Expr, "bullet_filter_latency_mean_") || strings.Contains(q.Expr, "_skew_") || strings.Contains(q.Expr, "deriv(") {
+			return true
+		}
+	}
+	return false
+}
+
+func (p Panel) thresholds() thresholds {
+	t := thresholds{Mode: "absolute", Steps: []thresholdStep{{Color: "green"}}}
+	if p.Limit != 0 {
+		t.Steps = append(t.Steps, thresholdStep{Color: "red", Value: &p.Limit})
+	}
+	return t
+}
+
+func (p Panel) options() map[string]any {
+	switch p.Kind {
+	case Lines:
+		return map[string]any{
+			"legend":  map[string]any{"showLegend": true, "displayMode": "table", "placement": "bottom", "calcs": []string{"mean", "max", "lastNotNull"}},
+			"tooltip": map[string]any{"mode": "multi", "sort": "desc"},
+		}
+	case Number:
+		return map[string]any{
+			"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}, "fields": "", "values": false}, "orientation": "auto", "colorMode": "value", "graphMode": "area",
+			"justifyMode": "auto", "percentChangeColorMode": "standard", "showPercentChange": false, "textMode": "auto", "wideLayout": true,
+		}
+	case Heatmap:
+		return map[string]any{
+			"calculate": false, "cellGap": 1, "color": map[string]any{"mode": "scheme", "scheme": "Viridis", "scale": "exponential", "exponent": 0.5, "fill": "dark-orange", "reverse": false, "steps": 64},
+			"exemplars": map[string]any{"color": "rgba(255,0,255,0.7)"}, "filterValues": map[string]any{"le": 1e-9}, "legend": map[string]any{"show": true},
+			"rowsFrame": map[string]any{"layout": "auto"}, "showValue": "never", "tooltip": map[string]any{"mode": "single", "yHistogram": true, "showColorScale": true},
+			"yAxis": map[string]any{"axisPlacement": "left", "reverse": false, "unit": string(p.Unit)}, "cellValues": map[string]any{"unit": string(Rate)},
+		}
+	}
+	return map[string]any{"cellHeight": "sm", "frameIndex": 0, "showHeader": true}
+}
+
+func (p Panel) transformations() (all []transformation) {
+	if p.Times != 0 {
+		all = append(all,
+			transformation{"calculateField", map[string]any{"mode": "binary", "replaceFields": true,
+				"binary": map[string]any{"left": map[string]any{"matcher": map[string]any{"id": "byType", "options": "number"}}, "operator": "*", "right": map[string]any{"fixed": decimal(p.Times)}}}},
+			transformation{"renameByRegex", map[string]any{"regex": `(.*) \* ` + decimal(p.Times), "renamePattern": "$1"}})
+	}
+	if p.Columns != nil {
+		hidden, renamed := map[string]any{}, map[string]any{}
+		for from, to := range p.Columns {
+			if to == "" {
+				hidden[from] = true
+			} else {
+				renamed[from] = to
+			}
+		}
+		all = append(all, transformation{"organize", map[string]any{"excludeByName": hidden, "indexByName": map[string]any{}, "renameByName": renamed}})
+	}
+	return all
+}

@@ -1,0 +1,109 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// schemaVersion is the newest of Grafana's dashboard schema v1.
+const schemaVersion = 42
+
+// tag is on every dashboard of ours; the links at their heads list what has it.
+const tag = "bullet-metrics"
+
+// JSON is the board as Grafana reads it.
+func (b Board) JSON() []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(b.document()); err != nil {
+		panic(fmt.Sprintf("dashboard %s: %v", b.Name, err)) // it holds nothing that JSON cannot say
+	}
+	return out.Bytes()
+}
+
+func (b Board) document() document {
+	d := document{
+		UID: b.UID(), Title: b.Title, Description: b.Description, Tags: []string{tag}, SchemaVersion: schemaVersion, GraphTooltip: 1,
+		Refresh: "30s", Time: timeRange{"now-1h", "now"}, Timezone: "browser", Annotations: annotations{marks()},
+		Links: []link{{Title: "Bullet", Type: "dashboards", Tags: []string{tag}, AsDropdown: true, IncludeVars: true, KeepTime: true,
+			Icon: "external link", Tooltip: "The other dashboards, of the same topology and time"}},
+	}
+	d.Templating.List = append(d.Templating.List, datasourceVariable())
+	for _, v := range b.Variables {
+		d.Templating.List = append(d.Templating.List, v.model())
+	}
+	d.Panels = b.layOut()
+	return d
+}
+
+// layOut sets rows one below the other, and in each the panels from left to right.
+func (b Board) layOut() (all []panelModel) {
+	y, open, none := 0, false, []panelModel{}
+	for _, row := range b.Rows {
+		all = append(all, panelModel{ID: len(all) + 1, Type: "row", Title: row.Question, Collapsed: &open, Panels: &none, GridPos: position{H: 1, W: 24, Y: y}})
+		y++
+		x, tallest := 0, 0
+		for _, p := range row.Panels {
+			m := p.model()
+			m.ID = len(all) + 1
+			if x+m.GridPos.W > 24 {
+				x, y, tallest = 0, y+tallest, 0
+			}
+			m.GridPos.X, m.GridPos.Y = x, y
+			x, tallest = x+m.GridPos.W, max(tallest, m.GridPos.H)
+			all = append(all, m)
+		}
+		y += tallest
+	}
+	return all
+}
+
+func datasourceVariable() variableModel {
+	return variableModel{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus", Options: []option{}, Refresh: 1,
+		Description: "The collector itself, or a Prometheus that it writes to."}
+}
+
+func (v Variable) model() variableModel {
+	m := variableModel{Name: v.Name, Label: v.Label, Description: v.Description, Multi: v.Many, IncludeAll: v.Many, Options: []option{}}
+	if v.Many {
+		m.AllValue = ".+"
+		m.Current = &option{Selected: true, Text: []string{"All"}, Value: []string{"$__all"}}
+	}
+	if v.Values != "" {
+		m.Type, m.Datasource, m.Refresh, m.Sort = "query", prometheus, 2, 1
+		m.Query, m.Definition = variableQuery{v.Values, v.Name}, v.Values
+		return m
+	}
+	m.Type = "custom"
+	joined := ""
+	for i, value := range v.Options {
+		if i > 0 {
+			joined += ","
+		}
+		joined += value
+		m.Options = append(m.Options, option{i == 0, value, value})
+	}
+	m.Query, m.Current = joined, &m.Options[0]
+	return m
+}
+
+// The collector serves annotations as series (internal/timeline): a step is a region for as long as its series is 1; a change is a
+// moment whose series holds when, in ms, which is what Grafana takes as a time.
+const (
+	stepsExpr   = `bullet_annotation_active{topology="$topology",kind="step"}`
+	changesExpr = `bullet_annotation_start_seconds{topology="$topology",kind!~"step|restart"} * 1000`
+)
+
+func marks() []annotation {
+	yes := true
+	return []annotation{
+		{Name: "Annotations & Alerts", Datasource: &dataSource{"grafana", "-- Grafana --"}, BuiltIn: 1, Type: "dashboard", Enable: true, Hide: true, IconColor: "rgba(0, 211, 255, 1)"},
+		{Name: "Experiment steps", Datasource: prometheus, Enable: true, IconColor: "blue", Expr: stepsExpr, Step: "10s", TitleFormat: "{{title}}", TextFormat: "{{text}}", TagKeys: "tags"},
+		{Name: "Configuration changes", Datasource: prometheus, Enable: true, IconColor: "orange", Expr: changesExpr, Step: "10s", TitleFormat: "{{title}}", TextFormat: "{{text}}", TagKeys: "tags", UseValueForTime: &yes},
+		{Name: "Restarts of workers", Datasource: prometheus, Enable: true, IconColor: "red", Step: "10s", TitleFormat: "Worker {{worker}} started anew", TextFormat: "Its process died, or was moved.",
+			Expr: `bullet_worker_start_time_seconds{topology="$topology"} * 1000 and on (topology, worker) bullet_worker_restarts_total > 0`, TagKeys: "worker", UseValueForTime: &yes},
+	}
+}

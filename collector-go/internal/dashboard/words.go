@@ -1,0 +1,36 @@
+package dashboard
+
+import "strconv"
+
+// latencyLimit is what Bullet's operators hold the filter latency to, in seconds.
+const latencyLimit = 0.2
+
+// sampledNote is said of what Storm counts on a sample of the tuples.
+const sampledNote = " Storm counts a sample of the tuples and scales it up: an estimate, unless topology.stats.sample.rate is 1."
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func one(expr, legend string) []Query { return []Query{{expr, legend}} }
+
+// workers is the number of workers that report, to stand beside every mean over them.
+func workers() Panel {
+	return Panel{Kind: Number, Title: "Workers", Unit: Count, Width: 4,
+		Description: "Workers that report. It stands beside the mean, since more and smaller workers lower a mean without lowering the cost.",
+		Queries:     one(`count(count by (worker) (bullet_worker_heap_used_bytes{topology="$topology"}))`, "workers")}
+}
+
+// meanAndTotal shows both, of a figure a worker.
+func meanAndTotal(title, description string, unit Unit, byWorker string) Panel {
+	return Panel{Kind: Lines, Title: title, Description: description, Unit: unit, Width: 8, Queries: []Query{
+		{"avg(" + byWorker + ")", "mean a worker"},
+		{"sum(" + byWorker + ")", "all workers"},
+	}}
+}
+
+// quantiles of a histogram, over all that selector selects.
+func quantiles(metric, selector string) (all []Query) {
+	for _, q := range []struct{ q, name string }{{"0.5", "p50"}, {"0.9", "p90"}, {"0.99", "p99"}, {"0.999", "p99.9"}} {
+		all = append(all, Query{"histogram_quantile(" + q.q + ", sum(rate(" + metric + selector + "[$__rate_interval])))", q.name})
+	}
+	return all
+}
