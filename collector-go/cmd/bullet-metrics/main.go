@@ -93,6 +93,6 @@ func newRootCommand() *cobra.Command {
 		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
 	})
 	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(),
-		newStormCommand(), newDoctorCommand(), newGrafanaCommand())
+		newStormCommand(), newDoctorCommand(), newWhyCommand(), newGrafanaCommand())
 	return root
 }

@@ -33,8 +33,8 @@ type route struct {
 	handler http.Handler
 }
 
-// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for topologies and annotations, which it
-// has not.
+// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for topologies, annotations and why,
+// which it has not.
 func (a *api) routes() []route {
 	get := func(path string, f func(request) answer) route { return route{"GET " + path, a.serve(f)} }
 	post := func(path string, f func(request) answer) route { return route{"POST " + path, a.serve(f)} }
@@ -54,6 +54,9 @@ func (a *api) routes() []route {
 		{"GET /-/healthy", http.HandlerFunc(healthy)},
 		{"GET /-/ready", http.HandlerFunc(a.ready)},
 		{"GET /{$}", http.HandlerFunc(page)},
+	}
+	if a.options.Why != nil {
+		routes = append(routes, get("/api/v1/why", a.why))
 	}
 	if a.options.Registry != nil {
 		routes = append(routes,

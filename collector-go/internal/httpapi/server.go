@@ -16,6 +16,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
 )
 
 // Metadata is what a metric is, as /api/v1/metadata gives it. Type is Prometheus' word: gauge, counter, histogram, ...
@@ -38,6 +39,8 @@ type Options struct {
 	Metadata MetadataSource      // nil: no metadata
 	Registry *registry.Registry  // nil: no topologies and no annotations
 	Rules    Rules               // nil: no rules, no alerts
+	// Why tells what changed before an alert; nil: nobody does.
+	Why func(context.Context, why.Question) (*why.Answer, error)
 	// Authorize says why a request may not set an annotation of a topology; nil: all may.
 	Authorize func(r *http.Request, topology string) error
 	// Ready says why the collector is not ready, in words for an operator; "" when it is. nil: always ready.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
+)
+
+func newWhyCommand() *cobra.Command {
+	var collector, alert, topology, at, output string
+	window := why.DefaultWindow
+	command := &cobra.Command{
+		Use:   "why --alert NAME [--topology NAME] [--time TIME]",
+		Short: "Tell what changed before an alert",
+		Long: `Tell what changed before an alert: settings, restarts and steps of experiments, the figures that moved to another level, and what the
+topology was limited by, each with its numbers and how long before the alert.
+
+An alert that has ended within the last day is found too. The running collector is asked.`,
+		Example: `  bullet-metrics why --alert BulletFilterLatencyHigh
+  bullet-metrics why --alert BulletFilterLatencyHigh --topology bullet --window 1h --output json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			base, err := url.Parse(collector)
+			switch {
+			case checkOutput(output) != nil:
+				return checkOutput(output)
+			case alert == "":
+				return usageError{errors.New("--alert is missing: the name of the alert, as in /api/v1/alerts")}
+			case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+				return usageError{fmt.Errorf("--collector is %q: write http://host:port", collector)}
+			}
+			form := url.Values{"alert": {alert}, "window": {window.String()}}
+			for name, value := range map[string]string{"topology": topology, "time": at} {
+				if value != "" {
+					form.Set(name, value)
+				}
+			}
+			return askWhy(cmd.Context(), cmd.OutOrStdout(), base.JoinPath("api/v1/why").String()+"?"+form.Encode(), output)
+		},
+	}
+	command.Flags().StringVar(&collector, "collector", "http://127.0.0.1:9320", "http address of the running collector")
+	command.Flags().StringVar(&alert, "alert", "", "the alert's name")
+	command.Flags().StringVar(&topology, "topology", "", "the topology's name; may be left out where one topology has the alert")
+	command.Flags().StringVar(&at, "time", "", "look before this time, RFC 3339 or seconds since 1970 (default when the alert began)")
+	command.Flags().DurationVar(&window, "window", window, "how long before that a change may lie; twice that before it is compared with")
+	command.Flags().StringVar(&output, "output", outputText, "text or json")
+	return command
+}
+
+// whyTimeout bounds the question: a day and three of figures are read.
+const whyTimeout = 2 * time.Minute
+
+func askWhy(ctx context.Context, out io.Writer, address, output string) error {
+	ctx, cancel := context.WithTimeout(ctx, whyTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("%w; is a collector running there? --collector says where", err)
+	}
+	defer response.Body.Close()
+	var said struct {
+		Data  json.RawMessage
+		Error string
+	}
+	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
+		return fmt.Errorf("the collector's answer (%s) is not what was expected: %w", response.Status, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return errors.New(said.Error)
+	}
+	if output == outputJSON {
+		_, err = fmt.Fprintln(out, string(said.Data))
+		return err
+	}
+	var answer why.Answer
+	if err := json.Unmarshal(said.Data, &answer); err != nil {
+		return fmt.Errorf("the collector's answer is not what was expected: %w", err)
+	}
+	_, err = io.WriteString(out, answer.Text())
+	return err
+}
