@@ -3,6 +3,7 @@ module github.com/bullet-metrics/bullet-metrics/collector-go
 go 1.26.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/goccy/go-yaml v1.19.2
 	github.com/influxdata/influxdb-client-go/v2 v2.14.0

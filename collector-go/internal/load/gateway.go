@@ -31,7 +31,7 @@ type Gateway struct {
 	http *http.Client
 }
 
-// NewGateway returns a client of the gateway at address, "host:port". Up to connections queries share its connections.
+// NewGateway returns a client of the gateway at address, "host:port" or a URL. Up to connections queries share its connections.
 func NewGateway(address string, connections int) *Gateway {
 	transport := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: controlTimeout}).DialContext,
@@ -39,7 +39,10 @@ func NewGateway(address string, connections int) *Gateway {
 		MaxIdleConnsPerHost: connections,
 		IdleConnTimeout:     time.Minute,
 	}
-	return &Gateway{base: "http://" + address, http: &http.Client{Transport: transport}}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	return &Gateway{base: strings.TrimRight(address, "/"), http: &http.Client{Transport: transport}}
 }
 
 // Close lets go of idle connections.
@@ -140,7 +143,12 @@ func decode(response *http.Response, into any) error {
 		_, err := io.Copy(io.Discard, limited)
 		return err
 	}
-	err := json.NewDecoder(limited).Decode(into)
+	var err error
+	if text, raw := into.(*rawText); raw {
+		err = text.read(limited)
+	} else {
+		err = json.NewDecoder(limited).Decode(into)
+	}
 	if err != nil && limited.N == 0 {
 		return fmt.Errorf("%s: the answer is larger than %d bytes", response.Request.URL, maxAnswerBytes)
 	}

@@ -1,0 +1,135 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Encode makes the argument of a DRPC call of a query's text.
+type Encode func(ctx context.Context, bql string) (string, error)
+
+// PlainBQL takes the text as it is, as the DRPC PubSub of our topology does. Bullet's own wants a PubSubMessage: see Encoder.
+func PlainBQL(_ context.Context, bql string) (string, error) { return bql, nil }
+
+// DRPC asks a topology through Storm's DRPC server over HTTP: POST /drpc/FUNCTION with the query as its body. A call takes up a thread of
+// the server's HTTP port until it is answered. It is safe for concurrent use.
+type DRPC struct {
+	gateway Gateway
+	path    string
+	encode  Encode
+}
+
+// NewDRPC returns a client of the DRPC server whose HTTP port is at address, "host:port" or a URL. Up to connections queries share its
+// connections.
+func NewDRPC(address, function string, connections int, encode Encode) *DRPC {
+	return &DRPC{gateway: *NewGateway(address, connections), path: "/drpc/" + url.PathEscape(function), encode: encode}
+}
+
+// Close lets go of idle connections.
+func (d *DRPC) Close() { d.gateway.Close() }
+
+// Query implements Submitter.
+func (d *DRPC) Query(ctx context.Context, bql string) (Answer, error) {
+	argument, err := d.encode(ctx, bql)
+	if err != nil {
+		return Answer{}, err
+	}
+	var text bytes.Buffer
+	if err := d.gateway.exchange(ctx, http.MethodPost, d.path, "text/plain", strings.NewReader(argument), (*rawText)(&text)); err != nil {
+		return Answer{}, err
+	}
+	return drpcAnswer(text.Bytes())
+}
+
+// rawText takes an answer as it is.
+type rawText bytes.Buffer
+
+func (t *rawText) read(body io.Reader) error {
+	_, err := (*bytes.Buffer)(t).ReadFrom(body)
+	return err
+}
+
+// pubSubMessage is com.yahoo.bullet.pubsub.PubSubMessage as JSON.
+type pubSubMessage struct {
+	ID       string          `json:"id"`
+	Content  string          `json:"content"`
+	Metadata json.RawMessage `json:"metadata"`
+	Records  json.RawMessage `json:"records"`
+}
+
+// drpcAnswer reads what a DRPC call returned: Bullet's PubSubMessage with the answer in it, or the answer itself.
+func drpcAnswer(text []byte) (answer Answer, err error) {
+	var message pubSubMessage
+	if err := json.Unmarshal(text, &message); err != nil {
+		return answer, fmt.Errorf("the DRPC server answered %.200q, which is no JSON: %w", text, err)
+	}
+	content := text
+	if message.Records == nil {
+		if content, err = contentOf(message.Content); err != nil {
+			return answer, fmt.Errorf("the content of the DRPC server's answer %.200q: %w", text, err)
+		}
+	}
+	if err := json.Unmarshal(content, &answer); err != nil {
+		return answer, fmt.Errorf("the answer %.200q is not Bullet's: %w", content, err)
+	}
+	var metadata struct {
+		Signal string `json:"signal"`
+	}
+	if json.Unmarshal(message.Metadata, &metadata) == nil && metadata.Signal == "FAIL" {
+		return answer, fmt.Errorf("the topology failed the query: %.500s", answer.Meta)
+	}
+	return answer, nil
+}
+
+// contentOf is the text in a message: as it is, or a serialized java.lang.String in base64, as Bullet writes it.
+func contentOf(content string) ([]byte, error) {
+	if strings.HasPrefix(content, "{") {
+		return []byte(content), nil
+	}
+	serialized, err := base64.StdEncoding.DecodeString(content)
+	if err != nil {
+		return nil, err
+	}
+	return javaString(serialized)
+}
+
+// Java's object serialization of a string: a header, a type code, the length in bytes and modified UTF-8, whose difference from UTF-8
+// (NUL, and characters beyond the basic plane as surrogates) JSON has no need of. Source: Java Object Serialization
+// Specification, 6.4.2.
+const (
+	javaHeader     = "\xac\xed\x00\x05"
+	javaText       = 0x74
+	javaLongText   = 0x7c
+	javaTextLength = 2
+	javaLongLength = 8
+)
+
+func javaString(serialized []byte) ([]byte, error) {
+	rest, ok := bytes.CutPrefix(serialized, []byte(javaHeader))
+	if !ok || len(rest) == 0 {
+		return nil, errors.New("it is no serialized Java object")
+	}
+	var length uint64
+	kind, rest := rest[0], rest[1:]
+	switch {
+	case kind == javaText && len(rest) >= javaTextLength:
+		length, rest = uint64(binary.BigEndian.Uint16(rest)), rest[javaTextLength:]
+	case kind == javaLongText && len(rest) >= javaLongLength:
+		length, rest = binary.BigEndian.Uint64(rest), rest[javaLongLength:]
+	default:
+		return nil, errors.New("it is no serialized Java string")
+	}
+	if length != uint64(len(rest)) {
+		return nil, fmt.Errorf("it has %d bytes and says %d", len(rest), length)
+	}
+	return rest, nil
+}

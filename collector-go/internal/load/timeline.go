@@ -1,0 +1,93 @@
+package load
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+)
+
+// Activity tells how many queries the topology itself says that it runs: bullet_active_queries, summed over JoinBolt's tasks.
+type Activity interface {
+	Active(ctx context.Context) (float64, error)
+}
+
+// Moment is how a client stood at one time.
+type Moment struct {
+	TimeMs int64 `json:"time_ms"`
+	Counts
+	// Active is what the topology said; nil where it said nothing.
+	Active *float64 `json:"active"`
+	// P99Ms is over the queries that ended so far; nil where none has.
+	P99Ms *float64 `json:"p99_ms"`
+}
+
+// Timeline keeps how a client stood, second by second. It is safe for concurrent use.
+type Timeline struct {
+	mu      sync.Mutex
+	moments []Moment
+	every   int // of the moments given only each such one is kept
+	given   int
+}
+
+// maxMoments bounds what a timeline keeps: from there on every other moment goes.
+const maxMoments = 7200
+
+// Watch notes how a client stands once a period, until ctx ends; show, if not nil, is told of each moment. activity may be nil.
+func (t *Timeline) Watch(ctx context.Context, period time.Duration, client Client, tally *Tally, activity Activity, show func(Moment)) {
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			moment := Moment{TimeMs: now.UnixMilli(), Counts: client.Counts()}
+			if activity != nil {
+				moment.Active = active(ctx, activity, period)
+			}
+			if p99 := tally.Result().Latency.P99 * 1000; !math.IsNaN(p99) {
+				moment.P99Ms = &p99
+			}
+			t.add(moment)
+			if show != nil {
+				show(moment)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// active asks the topology, for no longer than a period.
+func active(ctx context.Context, activity Activity, period time.Duration) *float64 {
+	ctx, cancel := context.WithTimeout(ctx, period)
+	defer cancel()
+	n, err := activity.Active(ctx)
+	if err != nil || math.IsNaN(n) {
+		return nil
+	}
+	return &n
+}
+
+func (t *Timeline) add(m Moment) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.every = max(1, t.every)
+	if t.given++; t.given%t.every != 0 {
+		return
+	}
+	t.moments = append(t.moments, m)
+	if len(t.moments) >= maxMoments {
+		kept := t.moments[:0]
+		for i := 1; i < len(t.moments); i += 2 {
+			kept = append(kept, t.moments[i])
+		}
+		t.moments, t.every = kept, 2*t.every
+	}
+}
+
+// Moments are those noted so far, in the order of time.
+func (t *Timeline) Moments() []Moment {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]Moment(nil), t.moments...)
+}
