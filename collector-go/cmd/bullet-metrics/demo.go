@@ -213,7 +213,7 @@ func measure(ctx context.Context, o demoOptions, s *stack.Stack, submitted time.
 	if err != nil {
 		return nil, err
 	}
-	run.CollectorRestarts = s.CollectorRestarts()
+	run.CollectorRestarts, run.OneMachine = s.CollectorRestarts(), true
 	return run, describe(ctx, o, s, collector, machine, run)
 }
 

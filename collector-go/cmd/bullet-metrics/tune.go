@@ -26,7 +26,7 @@ func newTuneCommand() *cobra.Command {
 		RunE:  subcommands,
 	}
 	command.SuggestionsMinimumDistance = 2
-	command.AddCommand(newTunePlanCommand(), newAnalyzeCommand(), newSizeCommand())
+	command.AddCommand(newTunePlanCommand(), newAnalyzeCommand(), newSizeCommand(), newReportCommand())
 	return command
 }
 

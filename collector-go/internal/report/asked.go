@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -50,7 +49,7 @@ func (a *Asked) analysis(machine tuning.Machine) (*Analysis, error) {
 func (a *Analysis) blocks() []block {
 	out := []block{list(a.Findings)}
 	for _, s := range a.tables {
-		out = append(out, block{Text: s.title}, tabled(s.table))
+		out = append(out, heading4(s.title), tabled(s.table))
 	}
 	for i := range a.Charts {
 		out = append(out, drawn(a.Charts[i].drawing()))
@@ -58,11 +57,11 @@ func (a *Analysis) blocks() []block {
 	return append(out, list(a.notes))
 }
 
-func (r *Report) askedBlocks() []block {
+func (r *Report) askedBlocks(machine tuning.Machine) []block {
 	if r.Asked == nil {
 		return nil
 	}
-	a, err := r.Asked.analysis(r.machine())
+	a, err := r.Asked.analysis(machine)
 	if err != nil {
 		return []block{paragraph("The components' table cannot be added up: %v.", err)}
 	}
@@ -83,14 +82,22 @@ func (r *Report) machine() tuning.Machine {
 
 // evidenceTable is what limited the steps, and the evidence that people look for first.
 func (r *Report) evidenceTable() table {
-	t := table{Heads: []string{"Simultaneous queries", "Verdict", "Limited by", "Busiest filter", "GC of time", "Spouts held back", "Source behind, records/s", "Active at most", "Workers restarted", "Host idle"},
+	t := table{Heads: []string{r.stepHead(), "Verdict", "Limited by", "Busiest filter", "GC of time", "Spouts held back", "Source behind, records/s", "Active at most", "Workers restarted", "Host idle"},
 		Numeric: []bool{true, false, false, true, true, true, true, true, true, true}}
 	for _, s := range r.Steps {
 		if s.Evidence != nil && s.Limitation != nil {
-			t.Rows = append(t.Rows, append([]string{strconv.Itoa(s.Queries), string(s.Verdict), limitedBy(*s.Limitation)}, evidenceCells(*s.Evidence)...))
+			t.Rows = append(t.Rows, append([]string{r.stepCell(s), string(s.Verdict), s.limiterCell()}, evidenceCells(s)...))
 		}
 	}
-	return t
+	return t.withoutBlank()
+}
+
+// limiterCell names what limited the step; one that held its goals needs no excuse.
+func (s StepReport) limiterCell() string {
+	if s.Limitation == nil || s.Verdict == tuning.OK && !s.Limitation.Known() {
+		return "–"
+	}
+	return limitedBy(*s.Limitation)
 }
 
 // limitedBy names the limiters in a cell.
@@ -108,8 +115,8 @@ func limitedBy(l tuning.Limitation) string {
 	return "nothing"
 }
 
-func evidenceCells(e tuning.Evidence) []string {
-	busy := Unknown
+func evidenceCells(s StepReport) []string {
+	e, busy := *s.Evidence, Unknown
 	for _, b := range e.Bolts {
 		if b.Component == tuning.FilterBolt {
 			busy = b.BusyMost
@@ -120,14 +127,14 @@ func evidenceCells(e tuning.Evidence) []string {
 		held += e.Spout.HeldByBackPressure
 	}
 	return []string{percent(busy), percent(e.GC.ShareOfTime), percent(held), number(e.Source.LagGrowth, 1), number(e.Queries.ActiveMost, 0),
-		number(e.Workers.Restarts, 0), percent(e.Host.IdleRatio)}
+		number(e.Workers.Restarts, 0), percent(s.HostIdle)}
 }
 
 // doubts say what is missing where a step missed its goals for no known reason.
 func (r *Report) doubts() (out []string) {
 	for _, s := range r.Steps {
 		if s.Limitation != nil && !s.Limitation.Known() && s.Verdict == tuning.Fail {
-			out = append(out, fmt.Sprintf("%d queries: what limited them %s.", s.Queries, s.Limitation.Text))
+			out = append(out, fmt.Sprintf("%s: what limited the step: %s.", stepName(s), s.Limitation.Text))
 		}
 	}
 	return out

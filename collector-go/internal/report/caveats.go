@@ -4,12 +4,9 @@ import "fmt"
 
 // caveats are what a reader must know before using the numbers elsewhere.
 func caveats(run *Run, r *Report) []string {
-	out := []string{
-		"Everything ran on one machine: the cluster, the load client and the collector share its processors with the workers. " +
-			"Each step states how much of the host was idle and what each process took.",
-		"The figures hold for this schema, record size, record rate and these versions; other data and other queries cost differently.",
-		"Filter latency is the " + filterLatencyStatistic + "; no percentile can be made from it.",
-		"Warm-up is left out of every step's averages; the figures over time show it.",
+	out := generalCaveats()
+	if run.OneMachine {
+		out = append([]string{oneMachine}, out...)
 	}
 	out = append(out, idleCaveat(run)...)
 	if r.Collection.MissingSlices > 0 {
@@ -25,6 +22,22 @@ func caveats(run *Run, r *Report) []string {
 		}
 	}
 	return append(out, run.Notes...)
+}
+
+// oneMachine is the caveat of runs on the local cluster.
+const oneMachine = "Everything ran on one machine: the cluster, the load client and the collector share its processors with the workers. " +
+	"Each step states how much of the host was idle and what each process took."
+
+// generalCaveats hold for every run.
+func generalCaveats() []string {
+	return []string{
+		"The figures hold for this schema, record size, record rate and these versions; other data and other queries cost differently.",
+		"What else ran on the hosts meanwhile, neighbours on a shared cluster among it, is in the figures: compare the idle of each step.",
+		"Storm counts and times tuples on a sample of them (topology.stats.sample.rate, one in twenty unless set): what is made of its counts is an estimate.",
+		"Times are those of each host's own clock; skew between hosts is stated where it is known and taken out of nothing.",
+		"Filter latency is the " + filterLatencyStatistic + "; no percentile can be made from it.",
+		"Warm-up is left out of every step's averages; the figures over time show it.",
+	}
 }
 
 // idleTolerance is how far from the calibration's goal the first step's idle may be before the reader is told.

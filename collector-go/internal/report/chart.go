@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // Chart is a figure of measured points and what was fitted to them.
@@ -21,6 +23,7 @@ type Chart struct {
 	limitAs        string
 	marks          []marks
 	bars           []bar
+	stages         []tuning.Stage
 }
 
 // bar is a component's shares, each from 0 to 1.
@@ -39,6 +42,9 @@ const (
 func (c *Chart) height() vg.Length {
 	if len(c.bars) > 0 {
 		return headHeight + legendRow + barHeight*vg.Length(len(c.bars)) + 50
+	}
+	if len(c.stages) > 0 {
+		return headHeight + legendRow + 2*barHeight*vg.Length(len(c.stages)) + 50
 	}
 	return chartHeight
 }
@@ -105,9 +111,14 @@ func (c *Chart) plot() *plot.Plot {
 	plt.X.Padding, plt.Y.Padding = 0, 0
 	plt.X.Label.Text, plt.Y.Label.Text = c.xLabel, c.yLabel
 	dressAxes(plt)
-	if len(c.bars) > 0 {
+	switch {
+	case len(c.bars) > 0:
 		c.scaleBars(plt)
 		plt.Add(barMarks(c.bars))
+		return plt
+	case len(c.stages) > 0:
+		c.scaleStages(plt)
+		plt.Add(stageMarks(c.stages))
 		return plt
 	}
 	c.scale(plt)

@@ -20,6 +20,7 @@ type GCReport struct {
 // GCStep is one collector in one step. Means are over the workers that have the collector.
 type GCStep struct {
 	Queries   int    `json:"queries"`
+	StartMs   int64  `json:"start_ms"` // of the step
 	Collector string `json:"collector"`
 	Workers   int    `json:"workers"`
 	// AverageMsPerMinute is a worker's, TotalMsPerMinute the topology's.
@@ -63,7 +64,7 @@ func collectorsOf(workers []Worker) (names []string) {
 }
 
 func gcStep(run *Run, step Step, name string) GCStep {
-	out := GCStep{Queries: step.Queries, Collector: name, MostShareOfTime: Unknown}
+	out := GCStep{Queries: step.Queries, StartMs: step.StartMs, Collector: name, MostShareOfTime: Unknown}
 	var times, counts, cpu []Figure
 	for _, w := range run.Workers {
 		for _, c := range w.Collectors {
@@ -109,10 +110,10 @@ func (r *Report) gcBlocks() []block {
 	if r.GC == nil {
 		return nil
 	}
-	t := table{Heads: []string{"Simultaneous queries", "Collector", "Average ms/min", "of CPU", "of time", "of time, worst worker", "Collections/min", "Mean collection ms", "Total ms/min", "Workers"},
+	t := table{Heads: []string{r.stepHead(), "Collector", "Average ms/min", "of CPU", "of time", "of time, worst worker", "Collections/min", "Mean collection ms", "Total ms/min", "Workers"},
 		Numeric: []bool{true, false, true, true, true, true, true, true, true, true}}
 	for _, s := range r.GC.Steps {
-		t.Rows = append(t.Rows, []string{strconv.Itoa(s.Queries), s.Collector, number(s.AverageMsPerMinute, 0), percent(s.ShareOfCPU), percent(s.ShareOfTime),
+		t.Rows = append(t.Rows, []string{r.stepCell(*r.stepAt(s.StartMs)), s.Collector, number(s.AverageMsPerMinute, 0), percent(s.ShareOfCPU), percent(s.ShareOfTime),
 			percent(s.MostShareOfTime), number(s.CollectionsPerMin, 1), number(s.MeanCollectionInMs, 1), number(s.TotalMsPerMinute, 0), strconv.Itoa(s.Workers)})
 	}
 	return []block{tabled(t), list([]string{

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -24,12 +25,12 @@ type page struct {
 type part struct {
 	title  string
 	folded bool // closed in HTML until it is asked for
-	deep   bool // below the section before it
 	blocks []block
 }
 
 // block is one of the things that a section is made of; exactly one is set.
 type block struct {
+	Head   string
 	Text   string
 	List   []string
 	Table  *table
@@ -38,6 +39,7 @@ type block struct {
 }
 
 func paragraph(format string, args ...any) block { return block{Text: fmt.Sprintf(format, args...)} }
+func heading4(title string) block                { return block{Head: title} }
 func list(lines []string) block                  { return block{List: lines} }
 func tabled(t table) block                       { return block{Table: &t} }
 func verbatim(text string) block                 { return block{Code: text} }
@@ -52,21 +54,25 @@ type drawing struct {
 	png func() ([]byte, error)
 }
 
-// add appends a section unless nothing is in it.
+// empty tells whether there is nothing to show.
+func (b block) empty() bool {
+	return b.Head == "" && b.Text == "" && len(b.List) == 0 && b.Code == "" && b.Figure == nil && (b.Table == nil || len(b.Table.Rows) == 0)
+}
+
+// add appends a section of what is not empty, with no heading that nothing stands below, unless nothing is left.
 func (p *page) add(title string, blocks ...block) *part {
+	blocks = slices.DeleteFunc(slices.Clone(blocks), block.empty)
 	var full []block
-	for _, b := range blocks {
-		if b.Text != "" || len(b.List) > 0 || b.Code != "" || b.Figure != nil || b.Table != nil && len(b.Table.Rows) > 0 {
+	for i, b := range blocks {
+		if b.Head == "" || i+1 < len(blocks) && blocks[i+1].Head == "" {
 			full = append(full, b)
 		}
 	}
-	p.parts = append(p.parts, part{title: title, blocks: full})
-	last := &p.parts[len(p.parts)-1]
 	if len(full) == 0 {
-		p.parts = p.parts[:len(p.parts)-1]
 		return &part{}
 	}
-	return last
+	p.parts = append(p.parts, part{title: title, blocks: full})
+	return &p.parts[len(p.parts)-1]
 }
 
 // figuresDir is where a report's pictures are, beside it.
@@ -81,11 +87,7 @@ func (p *page) Markdown() []byte {
 	}
 	fmt.Fprintf(&out, "\n\n%s\n", p.lead)
 	for _, s := range p.parts {
-		level := "##"
-		if s.deep {
-			level = "###"
-		}
-		fmt.Fprintf(&out, "\n%s %s\n", level, s.title)
+		fmt.Fprintf(&out, "\n## %s\n", s.title)
 		for _, b := range s.blocks {
 			out.WriteString("\n" + b.markdown())
 		}
@@ -95,6 +97,8 @@ func (p *page) Markdown() []byte {
 
 func (b block) markdown() string {
 	switch {
+	case b.Head != "":
+		return "### " + b.Head + "\n"
 	case b.Text != "":
 		return b.Text + "\n"
 	case len(b.List) > 0:
@@ -133,16 +137,16 @@ func verdictClass(cell string) string {
 
 // shown is a section as the template sees it.
 type shown struct {
-	Title        string
-	Folded, Deep bool
-	Blocks       []block
+	Title  string
+	Folded bool
+	Blocks []block
 }
 
 // HTML is the page as one file that needs nothing beside it and runs no script.
 func (p *page) HTML() ([]byte, error) {
 	var parts []shown
 	for _, s := range p.parts {
-		parts = append(parts, shown{s.title, s.folded, s.deep, s.blocks})
+		parts = append(parts, shown{s.title, s.folded, s.blocks})
 	}
 	var out bytes.Buffer
 	err := pageTemplate.Execute(&out, map[string]any{"Title": p.title, "Verdict": string(p.verdict), "Lead": p.lead, "Parts": parts})

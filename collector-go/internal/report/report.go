@@ -80,6 +80,7 @@ type StepReport struct {
 	QueriesRunningMean    Figure         `json:"queries_running_mean"`
 	Clients               Clients        `json:"clients"`
 	RecordsPerSecond      Figure         `json:"records_per_second"`
+	MiBPerSecond          Figure         `json:"mib_per_second"`
 	RecordsLag            int64          `json:"records_lag"`
 	Shares                []Share        `json:"shares"`
 	StartMs               int64          `json:"start_ms"`
@@ -232,7 +233,7 @@ func stepReport(run *Run, step Step) StepReport {
 		TotalCPUMsPerMinute: totalOrUnknown(cpu), AverageGCMsPerMinute: average(gc), GCShareOfCPU: average(gc) / meanCPU,
 		AverageHeapUsedBytes: average(heap), AverageResultSize: step.Clients.AverageResultSize,
 		FilterLatencyMeanMs: average(run.filterLatencyMs(from, to)), HostIdle: step.HostIdle,
-		QueriesRunningMean: run.QueriesRunning.mean(from, to), Clients: step.Clients, RecordsPerSecond: step.RecordsPerSecond,
+		QueriesRunningMean: run.QueriesRunning.mean(from, to), Clients: step.Clients, RecordsPerSecond: step.RecordsPerSecond, MiBPerSecond: Unknown,
 		RecordsLag: step.RecordsLag, Shares: step.Shares, StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to,
 	}
 }

@@ -127,6 +127,8 @@ type Run struct {
 	// Asked is nil where the topology did not tell.
 	Asked             *Asked `json:"asked,omitempty"`
 	CollectorRestarts int    `json:"collector_restarts"`
+	// OneMachine says that cluster, load and collector shared the machine with the topology.
+	OneMachine bool `json:"one_machine,omitempty"`
 	// Notes are what the run wants its reader to know.
 	Notes []string `json:"notes"`
 }

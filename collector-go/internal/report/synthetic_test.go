@@ -17,6 +17,7 @@ func synthetic() *report.Run {
 	run := &report.Run{
 		Topology: "bullet", Goals: tuning.DefaultGoals(), SubmittedMs: originMs - 70_000, CollectedMs: originMs + 260_000,
 		StoredSliceMs: storedMs, SliceMs: storedMs, Query: "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10",
+		OneMachine:  true,
 		Manifest:    []report.Entry{{Key: "Storm", Value: "2.8.3"}, {Key: "CPU", Value: "two | cores <of> it"}},
 		Settings:    []report.Entry{{Key: "bullet.topology.filter.bolt.parallelism", Value: "2"}},
 		Calibration: report.Calibration{TargetIdle: 0.4, RecordsPerSecond: 1800, Readings: []report.Reading{{1000, 0.6}, {1800, 0.42}}},

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -15,35 +16,65 @@ type table struct {
 	Numeric []bool
 }
 
+// stepHead names the column that names the steps.
+func (r *Report) stepHead() string {
+	name := r.axisName()
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// stepCell names a step in a table whose column says of what.
+func (r *Report) stepCell(s StepReport) string {
+	if s.Label == "" || s.Label == fmt.Sprintf("%d queries", s.Queries) {
+		return strconv.Itoa(s.Queries)
+	}
+	return strings.TrimSuffix(s.Label, " "+r.axisName())
+}
+
 // stepTable is the document's table: simultaneous queries, average CPU, average result size; then what it takes to believe them.
 func (r *Report) stepTable() table {
 	t := table{
-		Heads: []string{"Simultaneous queries", "Average CPU ms/min", "Average result size", "Filter latency, mean ms", "Verdict",
-			"Average cores", "Workers", "Total CPU ms/min", "GC of CPU", "Host idle", "Records/s"},
-		Numeric: []bool{true, true, true, true, false, true, true, true, true, true, true},
+		Heads: []string{r.stepHead(), "Average CPU ms/min", "Average result size", "Filter latency, mean ms", "Verdict",
+			"Average cores", "Workers", "Total CPU ms/min", "Total cores", "GC of CPU", "Heap, mean MiB", "Host idle", "Records/s", "MiB/s"},
+		Numeric: []bool{true, true, true, true, false, true, true, true, true, true, true, true, true, true},
 	}
 	for _, s := range r.Steps {
 		size := number(s.AverageResultSize, 2)
 		if s.Queries == 0 {
 			size = ""
 		}
-		t.Rows = append(t.Rows, []string{strconv.Itoa(s.Queries), number(s.AverageCPUMsPerMinute, 0), size, number(s.FilterLatencyMeanMs, 2),
-			string(s.Verdict), number(s.AverageCPUCores, 2), strconv.Itoa(s.Workers), number(s.TotalCPUMsPerMinute, 0), percent(s.GCShareOfCPU),
-			percent(s.HostIdle), number(s.RecordsPerSecond, 0)})
+		t.Rows = append(t.Rows, []string{r.stepCell(s), number(s.AverageCPUMsPerMinute, 0), size, number(s.FilterLatencyMeanMs, 2),
+			string(s.Verdict), number(s.AverageCPUCores, 2), strconv.Itoa(s.Workers), number(s.TotalCPUMsPerMinute, 0), number(s.TotalCPUMsPerMinute/Figure(minuteMs), 2),
+			percent(s.GCShareOfCPU), number(s.AverageHeapUsedBytes/(1<<20), 0), percent(s.HostIdle), number(s.RecordsPerSecond, 0), number(s.MiBPerSecond, 2)})
 	}
-	return t
+	return t.withoutBlank()
+}
+
+// withoutBlank leaves out columns of which nothing is known.
+func (t table) withoutBlank() table {
+	var out table
+	out.Rows = make([][]string, len(t.Rows))
+	for column := range t.Heads {
+		if column > 0 && len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[column] != "–" && row[column] != "" }) {
+			continue
+		}
+		out.Heads, out.Numeric = append(out.Heads, t.Heads[column]), append(out.Numeric, t.Numeric[column])
+		for i, row := range t.Rows {
+			out.Rows[i] = append(out.Rows[i], row[column])
+		}
+	}
+	return out
 }
 
 // queryTable is what became of the queries.
 func (r *Report) queryTable() table {
 	t := table{
-		Heads: []string{"Simultaneous queries", "Submitted", "Running, mean", "Returned", "Failed", "Unfinished", "Cut off by the end", "Records missing",
+		Heads: []string{r.stepHead(), "Submitted", "Running, mean", "Returned", "Failed", "Unfinished", "Cut off by the end", "Records missing",
 			"Time to result, mean ms", "p50 ms", "p99 ms"},
 		Numeric: []bool{true, true, true, true, true, true, true, true, true, true, true},
 	}
 	for _, s := range r.Steps {
 		c := s.Clients
-		t.Rows = append(t.Rows, []string{strconv.Itoa(s.Queries), strconv.Itoa(c.Submitted), number(s.QueriesRunningMean, 1), strconv.Itoa(c.Returned),
+		t.Rows = append(t.Rows, []string{r.stepCell(s), strconv.Itoa(c.Submitted), number(s.QueriesRunningMean, 1), strconv.Itoa(c.Returned),
 			strconv.Itoa(c.Failed), strconv.Itoa(c.Unfinished), strconv.Itoa(c.CutOff), strconv.Itoa(c.MissingRecords), number(c.LatencyMeanMs, 0), number(c.LatencyP50Ms, 0),
 			number(c.LatencyP99Ms, 0)})
 	}
@@ -55,7 +86,7 @@ func (r *Report) shareTable() table {
 	t := table{Heads: []string{"Process"}, Numeric: []bool{false}}
 	rows := map[string]int{}
 	for i, s := range r.Steps {
-		t.Heads, t.Numeric = append(t.Heads, fmt.Sprintf("%d queries", s.Queries)), append(t.Numeric, true)
+		t.Heads, t.Numeric = append(t.Heads, stepName(s)), append(t.Numeric, true)
 		for _, share := range s.Shares {
 			row, found := rows[share.Process]
 			if !found {

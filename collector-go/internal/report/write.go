@@ -63,7 +63,7 @@ func (r *Report) goals() []string {
 func (r *Report) reasons() (out []string) {
 	for _, s := range r.Steps {
 		for _, reason := range s.Reasons {
-			out = append(out, fmt.Sprintf("%d queries (%s): %s.", s.Queries, s.Verdict, reason))
+			out = append(out, fmt.Sprintf("%s (%s): %s.", stepName(s), s.Verdict, reason))
 		}
 	}
 	return out
@@ -110,7 +110,7 @@ func (r *Report) page() *page {
 	p.add("Queries", verbatim(r.Query), tabled(r.queryTable()))
 	p.add("Share of the host's processors", paragraph("%s", r.howCalibrated()), tabled(r.shareTable()))
 	p.add("Garbage collection", r.gcBlocks()...)
-	p.add("What the topology asks of the scheduler", r.askedBlocks()...)
+	p.add("What the topology asks of the scheduler", r.askedBlocks(r.machine())...)
 	p.add("Caveats", list(r.Caveats))
 	p.add("What ran", tabled(entryTable(r.Manifest)))
 	p.add("Settings as they were", tabled(entryTable(r.Settings))).folded = true

@@ -22,6 +22,8 @@ type QueryPoint struct {
 	FilterBolts, Queries                int
 	LatencyMs                           float64
 	TopologyCPUCores, TopologyMemoryMiB Figure
+	// Verdict is given where more was looked at than the latency; "" leaves it to the latency.
+	Verdict Verdict
 }
 
 // QueryGoals are what a configuration must hold and what it is to be run at.
@@ -169,10 +171,7 @@ func queryRow(points []QueryPoint, goals QueryGoals) QueryRow {
 	var verdicts []verdictAt
 	var curve []LatencyPoint
 	for _, p := range points {
-		verdict := OK
-		if p.LatencyMs > goals.LimitMs {
-			verdict = Fail
-		}
+		verdict := p.verdict(goals.LimitMs)
 		row.Points = append(row.Points, PointVerdict{p.Queries, Figure(p.LatencyMs), verdict})
 		verdicts = append(verdicts, verdictAt{p.Queries, verdict})
 		curve = append(curve, LatencyPoint{p.Queries, p.LatencyMs})
@@ -181,6 +180,16 @@ func queryRow(points []QueryPoint, goals QueryGoals) QueryRow {
 	row.Knee, row.KneeNote = FindKnee(curve, goals.LimitMs)
 	row.recommend(goals.Headroom)
 	return row
+}
+
+func (p QueryPoint) verdict(limitMs float64) Verdict {
+	switch {
+	case p.Verdict != "":
+		return p.Verdict
+	case p.LatencyMs > limitMs:
+		return Fail
+	}
+	return OK
 }
 
 func (r *QueryRow) recommend(headroom float64) {

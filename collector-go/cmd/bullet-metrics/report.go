@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
+
+func newReportCommand() *cobra.Command {
+	out := ""
+	command := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Write the report of a run: verdict, limiters, figures, fits",
+		Long: `Write the report of a run's directory anew: report.html, one file that needs nothing beside it, report.md, report.json, the figures as SVG
+and PNG, and the run's tables as CSV for tune analyze and tune size.
+
+DIR is a directory of tune run, be its run finished, interrupted or under way, or one of a single trial, such as the demo's "run". The
+report says what the run came to; 0 means that it is written, whatever the verdict.`,
+		Example: `  bullet-metrics tune report runs/test7
+  bullet-metrics tune report demo/run --out again`,
+		Args: oneDirectory,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := args[0]
+			if out == "" {
+				out = filepath.Join(dir, rundir.ReportDir)
+			}
+			if err := writeReportOf(dir, out); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, "report.html"))
+			return err
+		},
+	}
+	command.Flags().StringVar(&out, "out", "", `directory to write into; "report" in DIR unless it is given`)
+	return command
+}
+
+// oneDirectory takes the directory of a run.
+func oneDirectory(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageError{fmt.Errorf("%s takes one directory, that of a run, not %d", cmd.CommandPath(), len(args))}
+	}
+	return nil
+}
+
+// writeReportOf reports a run's directory, or that of a trial.
+func writeReportOf(dir, out string) error {
+	written, err := report.OpenRunReport(dir)
+	switch {
+	case err == nil:
+		return written.Write(out)
+	case !errors.Is(err, rundir.ErrNoRun):
+		return err
+	}
+	run, trialErr := report.LoadRun(dir)
+	if errors.Is(trialErr, fs.ErrNotExist) {
+		return fmt.Errorf("%w, and no trial's either; give the directory that tune run wrote, or the demo's run", err)
+	}
+	if trialErr != nil {
+		return trialErr
+	}
+	r, err := report.Build(run)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	return r.Write(out)
+}

@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// OfTimeline shows a record's way through Bullet.
+func OfTimeline(t *tuning.Timeline) *Analysis {
+	a := &Analysis{Title: "A record's way through Bullet", notes: t.Notes}
+	a.Findings = append(a.Findings, fmt.Sprintf("%d of %d queries found their record.", t.Returned, t.Queries))
+	for _, e := range []struct {
+		name string
+		tuning.Estimate
+	}{{"Delay that Bullet adds", t.AddedDelay}, {"Time to find a record that we generate", t.FindTime}} {
+		if e.Value.Known() || e.Note != "" {
+			a.Findings = append(a.Findings, e.name+": "+estimate(e.Estimate, tuning.DefaultConfidence, "ms")+".")
+		}
+	}
+	for _, s := range t.Skews {
+		a.Findings = append(a.Findings, fmt.Sprintf("Clock of %s ahead of that of %s by %s, by %s; the delays are as stamped, it is not taken out of them.",
+			s.To, s.From, estimate(s.Offset, tuning.DefaultConfidence, "ms"), s.Method))
+	}
+	stages := table{Heads: []string{"Stage", "Stamped by", "Records", "Mean delay ms", "Standard deviation ms", "Least ms", "Median ms", "Most ms"},
+		Numeric: []bool{false, false, true, true, true, true, true, true}}
+	for _, s := range t.Stages {
+		host := s.Host
+		if host == "" {
+			host = "–"
+		}
+		stages.Rows = append(stages.Rows, []string{s.Name, host, fmt.Sprint(s.Count), tuning.Digits(s.MeanMs), tuning.Digits(s.DeviationMs),
+			tuning.Digits(s.LeastMs), tuning.Digits(s.MedianMs), tuning.Digits(s.MostMs)})
+	}
+	a.add("Delay of each stage relative to Query Received", stages)
+	if len(t.Stages) > 0 {
+		a.Charts = []Chart{{Name: "timeline-stages", Title: "A record's way through Bullet: mean, standard deviation (thick) and range (thin) of each stage",
+			xLabel: "ms relative to Query Received (negative: before it)", limit: Unknown, stages: t.Stages}}
+	}
+	return a
+}
+
+// scaleStages puts a stage a row, the first at the top, over an axis that holds 0.
+func (c *Chart) scaleStages(plt *plot.Plot) {
+	x := newSpan()
+	x.add(0)
+	var names plot.ConstantTicks
+	for i, s := range c.stages {
+		names = append(names, plot.Tick{Value: float64(len(c.stages) - i), Label: s.Name})
+		x.add(float64(s.MeanMs), float64(s.LeastMs), float64(s.MostMs), float64(s.MeanMs-s.DeviationMs), float64(s.MeanMs+s.DeviationMs))
+	}
+	plt.Y.Min, plt.Y.Max = 0.4, float64(len(c.stages))+0.6
+	plt.Y.Tick.Marker, plt.Y.Tick.LineStyle.Width = names, 0
+	plt.X.Min, plt.X.Max = x.nice(8)
+	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceStep(plt.X.Max-plt.X.Min, 8), trim)
+}
+
+// stageMarks are a stage's mean, spread and range.
+type stageMarks []tuning.Stage
+
+// Plot draws the stages.
+func (m stageMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	if zero := x(0); zero > c.Min.X {
+		c.StrokeLine2(stroke(limitColour, 1), zero, c.Min.Y, zero, c.Max.Y)
+	}
+	for i, s := range m {
+		at := y(float64(len(m) - i))
+		bar := func(low, high Figure, thick vg.Length) {
+			if low.Known() && high.Known() {
+				c.StrokeLine2(stroke(workerColour(0), thick), x(float64(low)), at, x(math.Max(float64(low), float64(high))), at)
+			}
+		}
+		bar(s.LeastMs, s.MostMs, 1)
+		bar(s.MeanMs-s.DeviationMs, s.MeanMs+s.DeviationMs, 4)
+		if !s.MeanMs.Known() {
+			continue
+		}
+		c.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: 3.4, Shape: draw.CircleGlyph{}}, vg.Point{X: x(float64(s.MeanMs)), Y: at})
+		label := style(textSize, muted)
+		c.FillText(label, vg.Point{X: min(x(float64(s.MeanMs))+6, c.Max.X-60), Y: at + 5}, tuning.Digits(s.MeanMs)+" ms")
+	}
+}

@@ -1,0 +1,273 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// RunReport is the report of a run's directory: what its trials came to, and what follows from all of them together.
+type RunReport struct {
+	Title      string          `json:"title"`
+	Experiment string          `json:"experiment"`
+	Test       int             `json:"test,omitempty"`
+	Analysis   rundir.Analysis `json:"analysis"`
+	Axis       rundir.Axis     `json:"axis"`
+	About      string          `json:"about,omitempty"`
+	// Verdict is inconclusive until the run has ended by itself; Finished says whether it has.
+	Verdict   tuning.Verdict  `json:"verdict"`
+	Finished  bool            `json:"finished"`
+	StartedMs int64           `json:"started_ms"`
+	Goals     []tuning.Goal   `json:"goals"`
+	Rows      []RowReport     `json:"rows"`
+	Trials    []TrialReport   `json:"trials"`
+	Judged    Judged          `json:"judged"`
+	Manifest  rundir.Manifest `json:"manifest"`
+	Load      string          `json:"load"`
+	Notes     []string        `json:"notes"`
+	Caveats   []string        `json:"caveats"`
+
+	plan rundir.Plan
+}
+
+// RowReport is one configuration over all its launches.
+type RowReport struct {
+	Configuration int                 `json:"configuration"`
+	Label         string              `json:"label"`
+	Point         []rundir.Coordinate `json:"point"`
+	Launches      int                 `json:"launches"`
+	Verdict       tuning.Verdict      `json:"verdict"`
+	Capacity      tuning.Interval     `json:"capacity"`
+	// Limiters name what limited the steps that missed their goals or were capped.
+	Limiters []string `json:"limiters"`
+	// LeastHostIdle is that of the step in which the host was busiest.
+	LeastHostIdle Figure `json:"least_host_idle"`
+}
+
+// TrialReport is one launch of the topology.
+type TrialReport struct {
+	Number        int                 `json:"number"`
+	Label         string              `json:"label"`
+	Configuration int                 `json:"configuration"`
+	Repeat        int                 `json:"repeat"`
+	Point         []rundir.Coordinate `json:"point"`
+	Settings      []rundir.Entry      `json:"settings"`
+	State         rundir.TrialState   `json:"state"`
+	Error         string              `json:"error,omitempty"`
+	Launches      int                 `json:"launches"`
+	Steps         []TrialStep         `json:"steps"`
+	// Report is what its figures and tables are drawn from; null where no step was measured.
+	Report *Report `json:"report"`
+}
+
+// TrialStep is a step as it was judged, with what limited it where that was looked at.
+type TrialStep struct {
+	rundir.Step
+	Name       string             `json:"name"`
+	Limitation *tuning.Limitation `json:"limitation,omitempty"`
+	evidence   *tuning.Evidence
+	timeline   *tuning.Timeline
+}
+
+// OpenRunReport reads a run's directory, be the run finished, interrupted or under way.
+func OpenRunReport(dir string) (*RunReport, error) {
+	run, err := rundir.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &RunReport{
+		Title: cmp.Or(run.Plan.Title, run.Plan.Experiment), Experiment: run.Plan.Experiment, Test: run.Plan.Test, Analysis: run.Plan.Analysis, Axis: run.Plan.Axis,
+		About: run.Plan.About, Verdict: tuning.Inconclusive, StartedMs: run.Manifest.StartedMs, Goals: run.Plan.Goals, Manifest: run.Manifest,
+		Load: run.Plan.Load.Describe(run.Plan.Axis), Notes: []string{}, plan: run.Plan,
+	}
+	if run.Result != nil {
+		r.Verdict, r.Finished = run.Result.Verdict, true
+		r.Notes = append(r.Notes, run.Result.Notes...)
+	}
+	for _, t := range run.Trials {
+		trial, err := r.trial(t)
+		if err != nil {
+			return nil, err
+		}
+		r.Trials = append(r.Trials, *trial)
+	}
+	r.rows(run.Result)
+	r.Judged = r.judged()
+	r.Notes = append(r.Notes, r.Judged.notes...)
+	r.Caveats = r.caveats()
+	return r, nil
+}
+
+// trial reads what was measured of one.
+func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
+	out := &TrialReport{Number: t.Number, Label: t.Label, Configuration: t.Configuration, Repeat: t.Repeat, Point: t.Point, Settings: t.Settings,
+		State: t.State, Error: t.Error, Launches: t.Launches, Steps: []TrialStep{}}
+	run, err := LoadRun(t.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, s := range t.Steps {
+		step, err := r.step(s, run)
+		if err != nil {
+			return nil, fmt.Errorf("%s, step %d: %w", t.Dir, s.Number, err)
+		}
+		out.Steps = append(out.Steps, *step)
+	}
+	if run == nil || len(run.Steps) == 0 || run.SliceMs <= 0 {
+		return out, nil
+	}
+	if out.Report, err = Build(run); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(t.Dir, runFile), err)
+	}
+	out.adopt(r.axis())
+	return out, nil
+}
+
+// step reads what belongs to others of a step's file, and takes the trial's evidence where the step has none of its own.
+func (r *RunReport) step(s rundir.Step, run *Run) (*TrialStep, error) {
+	out := &TrialStep{Step: s, Name: r.stepName(s)}
+	if len(s.Evidence) > 0 {
+		out.evidence = new(tuning.Evidence)
+		if err := json.Unmarshal(s.Evidence, out.evidence); err != nil {
+			return nil, fmt.Errorf("its evidence: %w", err)
+		}
+	} else if run != nil {
+		for _, measured := range run.Steps {
+			if measured.StartMs == s.StartMs {
+				out.evidence = measured.Evidence
+			}
+		}
+	}
+	if out.evidence != nil {
+		l := tuning.Limit(*out.evidence)
+		l.Temper(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
+		out.Limitation = &l
+	}
+	if len(s.Timeline) > 0 {
+		out.timeline = new(tuning.Timeline)
+		if err := json.Unmarshal(s.Timeline, out.timeline); err != nil {
+			return nil, fmt.Errorf("its timeline: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// adopt gives the trial's tables the steps' names, verdicts and evidence as the run has them: its goals may be others than those of the
+// figures alone.
+func (t *TrialReport) adopt(axis string) {
+	t.Report.Axis, t.Report.Title = axis, t.Label
+	var judgements []tuning.Judgement
+	for i := range t.Report.Steps {
+		step := &t.Report.Steps[i]
+		for _, s := range t.Steps {
+			if s.StartMs != step.StartMs {
+				continue
+			}
+			step.Label, step.Verdict, step.Reasons = s.Name, s.Verdict, append([]string{}, s.Reasons...)
+			step.Limitation, step.Evidence, step.MiBPerSecond = s.Limitation, s.evidence, s.MiBPerSecond
+		}
+		judgements = append(judgements, tuning.Judgement{Verdict: step.Verdict})
+	}
+	t.Report.Verdict = tuning.Overall(judgements)
+}
+
+// axis is what the steps ascend along, as people call it.
+func (r *RunReport) axis() string {
+	return map[rundir.Axis]string{rundir.Queries: simultaneousQueries, rundir.QueriesPerSecond: "queries/s", rundir.RecordsPerSecond: "records/s"}[r.plan.Axis]
+}
+
+// unit is the axis' short name behind a number.
+func (r *RunReport) unit() string {
+	if r.plan.Axis == rundir.Queries {
+		return "queries"
+	}
+	return r.axis()
+}
+
+func (r *RunReport) stepName(s rundir.Step) string {
+	name := tuning.Digits(Figure(s.Value)) + " " + r.unit()
+	if s.Kind == rundir.TimelineStep {
+		name = "timeline"
+	}
+	if s.Attempt > 1 {
+		name += fmt.Sprintf(", attempt %d", s.Attempt)
+	}
+	return name
+}
+
+// rows puts the launches of each configuration together; what was not finished is as far as it came.
+func (r *RunReport) rows(result *rundir.Result) {
+	r.Rows = []RowReport{}
+	for _, t := range r.Trials {
+		i := slices.IndexFunc(r.Rows, func(row RowReport) bool { return row.Configuration == t.Configuration })
+		if i < 0 {
+			i = len(r.Rows)
+			r.Rows = append(r.Rows, RowReport{Configuration: t.Configuration, Label: t.Label, Point: t.Point, Verdict: tuning.Inconclusive,
+				Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{}, LeastHostIdle: Unknown})
+		}
+		r.Rows[i].add(t)
+	}
+	if result == nil {
+		return
+	}
+	for _, row := range result.Rows {
+		for i := range r.Rows {
+			if r.Rows[i].Configuration == row.Configuration {
+				r.Rows[i].Label, r.Rows[i].Capacity, r.Rows[i].Verdict = row.Label, row.Capacity, row.Verdict
+			}
+		}
+	}
+}
+
+func (row *RowReport) add(t TrialReport) {
+	row.Launches += t.Launches
+	for _, s := range t.Steps {
+		if s.HostIdle.Known() && !(s.HostIdle >= row.LeastHostIdle) {
+			row.LeastHostIdle = s.HostIdle
+		}
+		if s.Verdict == tuning.OK || s.Limitation == nil && s.Verdict == tuning.Inconclusive {
+			continue
+		}
+		name := "cannot tell"
+		if s.Limitation != nil {
+			name = limitedBy(*s.Limitation)
+		}
+		if !slices.Contains(row.Limiters, name) {
+			row.Limiters = append(row.Limiters, name)
+		}
+	}
+}
+
+// caveats are the run's own, then those that every report has, each once.
+func (r *RunReport) caveats() (all []string) {
+	add := func(lines []string) {
+		for _, line := range lines {
+			if !slices.Contains(all, line) {
+				all = append(all, line)
+			}
+		}
+	}
+	add(r.plan.Caveats)
+	if r.plan.Launch == "local" {
+		add([]string{oneMachine})
+	}
+	for _, t := range r.Trials {
+		if t.Report != nil {
+			add(t.Report.Caveats)
+		}
+	}
+	add(generalCaveats())
+	return all
+}
+
+func (r *RunReport) when() string {
+	return time.UnixMilli(r.StartedMs).UTC().Format("2006-01-02 15:04:05 UTC")
+}

@@ -1,0 +1,337 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// Write writes report.html, report.md, report.json, the figures and the run's tables as CSV into dir.
+func (r *RunReport) Write(dir string) error {
+	p := r.page()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := writeDrawings(p.drawings(), filepath.Join(dir, figuresDir)); err != nil {
+		return err
+	}
+	data, err := r.JSON()
+	if err != nil {
+		return fmt.Errorf("make report.json: %w", err)
+	}
+	html, err := p.HTML()
+	if err != nil {
+		return fmt.Errorf("make report.html: %w", err)
+	}
+	files := map[string][]byte{"report.json": data, "report.md": p.Markdown(), "report.html": html}
+	for name, text := range r.tables() {
+		files[name] = text
+	}
+	return writeFiles(dir, files)
+}
+
+// JSON is the report as data; what is not known is null.
+func (r *RunReport) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(r, "", " ")
+	return append(text, '\n'), err
+}
+
+// page puts what a reader wants first on the first page: the verdict, what limited it, one figure, whether the figures can be
+// believed.
+func (r *RunReport) page() *page {
+	p := &page{title: r.Title, verdict: r.Verdict, lead: r.lead()}
+	analyses := r.analyses()
+	p.add("Verdict", append([]block{tabled(r.rowTable())}, list(r.troubles()))...)
+	if main := mainChart(analyses); main != nil {
+		p.add("At a glance", drawn(main.drawing()))
+	} else if t := r.firstMeasured(); t != nil {
+		p.add("At a glance", drawn(r.trialDrawing(t)))
+	}
+	p.add("Can these figures be believed?", r.beliefBlocks()...)
+	for _, a := range analyses {
+		p.add(a.Title, withoutChart(a, mainChart(analyses)).blocks()...)
+	}
+	p.add("Recommended", r.recommendation()...)
+	p.add("Goals", list(r.goals()), paragraph("%s", r.steps()), paragraph("Load: %s.", r.Load))
+	p.add("Caveats", list(r.Caveats))
+	p.add("What differs between the configurations", r.differenceBlocks()...)
+	for i := range r.Trials {
+		r.addTrial(p, &r.Trials[i], i == 0 && len(r.Trials) == 1)
+	}
+	p.add("What ran", tabled(r.manifestTable()))
+	p.add("Bullet's settings as they were, before each trial's own", tabled(entriesOf(r.Manifest.BulletSettings))).folded = true
+	return p
+}
+
+// lead is the run in a sentence or two.
+func (r *RunReport) lead() string {
+	done := 0
+	for _, t := range r.Trials {
+		if t.State == rundir.Finished {
+			done++
+		}
+	}
+	text := fmt.Sprintf("Experiment %s, begun at %s: %d of %d trials finished.", r.Experiment, r.when(), done, len(r.Trials))
+	if !r.Finished {
+		text = strings.TrimSuffix(text, ".") + ", and the run has not ended: go on with bullet-metrics tune run --resume."
+	}
+	return strings.TrimSpace(strings.Join(strings.Fields(r.About), " ") + " " + text)
+}
+
+func (r *RunReport) steps() string {
+	text := fmt.Sprintf("Each step is measured for %s after a warm-up of %s that counts for nothing; steps are searched by %q, over %s.",
+		time.Duration(r.plan.SustainMs)*time.Millisecond, time.Duration(r.plan.WarmUpMs)*time.Millisecond, r.plan.Search, r.axis())
+	if f := r.plan.Load.CatchUpFactor; f.Known() {
+		text += fmt.Sprintf(" After it %s times its records are offered for %s.", tuning.Digits(f), time.Duration(r.plan.Load.CatchUpMs)*time.Millisecond)
+	}
+	return text
+}
+
+func (r *RunReport) goals() (out []string) {
+	for _, g := range r.Goals {
+		text := g.String()
+		out = append(out, strings.ToUpper(text[:1])+text[1:]+".")
+	}
+	return append(out, fmt.Sprintf("At least %s of the host idle; below that a step is inconclusive unless its limit is shown to be the topology.", percent(r.plan.MinHostIdle)))
+}
+
+// rowTable is what each configuration came to.
+func (r *RunReport) rowTable() table {
+	t := table{Heads: []string{"Configuration", "Verdict", "Capacity, " + r.axis(), "Limited by", "Least host idle", "Launches"},
+		Numeric: []bool{false, false, true, false, true, true}}
+	for _, row := range r.Rows {
+		t.Rows = append(t.Rows, []string{cmp.Or(row.Label, "–"), string(row.Verdict), intervalText(row.Capacity), cmp.Or(strings.Join(row.Limiters, "; "), "–"),
+			percent(row.LeastHostIdle), strconv.Itoa(row.Launches)})
+	}
+	return t
+}
+
+// intervalText is a capacity, "[40, 80)".
+func intervalText(i tuning.Interval) string {
+	text := func(v *float64) string { return tuning.Digits(Figure(*v)) }
+	switch {
+	case i.LastOK == nil && i.FirstFail == nil:
+		return cmp.Or(i.Note, "unknown")
+	case i.FirstFail == nil:
+		return "at least " + text(i.LastOK)
+	case i.LastOK == nil:
+		return "below " + text(i.FirstFail)
+	}
+	return fmt.Sprintf("[%s, %s)", text(i.LastOK), text(i.FirstFail))
+}
+
+// mostTroubles bounds what the first page lists; the trials list all.
+const mostTroubles = 8
+
+// troubles are the steps that were not OK, with what limited them, and the trials that could not be measured.
+func (r *RunReport) troubles() []string {
+	var all []string
+	for _, t := range r.Trials {
+		if t.Error != "" {
+			all = append(all, fmt.Sprintf("%s could not be measured: %s.", t.Label, strings.TrimSuffix(t.Error, ".")))
+		}
+		for _, s := range t.Steps {
+			if s.Verdict != tuning.OK {
+				all = append(all, fmt.Sprintf("%s, %s (%s): %s.", t.Label, s.Name, s.Verdict, strings.TrimSuffix(strings.Join(s.why(), "; "), ".")))
+			}
+		}
+	}
+	if more := len(all) - mostTroubles; more > 0 {
+		all = append(all[:mostTroubles], fmt.Sprintf("%d more; each trial below lists its own.", more))
+	}
+	return append(all, r.Notes...)
+}
+
+// why are a step's reasons, and what limited it unless they say so already.
+func (s TrialStep) why() []string {
+	why := append([]string{}, s.Reasons...)
+	if s.Limitation == nil && s.Verdict != tuning.Inconclusive {
+		why = append(why, "what limited it cannot be told: no evidence was gathered")
+	}
+	if s.Limitation != nil && !strings.Contains(strings.Join(why, "; "), s.Limitation.Text) {
+		why = append(why, s.Limitation.Text)
+	}
+	return why
+}
+
+// beliefBlocks tell what the figures are worth: how whole the collection was, and how busy the host.
+func (r *RunReport) beliefBlocks() []block {
+	t := table{Heads: []string{"Trial", "Missing slices", "Collector restarts", "Worker restarts", "Least host idle", "Most of the host in one process"},
+		Numeric: []bool{false, true, true, true, true, false}}
+	for _, trial := range r.Trials {
+		if trial.Report == nil {
+			continue
+		}
+		c, restarts := trial.Report.Collection, 0
+		for _, w := range trial.Report.Workers {
+			restarts += len(w.RestartsMs)
+		}
+		idle, most := Unknown, Share{Ratio: Unknown}
+		for _, s := range trial.Report.Steps {
+			if s.HostIdle.Known() && !(s.HostIdle >= idle) {
+				idle = s.HostIdle
+			}
+			for _, share := range s.Shares {
+				if share.Ratio.Known() && !(share.Ratio <= most.Ratio) {
+					most = share
+				}
+			}
+		}
+		process := "–"
+		if most.Process != "" {
+			process = fmt.Sprintf("%s, %s", most.Process, percent(most.Ratio))
+		}
+		t.Rows = append(t.Rows, []string{trial.Label, fmt.Sprintf("%d of %d", c.MissingSlices, c.ExpectedSlices), strconv.Itoa(c.CollectorRestarts), strconv.Itoa(restarts), percent(idle), process})
+	}
+	return append([]block{tabled(t)}, r.healthBlocks()...)
+}
+
+// differenceBlocks are the settings that the configurations do not share.
+func (r *RunReport) differenceBlocks() []block {
+	if len(r.Rows) < 2 {
+		return nil
+	}
+	var keys []string
+	values := map[string]map[string]string{}
+	for _, t := range r.Trials {
+		values[t.Label] = map[string]string{}
+		for _, e := range t.Settings {
+			if _, seen := values[t.Label][e.Key]; !seen && !contains(keys, e.Key) {
+				keys = append(keys, e.Key)
+			}
+			values[t.Label][e.Key] = e.Value
+		}
+	}
+	t := table{Heads: []string{"Setting"}, Numeric: []bool{false}}
+	for _, row := range r.Rows {
+		t.Heads, t.Numeric = append(t.Heads, row.Label), append(t.Numeric, false)
+	}
+	for _, key := range keys {
+		line, distinct := []string{key}, map[string]bool{}
+		for _, row := range r.Rows {
+			line = append(line, cmp.Or(values[row.Label][key], "–"))
+			distinct[values[row.Label][key]] = true
+		}
+		if len(distinct) > 1 {
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	return []block{tabled(t)}
+}
+
+func contains(all []string, one string) bool {
+	for _, s := range all {
+		if s == one {
+			return true
+		}
+	}
+	return false
+}
+
+// addTrial is all that there is of one launch, folded away unless it is the only one.
+func (r *RunReport) addTrial(p *page, t *TrialReport, open bool) {
+	title := fmt.Sprintf("Trial %d: %s", t.Number, t.Label)
+	if t.Repeat > 1 {
+		title += fmt.Sprintf(" (repeat %d)", t.Repeat)
+	}
+	if t.Report == nil {
+		p.add(title, paragraph("%s%s.", t.State, sentence(t.Error)))
+		return
+	}
+	blocks := []block{tabled(t.Report.stepTable()), list(append(t.Report.reasons(), t.Report.doubts()...)), heading4("What the steps ran against"), tabled(t.Report.evidenceTable()),
+		drawn(r.trialDrawing(t)), heading4("Queries"), verbatim(t.Report.Query), tabled(t.Report.queryTable()), heading4("Share of the host's processors"), tabled(t.Report.shareTable())}
+	if gc := t.Report.gcBlocks(); len(gc) > 0 {
+		blocks = append(append(blocks, heading4("Garbage collection")), gc...)
+	}
+	if asked := t.Report.askedBlocks(r.machine()); len(asked) > 0 {
+		blocks = append(append(blocks, heading4("What the topology asks of the scheduler")), asked...)
+	}
+	blocks = append(blocks, heading4("Settings laid over Bullet's own"), tabled(entriesOf(t.Settings)))
+	p.add(title, blocks...).folded = !open
+}
+
+// trialDrawing is the trial's figure over time, under a name of its own.
+func (r *RunReport) trialDrawing(t *TrialReport) drawing {
+	d := t.Report.drawing(t.Report.figures()[0])
+	d.name = fmt.Sprintf("trial-%02d-%s", t.Number, timeline)
+	d.alt = fmt.Sprintf("Trial %d, %s: all figures over one time axis", t.Number, t.Label)
+	return d
+}
+
+func (r *RunReport) firstMeasured() *TrialReport {
+	for i := range r.Trials {
+		if r.Trials[i].Report != nil {
+			return &r.Trials[i]
+		}
+	}
+	return nil
+}
+
+// machine is what the run's machine has to give.
+func (r *RunReport) machine() tuning.Machine {
+	m := tuning.Machine{CPUCores: r.Manifest.Machine.UsableCores, MemoryMiB: Unknown}
+	if !m.CPUCores.Known() || m.CPUCores <= 0 {
+		m.CPUCores = Figure(max(1, r.Manifest.Machine.Cores))
+	}
+	if r.Manifest.Machine.MemoryBytes > 0 {
+		m.MemoryMiB = Figure(r.Manifest.Machine.MemoryBytes) / (1 << 20)
+	}
+	return m
+}
+
+func entriesOf(entries []rundir.Entry) table {
+	t := table{Heads: []string{"Setting", "Value"}, Numeric: []bool{false, false}}
+	for _, e := range entries {
+		t.Rows = append(t.Rows, []string{e.Key, e.Value})
+	}
+	return t
+}
+
+// manifestTable is what ran, on what; what is not known is left out.
+func (r *RunReport) manifestTable() table {
+	t := table{Heads: []string{"", ""}, Numeric: []bool{false, false}}
+	add := func(key, value string) {
+		if value != "" {
+			t.Rows = append(t.Rows, []string{key, value})
+		}
+	}
+	m, v := r.Manifest, r.Manifest.Versions
+	add("Run", m.ID)
+	add("Command", m.Command)
+	for _, e := range []rundir.Entry{{Key: "Bullet Metrics", Value: v.BulletMetrics}, {Key: "Bullet", Value: v.Bullet}, {Key: "Storm", Value: v.Storm}, {Key: "Kafka", Value: v.Kafka},
+		{Key: "Java", Value: v.Java}, {Key: "Java of the workers", Value: v.WorkerJava}, {Key: "Plugin", Value: v.Plugin}} {
+		add(e.Key, e.Value)
+	}
+	if m.Machine.Cores > 0 {
+		add("Processors", strings.TrimSpace(fmt.Sprintf("%d x %s", m.Machine.Cores, m.Machine.CPUModel)))
+		add("Usable cores", tuning.Digits(m.Machine.UsableCores))
+	}
+	if m.Machine.MemoryBytes > 0 {
+		add("Memory", fmt.Sprintf("%.1f GiB", float64(m.Machine.MemoryBytes)/(1<<30)))
+	}
+	add("Network", m.Machine.Network)
+	add("Kernel", m.Machine.Kernel)
+	if s := m.Records; s.Fields > 0 {
+		add("Records", fmt.Sprintf("%d fields (%d strings, %d longs, %d maps, %d lists of maps)%s", s.Fields, s.Strings, s.Longs, s.Maps, s.ListsOfMaps, sentence(s.Note)))
+		if s.MeanRecordBytes.Known() {
+			add("Mean record", tuning.Digits(s.MeanRecordBytes)+" bytes")
+		}
+		if s.CompressionRatio.Known() {
+			add("Compression ratio", tuning.Digits(s.CompressionRatio))
+		}
+	}
+	add("Garbage collector's flags", m.GCFlags)
+	add("Flags of the workers", m.WorkerFlags)
+	for _, e := range m.Further {
+		add(e.Key, e.Value)
+	}
+	return t
+}
