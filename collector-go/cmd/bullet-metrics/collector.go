@@ -27,6 +27,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
 )
 
 // collector is every room of the program, joined. Data flows ingest -> journal -> feed -> store -> query -> httpapi; it is opened
@@ -212,6 +213,8 @@ func (metadata) Metadata() map[string]httpapi.Metadata {
 	for name, d := range described {
 		all[name] = httpapi.Metadata{Type: d.Type, Help: d.Help, Unit: d.Unit}
 	}
+	all[timeline.Active] = httpapi.Metadata{Type: "gauge", Help: "1 while an annotation lasts, such as a step of an experiment."}
+	all[timeline.Start] = httpapi.Metadata{Type: "gauge", Help: "When an annotation began, since the Unix epoch.", Unit: "seconds"}
 	return all
 }
 

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
+	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,4 +84,37 @@ func TestGrafanaExportSaysWhatIsWrong(t *testing.T) {
 			assert.Equal(t, test.code, exitCode(err), test.args)
 		}
 	}
+}
+
+// What is set over the API is on Grafana's time axis, by the very expressions of the dashboards' annotations.
+func TestGrafanaSeesAnnotations(t *testing.T) {
+	r := startCollector(t, settings(t.TempDir()))
+	address := "http://" + r.col.httpListener.Addr().String()
+	ended := time.Now().Add(-time.Minute).Truncate(time.Second)
+	for _, set := range []string{
+		fmt.Sprintf(`{"id": "s", "topology": "t", "time": %d, "end_time": %d, "title": "100 queries", "tags": ["step"]}`, ended.Unix()-60, ended.Unix()),
+		fmt.Sprintf(`{"id": "c", "topology": "t", "time": %d, "title": "More workers", "text": "- 1\n+ 2", "tags": ["config"]}`, ended.Unix()),
+	} {
+		response, err := http.Post(address+"/api/v1/annotations", "application/json", strings.NewReader(set))
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusOK, response.StatusCode)
+	}
+	var file struct {
+		Annotations struct {
+			List []struct{ Name, Expr string }
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dashboardsHome, "figures.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &file))
+	answers := map[string]string{}
+	for _, a := range file.Annotations.List[1:] {
+		answers[a.Name] = r.ask(fmt.Sprintf(`last_over_time((%s)[5m:10s])`, strings.ReplaceAll(a.Expr, "$topology", "t")))
+	}
+	assert.Contains(t, answers["Experiment steps"], `"title":"100 queries"`)
+	assert.Contains(t, answers["Experiment steps"], `"1"]`)
+	assert.Contains(t, answers["Configuration changes"], `"text":"- 1\n+ 2"`)
+	assert.Contains(t, answers["Configuration changes"], fmt.Sprintf(`"%d"]`, ended.UnixMilli()), "Grafana takes the value as a time in ms")
+	assert.NotContains(t, answers["Configuration changes"], "100 queries")
 }

@@ -14,9 +14,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
 )
 
-// openRules makes what evaluates rules, and the engine, which reads the slices and what rules give as one.
+// openRules makes what evaluates rules, and the engine, which reads the slices, what rules give and annotations as one.
 func (col *collector) openRules(c config.Config, asking query.Options, figures prometheus.Registerer) (err error) {
 	dir := filepath.Join(c.DataDir, "rules")
 	judging := alerting.DefaultOptions(dir)
@@ -33,7 +34,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures p
 	if col.results, err = alerting.OpenResults(dir, judging.Retention, col.logger); err != nil {
 		return err
 	}
-	if col.engine, err = query.New(query.Join(col.store, col.results), asking); err != nil {
+	if col.engine, err = query.New(query.Join(col.store, col.results, timeline.New(col.known, time.Now)), asking); err != nil {
 		return err
 	}
 	col.rules, err = alerting.New(col.engine, col.results, judging)

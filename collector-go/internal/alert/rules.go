@@ -26,10 +26,10 @@ var recordings = []Recording{
 	{"topology_worker:bullet_worker_heap_used_ratio:min5m", `min by (topology, worker) (min_over_time(bullet_worker_heap_used_bytes[5m])) / max by (topology, worker) (bullet_worker_heap_limit_bytes) > -Inf`},
 	{"topology_worker:bullet_worker_restarts:increase15m", `max by (topology, worker) (bullet_worker_restarts_total) - min by (topology, worker) (min_over_time(bullet_worker_restarts_total[15m])) > -Inf`},
 	{"topology:bullet_source_lag_seconds:deriv5m", `sum by (topology) (bullet_source_lag_records) / sum by (topology) (deriv(bullet_source_records_total[5m])) > -Inf`},
-	{"topology_reason:bullet_metrics_producer_dropped_samples:increase10m", `max by (topology, reason) (bullet_metrics_producer_dropped_samples_total) - (max by (topology, reason) (bullet_metrics_producer_dropped_samples_total offset 10m)) > -Inf
+	{"topology_reason:bullet_metrics_collection_dropped_samples:increase10m", `sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) - sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total offset 10m) > -Inf
 or
-max by (topology, reason) (bullet_metrics_producer_dropped_samples_total) unless max by (topology, reason) (bullet_metrics_producer_dropped_samples_total offset 10m)`},
-	{"topology_worker:bullet_metrics_producer_skew_seconds:max_abs", `max by (topology, worker) (abs(bullet_metrics_producer_skew_seconds)) > -Inf`},
+sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) > -Inf unless sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total offset 10m)`},
+	{"topology_worker:bullet_metrics_collection_skew_seconds:max_abs", `max by (topology, worker) (abs(bullet_metrics_collection_skew_seconds)) > -Inf`},
 }
 
 const day = 24 * time.Hour
@@ -101,17 +101,17 @@ var alerts = []Alert{
 	},
 	{
 		Name: "BulletMetricsPluginDropping", Severity: Warning,
-		Value: "topology_reason:bullet_metrics_producer_dropped_samples:increase10m", Limit: 0, Unit: Number,
+		Value: "topology_reason:bullet_metrics_collection_dropped_samples:increase10m", Limit: 0, Unit: Number,
 		For: 0, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: []string{"topology"},
 		Summary:     "The plugin in {topology} dropped {value} samples in 10 minutes ({reason})",
 		Description: "The plugin in {topology} dropped {value} samples in the last 10 minutes before they reached the collector, for the reason {reason}. They are gaps in every figure.",
 	},
 	{
 		Name: "BulletClockSkew", Severity: Warning,
-		Value: "topology_worker:bullet_metrics_producer_skew_seconds:max_abs", Limit: 0.5, Unit: Seconds,
+		Value: "topology_worker:bullet_metrics_collection_skew_seconds:max_abs", Limit: 0.5, Unit: Seconds,
 		For: 5 * time.Minute, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: []string{"topology"},
 		Summary:     "The clock of worker {worker} of {topology} is {value} off",
-		Description: "The clock of worker {worker} of {topology} and the collector's are {value} apart, transit included; the limit is 500 ms. Latencies between hosts are wrong by as much.",
+		Description: "The clock of worker {worker} of {topology} and the collector's are {value} apart, the transit of its freshest sample included; the limit is 500 ms. Latencies between hosts are wrong by as much.",
 	},
 	{
 		Name: "BulletMetricsWatchdog", Severity: None,

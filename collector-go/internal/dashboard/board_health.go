@@ -1,10 +1,10 @@
 package dashboard
 
-// health is about the collector itself. Its own figures, bullet_metrics_..., go_... and process_..., are in a Prometheus that scrapes
-// the collector's /metrics.
+// health is about the collector itself. How samples come is in its store, bullet_metrics_collection_...; its other own figures, go_... and
+// process_... too, are in a Prometheus that scrapes its /metrics.
 var health = Board{
 	Name: "collector", Title: "Bullet Metrics: collector",
-	Description: "Whether the collector sees everything: how old the newest samples are, whether the books balance, what was lost and where, how fast it is. The figures bullet_metrics_... come from a Prometheus that scrapes the collector's /metrics.",
+	Description: "Whether the collector sees everything: how old the newest samples are, whether the books balance, what was lost and where, how fast it is. The first three rows and those about clocks and losses in the plugin are in the collector; the others come from a Prometheus that scrapes its /metrics.",
 	Variables:   []Variable{topology, reporting},
 	Rows: []Row{
 		{"Does it see the topology?", []Panel{
@@ -27,12 +27,26 @@ var health = Board{
 			{Kind: Lines, Title: "What became of samples", Unit: Count, Width: 24, Description: "Samples read from the journal since its beginning, by store and by what became of them.", Queries: one(`sum by (store, fate, reason) (bullet_metrics_feed_samples{fate!="read"})`, "{{store}} {{fate}} {{reason}}")},
 		}},
 		{"What was lost, and where?", []Panel{
-			{Kind: Lines, Title: "Dropped in the plugin", Unit: Rate, Width: 8, Description: "Samples a second that plugins dropped before they reached the collector, by reason (BulletMetricsPluginDropping).", Queries: one(`sum by (reason) (rate(bullet_metrics_producer_dropped_samples_total{topology="$topology"}[$__rate_interval]))`, "{{reason}}")},
+			{Kind: Lines, Title: "Dropped in the plugin", Unit: Rate, Width: 8, Description: "Samples a second that the plugin dropped before they reached the collector, by reason (BulletMetricsPluginDropping).", Queries: one(`sum by (reason) (rate(bullet_metrics_collection_dropped_samples_total{topology="$topology"}[$__rate_interval]))`, "{{reason}}")},
 			{Kind: Lines, Title: "Rejected at the door", Unit: Rate, Width: 8, Description: "Samples a second that were refused for ever, by reason.", Queries: one(`sum by (reason) (rate(bullet_metrics_ingest_rejected_samples_total[$__rate_interval]))`, "{{reason}}")},
 			{Kind: Lines, Title: "Batches, by outcome", Unit: Rate, Width: 8, Description: "Batches a second: journaled, duplicate, full (the journal had no room: back-pressure, nothing is lost yet), skipped after a full.", Queries: one(`sum by (outcome) (rate(bullet_metrics_ingest_batches_total[$__rate_interval]))`, "{{outcome}}")},
 		}},
+		{"Do samples come as they should?", []Panel{
+			{Kind: Lines, Title: "Interval: configured and seen", Unit: Seconds, Description: "How often sources say that they report, and the longest time between two samples of late, of the metric that is worst.", Queries: []Query{
+				{`max(bullet_metrics_collection_interval_seconds{topology="$topology"})`, "configured, longest"},
+				{`max(bullet_metrics_collection_interval_seen_seconds{topology="$topology"})`, "seen, longest"},
+			}},
+			{Kind: Lines, Title: "Samples missing and late", Unit: Rate, Description: "Samples a second that should be in slices and are not, and those among them that came when their slice was closed, of all metrics.", Queries: []Query{
+				{`sum(rate(bullet_metrics_collection_missing_samples_total{topology="$topology"}[$__rate_interval]))`, "missing"},
+				{`sum(rate(bullet_metrics_collection_late_samples_total{topology="$topology"}[$__rate_interval]))`, "late"},
+			}},
+			{Kind: Lines, Title: "Samples that make no sense", Unit: Rate, Description: "Samples a second that could not be used, by reason.", Queries: one(`sum by (reason) (rate(bullet_metrics_collection_refused_samples_total{topology="$topology"}[$__rate_interval]))`, "{{reason}}")},
+			{Kind: Lines, Title: "Samples in slices", Unit: Rate, Description: "Samples a second that are in slices, of all metrics, by worker.", Queries: one(`sum by (worker) (rate(bullet_metrics_collection_samples_total{topology="$topology"}[$__rate_interval]))`, "{{worker}}")},
+			{Kind: Table, Title: "Metrics that miss most", Unit: Count, Description: "The twenty metrics of a worker that miss the most samples since they were first seen, at the end of the time range.", Columns: map[string]string{"Time": "", "__name__": "", "topology": "", "Value": "Missing", "worker": "Worker", "metric": "Metric"},
+				Queries: one(`topk(20, bullet_metrics_collection_missing_samples_total{topology="$topology"})`, "")},
+		}},
 		{"Do the clocks agree?", []Panel{
-			{Kind: Lines, Title: "Clock skew, by worker", Unit: Seconds, Width: 24, Description: "How far the collector's clock is ahead of a worker's, the least transit time of the last minutes included (BulletClockSkew).", Queries: one(`max by (worker) (bullet_metrics_producer_skew_seconds{topology="$topology"})`, "{{worker}}")},
+			{Kind: Lines, Title: "Clock skew, by worker", Unit: Seconds, Width: 24, Description: "How far a worker's clock is ahead of the collector's, less the time that its freshest sample took to come: a little below zero is as it should be (BulletClockSkew).", Queries: one(`max by (worker) (bullet_metrics_collection_skew_seconds{topology="$topology"})`, "{{worker}}")},
 		}},
 		{"How fast is it?", []Panel{
 			{Kind: Lines, Title: "From a batch's arrival to its acknowledgement", Unit: Seconds, Description: "Time until a batch is on disk: TP50, TP99, TP99.9.", Queries: classic("bullet_metrics_ingest_acknowledge_duration_seconds")},

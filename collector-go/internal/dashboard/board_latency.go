@@ -25,8 +25,9 @@ var latency = Board{
 			{Kind: Number, Title: "All queries measured", Unit: Rate, Width: 6, Height: 5, Description: "Queries a second of all classes together.", Queries: one(`sum(histogram_count(rate(bullet_query_latency_seconds{topology="$topology"}[$__rate_interval])))`, "queries")},
 		}},
 		{"How long does the engine itself take?", []Panel{
-			{Kind: Lines, Title: "Engine latency: percentiles", Unit: Seconds, Description: "From a query's being seen by JoinBolt to its result's being sent, as the latency hook measures it.", Queries: quantiles("bullet_query_engine_latency_seconds", ofTopology)},
-			{Kind: Lines, Title: "Time to the first result: percentiles", Unit: Seconds, Description: "From a query's being seen to the first window or result that is sent for it.", Queries: quantiles("bullet_query_first_result_latency_seconds", ofTopology)},
+			{Kind: Lines, Title: "Engine latency: percentiles", Unit: Seconds, Width: 8, Description: "From a query's being seen by JoinBolt to its result's being sent, as the latency hook measures it.", Queries: quantiles("bullet_query_engine_latency_seconds", ofTopology)},
+			{Kind: Lines, Title: "Latency from a query's creation: percentiles", Unit: Seconds, Width: 8, Description: "From when a query was made, by the clock of the web service or of Storm's DRPC, to its result's being sent: what the way to the topology adds to the engine's own.", Queries: quantiles("bullet_query_created_latency_seconds", ofTopology)},
+			{Kind: Lines, Title: "Time to the first result: percentiles", Unit: Seconds, Width: 8, Description: "From a query's being seen to the first window or result that is sent for it.", Queries: quantiles("bullet_query_first_result_latency_seconds", ofTopology)},
 		}},
 		{"Where do the latencies lie?", []Panel{
 			{Kind: Heatmap, Title: "Filter latency", Unit: Seconds, Description: "Records a second by latency, of all tasks: a second hump is a second cause.", Queries: one(`sum(rate(bullet_filter_latency_seconds{topology="$topology"}[$__rate_interval]))`, "{{le}}")},
@@ -37,7 +38,7 @@ var latency = Board{
 				Queries: one(`topk(10, bullet_filter_latency_mean_seconds{topology="$topology",worker=~"$worker"})`, "")},
 		}},
 		{"Can the numbers be trusted?", []Panel{
-			{Kind: Lines, Title: "Clock skew", Unit: Seconds, Width: 8, Description: "How far the collector's clock is ahead of a worker's, the least transit time included. Latencies between hosts are wrong by the difference of their clocks.", Queries: one(`max by (worker) (bullet_metrics_producer_skew_seconds{topology="$topology",worker=~"$worker"})`, "{{worker}}")},
+			{Kind: Lines, Title: "Clock skew", Unit: Seconds, Width: 8, Description: "How far a worker's clock is ahead of the collector's, less the time that its freshest sample took to come. Latencies between hosts are wrong by the difference of their clocks.", Queries: one(`max by (worker) (bullet_metrics_collection_skew_seconds{topology="$topology",worker=~"$worker"})`, "{{worker}}")},
 			{Kind: Lines, Title: "Latencies below zero", Unit: Rate, Width: 8, Description: "Records and queries a second whose latency came out negative, as clocks that differ make it; they are counted apart and are in no percentile.", Queries: []Query{
 				{`sum(rate(bullet_filter_latency_negative_total{topology="$topology"}[$__rate_interval]))`, "records"},
 				{`sum(rate(bullet_query_engine_latency_negative_total{topology="$topology"}[$__rate_interval]))`, "queries"},

@@ -51,6 +51,7 @@ var allowed = map[string][]string{
 	"internal/spec":           {"internal/tuning", "internal/rundir"},
 	"internal/report":         {"internal/tuning", "internal/rundir"},
 	"internal/experiment":     {"internal/tuning", "internal/load", "internal/stack", "internal/report", "internal/rundir"},
+	"internal/timeline":       {"internal/registry"},
 	"internal/dashboard":      {},
 	"internal/alert":          {},
 	"internal/house":          {},

@@ -97,7 +97,7 @@ func (e *expression) selector(s *parser.VectorSelector, path []parser.Node) {
 	function := called(path)
 	counted := slices.Contains(overCounters, function)
 	switch {
-	case m.Type == "counter" && !counted && e.options.panel && !subtracted(path):
+	case m.Type == "counter" && !counted && e.options.panel && !subtracted(path) && !ranked(path):
 		e.bad("shows %s as it is; a counter is for rate() or increase()", s.Name)
 	case m.Type == "gauge" && counted:
 		e.bad("takes %s() of %s, which is a gauge", function, s.Name)
@@ -109,6 +109,14 @@ func subtracted(path []parser.Node) bool {
 	return slices.ContainsFunc(path, func(node parser.Node) bool {
 		b, is := node.(*parser.BinaryExpr)
 		return is && b.Op == parser.SUB
+	})
+}
+
+// ranked: a table of the greatest totals shows totals.
+func ranked(path []parser.Node) bool {
+	return slices.ContainsFunc(path, func(node parser.Node) bool {
+		a, is := node.(*parser.AggregateExpr)
+		return is && a.Op == parser.TOPK
 	})
 }
 

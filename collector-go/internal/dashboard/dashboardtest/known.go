@@ -50,8 +50,6 @@ var own = map[string]Metric{
 	"bullet_metrics_feed_slices_total":                   counter("store", "fate", "reason"),
 	"bullet_metrics_feed_failures_total":                 counter("store"),
 	"bullet_metrics_embedded_compaction_failures_total":  counter(),
-	"bullet_metrics_producer_dropped_samples_total":      counter("store", "topology", "reason"),
-	"bullet_metrics_producer_skew_seconds":               in("seconds", gauge("topology", "worker")),
 	"bullet_metrics_query_running":                       gauge(),
 	"bullet_metrics_query_waiting":                       gauge(),
 	"process_cpu_seconds_total":                          in("seconds", counter()),
