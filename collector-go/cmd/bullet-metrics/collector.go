@@ -44,6 +44,7 @@ type collector struct {
 	results *alerting.Results  // what rules give
 	engine  *query.Engine
 	rules   *alerting.Evaluator
+	own     *alerting.Own // what the collector says of itself
 	ingest  *ingest.Server
 	http    *httpapi.Server
 	replay  *intake // where captures are played: what the store is given; nil in a collector that serves
@@ -54,6 +55,7 @@ type collector struct {
 	feeder task
 	teller task // the registry
 	judge  task // rules
+	mirror task // own figures
 	page   task // httpapi
 }
 
@@ -65,7 +67,7 @@ type task struct {
 
 // openCollector takes the ports first, so that a second collector touches no data.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
-	col := &collector{logger: logger, failed: make(chan error, 6)}
+	col := &collector{logger: logger, failed: make(chan error, 7)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, col.release(context.Background()))
@@ -234,6 +236,7 @@ func (col *collector) start() <-chan error {
 	}
 	col.run(&col.feeder, col.feed.Run)
 	col.run(&col.teller, col.known.Run)
+	col.run(&col.mirror, col.own.Run)
 	col.run(&col.judge, col.judgeRules)
 	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
 	col.run(&col.clock, col.tick)
@@ -284,6 +287,7 @@ func (col *collector) close(ctx context.Context) error {
 	}
 	col.page.end(ctx)
 	col.judge.end(ctx)
+	col.mirror.end(ctx)
 	return errors.Join(err, col.release(ctx))
 }
 

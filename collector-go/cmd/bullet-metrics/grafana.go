@@ -94,7 +94,7 @@ func (e grafanaExport) files() (all []exported, err error) {
 		exported{"provisioning/datasources/bullet-metrics.yaml", []byte(dashboard.DataSource(e.url))},
 		exported{"provisioning/dashboards/bullet-metrics.yaml", []byte(dashboard.Provider(found))},
 		exported{"provisioning/alerting/bullet-metrics.yaml", alert.GrafanaRules(dashboard.SourceUID)},
-		exported{"prometheus/bullet-metrics.rules.yaml", alert.PrometheusRules()}), nil
+		exported{"prometheus/bullet-metrics.rules.yaml", alert.PrometheusRules(alert.Interval, alert.QueryOffset)}), nil
 }
 
 func (f exported) write(dir string) error {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	commonconfig "github.com/prometheus/common/config"
+	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
@@ -18,7 +20,7 @@ import (
 )
 
 // openRules makes what evaluates rules, and the engine, which reads the slices, what rules give and annotations as one.
-func (col *collector) openRules(c config.Config, asking query.Options, figures prometheus.Registerer) (err error) {
+func (col *collector) openRules(c config.Config, asking query.Options, figures *prometheus.Registry) (err error) {
 	dir := filepath.Join(c.DataDir, "rules")
 	judging := alerting.DefaultOptions(dir)
 	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, queryOffset(c.Slice), col.logger, figures
@@ -27,6 +29,10 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures p
 	}
 	if judging.Files, err = ruleFiles(c.Rules.Files); err != nil {
 		return err
+	}
+	if c.Rules.BuiltIn {
+		ours := alerting.File{Name: builtInRules, Text: alert.PrometheusRules(judging.Interval, judging.QueryOffset)}
+		judging.Files = append([]alerting.File{ours}, judging.Files...)
 	}
 	if err = callees(c, &judging); err != nil {
 		return err
@@ -37,9 +43,16 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures p
 	if col.engine, err = query.New(query.Join(col.store, col.results, timeline.New(col.known, time.Now)), asking); err != nil {
 		return err
 	}
+	col.own = &alerting.Own{
+		Gatherer: figures, Results: col.results, Interval: c.Rules.Interval, Logger: col.logger,
+		Labels: labels.FromStrings("job", "bullet-metrics", "instance", c.HTTP.Listen),
+	}
 	col.rules, err = alerting.New(col.engine, col.results, judging)
 	return err
 }
+
+// builtInRules is what the API calls the file of the alerts that come with the program.
+const builtInRules = "bullet-metrics.rules.yaml"
 
 // queryOffset is how far behind the clock all slices of a source that is on time are closed: the journal's tick, a slice's width and
 // its lateness.

@@ -19,7 +19,7 @@ import (
 )
 
 func rules(t *testing.T) rulefmt.RuleGroup {
-	parsed, errs := rulefmt.Parse(alert.PrometheusRules(), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	parsed, errs := rulefmt.Parse(alert.PrometheusRules(alert.Interval, alert.QueryOffset), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	require.Empty(t, errs)
 	require.Len(t, parsed.Groups, 1)
 	return parsed.Groups[0]

@@ -3,6 +3,7 @@ package alert
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 )
@@ -39,9 +40,10 @@ type annotations struct {
 	RunbookURL  string `yaml:"runbook_url,omitempty"`
 }
 
-// PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment.
-func PrometheusRules() []byte {
-	group := ruleGroup{Name: GroupName, Interval: duration(Interval), QueryOffset: duration(QueryOffset)}
+// PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment. It is evaluated once an
+// interval, offset behind the clock.
+func PrometheusRules(interval, offset time.Duration) []byte {
+	group := ruleGroup{Name: GroupName, Interval: duration(interval), QueryOffset: duration(offset)}
 	for _, r := range recordings {
 		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: r.Expr})
 	}

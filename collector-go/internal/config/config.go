@@ -74,6 +74,7 @@ type Query struct {
 
 // Rules are evaluated by the collector itself.
 type Rules struct {
+	BuiltIn  bool
 	Files    []string
 	Interval time.Duration
 }
@@ -108,7 +109,7 @@ func Default() Config {
 		Journal:  Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
 		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30}, // the days are Prometheus' default
 		Query:    Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute},
-		Rules:    Rules{Interval: 15 * time.Second},
+		Rules:    Rules{BuiltIn: true, Interval: 15 * time.Second},
 		Limits:   Limits{SeriesPerTopology: 200_000, Streams: 256, BatchBytes: 4 << 20},
 		Log:      Log{Level: "info", Format: "text"},
 	}
