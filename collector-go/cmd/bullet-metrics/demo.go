@@ -53,7 +53,7 @@ the written report. Ctrl-C ends everything and leaves the data directory usable;
 			if err := o.complete(cmd); err != nil {
 				return usageError{err}
 			}
-			return runDemo(cmd.Context(), o, newTerminal(os.Stdout))
+			return runDemo(cmd.Context(), o, newTerminal("demo", os.Stdout))
 		},
 	}
 	flags := command.Flags()

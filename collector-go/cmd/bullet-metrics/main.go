@@ -21,6 +21,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitFAIL   = 99 // a verdict or a threshold was FAIL
 )
 
 func main() {

@@ -12,15 +12,17 @@ import (
 
 // terminal writes lines that stay, and on a terminal one line that changes.
 type terminal struct {
-	mu    sync.Mutex
+	mu sync.Mutex
+	// name is what each line begins with.
+	name  string
 	out   io.Writer
 	live  bool
 	width int
 	shown bool
 }
 
-func newTerminal(out *os.File) *terminal {
-	t := &terminal{out: out, live: term.IsTerminal(int(out.Fd()))}
+func newTerminal(name string, out *os.File) *terminal {
+	t := &terminal{name: name, out: out, live: term.IsTerminal(int(out.Fd()))}
 	if width, _, err := term.GetSize(int(out.Fd())); err == nil {
 		t.width = width
 	}
@@ -40,7 +42,7 @@ func (t *terminal) Say(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.clear()
-	fmt.Fprintf(t.out, "demo: "+format+"\n", args...)
+	fmt.Fprintf(t.out, t.name+": "+format+"\n", args...)
 }
 
 // Show replaces the line that changes; where there is no terminal it writes nothing.
@@ -50,7 +52,7 @@ func (t *terminal) Show(format string, args ...any) {
 	if !t.live || t.width < 20 {
 		return
 	}
-	line := []rune("demo: " + fmt.Sprintf(format, args...))
+	line := []rune(t.name + ": " + fmt.Sprintf(format, args...))
 	t.clear()
 	fmt.Fprint(t.out, string(line[:min(len(line), t.width-1)]))
 	t.shown = true

@@ -20,13 +20,13 @@ import (
 func newTuneCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "tune",
-		Short: "Judge measurements and size topologies",
-		Long:  "Judge measurements of a Bullet topology, and tell the configuration that a load takes.",
+		Short: "Run experiments, judge measurements and size topologies",
+		Long:  "Run experiments on a Bullet topology, judge what was measured, and tell the configuration that a load takes.",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  subcommands,
 	}
 	command.SuggestionsMinimumDistance = 2
-	command.AddCommand(newTunePlanCommand(), newAnalyzeCommand(), newSizeCommand(), newReportCommand())
+	command.AddCommand(newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newAnalyzeCommand(), newSizeCommand(), newReportCommand())
 	return command
 }
 

@@ -38,7 +38,9 @@ func (c *calibration) next() (rate float64, done bool) {
 		settled := len(c.readings) > 1 && c.close(c.readings[len(c.readings)-2])
 		return last.rate, settled || len(c.readings) >= maxReadings
 	}
-	return c.estimate(last), len(c.readings) >= maxReadings
+	rate = c.estimate(last)
+	stuck := rate == last.rate // at a bound: another reading would try the same
+	return rate, stuck || len(c.readings) >= maxReadings
 }
 
 func (c *calibration) close(r reading) bool { return math.Abs(r.idle-c.targetIdle) <= closeEnough }

@@ -14,7 +14,7 @@ import (
 // look is what the machine and the source say at one moment.
 type look struct {
 	at        time.Time
-	host      hostTime
+	host      HostTime
 	processes map[string]usage
 	source    load.Status
 }
@@ -57,6 +57,19 @@ func (r *Runner) step(ctx context.Context, held *load.Held, planned plannedStep,
 			time.Until(end).Round(time.Second), active, returned, failed)
 	}
 	held.Hold(planned.queries)
+	step, err := r.watch(ctx, start, measured, end, status)
+	if err != nil {
+		return report.Step{}, err
+	}
+	step.Queries = planned.queries
+	_, returned, failed := held.Progress()
+	r.ports.Progress.Say("%s: %d queries held for %s, host idle %.0f%%, %.0f records/s; %d queries returned and %d failed so far", name,
+		planned.queries, planned.length(), 100*float64(step.HostIdle), float64(step.RecordsPerSecond), returned, failed)
+	return step, nil
+}
+
+// watch waits a step out, and tells what machine and source did in its measured time.
+func (r *Runner) watch(ctx context.Context, start, measured, end time.Time, status func() string) (report.Step, error) {
 	if err := r.until(ctx, measured, status); err != nil {
 		return report.Step{}, err
 	}
@@ -71,11 +84,8 @@ func (r *Runner) step(ctx context.Context, held *load.Held, planned plannedStep,
 	if err != nil {
 		return report.Step{}, err
 	}
-	step := report.Step{Queries: planned.queries, StartMs: start.UnixMilli(), MeasuredFromMs: measured.UnixMilli(), EndMs: end.UnixMilli()}
+	step := report.Step{StartMs: start.UnixMilli(), MeasuredFromMs: measured.UnixMilli(), EndMs: end.UnixMilli()}
 	fill(&step, before, after)
-	_, returned, failed := held.Progress()
-	r.ports.Progress.Say("%s: %d queries held for %s, host idle %.0f%%, %.0f records/s; %d queries returned and %d failed so far", name,
-		planned.queries, planned.length(), 100*float64(step.HostIdle), float64(step.RecordsPerSecond), returned, failed)
 	return step, nil
 }
 
@@ -91,8 +101,8 @@ func fill(step *report.Step, before, after look) {
 const everythingElse = "everything else on the host"
 
 func shares(before, after look) []report.Share {
-	total := float64(after.host.total - before.host.total)
-	rest := float64(after.host.total-before.host.total) - float64(after.host.idle-before.host.idle)
+	total := float64(after.host.Total - before.host.Total)
+	rest := float64(after.host.Total-before.host.Total) - float64(after.host.Idle-before.host.Idle)
 	var out []report.Share
 	for _, name := range slices.Sorted(maps.Keys(after.processes)) {
 		now, then := after.processes[name], before.processes[name]

@@ -64,6 +64,23 @@ func (c *Collector) Slices(ctx context.Context, selector string, from, to time.T
 	return series, nil
 }
 
+// Calculate implements Calculator.
+func (c *Collector) Calculate(ctx context.Context, expression string, at time.Time) (report.Figure, error) {
+	value, err := c.ask(ctx, expression, at)
+	if err != nil {
+		return report.Unknown, err
+	}
+	switch v := value.(type) {
+	case *model.Scalar:
+		return report.Figure(v.Value), nil
+	case model.Vector:
+		if len(v) == 1 {
+			return report.Figure(v[0].Value), nil
+		}
+	}
+	return report.Unknown, nil
+}
+
 // Newest tells of each series that a selector names when its newest slice ended, as seen at a time.
 func (c *Collector) Newest(ctx context.Context, selector string, at time.Time) ([]Newest, error) {
 	query := "timestamp(" + selector + ")"

@@ -99,12 +99,12 @@ func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, erro
 	return answer, nil
 }
 
-func (f *fakeTopology) Host() (hostTime, error) {
+func (f *fakeTopology) Host() (HostTime, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.advance()
 	total := fakeCores * time.Since(f.start)
-	return hostTime{idle: total - total/10 - f.used, total: total}, nil
+	return HostTime{Idle: total - total/10 - f.used, Total: total}, nil
 }
 
 func (f *fakeTopology) Process(pid int) (time.Duration, bool) {

@@ -7,12 +7,12 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// hostTime is the time of all processors together since boot.
-type hostTime struct{ idle, total time.Duration }
+// HostTime is the time of all processors together since boot.
+type HostTime struct{ Idle, Total time.Duration }
 
 // idleSince is the ratio of the processors' time since an earlier look that was idle; NaN when no time has passed.
-func (h hostTime) idleSince(before hostTime) float64 {
-	return float64(h.idle-before.idle) / float64(h.total-before.total)
+func (h HostTime) idleSince(before HostTime) float64 {
+	return float64(h.Idle-before.Idle) / float64(h.Total-before.Total)
 }
 
 // Proc reads /proc.
@@ -28,15 +28,15 @@ func NewProc() (*Proc, error) {
 }
 
 // Host reads /proc/stat. Waiting for a disk counts as idle.
-func (p *Proc) Host() (hostTime, error) {
+func (p *Proc) Host() (HostTime, error) {
 	stat, err := p.fs.Stat()
 	if err != nil {
-		return hostTime{}, err
+		return HostTime{}, err
 	}
 	c := stat.CPUTotal
 	idle := c.Idle + c.Iowait
 	total := idle + c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal // guests are within user
-	return hostTime{idle: seconds(idle), total: seconds(total)}, nil
+	return HostTime{Idle: seconds(idle), Total: seconds(total)}, nil
 }
 
 // Process reads the user and system time of a process since its start; false when it is gone.

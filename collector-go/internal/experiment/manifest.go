@@ -3,13 +3,17 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // Manifest says what ran: versions, sizes and flags from the collector, which has them from the topology itself, the machine, and what
@@ -91,4 +95,50 @@ func Settings(path string, over []string) ([]report.Entry, error) {
 		entries = append(entries, entry("-c "+key, value))
 	}
 	return entries, nil
+}
+
+// Describe is the machine as a run's manifest has it; what cannot be found out is left empty.
+func (p *Proc) Describe() rundir.Machine {
+	m := rundir.Machine{Kernel: p.kernel(), UsableCores: tuning.Figure(runtime.NumCPU()), Network: network()}
+	if all, err := p.fs.CPUInfo(); err == nil && len(all) > 0 {
+		m.CPUModel, m.Cores = all[0].ModelName, len(all)
+	}
+	if memory, err := p.fs.Meminfo(); err == nil && memory.MemTotalBytes != nil {
+		m.MemoryBytes = int64(*memory.MemTotalBytes)
+	}
+	return m
+}
+
+// network names the interfaces that are up, with their speeds in Mbit/s where they tell.
+func network() string {
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, each := range interfaces {
+		if each.Flags&net.FlagUp == 0 {
+			continue
+		}
+		name := each.Name
+		if speed, err := os.ReadFile("/sys/class/net/" + each.Name + "/speed"); err == nil && !strings.HasPrefix(string(speed), "-") {
+			name += " (" + strings.TrimSpace(string(speed)) + " Mbit/s)"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Describe adds what a topology tells of itself to a run's manifest.
+func (t Topology) Describe(m *rundir.Manifest) {
+	m.Versions.Storm, m.Versions.Bullet, m.Versions.WorkerJava, m.Versions.Plugin = t.Versions.Storm, t.Versions.Bullet, t.Versions.Java, t.Versions.Plugin
+	m.WorkerFlags = t.flags()
+	var flags []string
+	for _, flag := range strings.Fields(m.WorkerFlags) {
+		if strings.HasPrefix(flag, "-X") {
+			flags = append(flags, flag)
+		}
+	}
+	m.GCFlags = strings.Join(flags, " ")
+	m.Further = []rundir.Entry{{Key: "Topology id", Value: t.ID}, {Key: "Executors", Value: t.parallelism()}, {Key: "Asked of the scheduler", Value: t.resources()}}
 }

@@ -31,7 +31,7 @@ type Options struct {
 	// used as it is instead.
 	TargetIdle       float64
 	RecordsPerSecond float64
-	Query            load.RawQuery
+	Query            load.Query
 	Goals            tuning.Goals
 }
 

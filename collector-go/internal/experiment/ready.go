@@ -49,7 +49,11 @@ func (r *Runner) poll(ctx context.Context, limit time.Duration, what string, ask
 
 // awaitSource waits until the topology's source emits records.
 func (r *Runner) awaitSource(ctx context.Context) error {
-	return r.poll(ctx, sourceReadyLimit, "the topology's first records", func(ctx context.Context) (bool, error) {
+	return r.awaitSourceWithin(ctx, sourceReadyLimit)
+}
+
+func (r *Runner) awaitSourceWithin(ctx context.Context, limit time.Duration) error {
+	return r.poll(ctx, limit, "the topology's first records", func(ctx context.Context) (bool, error) {
 		status, err := r.ports.Source.Status(ctx)
 		return status.Reporting > 0 && status.Emitted > 0, err
 	})
@@ -57,7 +61,7 @@ func (r *Runner) awaitSource(ctx context.Context) error {
 
 // setRate asks for background records, and for those that the queries look for, and waits until all tasks follow.
 func (r *Runner) setRate(ctx context.Context, rate float64) error {
-	control := load.Control{RecordsPerSecond: rate, Probes: r.options.Query.Probes(r.options.mostQueries())}
+	control := load.Control{RecordsPerSecond: rate, Probes: load.Probes(r.options.Query, r.options.mostQueries())}
 	if err := r.ports.Source.SetControl(ctx, control); err != nil {
 		return fmt.Errorf("set the record rate: %w", err)
 	}

@@ -29,7 +29,7 @@ type Slices interface {
 
 // Machine is the host's and its processes' use of the processors. Proc is one.
 type Machine interface {
-	Host() (hostTime, error)
+	Host() (HostTime, error)
 	Process(pid int) (time.Duration, bool)
 }
 

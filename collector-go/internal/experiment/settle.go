@@ -39,7 +39,7 @@ const reportTime = 8 * time.Second
 
 // settleLimit leaves a bounded run the time to write its report; an unbounded one waits as long as a query may take.
 func (r *Runner) settleLimit(submitted time.Time) time.Duration {
-	longest := r.options.Query.Duration + load.DefaultHeldOptions().Grace + r.options.tail()
+	longest := r.options.Query.Life() + load.DefaultHeldOptions().Grace + r.options.tail()
 	if r.options.Bound == 0 {
 		return longest
 	}

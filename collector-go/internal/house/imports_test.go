@@ -54,6 +54,7 @@ var allowed = map[string][]string{
 	"internal/timeline":       {"internal/registry"},
 	"internal/dashboard":      {},
 	"internal/alert":          {},
+	"internal/campaign":       {"internal/experiment", "internal/load", "internal/stack", "internal/report", "internal/rundir", "internal/tuning"},
 	"internal/house":          {},
 }
 

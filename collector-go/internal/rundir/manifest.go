@@ -8,6 +8,8 @@ type Manifest struct {
 	// ID names the run for good; StartedMs is ms since the Unix epoch.
 	ID        string `json:"id"`
 	StartedMs int64  `json:"started_ms"`
+	// ExperimentPath is where the experiment's file was read from; its paths are relative to that.
+	ExperimentPath string `json:"experiment_path"`
 	// Command is the command line.
 	Command  string   `json:"command"`
 	Versions Versions `json:"versions"`

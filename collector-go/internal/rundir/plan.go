@@ -38,6 +38,8 @@ type Plan struct {
 	ReportSliceMs int64 `json:"report_slice_ms"`
 	// Launch is "local" or "command".
 	Launch string `json:"launch"`
+	// Topology is what the topologies' names begin with.
+	Topology string `json:"topology"`
 	// Record are selectors of further series that are kept beside the ones that every report needs.
 	Record  []string       `json:"record,omitempty"`
 	Trials  []PlannedTrial `json:"trials"`
@@ -64,6 +66,17 @@ const (
 	QueriesPerSecond Axis = "queries_per_second" // started at a constant rate, whatever comes back
 	RecordsPerSecond Axis = "records_per_second" // background records of the source
 )
+
+// Unit is what a place on the axis counts.
+func (a Axis) Unit() string {
+	switch a {
+	case QueriesPerSecond:
+		return "queries/s"
+	case RecordsPerSecond:
+		return "records/s"
+	}
+	return "queries"
+}
 
 // StepKind is how a step is run.
 type StepKind string
@@ -140,6 +153,23 @@ type Entry struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
+
+// MostQueries is how many queries at most are held at the same time in any step, and so how many probes the source needs; for queries
+// started at a rate it is a number that they share.
+func (p Plan) MostQueries() int {
+	most := max(p.Load.Queries, leastProbes)
+	for _, t := range p.Trials {
+		for _, s := range t.Steps {
+			if p.Axis == Queries {
+				most = max(most, int(s.Value))
+			}
+		}
+	}
+	return most
+}
+
+// leastProbes is how many probes the source is asked for at least.
+const leastProbes = 10
 
 // Describe is the load in a sentence, without what the steps' axis says.
 func (a Asked) Describe(axis Axis) string {

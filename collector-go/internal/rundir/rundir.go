@@ -53,6 +53,16 @@ type Run struct {
 	Result *Result
 }
 
+// Lacking tells whether a trial was not finished.
+func (r *Run) Lacking() bool {
+	for _, t := range r.Trials {
+		if t.State != Finished {
+			return true
+		}
+	}
+	return false
+}
+
 // Trial is what the directory has of one trial.
 type Trial struct {
 	PlannedTrial

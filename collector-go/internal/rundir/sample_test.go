@@ -44,7 +44,7 @@ func samplePlan() rundir.Plan {
 		MinHostIdle: 0.05, Search: tuning.FullSearch, InconclusiveRepeats: 1, Axis: rundir.Queries,
 		Load: rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: tuning.Unknown, RecordsPerSecond: tuning.Unknown, TargetIdle: 0.4,
 			CatchUpFactor: tuning.Unknown, QueryLimit: 10, QueryDurationMs: 30_000, MatchingPerSecond: 0.4, MeanRecordBytes: 1843},
-		WarmUpMs: 20_000, SustainMs: 40_000, SliceMs: slice, ReportSliceMs: slice, Launch: "local", Record: []string{"storm_capacity_ratio"},
+		WarmUpMs: 20_000, SustainMs: 40_000, SliceMs: slice, ReportSliceMs: slice, Launch: "local", Topology: "bullet", Record: []string{"storm_capacity_ratio"},
 		Caveats: []string{"Made up, for tests."},
 	}
 	for i, bolts := range []int{1, 2, 4} {
@@ -117,7 +117,7 @@ func (m made) step() rundir.Step {
 		Clients:  rundir.Clients{Submitted: 2 * m.queries, Returned: 2 * m.queries, AverageResultSize: size, LatencyMeanMs: 25_400, LatencyP50Ms: 25_300, LatencyP99Ms: 30_250},
 		HostIdle: tuning.Figure(m.idle), Shares: []rundir.Share{{Process: "worker at port 6700", Pid: 4711, Ratio: 0.2}, {Process: "worker at port 6701", Pid: 4712, Ratio: 0.15},
 			{Process: "load client", Pid: 4000, Ratio: 0.02}, {Process: "everything else on the host", Ratio: 0.05}},
-		Figures: []rundir.GoalFigure{
+		Figures: []tuning.GoalOutcome{
 			{Goal: samplePlan().Goals[0], Measured: tuning.Figure(m.latency), Verdict: m.verdict},
 			{Goal: samplePlan().Goals[1], Measured: size, Verdict: m.verdict},
 		},

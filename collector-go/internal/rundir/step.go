@@ -40,20 +40,19 @@ type Step struct {
 	Workers  int           `json:"workers"`
 
 	// Figures are what the goals were judged by.
-	Figures  []GoalFigure    `json:"figures"`
-	Verdict  tuning.Verdict  `json:"verdict"`
-	Reasons  []string        `json:"reasons"`
-	Notes    []string        `json:"notes,omitempty"`
-	Evidence json.RawMessage `json:"evidence,omitempty"` // of what limited the step; its type belongs to internal/tuning
+	Figures  []tuning.GoalOutcome `json:"figures"`
+	Verdict  tuning.Verdict       `json:"verdict"`
+	Reasons  []string             `json:"reasons"`
+	Notes    []string             `json:"notes,omitempty"`
+	Evidence json.RawMessage      `json:"evidence,omitempty"` // of what limited the step; its type belongs to internal/tuning
+	// Limitation is what the evidence was judged to say (tuning.Limitation).
+	Limitation json.RawMessage `json:"limitation,omitempty"`
+	// Overdue counts the step's queries that were still under way when it was judged.
+	Overdue int `json:"overdue_queries,omitempty"`
 	// Timeline is the outcome of a timeline step; its type belongs to whoever runs such steps.
 	Timeline json.RawMessage `json:"timeline,omitempty"`
-}
-
-// GoalFigure is a goal with what was measured for it.
-type GoalFigure struct {
-	Goal     tuning.Goal    `json:"goal"`
-	Measured tuning.Figure  `json:"measured"`
-	Verdict  tuning.Verdict `json:"verdict"`
+	// AddedDelayMs is the mean delay that Bullet adds, by that timeline.
+	AddedDelayMs *tuning.Figure `json:"added_delay_ms,omitempty"`
 }
 
 // Clients is what the load client saw of a step's queries: those submitted in the step that lived in its measured time, whenever

@@ -27,8 +27,12 @@ func (s *Stack) awaitCluster(ctx context.Context) error {
 }
 
 // Submit submits the topology and returns when Nimbus has taken it.
-func (s *Stack) Submit(ctx context.Context) error {
-	p, err := s.launch(s.submitCommand())
+func (s *Stack) Submit(ctx context.Context) error { return s.SubmitAs(ctx, s.options.Topology, nil) }
+
+// SubmitAs submits the topology under another name, with more settings over the options' own, "key=value". The topologies of a stack
+// run one after the other: Kill ends one before the next is submitted.
+func (s *Stack) SubmitAs(ctx context.Context, name string, settings []string) error {
+	p, err := s.launch(s.submitCommand(name, settings))
 	if err != nil {
 		return err
 	}
@@ -44,6 +48,16 @@ func (s *Stack) Submit(ctx context.Context) error {
 		p.stop(commandLimit, ctx.Done())
 		return fmt.Errorf("submit the topology: %w", context.Cause(ctx))
 	}
+}
+
+// Kill ends a topology and returns when its workers have ended.
+func (s *Stack) Kill(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	if _, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("kill", "--topology", name, "--wait-secs", "0")...).Output(); err != nil {
+		return fmt.Errorf("end topology %s: %w", name, withStderr(err))
+	}
+	return nil
 }
 
 // Worker is a live worker process of the cluster.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -118,10 +119,11 @@ func (s *Stack) gatewayCommand() command {
 	return command{name: "gateway", path: o.Java, log: s.logPath("gateway"), args: append(args, o.settingArgs()...)}
 }
 
-func (s *Stack) submitCommand() command {
+func (s *Stack) submitCommand(name string, settings []string) command {
 	o := s.options
+	o.Settings = append(slices.Clone(o.Settings), settings...)
 	args := s.localStorm("submit", "--jar", o.built("bullet-topology.jar"), "--main", "io.github.bulletmetrics.topology.BulletTopology",
-		"--name", o.Topology, "--", "--bullet-conf", o.BulletConf)
+		"--name", name, "--", "--bullet-conf", o.BulletConf)
 	return command{name: "submit", path: o.Java, log: s.logPath("submit"), args: append(args, o.settingArgs()...)}
 }
 

@@ -57,7 +57,7 @@ var statisticsOf = map[GoalFigure][]Statistic{
 	QueryLatency:   {P99, P95, P50, Mean, Max},
 	ResultSize:     {Mean},
 	FailedQueries:  {Mean},
-	SourceLag:      {AtEnd, Max},
+	SourceLag:      {AtEnd},
 	CatchUp:        {Mean},
 	AddedDelay:     {Mean},
 	CapacityFigure: {AtEnd},
@@ -111,7 +111,7 @@ func (g Goal) String() string {
 	if g.AtMost.Known() {
 		word = "at most"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", g.name(), word, grouped(float64(g.limit())), g.Figure.Unit()))
+	return fmt.Sprintf("%s %s %s", g.name(), word, g.written(g.limit()))
 }
 
 func (g Goal) name() string {

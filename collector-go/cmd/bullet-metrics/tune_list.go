@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
+
+func newTuneListCommand() *cobra.Command {
+	var output string
+	command := &cobra.Command{
+		Use:     "list [DIR]",
+		Short:   "The runs of experiments, with their verdicts",
+		Long:    "List the runs below a directory (by default " + runsDir + "), the oldest first, with their verdicts and capacities.",
+		Example: "  bullet-metrics tune list",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "table" && output != "json" || len(args) > 1 {
+				return usageError{fmt.Errorf("%s takes one directory at most, and --output table or json", cmd.CommandPath())}
+			}
+			dir := runsDir
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			return listRuns(cmd.OutOrStdout(), dir, output)
+		},
+	}
+	command.Flags().StringVar(&output, "output", "table", "form of the list: table, json")
+	return command
+}
+
+// listed is a line of the list.
+type listed struct {
+	Run        string         `json:"run"`
+	Experiment string         `json:"experiment"`
+	StartedMs  int64          `json:"started_ms"`
+	Trials     string         `json:"trials"`
+	Verdict    string         `json:"verdict"`
+	Rows       []string       `json:"rows"`
+	Result     *rundir.Result `json:"result"`
+}
+
+func listRuns(out io.Writer, dir, form string) error {
+	runs, unreadable, err := rundir.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there are no runs in %s: bullet-metrics tune run makes them, or name their directory", dir)
+	}
+	if err != nil {
+		return err
+	}
+	all := []listed{}
+	for _, run := range runs {
+		all = append(all, listedRun(run))
+	}
+	if form == "json" {
+		text, err := json.MarshalIndent(all, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(append(text, '\n'))
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "STARTED (UTC)\tEXPERIMENT\tVERDICT\tTRIALS\tTOOK\tCAPACITY\tDIRECTORY")
+	for i, l := range all {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(l.StartedMs).UTC().Format("2006-01-02 15:04"), l.Experiment, l.Verdict, l.Trials, took(runs[i]),
+			strings.Join(l.Rows, "; "), l.Run)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, problem := range unreadable {
+		fmt.Fprintf(out, "unreadable: %v\n", problem)
+	}
+	return nil
+}
+
+func listedRun(run *rundir.Run) listed {
+	finished, failed, all := run.Progress()
+	l := listed{Run: run.Dir, Experiment: run.Plan.Experiment, StartedMs: run.Manifest.StartedMs, Verdict: "under way or interrupted", Result: run.Result, Rows: []string{}}
+	l.Trials = fmt.Sprintf("%d of %d", finished, all)
+	if failed > 0 {
+		l.Trials += fmt.Sprintf(", %d failed", failed)
+	}
+	if run.Result == nil {
+		return l
+	}
+	l.Verdict = string(run.Result.Verdict)
+	for _, row := range run.Result.Rows {
+		text := row.Capacity.String()
+		if len(run.Result.Rows) > 1 {
+			text = row.Label + ": " + text
+		}
+		l.Rows = append(l.Rows, text)
+	}
+	return l
+}
+
+// took is how long a run was under way, from its start to its end, interruptions included.
+func took(run *rundir.Run) string {
+	if run.Result == nil {
+		return "–"
+	}
+	return time.Duration((run.Result.FinishedMs - run.Manifest.StartedMs) * int64(time.Millisecond)).Round(time.Second).String()
+}

@@ -1,0 +1,230 @@
+package campaign_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
+
+// world is a cluster on which topologies hold so many queries and records as it says, in the time of a test's bubble.
+type world struct {
+	// capacity is how many queries a trial's topology holds within the limit; carries how many records/s.
+	capacity map[string]float64
+	carries  map[string]float64
+	// starved tells whether the host has nothing left at a moment; broken why a trial's topology cannot be launched.
+	starved func() bool
+	broken  map[string]error
+	// onQueries is told of each query that is submitted.
+	onStep func(name string)
+
+	mu       sync.Mutex
+	launches []string
+	ended    []string
+	anew     int // how often the cluster was brought up anew
+	stopped  bool
+	topology map[string]*fakeTopology
+	marks    map[string]experiment.Mark
+	failed   chan error
+}
+
+func newWorld() *world {
+	return &world{capacity: map[string]float64{}, carries: map[string]float64{}, broken: map[string]error{}, topology: map[string]*fakeTopology{},
+		marks: map[string]experiment.Mark{}, failed: make(chan error, 1), starved: func() bool { return false }}
+}
+
+func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*campaign.Launched, error) {
+	w.launches = append(w.launches, name)
+	if err := w.broken[t.Label]; err != nil {
+		return nil, err
+	}
+	f := &fakeTopology{world: w, name: name, capacity: w.capacity[t.Label], carries: w.carries[t.Label], began: time.Now(), changed: time.Now()}
+	w.mu.Lock()
+	w.topology[name] = f
+	w.mu.Unlock()
+	ports := experiment.SessionPorts{}
+	ports.Source, ports.Queries, ports.Slices, ports.Machine, ports.Marks = f, f, f, f, f
+	ports.Processes = func() map[string]int { return map[string]int{"worker 1": 1} }
+	return &campaign.Launched{Submitted: time.Now(), Ports: ports, Failed: w.failed, Settings: []byte("a: 1\n"), Arguments: rundir.Arguments{Settings: []string{"a=1"}}}, nil
+}
+
+func (w *world) End(_ context.Context, _ string, broken bool) error {
+	w.ended = append(w.ended, w.launches[len(w.launches)-1])
+	if broken {
+		w.anew++
+	}
+	return nil
+}
+
+func (w *world) Stop(<-chan struct{}) error { w.stopped = true; return nil }
+
+type fakeTopology struct {
+	world             *world
+	name              string
+	capacity, carries float64
+	began             time.Time
+
+	mu      sync.Mutex
+	control load.Control
+	changed time.Time
+	emitted float64
+	active  int
+	// slow are the times at which more was asked than is held, by slice.
+	slow map[int64]bool
+}
+
+const width = 5 * time.Second
+
+// advance brings the source up to now.
+func (f *fakeTopology) advance() {
+	rate := f.control.RecordsPerSecond
+	for _, p := range f.control.Probes {
+		rate += p.PerSecond
+	}
+	if f.carries > 0 {
+		rate = min(rate, f.carries)
+	}
+	f.emitted += rate * time.Since(f.changed).Seconds()
+	f.changed = time.Now()
+}
+
+func (f *fakeTopology) SetControl(_ context.Context, c load.Control) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advance()
+	f.control = c
+	return nil
+}
+
+func (f *fakeTopology) Status(context.Context) (load.Status, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advance()
+	return load.Status{Reporting: 1, Following: 1, Emitted: int64(f.emitted) + 1}, nil
+}
+
+var probeIn = regexp.MustCompile(`probe = '([^']*)'`)
+
+func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, error) {
+	f.count(1)
+	defer f.count(-1)
+	probe, from := probeIn.FindStringSubmatch(bql)[1], time.Now().Unix()
+	select {
+	case <-time.After(10*time.Second + 300*time.Millisecond):
+	case <-ctx.Done():
+		return load.Answer{}, ctx.Err()
+	}
+	var answer load.Answer
+	for i := range int64(10) {
+		answer.Records = append(answer.Records, json.RawMessage(fmt.Sprintf(`{"probe":%q,"probe_sequence":%d}`, probe, from+1+i)))
+	}
+	return answer, nil
+}
+
+func (f *fakeTopology) count(by int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.active += by
+	if f.slow == nil {
+		f.slow = map[int64]bool{}
+	}
+	if float64(f.active) > f.capacity && f.capacity > 0 {
+		f.slow[time.Now().Truncate(width).Add(width).UnixMilli()] = true
+	}
+}
+
+func (f *fakeTopology) Host() (experiment.HostTime, error) {
+	total := 2 * time.Since(f.began)
+	if f.world.starved() {
+		return experiment.HostTime{Idle: 0, Total: total}, nil
+	}
+	return experiment.HostTime{Idle: total / 2, Total: total}, nil
+}
+
+func (*fakeTopology) Process(int) (time.Duration, bool) { return 0, true }
+
+func (f *fakeTopology) SetMark(_ context.Context, m experiment.Mark) error {
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	f.world.marks[m.ID] = m
+	return nil
+}
+
+var topologyIn = regexp.MustCompile(`topology="([^"]*)"`)
+
+// Slices knows of each topology that the world ever had; its filters are slow where too many queries were active.
+func (f *fakeTopology) Slices(_ context.Context, selector string, from, to time.Time) ([]experiment.Series, error) {
+	found := topologyIn.FindStringSubmatch(selector)
+	if found == nil {
+		return nil, errors.New("no topology in " + selector)
+	}
+	f.world.mu.Lock()
+	of := f.world.topology[found[1]]
+	f.world.mu.Unlock()
+	if of == nil {
+		return nil, nil
+	}
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	s := experiment.Series{Labels: map[string]string{"worker": "w:1", "pid": "11", "task": "1"}}
+	for t := from.Truncate(width).Add(width); !t.After(to) && !t.After(time.Now().Add(-width)); t = t.Add(width) {
+		s.Slices.TimesMs = append(s.Slices.TimesMs, t.UnixMilli())
+		s.Slices.Values = append(s.Slices.Values, of.value(selector, t))
+	}
+	return []experiment.Series{s}, nil
+}
+
+func (f *fakeTopology) value(selector string, t time.Time) report.Figure {
+	switch {
+	case !strings.HasPrefix(selector, "bullet_filter_latency"):
+		return report.Figure(t.Sub(f.began).Seconds() / 4)
+	case f.slow[t.UnixMilli()] || f.capacity > 0 && float64(f.active) > f.capacity:
+		return 0.9
+	}
+	return 0.004
+}
+
+func (f *fakeTopology) Newest(context.Context, string, time.Time) ([]experiment.Newest, error) {
+	return []experiment.Newest{{Labels: map[string]string{"worker": "w:1"}, EndMs: time.Now().Add(-width).Truncate(width).UnixMilli()}}, nil
+}
+
+// journal keeps what is said.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+	said  func(line string)
+}
+
+func (j *journal) Say(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	j.mu.Lock()
+	j.lines = append(j.lines, line)
+	j.mu.Unlock()
+	if j.said != nil {
+		j.said(line)
+	}
+}
+
+func (*journal) Show(string, ...any) {}
+
+func (j *journal) text() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Join(j.lines, "\n")
+}
+
+func stepFiles(dir string) []string {
+	files, _ := filepath.Glob(filepath.Join(dir, rundir.TrialsDir, "*", rundir.StepsDir, "*.json"))
+	return files
+}

@@ -1,0 +1,258 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// trial launches a topology, measures the steps that its search asks for, and ends it.
+func (c *Campaign) trial(ctx context.Context, t *rundir.Trial) error {
+	if _, _, more := c.search(t).Next(measured(t.Steps)); !more && t.State == rundir.Underway {
+		return c.trialFinished(t) // only its end was not told
+	}
+	t.Launches++
+	name := c.name(t)
+	c.progress.Say("trial %d of %d: %s", t.Number, len(c.run.Trials), t.Label)
+	if err := c.tell(rundir.Event{Kind: rundir.TrialStarted, Trial: t.Number, Launch: t.Launches, Text: name}); err != nil {
+		return err
+	}
+	t.State = rundir.Underway
+	logs := filepath.Join(t.Dir, rundir.LogsDir)
+	began := c.now()
+	launched, err := c.launcher.Launch(ctx, t.PlannedTrial, name)
+	if err == nil {
+		c.progress.Say("trial %d: topology %s is submitted after %.0f s", t.Number, name, c.now().Sub(began).Seconds())
+		err = c.measure(ctx, t, name, launched)
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
+	defer cancel()
+	if ended := c.launcher.End(ending, logs, err != nil); ended != nil {
+		c.progress.Say("trial %d: its end: %v", t.Number, ended)
+	}
+	if err != nil {
+		return err
+	}
+	return c.trialFinished(t)
+}
+
+// endLimit bounds the end of a topology.
+const endLimit = 2 * time.Minute
+
+func (c *Campaign) trialFinished(t *rundir.Trial) error {
+	t.State = rundir.Finished
+	return c.tell(rundir.Event{Kind: rundir.TrialFinished, Trial: t.Number})
+}
+
+// name is the topology's: another one for each launch, so that no series of one is taken for another's.
+func (c *Campaign) name(t *rundir.Trial) string {
+	name := fmt.Sprintf("%s-%02d", c.run.Plan.Topology, t.Number)
+	if t.Launches > 1 {
+		name += fmt.Sprintf("-launch%d", t.Launches)
+	}
+	return name
+}
+
+// measure opens a session of a launched topology and measures what the trial lacks. What was measured is kept also when it fails.
+func (c *Campaign) measure(parent context.Context, t *rundir.Trial, name string, launched *Launched) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-launched.Failed:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	if err := c.writer.BeginTrial(t.PlannedTrial, launched.Settings, launched.Arguments); err != nil {
+		return err
+	}
+	outcomes, err := os.OpenFile(filepath.Join(t.Dir, rundir.OutcomesFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer outcomes.Close()
+	ports := launched.Ports
+	ports.Progress, ports.Outcomes = c.progress, outcomes
+	session, err := experiment.Open(ctx, experiment.SessionOptions{
+		Topology: name, Workers: t.Workers, Wait: c.options.Wait, Plan: c.run.Plan, Lateness: c.options.Lateness, Run: c.run.Manifest.ID,
+		Trial: t.Label, Around: launched.Around,
+	}, ports, launched.Submitted)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	defer session.Close()
+	err = c.steps(session, t)
+	if parent.Err() == nil {
+		err = errors.Join(err, c.keep(session, t, launched), session.Written())
+	}
+	return err
+}
+
+// steps measures what the search asks for.
+func (c *Campaign) steps(session *experiment.Session, t *rundir.Trial) error {
+	if err := c.setRate(session, t); err != nil {
+		return err
+	}
+	search := c.search(t)
+	for {
+		value, attempt, more := search.Next(measured(t.Steps))
+		if !more {
+			return nil
+		}
+		if c.late() {
+			c.progress.Say("trial %d: the time limit has passed; its other steps are left out", t.Number)
+			return nil
+		}
+		step, err := c.step(session, t, value, attempt)
+		if err != nil {
+			return err
+		}
+		t.Steps = append(t.Steps, step)
+	}
+}
+
+// setRate sets the record rate of the run, which is calibrated once.
+func (c *Campaign) setRate(session *experiment.Session, t *rundir.Trial) error {
+	if c.run.Plan.Axis == rundir.RecordsPerSecond {
+		return nil // each step sets its own
+	}
+	if c.rate > 0 {
+		return session.SetRate(c.rate)
+	}
+	rate, readings, err := session.Calibrate()
+	if err != nil {
+		return err
+	}
+	c.rate = rate
+	text, err := json.Marshal(readings)
+	if err != nil {
+		return err
+	}
+	return c.tell(rundir.Event{Kind: rundir.RateCalibrated, Trial: t.Number, Launch: t.Launches, RecordsPerSecond: &rate, Text: string(text)})
+}
+
+func (c *Campaign) step(session *experiment.Session, t *rundir.Trial, value float64, attempt int) (rundir.Step, error) {
+	number := len(t.Steps) + 1
+	order := experiment.StepOrder{Kind: kindOf(t, value), Value: value, Number: number, Attempt: attempt, Launch: t.Launches, Begun: func(time.Time) error {
+		return c.tell(rundir.Event{Kind: rundir.StepStarted, Trial: t.Number, Launch: t.Launches, Step: number, Attempt: attempt, Value: &value})
+	}}
+	step, err := session.Step(order)
+	if err != nil {
+		return step, err
+	}
+	if err := c.writer.FinishStep(t.PlannedTrial, step, c.now().UnixMilli()); err != nil {
+		return step, err
+	}
+	c.sayStep(t, step)
+	return step, nil
+}
+
+func kindOf(t *rundir.Trial, value float64) rundir.StepKind {
+	for _, s := range t.PlannedTrial.Steps {
+		if s.Value == value {
+			return s.Kind
+		}
+	}
+	return rundir.LoadStep
+}
+
+// sayStep tells a step's verdict as soon as it is known.
+func (c *Campaign) sayStep(t *rundir.Trial, s rundir.Step) {
+	var figures string
+	for _, f := range s.Figures {
+		if f.Measured.Known() && f.Goal.Figure != tuning.FailedQueries {
+			figures += fmt.Sprintf(", %s", f.String())
+		}
+	}
+	attempt := ""
+	if s.Attempt > 1 {
+		attempt = fmt.Sprintf(" (attempt %d)", s.Attempt)
+	}
+	c.progress.Say("trial %d, %g %s%s: %s%s; %.0f records/s, host idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(), attempt, s.Verdict, figures,
+		float64(s.RecordsPerSecond), 100*float64(s.HostIdle))
+	for _, reason := range s.Reasons {
+		c.progress.Say("  %s", reason)
+	}
+}
+
+// keep gathers the trial's figures into its directory, together with those of its earlier launches.
+func (c *Campaign) keep(session *experiment.Session, t *rundir.Trial, launched *Launched) error {
+	if len(t.Steps) == 0 {
+		return nil
+	}
+	last := t.Steps[len(t.Steps)-1]
+	until := time.UnixMilli(last.EndMs)
+	run, err := session.Figures(until)
+	if err != nil {
+		return err
+	}
+	for _, launch := range slices.Backward(c.earlier(t)) {
+		before, err := session.EarlierFigures(launch.name, launch.from, launch.until)
+		if err != nil {
+			return err
+		}
+		run.Join(before)
+	}
+	run.Steps = nil
+	experiment.AddSteps(run, t.Steps)
+	if launched.CollectorRestarts != nil {
+		run.CollectorRestarts = launched.CollectorRestarts()
+	}
+	run.Settings = t.Settings
+	if err := run.Save(t.Dir); err != nil {
+		return err
+	}
+	return c.record(session, t, until)
+}
+
+// launch is an earlier launch of a trial that measured steps.
+type launch struct {
+	name        string
+	from, until time.Time
+}
+
+// earlier are the launches of a trial before the one that runs.
+func (c *Campaign) earlier(t *rundir.Trial) (all []launch) {
+	for _, e := range c.run.Events {
+		if e.Kind != rundir.TrialStarted || e.Trial != t.Number {
+			continue
+		}
+		l := launch{name: e.Text, from: time.UnixMilli(e.AtMs)}
+		for _, s := range t.Steps {
+			if s.Launch == e.Launch {
+				l.until = time.UnixMilli(s.EndMs)
+			}
+		}
+		if !l.until.IsZero() {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// record keeps the further series that the experiment asks for.
+func (c *Campaign) record(session *experiment.Session, t *rundir.Trial, until time.Time) error {
+	if len(c.run.Plan.Record) == 0 {
+		return nil
+	}
+	series, err := session.Recorded(c.run.Plan.Record, until)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(series)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(t.Dir, rundir.SeriesFile), text, 0o644)
+}

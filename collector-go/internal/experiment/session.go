@@ -1,0 +1,197 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// Calculator answers PromQL with one number. Collector is one.
+type Calculator interface {
+	// Calculate is the value of an expression at a time; unknown where it has none or several.
+	Calculate(ctx context.Context, expression string, at time.Time) (report.Figure, error)
+}
+
+// Prober follows records through Bullet: the timeline of Tests 1 and 2.
+type Prober interface {
+	// Timeline runs so many queries one after the other in a topology. The first value is what is kept of them, in the prober's own
+	// form; added is the mean delay that Bullet adds, ms.
+	Timeline(ctx context.Context, topology string, queries int) (timeline []byte, added tuning.Figure, err error)
+}
+
+// SessionOptions say what is measured in all steps of a session.
+type SessionOptions struct {
+	// Topology is the topology's name, Workers how many workers must report; Wait is how long its first records may take, 0 for the
+	// usual.
+	Topology string
+	Workers  int
+	Wait     time.Duration
+	Plan     rundir.Plan
+	// Lateness is the collector's; Trial and Run name the annotations.
+	Lateness time.Duration
+	Run      string
+	Trial    string
+	Around   Around
+}
+
+// Session measures a topology that runs, step by step, for as long as its caller wants. All methods but Close belong to one goroutine.
+type Session struct {
+	runner    *Runner
+	o         SessionOptions
+	ports     SessionPorts
+	submitted time.Time
+	held      *load.Held
+	asked     *underway
+	rate      float64 // of background records, as last set
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	watch  sync.WaitGroup
+}
+
+// SessionPorts are the parts that a session works on beside a runner's; what is nil is left out.
+type SessionPorts struct {
+	Ports
+	Calculator Calculator
+	Facts      Facts
+	Prober     Prober
+}
+
+// Open awaits the topology's first records and returns a session of it. It is ended by ctx, and by its own end when the workers do
+// not report; Err tells why. Close must be called.
+func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
+	query, err := load.NewQuery(load.Class(o.Plan.Load.Class), load.Parameters{
+		Limit: o.Plan.Load.QueryLimit, Duration: milliseconds(o.Plan.Load.QueryDurationMs), PerSecond: float64(o.Plan.Load.MatchingPerSecond),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{o: o, ports: ports, submitted: submitted, asked: &underway{target: ports.Queries, started: map[int64]time.Time{}}}
+	s.ports.Queries = s.asked
+	s.runner = &Runner{ports: s.ports.Ports, options: Options{
+		Topology: o.Topology, Workers: o.Workers, Ladder: []int{o.Plan.MostQueries()}, SliceWidth: milliseconds(o.Plan.SliceMs), SliceLateness: o.Lateness,
+		TargetIdle: float64(o.Plan.Load.TargetIdle), Query: query, Goals: goalsOf(o.Plan),
+	}}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	if err := s.runner.awaitSourceWithin(s.ctx, max(o.Wait, sourceReadyLimit)); err != nil {
+		s.cancel(nil)
+		return nil, err
+	}
+	s.watch.Go(func() { s.runner.watchWorkers(s.ctx, submitted, s.cancel) })
+	s.held = load.NewHeld(query, s.asked, load.DefaultHeldOptions(), s.runner.observe)
+	return s, nil
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// goalsOf are the goals in the form of a single report.
+func goalsOf(p rundir.Plan) tuning.Goals {
+	goals := tuning.DefaultGoals()
+	goals.ExpectedResultSize, goals.MinHostIdle = float64(p.Load.QueryLimit), float64(p.MinHostIdle)
+	for _, g := range p.Goals {
+		switch {
+		case g.Figure == tuning.FilterLatency && g.AtMost.Known():
+			goals.FilterLatencyLimitMs = float64(g.AtMost)
+		case g.Figure == tuning.ResultSize && g.AtLeast.Known() && float64(g.AtLeast) <= goals.ExpectedResultSize && g.AtLeast > 0:
+			goals.Tolerance = 1 - float64(g.AtLeast)/goals.ExpectedResultSize
+		}
+	}
+	return goals
+}
+
+// Close gives up the queries under way and ends the session. It may be called twice.
+func (s *Session) Close() {
+	s.cancel(nil)
+	s.held.Close()
+	s.watch.Wait()
+	s.runner.marking.Wait()
+}
+
+// cause prefers what ended the session to the error that its end led to.
+func (s *Session) cause(err error) error { return causeOf(s.ctx, err) }
+
+// Calibrate finds the record rate that leaves the plan's share of the host idle without queries.
+func (s *Session) Calibrate() (float64, report.Calibration, error) {
+	var run report.Run
+	if err := s.runner.calibrate(s.ctx, s.submitted, &run); err != nil {
+		return 0, report.Calibration{}, s.cause(err)
+	}
+	s.rate = float64(run.Calibration.RecordsPerSecond)
+	return s.rate, run.Calibration, nil
+}
+
+// SetRate asks for background records and waits until the source follows.
+func (s *Session) SetRate(rate float64) error {
+	s.rate = rate
+	return s.cause(s.runner.setRate(s.ctx, rate))
+}
+
+// Written tells whether all outcomes of queries could be kept.
+func (s *Session) Written() error { return s.runner.written() }
+
+// Figures are all series of the topology from its submission to a moment; the steps are the caller's to add.
+func (s *Session) Figures(until time.Time) (*report.Run, error) {
+	run := &report.Run{
+		Topology: s.o.Topology, Goals: s.runner.options.Goals, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs,
+		Query: s.runner.options.Query.BQL("…"), Calibration: report.Calibration{TargetIdle: report.Unknown, RecordsPerSecond: report.Figure(s.rate)},
+	}
+	if err := s.read(until, s.submitted, run); err != nil {
+		return nil, err
+	}
+	if s.ports.Facts != nil {
+		if t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology); err == nil {
+			run.Asked = t.Asks(s.o.Around.Partitions)
+		}
+	}
+	run.CollectedMs, run.Notes = time.Now().UnixMilli(), s.runner.notes
+	return run, nil
+}
+
+// EarlierFigures are the series of an earlier launch of the trial, under the name that it had then.
+func (s *Session) EarlierFigures(topology string, from, until time.Time) (*report.Run, error) {
+	earlier := &Session{runner: &Runner{options: s.runner.options, ports: s.runner.ports}, o: s.o, ports: s.ports, ctx: s.ctx}
+	earlier.runner.options.Topology = topology
+	run := &report.Run{Topology: topology, SubmittedMs: from.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs}
+	return run, earlier.read(until, from, run)
+}
+
+// read gathers the series of (from, until]. A collector that was just started again may refuse a moment.
+func (s *Session) read(until, from time.Time, run *report.Run) error {
+	return s.cause(s.runner.poll(s.ctx, gatherLimit, "the figures", func(ctx context.Context) (bool, error) {
+		err := gather(ctx, s.ports.Slices, s.runner.options, from, until, run)
+		return err == nil, err
+	}))
+}
+
+// Recorded reads further series of the topology, by selectors without its label.
+func (s *Session) Recorded(selectors []string, until time.Time) (map[string][]Series, error) {
+	all := map[string][]Series{}
+	var problems []error
+	for _, selector := range selectors {
+		series, err := s.ports.Slices.Slices(s.ctx, s.runner.options.narrow(selector), s.submitted, until)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		all[selector] = series
+	}
+	return all, errors.Join(problems...)
+}
+
+// narrow adds the topology's label to a selector.
+func (o Options) narrow(selector string) string {
+	name, matchers, found := strings.Cut(strings.TrimSpace(selector), "{")
+	if !found {
+		return o.selector(name)
+	}
+	return fmt.Sprintf("%s{topology=%s,%s", name, strconv.Quote(o.Topology), matchers)
+}

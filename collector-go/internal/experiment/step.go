@@ -1,0 +1,391 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// StepOrder is a step to be run.
+type StepOrder struct {
+	Kind                    rundir.StepKind
+	Value                   float64
+	Number, Attempt, Launch int
+	// Begun is told when the step begins.
+	Begun func(start time.Time) error
+}
+
+// Step runs a step, waits for its slices and judges it.
+func (s *Session) Step(order StepOrder) (rundir.Step, error) {
+	step, err := s.run(order)
+	if err != nil {
+		return rundir.Step{}, s.cause(err)
+	}
+	return step, nil
+}
+
+func (s *Session) run(order StepOrder) (rundir.Step, error) {
+	plan := s.o.Plan
+	step := rundir.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt, Launch: order.Launch, QueriesPerSecond: tuning.Unknown,
+		CatchUpRatio: tuning.Unknown, Notes: []string{}}
+	if err := s.setAxis(&step); err != nil {
+		return step, err
+	}
+	start := nextSlice(time.Now(), s.runner.options.SliceWidth)
+	if err := s.runner.until(s.ctx, start, func() string { return "waiting for the next slice" }); err != nil {
+		return step, err
+	}
+	if err := order.Begun(start); err != nil {
+		return step, err
+	}
+	measured := start.Add(milliseconds(plan.WarmUpMs))
+	end := measured.Add(milliseconds(plan.SustainMs))
+	mark := s.mark(step, start)
+	before, err := s.hold(&step, start, measured, end)
+	if err != nil {
+		return step, err
+	}
+	if err := s.catchUp(&step); err != nil {
+		return step, err
+	}
+	s.settle(&step, end)
+	if s.ctx.Err() != nil {
+		return step, context.Cause(s.ctx)
+	}
+	if err := s.judge(&step, before); err != nil {
+		return step, err
+	}
+	mark.End, mark.Text = end, string(step.Verdict)
+	s.runner.mark(s.ctx, mark)
+	return step, nil
+}
+
+// setAxis sets the source's rate, and what the step asks of queries.
+func (s *Session) setAxis(step *rundir.Step) error {
+	rate := s.rate
+	step.Queries = s.o.Plan.Load.Queries
+	switch s.o.Plan.Axis {
+	case rundir.RecordsPerSecond:
+		rate = step.Value
+	case rundir.QueriesPerSecond:
+		step.QueriesPerSecond = tuning.Figure(step.Value)
+	default:
+		step.Queries = int(step.Value)
+	}
+	if s.o.Plan.Axis == rundir.RecordsPerSecond && s.o.Plan.Load.QueriesPerSecond.Known() {
+		step.QueriesPerSecond = s.o.Plan.Load.QueriesPerSecond
+	}
+	step.RecordsPerSecondAsked = tuning.Figure(rate)
+	if step.Number > 1 && rate == s.rate {
+		return nil
+	}
+	return s.SetRate(rate)
+}
+
+func (s *Session) mark(step rundir.Step, start time.Time) Mark {
+	title := fmt.Sprintf("%s, step %d: %s %s", s.o.Trial, step.Number, shortNumber(step.Value), s.o.Plan.Axis.Unit())
+	if step.Attempt > 1 {
+		title += fmt.Sprintf(" (attempt %d)", step.Attempt)
+	}
+	m := Mark{ID: fmt.Sprintf("%s-launch-%d-step-%d", s.o.Topology, step.Launch, step.Number), Start: start, Title: title,
+		Tags: []string{"step", clipTag("run-" + s.o.Run), clipTag("experiment-" + s.o.Plan.Experiment)}}
+	s.runner.mark(s.ctx, m)
+	return m
+}
+
+// maxTagBytes is the collector's bound of an annotation's tag.
+const maxTagBytes = 64
+
+func clipTag(tag string) string { return tag[:min(len(tag), maxTagBytes)] }
+
+func shortNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
+
+// hold puts the step's load on the topology until its end.
+func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live time.Duration, err error) {
+	s.held.Hold(step.Queries)
+	var open sync.WaitGroup
+	defer open.Wait()
+	if step.QueriesPerSecond > 0 {
+		client, err := load.NewOpenLoop(s.runner.options.Query, s.asked, openOptions(float64(step.QueriesPerSecond), end.Sub(start), s.o.Plan.MostQueries()), s.runner.observe)
+		if err != nil {
+			return 0, err
+		}
+		open.Go(func() { client.Run(s.ctx) })
+	}
+	status := func() string {
+		return fmt.Sprintf("step %d: %s %s, %s left; %d queries under way", step.Number, shortNumber(step.Value), s.o.Plan.Axis.Unit(),
+			time.Until(end).Round(time.Second), s.asked.before(time.Now()))
+	}
+	var probe sync.WaitGroup
+	if step.Kind == rundir.TimelineStep {
+		probe.Go(func() { s.timeline(step, measured) })
+	}
+	var began atomic.Int64
+	timer := time.AfterFunc(time.Until(measured), func() { began.Store(int64(s.asked.lives())) })
+	watched, err := s.runner.watch(s.ctx, start, measured, end, status)
+	timer.Stop()
+	ended := s.asked.lives()
+	probe.Wait()
+	if err != nil {
+		return 0, err
+	}
+	step.StartMs, step.MeasuredFromMs, step.EndMs = watched.StartMs, watched.MeasuredFromMs, watched.EndMs
+	step.HostIdle, step.Shares, step.RecordsPerSecond, step.RecordsLag = watched.HostIdle, watched.Shares, watched.RecordsPerSecond, watched.RecordsLag
+	step.MiBPerSecond = step.RecordsPerSecond * s.o.Plan.Load.MeanRecordBytes / (1 << 20)
+	return ended - time.Duration(began.Load()), nil
+}
+
+// openOptions bound an open loop by the probes that the source was asked for.
+func openOptions(rate float64, length time.Duration, probes int) load.OpenOptions {
+	o := load.DefaultOpenOptions(rate, length)
+	o.Probes = max(1, min(o.Probes, probes))
+	return o
+}
+
+// timeline runs the probes of a timeline step, once its warm-up is over.
+func (s *Session) timeline(step *rundir.Step, measured time.Time) {
+	if s.ports.Prober == nil {
+		step.Notes = append(step.Notes, "there is no probe of a record's timeline: the step held its queries, and the delay that Bullet adds was not measured")
+		return
+	}
+	timer := time.NewTimer(time.Until(measured))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+		return
+	}
+	text, added, err := s.ports.Prober.Timeline(s.ctx, s.o.Topology, s.o.Plan.Load.TimelineQueries)
+	if err != nil {
+		step.Notes = append(step.Notes, fmt.Sprintf("the timeline was not measured: %v", err))
+		return
+	}
+	step.Timeline, step.AddedDelayMs = json.RawMessage(text), &added
+}
+
+// catchUp offers more records than the step's rate and notes how many times the rate is taken.
+func (s *Session) catchUp(step *rundir.Step) error {
+	asked := s.o.Plan.Load
+	if !asked.CatchUpFactor.Known() || !(step.RecordsPerSecondAsked > 0) {
+		return nil
+	}
+	base := float64(step.RecordsPerSecondAsked)
+	if err := s.runner.setRate(s.ctx, base*float64(asked.CatchUpFactor)); err != nil {
+		return err
+	}
+	before, err := s.runner.look(s.ctx)
+	if err != nil {
+		return err
+	}
+	until := time.Now().Add(milliseconds(asked.CatchUpMs))
+	status := func() string {
+		return fmt.Sprintf("step %d: catching up, %g times %s records/s offered", step.Number, float64(asked.CatchUpFactor), shortNumber(base))
+	}
+	if err := s.runner.until(s.ctx, until, status); err != nil {
+		return err
+	}
+	after, err := s.runner.look(s.ctx)
+	if err != nil {
+		return err
+	}
+	taken := float64(after.source.Emitted-before.source.Emitted)/after.at.Sub(before.at).Seconds() - s.runner.probesPerSecond()
+	step.CatchUpRatio = figure(max(0, taken) / base)
+	return s.runner.setRate(s.ctx, base)
+}
+
+// probesPerSecond is how many records the source makes beside the background: those that queries look for.
+func (r *Runner) probesPerSecond() float64 {
+	return float64(r.options.mostQueries()) * r.options.Query.ProbeRate()
+}
+
+// settle waits for the step's last slices and for the queries that it submitted; what does not come in time is noted.
+func (s *Session) settle(step *rundir.Step, end time.Time) {
+	limit := s.runner.options.Query.Life() + load.DefaultHeldOptions().Grace + s.runner.options.tail()
+	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
+	defer cancel()
+	if err := s.runner.awaitSlices(ctx, limit, end); err != nil && s.ctx.Err() == nil {
+		step.Notes = append(step.Notes, fmt.Sprintf("the last slices were not all in when the step was judged: %v", err))
+	}
+	err := s.runner.poll(ctx, limit, "the step's last queries", func(context.Context) (bool, error) { return s.asked.before(end) == 0, nil })
+	if err != nil && s.ctx.Err() == nil {
+		step.Overdue = s.asked.before(end)
+		step.Notes = append(step.Notes, fmt.Sprintf("%d of the step's queries were still under way when it was judged", step.Overdue))
+	}
+}
+
+// judge fills in what was measured and gives the verdict.
+func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
+	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
+	var figures report.Run
+	if err := s.read(to, time.UnixMilli(step.StartMs).Add(-s.runner.options.SliceWidth), &figures); err != nil {
+		return err
+	}
+	plain := reportOf(*step)
+	step.Clients = s.runner.clients(plain)
+	plain = reportOf(*step)
+	step.CPUCores, step.Workers = cores(figures.Workers, step.MeasuredFromMs, step.EndMs)
+	e := s.evidence(plain, from, to)
+	if seconds := to.Sub(from).Seconds(); lives > 0 && seconds > 0 {
+		e.Queries.Submitted = tuning.Figure(lives.Seconds() / seconds)
+	}
+	measured, err := s.measures(step, &figures)
+	if err != nil {
+		return err
+	}
+	outcomes, judgement, limitation := tuning.JudgeGoals(s.o.Plan.Goals, tuning.GoalStep{
+		Measured: measured, Asked: step.Queries > 0 || step.QueriesPerSecond > 0, Unfinished: step.Overdue, HostIdle: step.HostIdle,
+		LeastIdle: s.o.Plan.MinHostIdle, Evidence: e,
+	})
+	step.Figures, step.Verdict, step.Reasons = outcomes, judgement.Verdict, append([]string{}, judgement.Reasons...)
+	if step.Evidence, err = json.Marshal(e); err != nil {
+		return fmt.Errorf("evidence of step %d: %w", step.Number, err)
+	}
+	step.Limitation, err = json.Marshal(limitation)
+	return err
+}
+
+// evidence is what is known of what limited the step; that the collector could not be asked leaves it unknown.
+func (s *Session) evidence(step report.Step, from, to time.Time) tuning.Evidence {
+	e := tuning.NoEvidence()
+	if s.ports.Facts != nil {
+		t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology)
+		if err == nil {
+			e, err = GatherEvidence(s.ctx, s.ports.Slices, t, from, to, s.runner.options.SliceWidth)
+		}
+		if err != nil {
+			e = tuning.NoEvidence()
+			e.Notes = append(e.Notes, err.Error())
+		}
+	}
+	s.o.Around.addTo(&e)
+	addStep(&e, step, float64(s.o.Plan.MinHostIdle))
+	return e
+}
+
+// measures are the step's figures in all statistics that goals may ask for.
+func (s *Session) measures(step *rundir.Step, figures *report.Run) (tuning.StepMeasures, error) {
+	m := tuning.StepMeasures{}
+	from, to := step.MeasuredFromMs, step.EndMs
+	mean, most := filterLatency(figures.FilterLatencySeconds, from, to)
+	m.Set(tuning.FilterLatency, tuning.Mean, mean)
+	m.Set(tuning.FilterLatency, tuning.Max, most)
+	latencies := s.runner.latencies(reportOf(*step))
+	for statistic, p := range map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99, tuning.Max: 1} {
+		m.Set(tuning.QueryLatency, statistic, percentile(latencies, p))
+	}
+	m.Set(tuning.QueryLatency, tuning.Mean, step.Clients.LatencyMeanMs)
+	m.Set(tuning.ResultSize, tuning.Mean, step.Clients.AverageResultSize)
+	if ended := step.Clients.Returned + step.Clients.Failed; ended > 0 {
+		m.Set(tuning.FailedQueries, tuning.Mean, tuning.Figure(step.Clients.Failed)/tuning.Figure(ended))
+	}
+	m.Set(tuning.SourceLag, tuning.AtEnd, tuning.Figure(step.RecordsLag))
+	m.Set(tuning.CatchUp, tuning.Mean, step.CatchUpRatio)
+	if step.AddedDelayMs != nil {
+		m.Set(tuning.AddedDelay, tuning.Mean, *step.AddedDelayMs)
+	}
+	return m, s.filterPercentiles(m, from, to)
+}
+
+// filterPercentiles asks the collector for those percentiles of the filter latency that a goal names.
+func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) error {
+	quantiles := map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99}
+	for _, g := range s.o.Plan.Goals {
+		q, asked := quantiles[g.Statistic]
+		if g.Figure != tuning.FilterLatency || !asked || s.ports.Calculator == nil {
+			continue
+		}
+		expression := fmt.Sprintf("1000 * histogram_quantile(%g, sum(increase(%s[%dms])))", q, s.runner.options.selector(latencyHistogram), toMs-fromMs)
+		v, err := s.ports.Calculator.Calculate(s.ctx, expression, time.UnixMilli(toMs))
+		if err != nil {
+			return err
+		}
+		m.Set(g.Figure, g.Statistic, v)
+	}
+	return nil
+}
+
+// latencyHistogram is the filter latency as a distribution, from the hook.
+const latencyHistogram = "bullet_filter_latency_seconds"
+
+// filterLatency is Bullet's mean over filter tasks and slices with ends in (from, to], and the largest of these, ms.
+func filterLatency(tasks []report.Slices, fromMs, toMs int64) (mean, most tuning.Figure) {
+	within, most := span{fromMs, toMs}, tuning.Unknown
+	var means []report.Figure
+	for _, task := range tasks {
+		if m := within.mean(task); m.Known() {
+			means = append(means, 1000*m)
+		}
+		if m := 1000 * within.most(task); m.Known() && !(m <= most) {
+			most = m
+		}
+	}
+	return averageOf(means), most
+}
+
+// cores is the CPU of all workers over (from, to], and how many reported it.
+func cores(workers []report.Worker, fromMs, toMs int64) (total tuning.Figure, n int) {
+	within := span{fromMs, toMs}
+	for _, w := range workers {
+		if used := within.increase(w.CPUSeconds); used.Known() {
+			total += used
+			n++
+		}
+	}
+	if n == 0 {
+		return tuning.Unknown, 0
+	}
+	return total / tuning.Figure(within.seconds()), n
+}
+
+// latencies are those of the step's queries that returned, ms, ascending.
+func (r *Runner) latencies(step report.Step) (all []float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range r.outcomes {
+		if o.End == load.Returned && o.SubmittedMs >= step.StartMs && o.SubmittedMs < step.EndMs && o.FinishedMs >= step.MeasuredFromMs {
+			all = append(all, float64(o.Latency().Microseconds())/1000)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// percentile is the nearest-rank percentile of values that ascend.
+func percentile(sorted []float64, p float64) tuning.Figure {
+	if len(sorted) == 0 {
+		return tuning.Unknown
+	}
+	return tuning.Figure(sorted[max(0, int(math.Ceil(p*float64(len(sorted))))-1)])
+}
+
+// reportOf is a step in the form of a trial's report.
+func reportOf(s rundir.Step) report.Step {
+	out := report.Step{
+		Queries: s.Queries, StartMs: s.StartMs, MeasuredFromMs: s.MeasuredFromMs, EndMs: s.EndMs, Clients: s.Clients, HostIdle: s.HostIdle, Shares: s.Shares,
+		RecordsPerSecond: s.RecordsPerSecond, RecordsLag: s.RecordsLag,
+	}
+	if len(s.Evidence) > 0 {
+		e := tuning.NoEvidence()
+		if json.Unmarshal(s.Evidence, &e) == nil {
+			out.Evidence = &e
+		}
+	}
+	return out
+}
+
+// AddSteps adds a trial's steps to its figures, which are then the form of a single report.
+func AddSteps(run *report.Run, steps []rundir.Step) {
+	for _, s := range steps {
+		run.Steps = append(run.Steps, reportOf(s))
+	}
+}

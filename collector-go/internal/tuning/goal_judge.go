@@ -1,0 +1,129 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+)
+
+// GoalOutcome is a goal with what was measured for it.
+type GoalOutcome struct {
+	Goal     Goal    `json:"goal"`
+	Measured Figure  `json:"measured"`
+	Verdict  Verdict `json:"verdict"`
+}
+
+// StepMeasures are a step's figures in their statistics; one that is not there is unknown.
+type StepMeasures map[GoalFigure]map[Statistic]Figure
+
+// Set notes a figure.
+func (m StepMeasures) Set(f GoalFigure, s Statistic, v Figure) {
+	if m[f] == nil {
+		m[f] = map[Statistic]Figure{}
+	}
+	m[f][s] = v
+}
+
+func (m StepMeasures) of(g Goal) Figure {
+	if v, known := m[g.Figure][g.Statistic]; known {
+		return v
+	}
+	return Unknown
+}
+
+// GoalStep is a step as its goals see it.
+type GoalStep struct {
+	Measured StepMeasures
+	// Asked says that queries were asked; without any, goals about queries are not judged.
+	Asked bool
+	// Unfinished counts queries that were overdue when the step was judged.
+	Unfinished          int
+	HostIdle, LeastIdle Figure
+	Evidence            Evidence
+}
+
+// ofQueries are the figures that a step without queries does not have.
+var ofQueries = map[GoalFigure]bool{QueryLatency: true, ResultSize: true, FailedQueries: true, AddedDelay: true}
+
+// JudgeGoals gives a step's verdict by its goals, in the light of what limited it: a starved host makes it inconclusive unless the
+// limit is shown to be the topology itself; after that a goal that was missed is a FAIL, and one that could not be measured
+// inconclusive. A goal of a capacity is of a trial and not judged here.
+func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitation) {
+	e := step.Evidence
+	if !e.Host.IdleRatio.Known() {
+		e.Host.IdleRatio = step.HostIdle
+	}
+	if !e.Host.MinIdleRatio.Known() {
+		e.Host.MinIdleRatio = step.LeastIdle
+	}
+	limitation := Limit(e)
+	outcomes := []GoalOutcome{}
+	var missed, unknown []string
+	for _, g := range goals {
+		if g.Figure == CapacityFigure || ofQueries[g.Figure] && !step.Asked {
+			continue
+		}
+		o := g.judge(step.Measured.of(g))
+		outcomes = append(outcomes, o)
+		switch o.Verdict {
+		case Fail:
+			missed = append(missed, o.miss())
+		case Inconclusive:
+			unknown = append(unknown, fmt.Sprintf("the %s was not measured", g.name()))
+		}
+	}
+	return outcomes, limitation.Temper(step.judge(missed, unknown, limitation)), limitation
+}
+
+func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
+	if math.IsNaN(float64(s.HostIdle)) {
+		unknown = append(unknown, "how busy the host was is not known")
+	}
+	if s.Unfinished > 0 {
+		unknown = append(unknown, fmt.Sprintf("%d queries were overdue when the step was judged", s.Unfinished))
+	}
+	switch {
+	case s.HostIdle < s.LeastIdle && !l.BlamesTopology():
+		return Judgement{Inconclusive, []string{fmt.Sprintf("only %.1f%% of the host was idle (less than %.0f%%): the figures are the host's, not the topology's",
+			100*s.HostIdle, 100*s.LeastIdle)}}
+	case len(missed) > 0:
+		return Judgement{Fail, missed}
+	case len(unknown) > 0:
+		return Judgement{Inconclusive, unknown}
+	}
+	return Judgement{Verdict: OK}
+}
+
+func (g Goal) judge(measured Figure) GoalOutcome {
+	o := GoalOutcome{Goal: g, Measured: measured, Verdict: OK}
+	switch {
+	case !measured.Known():
+		o.Verdict = Inconclusive
+	case g.AtMost.Known() && measured > g.AtMost, g.AtLeast.Known() && measured < g.AtLeast-completenessSlack:
+		o.Verdict = Fail
+	}
+	return o
+}
+
+// String is the figure as people read it: "mean filter latency 12 ms".
+func (o GoalOutcome) String() string { return o.Goal.name() + " " + o.Goal.written(o.Measured) }
+
+// miss says how the goal was missed.
+func (o GoalOutcome) miss() string {
+	word := "below"
+	if o.Goal.AtMost.Known() {
+		word = "above"
+	}
+	return fmt.Sprintf("%s %s is %s %s", o.Goal.name(), o.Goal.written(o.Measured), word, o.Goal.written(o.Goal.limit()))
+}
+
+// written is a value of the goal's figure as people read it.
+func (g Goal) written(v Figure) string {
+	if g.Figure == FailedQueries {
+		return fmt.Sprintf("%.3g%%", 100*float64(v))
+	}
+	text := grouped(math.Round(float64(v)*100) / 100)
+	if unit := g.Figure.Unit(); unit != "" {
+		text += " " + unit
+	}
+	return text
+}
