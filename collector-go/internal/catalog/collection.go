@@ -44,6 +44,17 @@ var fitful = map[string]bool{
 	"storm_memory_pool_used_after_gc_bytes":     true,
 }
 
+// Lazy are the metrics of streams: Storm from 2.3 on has none of a stream until the first tuple of a process.
+func Lazy() map[string]bool {
+	lazy := make(map[string]bool)
+	for i := range metrics {
+		if strings.Contains(metrics[i].labels, "stream") {
+			lazy[metrics[i].name] = true
+		}
+	}
+	return lazy
+}
+
 // Steady are the metrics whose every series comes every interval for as long as its task runs, by name: one that the table does not have, as
 // a user's own, may not.
 func Steady() map[string]bool {

@@ -12,6 +12,8 @@ func TestWhatIsMissedIsSteady(t *testing.T) {
 		"storm_executed_total", "storm_receive_queue_population"} {
 		assert.True(t, steady[name], name)
 	}
+	assert.True(t, Lazy()["storm_executed_total"])
+	assert.False(t, Lazy()["bullet_worker_heap_used_bytes"])
 	for name := range fitful {
 		assert.False(t, steady[name], name)
 		assert.Contains(t, byName, name, "a name that the table does not have")

@@ -73,7 +73,7 @@ func slicerOptions() slicer.Options {
 // Health is told every 30 s: often enough to see a worker fall silent within a minute or two, at three series for a worker's metric and
 // period. The catalogue has some 130 metrics; a worker has about 80 of them.
 func Health() slicer.Health {
-	return slicer.Health{PeriodMs: 30_000, MaxMetrics: 256, Steady: catalog.Steady(), Names: slicer.HealthNames{
+	return slicer.Health{PeriodMs: 30_000, MaxMetrics: 256, Steady: catalog.Steady(), Lazy: catalog.Lazy(), Names: slicer.HealthNames{
 		Interval: catalog.CollectionInterval, Seen: catalog.CollectionSeen, Samples: catalog.CollectionSamples, Missing: catalog.CollectionMissing,
 		Late: catalog.CollectionLate, Refused: catalog.CollectionRefused, Ahead: catalog.CollectionSkew, Dropped: catalog.CollectionDropped}}
 }

@@ -5,19 +5,15 @@ import (
 	"slices"
 )
 
-// closeTo closes the slices of a track that end at or before a time, and tells of the collection where the track is its worker's clock.
-func (s *Slicer) closeTo(t *track, endMs int64) {
-	if endMs > t.closedTo && s.closeOpen(t, endMs) {
-		s.tellHealth(t.source, s.periodEnd(endMs))
+// closeTo closes the slices of a track that end at or before a time, and says whether there was something to do.
+func (s *Slicer) closeTo(t *track, endMs int64) bool {
+	if endMs <= t.closedTo {
+		return false
 	}
-}
-
-// closeOpen closes slices, and says whether the track has its worker's narrowest.
-func (s *Slicer) closeOpen(t *track, endMs int64) bool {
 	finest := t == t.source.finest()
 	n := 0
 	for n < len(t.open) && t.open[n].endMs <= endMs {
-		if finest {
+		if finest { // what is behind is told before what is ahead is counted
 			s.tellHealth(t.source, s.periodEnd(t.open[n].endMs-1))
 		}
 		s.closeBucket(t, t.open[n])
@@ -27,7 +23,7 @@ func (s *Slicer) closeOpen(t *track, endMs int64) bool {
 	t.hot = nil
 	t.closedTo = endMs
 	s.markGaps(t)
-	return finest
+	return true
 }
 
 // closeBucket folds what an open slice holds, series by series.

@@ -17,7 +17,10 @@ type Health struct {
 	// Steady are the metrics, by canonical name, of which every series comes every interval, so that a sample that is not there is
 	// missing. Others may have nothing to say.
 	Steady map[string]bool
-	Names  HealthNames
+	// Lazy are those of the steady ones whose series come from their first event on, in each life of the process. When one comes back
+	// after a restart, nothing says since when it was missing.
+	Lazy  map[string]bool
+	Names HealthNames
 }
 
 // HealthNames are what the series are called. Their labels are topology, worker, metric (but for Ahead and Dropped) and reason (Refused
@@ -101,6 +104,7 @@ func (s *Slicer) link(in *input, src *source) {
 	}
 	in.health = src.health.metric(in.rule.Series.Name(), s.options.Health.MaxMetrics)
 	in.steady = in.rule.IntervalMs > 0 && s.options.Health.Steady[in.rule.Series.Name()]
+	in.lazy = s.options.Health.Lazy[in.rule.Series.Name()]
 }
 
 func (h *health) metric(name string, most int) *metricHealth {
@@ -153,7 +157,7 @@ func (s *Slicer) came(in *input, endMs int64, n int, timeMs func(int) int64) {
 		next := timeMs(i)
 		if apart := next - last; last > in.sinceMs && last > 0 {
 			longest = max(longest, apart)
-			if in.steady && 2*apart >= 3*in.rule.IntervalMs {
+			if in.steady && 2*apart >= 3*in.rule.IntervalMs && !in.reborn(last, next, endMs) {
 				h.missing += uint64(max(0, in.missed(apart)-o.missed))
 			}
 		}
@@ -163,6 +167,11 @@ func (s *Slicer) came(in *input, endMs int64, n int, timeMs func(int) int64) {
 	o.heardMs, h.longestMs = last, longest
 	h.samples += uint64(n)
 	h.lastEnd = max(h.lastEnd, endMs)
+}
+
+// reborn says that a series came back with a new process, which need not have had anything to say before.
+func (in *input) reborn(lastMs, nextMs, endMs int64) bool {
+	return in.lazy && in.track.source.starts.between(lastMs, nextMs, endMs+in.track.packMs)
 }
 
 // missed is how many samples should lie between two that are so far apart. A sample may be half an interval off.

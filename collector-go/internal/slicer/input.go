@@ -18,6 +18,7 @@ type input struct {
 
 	health  *metricHealth // nil where nothing is told of it
 	steady  bool          // a sample that is not there is missing
+	lazy    bool          // but for the time after a restart
 	sinceMs int64         // event time up to which its samples are of an earlier run, before which there is no interval
 }
 

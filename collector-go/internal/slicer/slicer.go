@@ -164,7 +164,7 @@ func (s *Slicer) CloseAll() {
 		var newest int64
 		for _, t := range src.tracks {
 			if n := len(t.open); n > 0 {
-				s.closeOpen(t, t.open[n-1].endMs)
+				s.closeTo(t, t.open[n-1].endMs)
 			}
 			newest = max(newest, t.closedTo)
 		}

@@ -86,6 +86,7 @@ func (s *Slicer) advance(src *source) {
 	}
 	silentMs := src.silentMs()
 	awayMs := s.clockMs - src.heardMs - s.options.BacklogMs
+	closed := false
 	for _, t := range src.tracks {
 		passed := src.eventMs
 		if silentMs >= s.options.LatenessMs+2*t.intervalMs {
@@ -94,7 +95,10 @@ func (s *Slicer) advance(src *source) {
 		if awayMs > 0 {
 			passed = max(passed, src.eventMs+awayMs)
 		}
-		s.closeTo(t, t.lastEndBefore(passed-s.options.LatenessMs-t.packMs))
+		closed = s.closeTo(t, t.lastEndBefore(passed-s.options.LatenessMs-t.packMs)) || closed
+	}
+	if t := src.finest(); closed && t != nil { // when all have closed, so that a period holds what each of them has
+		s.tellHealth(src, s.periodEnd(t.closedTo))
 	}
 }
 
