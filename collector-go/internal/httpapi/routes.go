@@ -33,8 +33,8 @@ type route struct {
 	handler http.Handler
 }
 
-// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for topologies, annotations and why,
-// which it has not.
+// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection, topologies, annotations and
+// why, which it has not.
 func (a *api) routes() []route {
 	get := func(path string, f func(request) answer) route { return route{"GET " + path, a.serve(f)} }
 	post := func(path string, f func(request) answer) route { return route{"POST " + path, a.serve(f)} }
@@ -48,6 +48,7 @@ func (a *api) routes() []route {
 		get("/api/v1/series", a.series), post("/api/v1/series", a.series),
 		get("/api/v1/metadata", a.metadata),
 		get("/api/v1/rules", a.rules), get("/api/v1/alerts", a.alerts), get("/api/v1/alertmanagers", a.alertmanagers),
+		get("/api/v1/collection/{name}", a.collection),
 		get("/api/v1/status/buildinfo", a.buildInfo),
 		get("/api/v1/status/runtimeinfo", a.runtimeInfo),
 		{"GET /metrics", promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10, Timeout: 30 * time.Second})},

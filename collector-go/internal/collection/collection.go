@@ -1,0 +1,113 @@
+// Package collection says how whole it is what a collector has of a topology over a time: for each worker and metric the interval
+// configured and seen, and the samples that are missing, late or refused. It owns the questions in PromQL and the form of the answer; it
+// knows neither a store nor HTTP.
+package collection
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Collection is how what a topology sent came, from Start to End.
+type Collection struct {
+	Topology string `json:"topology"`
+	// Start and End are the time asked for, RFC 3339 in UTC.
+	Start string `json:"start"`
+	End   string `json:"end"`
+	// Complete is whether nothing that should be there is missing: there are samples, none is missing, nobody dropped any, and none was
+	// refused for want of room.
+	Complete bool `json:"complete"`
+	// Samples are in slices, Missing should be; Late (of these) came too late, Refused were of no use.
+	Counts
+	// Dropped is what the plugin says that it dropped, by reason. These samples are among the missing.
+	Dropped map[string]uint64 `json:"dropped"`
+	// StormDropped are tuples that Storm dropped before the metrics consumer, since its receive queue was full; each is a task's whole report.
+	// Storm before 2.0 does not count them, and no Storm counts what topology.max.retain.metric.tuples throws away: these show as missing only.
+	StormDropped uint64   `json:"storm_dropped"`
+	Workers      []Worker `json:"workers"`
+}
+
+// Counts are numbers of samples.
+type Counts struct {
+	Samples uint64            `json:"samples"`
+	Missing uint64            `json:"missing"`
+	Late    uint64            `json:"late"`
+	Refused map[string]uint64 `json:"refused"`
+}
+
+// Worker is how the samples of one worker came.
+type Worker struct {
+	Worker string `json:"worker"`
+	// SkewSeconds is the median of how far its clock was ahead of the collector's, less the way of its freshest sample; nil where unknown.
+	SkewSeconds *float64 `json:"skew_seconds"`
+	// Restarts of its process in the time.
+	Restarts uint64 `json:"restarts"`
+	Counts
+	Metrics []Metric `json:"metrics"`
+}
+
+// Metric is how the samples of one metric of a worker came; nil is what is not known.
+type Metric struct {
+	Metric            string   `json:"metric"`
+	IntervalSeconds   *float64 `json:"interval_seconds"`
+	SeenMedianSeconds *float64 `json:"seen_median_seconds"`
+	SeenMaxSeconds    *float64 `json:"seen_max_seconds"`
+	Counts
+	// Silent is set where it came, and does not any more at End, while the worker does.
+	Silent bool `json:"silent"`
+}
+
+// harmless are reasons of refusal that cost nothing: the value says nothing in the first place.
+var harmless = map[string]bool{"nonsense": true}
+
+// Whole says that of what was counted nothing is missing.
+func (c *Counts) Whole() bool {
+	for reason, n := range c.Refused {
+		if n > 0 && !harmless[reason] {
+			return false
+		}
+	}
+	return c.Missing == 0
+}
+
+// Expected is how many samples there should be.
+func (c *Counts) Expected() uint64 { return c.Samples + c.Missing }
+
+func (c *Counts) add(other *Counts) {
+	c.Samples += other.Samples
+	c.Missing += other.Missing
+	c.Late += other.Late
+	for reason, n := range other.Refused {
+		c.refuse(reason, n)
+	}
+}
+
+func (c *Counts) refuse(reason string, n uint64) {
+	if c.Refused == nil {
+		c.Refused = map[string]uint64{}
+	}
+	c.Refused[reason] += n
+}
+
+// finish sums up and puts everything into order.
+func (c *Collection) finish() {
+	c.Refused = map[string]uint64{}
+	for i := range c.Workers {
+		w := &c.Workers[i]
+		w.Refused = map[string]uint64{}
+		for j := range w.Metrics {
+			m := &w.Metrics[j]
+			if m.Refused == nil {
+				m.Refused = map[string]uint64{}
+			}
+			w.add(&m.Counts)
+		}
+		slices.SortFunc(w.Metrics, func(a, b Metric) int { return cmp.Compare(a.Metric, b.Metric) })
+		c.add(&w.Counts)
+	}
+	slices.SortFunc(c.Workers, func(a, b Worker) int { return cmp.Compare(a.Worker, b.Worker) })
+	c.Complete = c.Samples > 0 && c.Whole() && c.StormDropped == 0
+	for _, n := range c.Dropped {
+		c.Complete = c.Complete && n == 0
+	}
+}

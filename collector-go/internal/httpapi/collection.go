@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
+)
+
+// collectionSpan is the time that /collection tells of where start is left out.
+const collectionSpan = time.Hour
+
+// collection answers /collection/{name}: how whole it is what was collected of a topology.
+func (a *api) collection(r request) answer {
+	name := r.PathValue("name")
+	end, err := timeParameter(r, "end", a.now())
+	if err != nil {
+		return invalidParameter("end", err)
+	}
+	start, err := timeParameter(r, "start", end.Add(-collectionSpan))
+	if err != nil {
+		return invalidParameter("start", err)
+	}
+	if !start.Before(end) {
+		return invalidParameter("start", errors.New("it must be before end"))
+	}
+	whole, err := collection.Read(r.Context(), a.instant, name, start, end)
+	switch {
+	case err != nil:
+		return answer{err: failed(err)}
+	case len(whole.Workers) == 0:
+		return notFound(fmt.Errorf("nothing was collected of a topology %q from %s to %s; /api/v1/topologies lists those that have reported", name, whole.Start, whole.End))
+	}
+	return answer{data: whole}
+}
+
+// instant answers a vector.
+func (a *api) instant(ctx context.Context, expr string, at time.Time) ([]collection.Value, error) {
+	q, err := a.options.Engine.Instant(ctx, promql.NewPrometheusQueryOpts(false, 0), expr, at)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	vector, err := q.Exec(ctx).Vector()
+	if err != nil {
+		return nil, err
+	}
+	values := make([]collection.Value, len(vector))
+	for i, sample := range vector {
+		values[i] = collection.Value{Labels: sample.Metric.Copy(), Value: sample.F}
+	}
+	return values, nil
+}
