@@ -15,9 +15,9 @@ var figures = Board{
 	Variables:   []Variable{topology, worker, reporting},
 	Rows: []Row{
 		{"How many queries run? (Figure 1)", []Panel{
-			{Kind: Lines, Title: "Queries running", Unit: Count, Description: "Queries that JoinBolt's tasks hold, the topology's own figure, beside what the fullest task of FilterBolt holds: every task of FilterBolt should hold them all.", Queries: []Query{
-				{`sum(bullet_active_queries{topology="$topology",component="JoinBolt"})`, "running (JoinBolt)"},
-				{`max(bullet_active_queries{topology="$topology",component="FilterBolt"})`, "most in a task of FilterBolt"},
+			{Kind: Lines, Title: "Queries running", Unit: Count, Description: "Queries that JoinBolt's tasks hold, each and together: every query is in one of them.", Queries: []Query{
+				{`sum(bullet_active_queries{topology="$topology",component="JoinBolt"})`, "all"},
+				{`sum by (task, worker) (bullet_active_queries{topology="$topology",component="JoinBolt",worker=~"$worker"})`, "task {{task}} in {{worker}}"},
 			}},
 			{Kind: Lines, Title: "Queries that come, and that end badly", Unit: Rate, Width: 8, Description: "Queries a second that JoinBolt's tasks saw created, could not run, killed for their rate or had already.", Queries: []Query{
 				{`sum(rate(bullet_created_queries_total{topology="$topology",component="JoinBolt"}[$__rate_interval]))`, "created"},

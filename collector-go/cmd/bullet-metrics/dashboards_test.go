@@ -1,0 +1,248 @@
+//go:build dashboards
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+)
+
+// These tests run every expression of dashboards, alerts and runbooks over recorded runs, by our API and by a real Prometheus of our library's version
+// that our remote write fed: `go test -tags dashboards`. Prometheus is built from source, some four minutes of CPU the first time.
+
+// servers are the two that are asked.
+type servers struct{ ours, real string }
+
+func startServers(t *testing.T) servers {
+	real := startReceiver(t)
+	store := fill(t, real)
+	engine, err := query.New(store, query.DefaultOptions())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, engine.Close()) })
+	options := httpapi.DefaultOptions()
+	options.Engine, options.Gatherer = engine, prometheus.NewRegistry()
+	handler, err := httpapi.New(options)
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return servers{ours: server.URL, real: real}
+}
+
+// startReceiver runs a real Prometheus that takes remote write, of any age, until the test ends.
+func startReceiver(t *testing.T) string {
+	tools, err := filepath.Abs("../../../build/tools")
+	require.NoError(t, err)
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o", tools+string(filepath.Separator), "github.com/prometheus/prometheus/cmd/prometheus")
+	build.Dir = "../../tools/prometheus"
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	dir := t.TempDir()
+	file, log := filepath.Join(dir, "prometheus.yml"), filepath.Join(dir, "log")
+	require.NoError(t, os.WriteFile(file, []byte("storage: {tsdb: {out_of_order_time_window: 20y}}\n"), 0o666))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	p := exec.Command(filepath.Join(tools, "prometheus"), "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--storage.tsdb.retention.time", "100y",
+		"--web.listen-address", address, "--web.enable-remote-write-receiver", "--log.level", "warn")
+	said, err := os.Create(log)
+	require.NoError(t, err)
+	defer said.Close()
+	p.Stdout, p.Stderr = said, said
+	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, p.Start())
+	t.Cleanup(func() {
+		_ = p.Process.Signal(syscall.SIGTERM)
+		_ = p.Wait()
+	})
+	require.Eventually(t, func() bool {
+		response, err := http.Get("http://" + address + "/-/ready")
+		if err != nil {
+			return false
+		}
+		_ = response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	}, 30*time.Second, 20*time.Millisecond, "Prometheus is not ready")
+	return "http://" + address
+}
+
+func TestDashboardsAlertsAndRunbooksGetTheSameAnswersAsFromPrometheus(t *testing.T) {
+	s := startServers(t)
+	t.Run("dashboards", func(t *testing.T) { s.dashboards(t) })
+	t.Run("alerts", func(t *testing.T) { s.alerts(t) })
+	t.Run("runbooks", func(t *testing.T) { s.runbooks(t) })
+}
+
+// reporting is how far apart the reports of the captures are: Storm's minute. Grafana's $__rate_interval is four of it.
+const reporting = time.Minute
+
+// dashboards: every query of every committed panel finds something for one of the recorded topologies, and the same by both.
+func (s servers) dashboards(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(dashboardsHome, "*.json"))
+	require.NoError(t, err)
+	asked := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var d dashboardtest.Dashboard
+		require.NoError(t, json.Unmarshal(text, &d))
+		for _, p := range d.Panels {
+			for _, target := range p.Targets {
+				s.found(t, fmt.Sprintf("%s: panel %q: targets.%s", filepath.Base(file), p.Title, target.RefID), target.Expr, target.Instant)
+				asked++
+			}
+		}
+		for _, v := range d.Templating.List {
+			if selector := labelValuesOf.FindStringSubmatch(v.Query.Text); selector != nil {
+				s.found(t, fmt.Sprintf("%s: templating.%s", filepath.Base(file), v.Name), selector[1], true)
+			}
+		}
+	}
+	assert.Greater(t, asked, 100)
+}
+
+var labelValuesOf = regexp.MustCompile(`^label_values\((.+), [a-z_]+\)$`)
+
+// alerts: what is recorded, and what Grafana compares, finds something, and the same by both.
+func (s servers) alerts(t *testing.T) {
+	for _, r := range alert.Recordings() {
+		s.found(t, r.Name, r.Expr, false)
+	}
+	for _, a := range alert.Alerts() {
+		if a.Name != "BulletMetricsCollectorBlind" { // nothing is the good case; and then the topology is silent:
+			s.found(t, a.Name, a.GrafanaExpr(), true)
+			continue
+		}
+		found := s.same(t, a.Name, a.GrafanaExpr(), fillEnd, fillEnd, 1)
+		assert.False(t, found, "%s fires while workers report", a.Name)
+		found = s.same(t, a.Name, a.GrafanaExpr(), fillEnd+600, fillEnd+600, 1)
+		assert.True(t, found, "%s does not fire where they are silent", a.Name)
+	}
+}
+
+var promqlBlock = regexp.MustCompile("(?s)```promql\n *(.*?)\n *```")
+
+// runbooks: the queries to look with find something; ALERTS is there where rules are evaluated.
+func (s servers) runbooks(t *testing.T) {
+	for _, a := range alert.Alerts() {
+		page, err := os.ReadFile(filepath.Join("../../../docs/runbooks", a.Runbook()+".md"))
+		require.NoError(t, err)
+		for _, block := range promqlBlock.FindAllStringSubmatch(string(page), -1) {
+			if !strings.HasPrefix(block[1], "ALERTS") {
+				s.found(t, a.Runbook()+".md: "+block[1], strings.ReplaceAll(block[1], "NAME", "$topology"), false)
+			}
+		}
+	}
+}
+
+// found asks for each recorded topology, until something is found.
+func (s servers) found(t *testing.T, what, expr string, instant bool) {
+	for _, topology := range []string{"bullet", "word"} {
+		start, end := int64(fillStart), int64(fillEnd)
+		if topology == "word" {
+			start, end = wordStart, wordEnd
+		}
+		if instant {
+			start = end
+		}
+		found := s.same(t, what, dashboardtest.Fill(expr, topology, 4*reporting), start, end, 15)
+		if found {
+			return
+		}
+	}
+	assert.Fail(t, "nothing is found", "%s: %s", what, expr)
+}
+
+// The time of the second capture.
+const (
+	wordStart = 1795200040
+	wordEnd   = 1795200140
+)
+
+// same asks both servers over a range, and says whether there was anything.
+func (s servers) same(t *testing.T, what, expr string, start, end, step int64) (found bool) {
+	form := url.Values{"query": {expr}, "start": {fmt.Sprint(start)}, "end": {fmt.Sprint(end)}, "step": {fmt.Sprint(step)}}
+	ours, real := askRange(t, s.ours, form), askRange(t, s.real, form)
+	require.Len(t, ours, len(real), "%s: %s", what, expr)
+	for i := range real {
+		require.Equal(t, real[i].Metric, ours[i].Metric, "%s: %s", what, expr)
+		require.True(t, alike(real[i].Values, ours[i].Values) && alike(real[i].Histograms, ours[i].Histograms), "%s: %s:\n%v %v\nby Prometheus, by us\n%v %v", what, expr,
+			real[i].Values, real[i].Histograms, ours[i].Values, ours[i].Histograms)
+	}
+	return len(ours) > 0
+}
+
+type answeredSeries struct {
+	Metric             map[string]string
+	Values, Histograms []any
+}
+
+func askRange(t *testing.T, base string, form url.Values) []answeredSeries {
+	response, err := http.PostForm(base+"/api/v1/query_range", form)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", form.Get("query"), body)
+	var answer struct {
+		Data struct{ Result []answeredSeries }
+	}
+	require.NoError(t, json.Unmarshal(body, &answer))
+	slices.SortFunc(answer.Data.Result, func(a, b answeredSeries) int { return strings.Compare(fmt.Sprint(a.Metric), fmt.Sprint(b.Metric)) })
+	return answer.Data.Result
+}
+
+// alike compares answers; numbers may differ in what the order of a sum makes of them.
+func alike(a, b any) bool {
+	switch x := a.(type) {
+	case []any:
+		y, is := b.([]any)
+		return is && slices.EqualFunc(x, y, alike)
+	case map[string]any:
+		y, is := b.(map[string]any)
+		if !is || len(x) != len(y) {
+			return false
+		}
+		for name := range x {
+			if !alike(x[name], y[name]) {
+				return false
+			}
+		}
+		return true
+	case string:
+		y, is := b.(string)
+		if x == y {
+			return is
+		}
+		f, err := strconv.ParseFloat(x, 64)
+		g, other := strconv.ParseFloat(y, 64)
+		return err == nil && other == nil && math.Abs(f-g) <= 1e-9*math.Abs(f)
+	}
+	return a == b
+}
