@@ -26,7 +26,7 @@ func newTuneCommand() *cobra.Command {
 		RunE:  subcommands,
 	}
 	command.SuggestionsMinimumDistance = 2
-	command.AddCommand(newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newAnalyzeCommand(), newSizeCommand(), newReportCommand())
+	command.AddCommand(newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newAnalyzeCommand(), newSizeCommand(), newReportCommand(), newCompareCommand())
 	return command
 }
 

@@ -24,6 +24,11 @@ type Chart struct {
 	marks          []marks
 	bars           []bar
 	stages         []tuning.Stage
+	// xNames stand at the x axis in the place of numbers.
+	xNames plot.ConstantTicks
+	// own draws a figure that is no plot of marks, as high as ownHeight.
+	own       func(draw.Canvas)
+	ownHeight vg.Length
 }
 
 // bar is a component's shares, each from 0 to 1.
@@ -42,6 +47,9 @@ const (
 func (c *Chart) height() vg.Length {
 	if len(c.bars) > 0 {
 		return headHeight + legendRow + barHeight*vg.Length(len(c.bars)) + 50
+	}
+	if c.own != nil {
+		return c.ownHeight
 	}
 	if len(c.stages) > 0 {
 		return headHeight + legendRow + 2*barHeight*vg.Length(len(c.stages)) + 50
@@ -68,6 +76,10 @@ func (c *Chart) SVG() ([]byte, error) { return svgOf(c.height(), c.draw) }
 func (c *Chart) PNG() ([]byte, error) { return pngOf(c.height(), c.draw) }
 
 func (c *Chart) draw(canvas draw.Canvas) {
+	if c.own != nil {
+		c.own(canvas)
+		return
+	}
 	rectangle(canvas, paper, canvas.Min.X, canvas.Min.Y, canvas.Max.X, canvas.Max.Y)
 	canvas.FillText(style(titleSize, ink), vg.Point{X: sideMargin, Y: canvas.Max.Y - 15}, c.Title)
 	rows := c.drawLegend(canvas)
@@ -151,6 +163,9 @@ func (c *Chart) scale(plt *plot.Plot) {
 	y.add(float64(c.limit))
 	plt.X.Min, plt.X.Max = x.nice(8)
 	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceStep(plt.X.Max-plt.X.Min, 8), thousands)
+	if len(c.xNames) > 0 {
+		plt.X.Min, plt.X.Max, plt.X.Tick.Marker = 0.5, float64(len(c.xNames))+0.5, c.xNames
+	}
 	if c.logY {
 		least, most := y.positive()
 		plt.Y.Scale = plot.LogScale{}

@@ -89,6 +89,11 @@ func (r *Report) draw(f figure, legend legend, c draw.Canvas) {
 	head := legend.height()
 	rectangle(c, paper, c.Min.X, c.Min.Y, c.Max.X, c.Max.Y)
 	r.drawHead(draw.Crop(c, sideMargin, -sideMargin, f.height(0), 0), legend)
+	r.drawPanels(f, head, c)
+}
+
+// drawPanels draws the panels below the head, over one axis.
+func (r *Report) drawPanels(f figure, head vg.Length, c draw.Canvas) {
 	axis := axis{timesMs: r.TimesMs, sliceMs: r.SliceMs, originMs: r.StartedMs, steps: r.Steps, restarts: r.restarts()}
 	rows := make([][]*plot.Plot, len(f.panels))
 	for i, p := range f.panels {

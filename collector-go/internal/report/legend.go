@@ -84,16 +84,3 @@ func (l legend) draw(c draw.Canvas) {
 		c.FillText(label, at, k.name)
 	}
 }
-
-// meanOfWorkers is the mean over the workers whose figure is known.
-func (r *Report) meanOfWorkers(figures func(WorkerReport) []Figure) []Figure {
-	out := make([]Figure, len(r.TimesMs))
-	for i := range out {
-		var all []Figure
-		for _, w := range r.Workers {
-			all = append(all, figures(w)[i])
-		}
-		out[i] = average(all)
-	}
-	return out
-}

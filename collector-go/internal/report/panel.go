@@ -46,7 +46,7 @@ func (r *Report) panels() []panel {
 			lines = append(lines, line{colour: workerColour(i), figures: figures(w), thin: many, plain: many})
 		}
 		if many {
-			lines = append(lines, line{colour: ink, figures: r.meanOfWorkers(figures), plain: true})
+			lines = append(lines, line{colour: ink, figures: r.overWorkers(figures, average), plain: true})
 		}
 		return lines
 	}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+func newCompareCommand() *cobra.Command {
+	var show presentation
+	confidence, regression := 0.0, 0.0
+	command := &cobra.Command{
+		Use:   "compare BEFORE AFTER",
+		Short: "What changed between two runs, with confidence intervals",
+		Long: `What changed between two runs: their configurations, and, in each step that both measured, CPU, garbage collection, heap, latencies
+and results, each change with its confidence interval.
+
+BEFORE and AFTER are directories of tune run, of one of its trials (to compare two configurations of one run), or the demo's "run". The
+exit code is 0 however much changed; with --fail-on-regression it is 99 where a figure clearly got worse by more than that.`,
+		Example: `  bullet-metrics tune compare runs/little-heap runs/much-heap --figures figures
+  bullet-metrics tune compare runs/test4/trials/01-96-MiB runs/test4/trials/02-384-MiB --output markdown`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usageError{fmt.Errorf("%s takes two directories, before and after, not %d", cmd.CommandPath(), len(args))}
+			}
+			return nil
+		},
+	}
+	flags := command.Flags()
+	show.addFlags(flags, "table", "json", "markdown")
+	addConfidence(flags, &confidence)
+	flags.Float64Var(&regression, "fail-on-regression", math.NaN(), "percent by which a figure may clearly get worse before the exit code is 99; without it none is too much")
+	flags.Lookup("fail-on-regression").DefValue = ""
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		var wrong error
+		if regression < 0 || math.IsInf(regression, 0) {
+			wrong = errors.New("--fail-on-regression must be at least 0")
+		}
+		return runTune(func() error { return errors.Join(show.validate(), tuning.CheckConfidence(confidence), wrong) }, func(out io.Writer) error {
+			c, err := report.Compare(args[0], args[1], confidence)
+			if err != nil {
+				return err
+			}
+			if err := show.write(out, c, c.Analysis()); err != nil {
+				return err
+			}
+			if worse := c.Regressions(regression / 100); len(worse) > 0 {
+				return regressionError{worse}
+			}
+			return nil
+		})(cmd, nil)
+	}
+	return command
+}
+
+// regressionError is that figures got worse by more than they may.
+type regressionError struct{ worse []string }
+
+func (e regressionError) Error() string {
+	return "worse than --fail-on-regression allows: " + strings.Join(e.worse, "; ")
+}
+
+// ExitCode says that a threshold was not met.
+func (regressionError) ExitCode() int { return exitFAIL }

@@ -1,0 +1,133 @@
+package report_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// told are the two runs of Test 4's story.
+func told(t *testing.T) (before, after string) {
+	t.Helper()
+	before, after = filepath.Join(t.TempDir(), "little"), filepath.Join(t.TempDir(), "much")
+	littleHeap.tell(t, before)
+	muchHeap.tell(t, after)
+	return before, after
+}
+
+func figureOf(t *testing.T, s report.ComparedStep, name string) report.ComparedFigure {
+	t.Helper()
+	for _, f := range s.Figures {
+		if f.Name == name {
+			return f
+		}
+	}
+	require.Failf(t, "no figure", "%s has no %q", s.Name, name)
+	return report.ComparedFigure{}
+}
+
+// Test 4's story: a larger filter heap takes garbage collection away and with it CPU; smaller shares of more workers lower the mean
+// by more than the cost.
+func TestTheStoryOfTest4(t *testing.T) {
+	before, after := told(t)
+	c, err := report.Compare(before, after, 0.95)
+	require.NoError(t, err)
+	require.Len(t, c.Configurations, 1)
+	p := c.Configurations[0]
+	require.Len(t, p.Changes, 1)
+	assert.Equal(t, []string{"- bullet.topology.filter.bolt.memory.on.heap.load: 384", "+ bullet.topology.filter.bolt.memory.on.heap.load: 1024"}, p.Changes[0].Lines())
+	assert.Empty(t, p.Moved, "a heap is none of the eight")
+
+	require.Len(t, p.Steps, 4)
+	for _, s := range p.Steps {
+		total, mean, gc := figureOf(t, s, "CPU of all workers"), figureOf(t, s, "CPU, mean of a worker"), figureOf(t, s, "GC of all workers")
+		truth := littleHeap.total(int(s.Value)) * 60_000
+		now := muchHeap.total(int(s.Value)) * 60_000
+		assert.InEpsilon(t, truth, float64(total.Before), 0.05)
+		assert.True(t, total.Clear && total.Change.Low <= tuning.Figure(now-truth) && tuning.Figure(now-truth) <= total.Change.High, "%s: %v holds %g", s.Name, total.Change, now-truth)
+		assert.Less(t, float64(total.Change.High-total.Change.Low), 0.15*truth, "an interval that tells something")
+		assert.Less(t, mean.Ratio.Value, total.Ratio.Value-0.2, "the mean falls by more than the cost")
+		workers := figureOf(t, s, "workers")
+		assert.Equal(t, []tuning.Figure{5, 8}, []tuning.Figure{workers.Before, workers.After})
+		assert.True(t, gc.Clear && gc.Ratio.High < -0.8, "%v", gc.Ratio)
+	}
+	last := p.Steps[3]
+	assert.Equal(t, []tuning.Verdict{tuning.Fail, tuning.OK}, []tuning.Verdict{last.VerdictBefore, last.VerdictAfter})
+	size := figureOf(t, last, "result size")
+	assert.InDelta(t, 8.9, float64(size.Before), 0.1)
+	assert.True(t, size.Clear && size.Change.Low > 0, "%v", size.Change)
+	assert.False(t, figureOf(t, p.Steps[1], "result size").Clear, "both were whole")
+
+	require.Len(t, p.GC, 4)
+	assert.InDelta(t, 0.25, float64(p.GC[0].Before.ShareOfCPU), 0.02)
+	assert.InDelta(t, 0.04, float64(p.GC[0].After.ShareOfCPU), 0.02)
+	assert.True(t, p.GCBefore.WithCPU.Value.Known())
+	assert.Empty(t, c.Regressions(0.05))
+	back, err := report.Compare(after, before, 0.95)
+	require.NoError(t, err)
+	assert.NotEmpty(t, back.Regressions(0.05))
+}
+
+func TestAComparisonIsWrittenOut(t *testing.T) {
+	before, after := told(t)
+	c, err := report.Compare(before, after, 0.95)
+	require.NoError(t, err)
+	a := c.Analysis()
+	text := a.Text()
+	for _, want := range []string{"one value differs, none of them one of the document's eight controlled variables", "bullet.topology.filter.bolt.memory.on.heap.load", "CPU of all workers -2", "G1 Young Generation",
+		"the same", "cores", "one launch against one"} {
+		assert.Contains(t, text, want)
+	}
+	out := t.TempDir()
+	if dir := os.Getenv("REPORT_OUT"); dir != "" {
+		out = filepath.Join(dir, "compare")
+		require.NoError(t, os.MkdirAll(out, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(out, "compare.txt"), []byte(text), 0o644))
+	}
+	require.NoError(t, report.WriteCharts(a.Charts, out))
+	for _, name := range []string{"changes.svg", "overlay.png"} {
+		assert.FileExists(t, filepath.Join(out, name))
+	}
+	data, err := c.JSON()
+	require.NoError(t, err)
+	assert.True(t, json.Valid(data))
+}
+
+// A run against itself has no change in it.
+func TestARunAgainstItselfIsTheSame(t *testing.T) {
+	before, _ := told(t)
+	c, err := report.Compare(before, before, 0.95)
+	require.NoError(t, err)
+	assert.Empty(t, c.Configurations[0].Changes)
+	for _, s := range c.Configurations[0].Steps {
+		for _, f := range s.Figures {
+			assert.False(t, f.Clear, "%s, %s: %v", s.Name, f.Name, f.Difference)
+		}
+	}
+}
+
+// Two configurations of one run are compared by their trials' directories.
+func TestTrialsOfOneRunAreCompared(t *testing.T) {
+	trials := sampleRun + "/trials"
+	c, err := report.Compare(trials+"/01-1-filter-bolts", trials+"/02-2-filter-bolts", 0.95)
+	require.NoError(t, err)
+	p := c.Configurations[0]
+	assert.Equal(t, []tuning.Variable{tuning.Parallelism}, p.Moved)
+	require.Len(t, p.Steps, 4)
+	assert.Equal(t, []tuning.Verdict{tuning.Fail, tuning.OK}, []tuning.Verdict{p.Steps[3].VerdictBefore, p.Steps[3].VerdictAfter})
+}
+
+func TestRunsWithNothingInCommonAreAnError(t *testing.T) {
+	before, _ := told(t)
+	_, err := report.Compare(before, sampleRun, 0.95)
+	require.ErrorContains(t, err, "no configuration in common")
+	_, err = report.Compare(before, t.TempDir(), 0.95)
+	require.ErrorContains(t, err, "not a run's directory")
+}
