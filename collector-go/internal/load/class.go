@@ -71,6 +71,8 @@ type Parameters struct {
 	Duration time.Duration
 	// PerSecond is the rate of a probe's records; 0 for the class' own default.
 	PerSecond float64
+	// NoSource says that nobody makes matching records, so that nothing can be told of completeness.
+	NoSource bool
 }
 
 // NewQuery returns the query of a class, checked.
@@ -82,7 +84,7 @@ func NewQuery(class Class, p Parameters) (Query, error) {
 	switch class {
 	case Raw:
 		raw := DefaultRawQuery()
-		query = RawQuery{Limit: or(p.Limit, raw.Limit), Duration: p.Duration, PerSecond: or(p.PerSecond, raw.PerSecond)}
+		query = RawQuery{Limit: or(p.Limit, raw.Limit), Duration: p.Duration, PerSecond: p.rate(raw.PerSecond)}
 	case GroupBy:
 		query = GroupByQuery{Groups: or(p.Limit, 4), Aggregate: aggregate(p)}
 	case CountDistinct:
@@ -99,7 +101,14 @@ func NewQuery(class Class, p Parameters) (Query, error) {
 }
 
 func aggregate(p Parameters) Aggregate {
-	return Aggregate{Duration: p.Duration, PerSecond: or(p.PerSecond, 10)}
+	return Aggregate{Duration: p.Duration, PerSecond: p.rate(10)}
+}
+
+func (p Parameters) rate(otherwise float64) float64 {
+	if p.NoSource {
+		return 0
+	}
+	return or(p.PerSecond, otherwise)
 }
 
 func or[T int | float64](given, otherwise T) T {
@@ -110,10 +119,13 @@ func or[T int | float64](given, otherwise T) T {
 }
 
 // Probes are the record streams that n slots need for a query.
-func Probes(query Query, n int) []Probe {
+func Probes(query Query, n int) []Probe { return ProbesNamed("", query, n) }
+
+// ProbesNamed are Probes whose values begin with prefix; "" for "probe".
+func ProbesNamed(prefix string, query Query, n int) []Probe {
 	probes := make([]Probe, n)
 	for slot := range probes {
-		probes[slot] = Probe{Value: ProbeValue(slot), PerSecond: query.ProbeRate()}
+		probes[slot] = Probe{Value: probeValue(prefix, slot), PerSecond: query.ProbeRate()}
 	}
 	return probes
 }

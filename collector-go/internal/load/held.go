@@ -12,6 +12,8 @@ type HeldOptions struct {
 	Grace time.Duration
 	// Backoff is how long a slot waits after a failure, so that a broken gateway is not stormed.
 	Backoff time.Duration
+	// Prefix begins the probes' values; "" for "probe".
+	Prefix string
 }
 
 // DefaultHeldOptions allow the topology 15 s to answer a query that is over, and ask a failing gateway once a second a slot.
@@ -97,10 +99,10 @@ func (h *Held) Close() {
 
 func (h *Held) run(slot int) {
 	for intended := time.Now(); h.wanted(slot); {
-		outcome := h.desk.ask(slot, ProbeValue(slot), start{intended, intended})
+		outcome := h.desk.ask(slot, probeValue(h.options.Prefix, slot), start{intended, intended})
 		h.count(outcome)
 		h.observe(outcome)
-		intended = time.UnixMilli(outcome.FinishedMs)
+		intended = intended.Add(outcome.Latency())
 		if outcome.End == Failed || outcome.End == TimedOut {
 			intended = h.backOff(intended)
 		}

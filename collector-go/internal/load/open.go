@@ -20,6 +20,8 @@ type OpenOptions struct {
 	MostInFlight int
 	// Probes is how many probes the queries share, one after the other.
 	Probes int
+	// Prefix begins the probes' values; "" for "probe".
+	Prefix string
 	// Grace is how long after its own end a query may take to return before it has timed out.
 	Grace time.Duration
 }
@@ -105,7 +107,7 @@ func (o *OpenLoop) Run(ctx context.Context) {
 		s := start{o.intended(k), latest(o.intended(k), free.freed)}
 		o.count(func() { o.submitted++; o.inFlight++ })
 		queries.Go(func() {
-			o.end(d.ask(k, ProbeValue(k%o.options.Probes), s))
+			o.end(d.ask(k, probeValue(o.options.Prefix, k%o.options.Probes), s))
 			places <- place{time.Now()}
 		})
 	}
@@ -165,7 +167,7 @@ func (o *OpenLoop) leave(k int, end time.Time) {
 	for ; k < o.over; k++ {
 		intended := o.intended(k)
 		outcome := Outcome{
-			Class: o.query.Class(), Slot: k, Probe: ProbeValue(k % o.options.Probes), IntendedMs: intended.UnixMilli(),
+			Class: o.query.Class(), Slot: k, Probe: probeValue(o.options.Prefix, k%o.options.Probes), IntendedMs: intended.UnixMilli(),
 			SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(), LatencyUs: max(1, end.Sub(intended).Microseconds()), End: NotSubmitted,
 		}
 		o.count(func() { o.counts[NotSubmitted]++ })

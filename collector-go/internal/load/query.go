@@ -45,7 +45,14 @@ func (q RawQuery) BQL(probe string) string {
 }
 
 // ProbeValue names the probe of a slot.
-func ProbeValue(slot int) string { return fmt.Sprintf("probe-%d", slot) }
+func ProbeValue(slot int) string { return probeValue("", slot) }
+
+func probeValue(prefix string, slot int) string {
+	if prefix == "" {
+		prefix = "probe"
+	}
+	return fmt.Sprintf("%s-%d", prefix, slot)
+}
 
 // Probes are the record streams that n slots need.
 func (q RawQuery) Probes(n int) []Probe { return Probes(q, n) }
@@ -60,13 +67,14 @@ type Record struct {
 }
 
 // Check implements Query. Missing are records that the answer lacks of its limit although enough were made in its life. Which of the
-// probe's records come is left open: with several filters the first ones to arrive need not be consecutive.
+// probe's records come is left open where there are more than the limit: with several filters the first ones to arrive need not be
+// consecutive. Where there are fewer, each must be there.
 func (q RawQuery) Check(answer Answer, probe string, submitted, finished time.Time) (Check, error) {
 	records, err := rows[Record](answer)
 	if err != nil {
 		return Check{}, err
 	}
-	check, distinct := Check{Records: len(records), Due: q.due(submitted, finished)}, map[int64]bool{}
+	check, distinct := Check{Records: len(records)}, map[int64]bool{}
 	for _, record := range records {
 		switch {
 		case record.Probe != probe:
@@ -77,11 +85,11 @@ func (q RawQuery) Check(answer Answer, probe string, submitted, finished time.Ti
 			distinct[record.Sequence] = true
 		}
 	}
-	check.Missing = max(0, check.Due-len(distinct))
+	due, _ := spans(q.PerSecond, q.Duration, submitted, finished)
+	check.Due = max(min(q.Limit, due.size()), min(q.Limit, len(distinct))) // what came was there to come
+	check.Missing = check.Due - min(check.Due, len(distinct))
+	if due.size() <= q.Limit && len(distinct) < q.Limit {
+		check.Missing = max(check.Missing, due.without(distinct))
+	}
 	return check, nil
-}
-
-// due is how many records a query must have returned.
-func (q RawQuery) due(submitted, finished time.Time) int {
-	return min(q.Limit, q.Generated(submitted.Add(settling), finished.Add(-settling)))
 }

@@ -47,10 +47,24 @@ func answerOf[T any](t *testing.T, records ...T) (answer Answer) {
 	return answer
 }
 
+// Where fewer were made than the limit, one that is missing among many shows.
+func TestEachRecordMustBeThereBelowTheLimit(t *testing.T) {
+	query := RawQuery{Limit: 500, Duration: 10 * time.Second, PerSecond: 10}
+	var records []Record
+	for k := int64(1001); k <= 1100; k++ {
+		if k != 1050 && k != 1003 { // the second is made within a second of the query's start
+			records = append(records, Record{"p", k})
+		}
+	}
+	check, err := query.Check(answerOf(t, records...), "p", time.Unix(100, 0), time.Unix(113, 0))
+	require.NoError(t, err)
+	assert.Equal(t, Check{Records: 98, Due: 98, Missing: 1}, check)
+}
+
 func TestCheck(t *testing.T) {
 	records := func(probe string, sequences ...int64) (answer []Record) {
 		for _, s := range sequences {
-			answer = append(answer, Record{probe, s})
+			answer = append(answer, Record{probe, 101 + s}) // record 101 is made a second after the submission
 		}
 		return answer
 	}

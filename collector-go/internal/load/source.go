@@ -29,6 +29,16 @@ type span struct{ first, last int64 }
 
 func (s span) size() int { return int(max(0, s.last-s.first+1)) }
 
+// without is how many sequences of the span are not among those given.
+func (s span) without(given map[int64]bool) (n int) {
+	for k := s.first; k <= s.last; k++ {
+		if !given[k] {
+			n++
+		}
+	}
+	return n
+}
+
 // residues is how many sequences of the span leave the remainder when divided by modulus.
 func (s span) residues(modulus, remainder int64) int {
 	upTo := func(n int64) int64 { return (n - remainder + modulus) / modulus } // of 0..n, for n >= remainder-modulus

@@ -1,0 +1,402 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+)
+
+// What queries go through.
+const (
+	targetGateway = "gateway"
+	targetDRPC    = "drpc"
+)
+
+// exitCrossed is the exit code where a threshold was crossed.
+const exitCrossed = 99
+
+// loadOptions are the command's flags.
+type loadOptions struct {
+	target, url, function, source string
+	class                         string
+	query                         load.Parameters
+	rate, background              float64
+	held, mostInFlight, probes    int
+	duration, timeout             time.Duration
+	collector, topology           string
+	thresholds                    []string
+	output                        string
+	histogram, picture, outcomes  string
+}
+
+func newLoadCommand() *cobra.Command {
+	defaults := load.DefaultOpenOptions(1, 0)
+	o := loadOptions{}
+	command := &cobra.Command{
+		Use:   "load",
+		Short: "Ask a topology queries at a constant rate, or a number at a time, and tell their latencies",
+		Long: `Ask a Bullet topology queries of one class, at a constant rate (--rate) or a number at a time (--held), through Bullet's query
+endpoint or Storm's DRPC, and tell how long they took, how many failed, and whether the answers held what the topology's record source
+made for them.
+
+Latency counts from when a query was meant to start, so that a stall shows in every query that it held up. What could not be submitted,
+because as many were under way as may be, is told of and its latency counts too. How late the client itself was is told apart.
+
+Ctrl-C ends the queries and gives the results so far.`,
+		Example: `  bullet-metrics load --rate 20 --duration 60s --threshold 'p99<35s' --threshold 'failed<1%'
+  bullet-metrics load --held 100 --duration 5m --class top-k --histogram out/load.csv --picture out/load.png
+  bullet-metrics load --target drpc --url drpc.example:3774 --function bullet-query --held 30 --duration 2m`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			run, err := o.prepare(cmd)
+			if err != nil {
+				return usageError{err}
+			}
+			return run.run(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.target, "target", targetGateway, "what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
+	flags.StringVar(&o.url, "url", "", "address of the target, host:port or a URL (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
+	flags.StringVar(&o.function, "function", "bullet-query", "DRPC function")
+	flags.StringVar(&o.source, "source", "", "address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
+	flags.StringVar(&o.class, "class", string(load.Raw), "class of the queries: "+classNames())
+	flags.Float64Var(&o.rate, "rate", 0, "queries a second, started whatever became of those before")
+	flags.IntVar(&o.held, "held", 0, "queries held at a time, each submitted again when it has returned")
+	flags.DurationVar(&o.duration, "duration", time.Minute, "how long queries are started; 0 until Ctrl-C")
+	flags.DurationVar(&o.timeout, "timeout", defaults.Grace, "how long after its own end a query may take to return")
+	flags.DurationVar(&o.query.Duration, "query-duration", load.DefaultRawQuery().Duration, "the longest that a query lives in the topology")
+	flags.IntVar(&o.query.Limit, "limit", 0, "records of a RAW query, groups, points of a DISTRIBUTION, or K (default 10, 4, 10, 3)")
+	flags.Float64Var(&o.query.PerSecond, "matching-per-second", 0, "matching records a second that the source makes for a probe (default 0.4 for RAW, else 10)")
+	flags.Float64Var(&o.background, "background", 0, "records a second that match no query, while the run lasts; unset leaves them as they are")
+	flags.IntVar(&o.probes, "probes", defaults.Probes, "different probes that queries of --rate look for")
+	flags.IntVar(&o.mostInFlight, "most-in-flight", defaults.MostInFlight, "the most queries of --rate that may be under way")
+	flags.StringVar(&o.collector, "collector", "", "address of a collector's HTTP, to tell how many queries the topology says are active")
+	flags.StringVar(&o.topology, "topology", "bullet", "name of the topology at the collector")
+	flags.StringArrayVar(&o.thresholds, "threshold", nil, "a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
+	flags.StringVar(&o.output, "output", outputText, "text or json")
+	flags.StringVar(&o.histogram, "histogram", "", "write the latencies here: .csv, .hgrm or .hlog (HdrHistogram)")
+	flags.StringVar(&o.picture, "picture", "", "draw the latencies here: .png or .svg")
+	flags.StringVar(&o.outcomes, "outcomes", "", "write a line of JSON for every query here")
+	return command
+}
+
+func classNames() string {
+	var names []string
+	for _, class := range load.Classes() {
+		names = append(names, string(class))
+	}
+	return strings.Join(names, ", ")
+}
+
+// loadRun is a run whose flags make sense.
+type loadRun struct {
+	loadOptions
+	query      load.Query
+	open       load.OpenOptions
+	bounds     []load.Threshold
+	ordered    *float64 // the background that was asked for
+	tally      *load.Tally
+	timeline   load.Timeline
+	say        *terminal
+	lines      io.Writer // of outcomes; nil for none
+	linesMu    sync.Mutex
+	linesErr   error
+	began, end time.Time
+}
+
+// loadProbes begins the values of a load run's probes.
+const loadProbes = "load"
+
+func (o loadOptions) prepare(cmd *cobra.Command) (*loadRun, error) {
+	class, err := load.ParseClass(o.class)
+	if err != nil {
+		return nil, err
+	}
+	run := &loadRun{loadOptions: o, tally: load.NewTally(), say: newTerminal("load", os.Stderr)}
+	run.complete()
+	run.loadOptions.query.NoSource = run.source == ""
+	if run.query, err = load.NewQuery(class, run.loadOptions.query); err != nil {
+		return nil, err
+	}
+	for _, text := range o.thresholds {
+		threshold, err := load.ParseThreshold(text)
+		if err != nil {
+			return nil, err
+		}
+		run.bounds = append(run.bounds, threshold)
+	}
+	if cmd.Flags().Changed("background") {
+		run.ordered = &run.background
+	}
+	run.open = load.OpenOptions{Rate: o.rate, Duration: o.duration, MostInFlight: o.mostInFlight, Probes: o.probes, Prefix: loadProbes, Grace: o.timeout}
+	return run, run.check()
+}
+
+// complete fills in the addresses that follow from the target.
+func (r *loadRun) complete() {
+	if r.url == "" {
+		r.url = map[string]string{targetGateway: "127.0.0.1:9901", targetDRPC: "127.0.0.1:3774"}[r.target]
+	}
+	if r.source == "" && r.target == targetGateway {
+		r.source = r.url
+	}
+	if r.source == "none" {
+		r.source = ""
+	}
+}
+
+func (r *loadRun) check() error {
+	switch {
+	case r.target != targetGateway && r.target != targetDRPC:
+		return fmt.Errorf("--target is %s or %s, not %q", targetGateway, targetDRPC, r.target)
+	case (r.rate != 0) == (r.held != 0):
+		return errors.New("give either --rate, queries a second, or --held, queries at a time")
+	case r.held < 0 || r.held > 1000:
+		return fmt.Errorf("1 to 1000 queries can be held, not %d: the record source has as many probes", r.held)
+	case r.duration < 0 || r.timeout < 0:
+		return errors.New("--duration and --timeout must not be negative")
+	case r.ordered != nil && r.source == "":
+		return errors.New("--background needs the record source's address, --source")
+	case r.picture != "" && filepath.Ext(r.picture) != ".png" && filepath.Ext(r.picture) != ".svg":
+		return fmt.Errorf("--picture draws a .png or .svg, not %s", r.picture)
+	}
+	if r.histogram != "" {
+		if err := load.WriteHistogram(io.Discard, r.histogram, r.tally.Latencies(), time.Time{}, time.Time{}); err != nil {
+			return fmt.Errorf("--histogram: %w", err)
+		}
+	}
+	if r.rate != 0 {
+		return errors.Join(r.open.Validate(), checkOutput(r.output))
+	}
+	return checkOutput(r.output)
+}
+
+// submitter is the target.
+func (r *loadRun) submitter() (load.Submitter, func()) {
+	connections := max(r.held, min(r.mostInFlight, 1000))
+	if r.target == targetDRPC {
+		drpc := load.NewDRPC(r.url, r.function, connections, load.PlainBQL)
+		return drpc, drpc.Close
+	}
+	gateway := load.NewGateway(r.url, connections)
+	return gateway, gateway.Close
+}
+
+func (r *loadRun) run(ctx context.Context, out io.Writer) (err error) {
+	target, closing := r.submitter()
+	defer closing()
+	takeBack, err := r.order(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, takeBack()) }()
+	if r.outcomes != "" {
+		file, err := os.Create(r.outcomes)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		r.lines = file
+	}
+	r.drive(ctx, target)
+	if err := errors.Join(r.linesErr, r.write()); err != nil {
+		return err
+	}
+	crossed, err := r.tell(out)
+	switch {
+	case err != nil:
+		return err
+	case crossed > 0:
+		return thresholdsCrossed(crossed)
+	case ctx.Err() != nil && r.duration > 0:
+		return interrupted{}
+	}
+	return nil
+}
+
+// thresholdsCrossed is how many.
+type thresholdsCrossed int
+
+func (n thresholdsCrossed) Error() string {
+	if n == 1 {
+		return "a threshold was crossed"
+	}
+	return fmt.Sprintf("%d thresholds were crossed", int(n))
+}
+
+// ExitCode is the verdict FAIL's.
+func (thresholdsCrossed) ExitCode() int { return exitCrossed }
+
+// order has the record source make what the queries look for, if there is one.
+func (r *loadRun) order(ctx context.Context) (takeBack func() error, err error) {
+	if r.source == "" {
+		return func() error { return nil }, nil
+	}
+	probes := r.probes
+	if r.held > 0 {
+		probes = r.held
+	}
+	gateway := load.NewGateway(r.source, 1)
+	undo, err := gateway.Order(ctx, load.ProbesNamed(loadProbes, r.query, probes), r.ordered)
+	if err != nil {
+		gateway.Close()
+		return nil, fmt.Errorf("%w; --source none asks a topology that has no record source", err)
+	}
+	return func() error {
+		defer gateway.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		return undo(ctx)
+	}, nil
+}
+
+func (r *loadRun) observe(o load.Outcome) {
+	r.tally.Add(o)
+	if r.lines == nil {
+		return
+	}
+	line, err := json.Marshal(o)
+	r.linesMu.Lock()
+	defer r.linesMu.Unlock()
+	if err == nil {
+		_, err = r.lines.Write(append(line, '\n'))
+	}
+	if r.linesErr == nil && err != nil {
+		r.linesErr = fmt.Errorf("keep the queries' outcomes: %w", err)
+	}
+}
+
+// drive asks the queries, and returns when all have ended.
+func (r *loadRun) drive(ctx context.Context, target load.Submitter) {
+	var client load.Client
+	var asking func()
+	if r.rate > 0 {
+		open, err := load.NewOpenLoop(r.query, target, r.open, r.observe)
+		if err != nil {
+			panic(err) // it was checked
+		}
+		client, asking = open, func() { open.Run(ctx) }
+	} else {
+		options := load.DefaultHeldOptions()
+		options.Grace, options.Prefix = r.timeout, loadProbes
+		held := load.NewHeld(r.query, target, options, r.observe)
+		client, asking = held, func() { r.hold(ctx, held) }
+	}
+	watching, stop := context.WithCancel(context.Background())
+	var watch sync.WaitGroup
+	r.began = time.Now()
+	watch.Go(func() { r.watch(watching, client) })
+	asking()
+	stop()
+	watch.Wait()
+	r.end = time.Now()
+}
+
+// hold holds queries for the run's duration and lets those under way end.
+func (r *loadRun) hold(ctx context.Context, held *load.Held) {
+	defer held.Close()
+	running := ctx
+	if r.duration > 0 {
+		var cancel context.CancelFunc
+		running, cancel = context.WithTimeout(ctx, r.duration)
+		defer cancel()
+	}
+	held.Hold(r.held)
+	<-running.Done()
+	_ = held.Drain(ctx) // an error is the context's end, which the caller sees
+}
+
+// watch shows every second how the run stands, and without a terminal every ten.
+func (r *loadRun) watch(ctx context.Context, client load.Client) {
+	var activity load.Activity
+	if r.collector != "" {
+		asked := load.NewCollectorActivity(r.collector, r.topology)
+		defer asked.Close()
+		activity = asked
+	}
+	r.say.Say("%s", liveHeader)
+	shown := 0
+	r.timeline.Watch(ctx, time.Second, client, r.tally, activity, func(m load.Moment) {
+		if shown++; shown%10 == 0 {
+			r.say.Say("%s", liveRow(m, r.began))
+		}
+		r.say.Show("%s", liveRow(m, r.began))
+	})
+}
+
+const liveHeader = "   time  submitted  waiting  in flight   active  returned  failed        p99"
+
+func liveRow(m load.Moment, began time.Time) string {
+	active, p99 := "-", "-"
+	if m.Active != nil {
+		active = fmt.Sprintf("%.0f", *m.Active)
+	}
+	if m.P99Ms != nil {
+		p99 = fmt.Sprintf("%.0f ms", *m.P99Ms)
+	}
+	elapsed := time.UnixMilli(m.TimeMs).Sub(began).Round(time.Second)
+	return fmt.Sprintf("%7s %10d %8d %10d %8s %9d %7d %10s", elapsed, m.Submitted, m.Waiting, m.InFlight, active, m.Returned, m.Failed+m.TimedOut, p99)
+}
+
+// write writes the histogram and the picture.
+func (r *loadRun) write() error {
+	latencies := r.tally.Latencies()
+	if r.histogram != "" {
+		file, err := os.Create(r.histogram)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(load.WriteHistogram(file, r.histogram, latencies, r.began, r.end), file.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", r.histogram, err)
+		}
+	}
+	if r.picture == "" {
+		return nil
+	}
+	var shares, seconds []float64
+	for _, p := range load.Points(latencies) {
+		shares, seconds = append(shares, p.Share), append(seconds, p.Seconds)
+	}
+	chart := report.LatencyChart("load", r.title(), shares, seconds)
+	draw := chart.PNG
+	if filepath.Ext(r.picture) == ".svg" {
+		draw = chart.SVG
+	}
+	picture, err := draw()
+	if err != nil {
+		return fmt.Errorf("draw %s: %w", r.picture, err)
+	}
+	return os.WriteFile(r.picture, picture, 0o644)
+}
+
+// title says what was run.
+func (r *loadRun) title() string {
+	what := fmt.Sprintf("%d held", r.held)
+	if r.rate > 0 {
+		what = fmt.Sprintf("%g/s", r.rate)
+	}
+	return fmt.Sprintf("%s queries, %s, for %s", r.query.Class(), what, r.end.Sub(r.began).Round(time.Second))
+}
+
+// clientLimit tells in words whether the client kept the rate.
+func (r *loadRun) clientLimit(result load.Result) string {
+	const bound = 0.1 // seconds, as internal/tuning has it
+	if result.Lateness.P99 > bound {
+		return fmt.Sprintf("the load client was the limit: it started queries up to %.0f ms late (p99); give it more than the %d processors that it has, or less to do", result.Lateness.P99*1000, runtime.GOMAXPROCS(0))
+	}
+	return ""
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+)
+
+// loadResult is what a run tells as JSON. Units end the names; what is not known is null.
+type loadResult struct {
+	Target   string  `json:"target"`
+	URL      string  `json:"url"`
+	Class    string  `json:"class"`
+	Query    string  `json:"query"`
+	Rate     float64 `json:"rate_per_second,omitempty"`
+	Held     int     `json:"held,omitempty"`
+	BeganMs  int64   `json:"began_ms"`
+	EndMs    int64   `json:"end_ms"`
+	Queries  counted `json:"queries"`
+	Achieved float64 `json:"returned_per_second"`
+
+	Latency     quantiles `json:"latency"`
+	LowerBounds int       `json:"latency_lower_bounds"`
+	Lateness    quantiles `json:"client_lateness"`
+	ClientLimit string    `json:"client_limit,omitempty"`
+
+	Completeness completeness      `json:"completeness"`
+	Errors       []load.ErrorCount `json:"errors"`
+	Thresholds   []load.Judged     `json:"thresholds"`
+	Timeline     []load.Moment     `json:"timeline"`
+}
+
+type counted struct {
+	Due          int `json:"due"`
+	Submitted    int `json:"submitted"`
+	NotSubmitted int `json:"not_submitted"`
+	Returned     int `json:"returned"`
+	Failed       int `json:"failed"`
+	TimedOut     int `json:"timed_out"`
+	Unfinished   int `json:"unfinished"`
+	CutOff       int `json:"cut_off"`
+	// ActiveMost is the most that the topology said were active.
+	ActiveMost *float64 `json:"active_most"`
+}
+
+type quantiles struct {
+	Count int      `json:"count"`
+	Least *float64 `json:"min_ms"`
+	Mean  *float64 `json:"mean_ms"`
+	P50   *float64 `json:"p50_ms"`
+	P90   *float64 `json:"p90_ms"`
+	P95   *float64 `json:"p95_ms"`
+	P99   *float64 `json:"p99_ms"`
+	P999  *float64 `json:"p999_ms"`
+	Most  *float64 `json:"max_ms"`
+}
+
+type completeness struct {
+	Ratio      *float64 `json:"ratio"`
+	Judged     int      `json:"judged_queries"`
+	Incomplete int      `json:"incomplete_queries"`
+	Records    int      `json:"returned_records"`
+	Due        int      `json:"due_records"`
+	Missing    int      `json:"missing_records"`
+	Repeated   int      `json:"repeated_records"`
+	Foreign    int      `json:"foreign_records"`
+}
+
+// known is a number that JSON can hold.
+func known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func millis(q load.Quantiles) quantiles {
+	ms := func(seconds float64) *float64 { return known(math.Round(seconds*1e6) / 1e3) }
+	return quantiles{Count: q.Count, Least: ms(q.Least), Mean: ms(q.Mean), P50: ms(q.P50), P90: ms(q.P90), P95: ms(q.P95), P99: ms(q.P99), P999: ms(q.P999), Most: ms(q.Most)}
+}
+
+func (r *loadRun) result() loadResult {
+	t := r.tally.Result()
+	out := loadResult{
+		Target: r.target, URL: r.url, Class: string(r.query.Class()), Query: r.query.BQL("…"), Rate: r.rate, Held: r.held,
+		BeganMs: r.began.UnixMilli(), EndMs: r.end.UnixMilli(), Achieved: math.Round(float64(t.Returned)/r.end.Sub(r.began).Seconds()*1000) / 1000,
+		Queries: counted{
+			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted, Returned: t.Returned, Failed: t.Failed,
+			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff,
+		},
+		Latency: millis(t.Latency), LowerBounds: t.LowerBounds, Lateness: millis(t.Lateness), ClientLimit: r.clientLimit(t),
+		Completeness: completeness{
+			Ratio: known(t.Completeness()), Judged: t.Judged, Incomplete: t.Incomplete, Records: t.Records, Due: t.Due, Missing: t.Missing,
+			Repeated: t.Repeated, Foreign: t.Foreign,
+		},
+		Errors: append([]load.ErrorCount{}, t.Errors...), Thresholds: []load.Judged{}, Timeline: append([]load.Moment{}, r.timeline.Moments()...),
+	}
+	for _, m := range out.Timeline {
+		if m.Active != nil && (out.Queries.ActiveMost == nil || *m.Active > *out.Queries.ActiveMost) {
+			out.Queries.ActiveMost = m.Active
+		}
+	}
+	for _, bound := range r.bounds {
+		out.Thresholds = append(out.Thresholds, bound.Judge(t))
+	}
+	return out
+}
+
+// tell prints the result, and says how many thresholds were crossed.
+func (r *loadRun) tell(out io.Writer) (crossed int, err error) {
+	result := r.result()
+	for _, judged := range result.Thresholds {
+		if !judged.Kept {
+			crossed++
+		}
+	}
+	if r.output == outputJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		return crossed, encoder.Encode(result)
+	}
+	return crossed, result.text(out, r.title())
+}
+
+// text writes the result for people.
+func (r loadResult) text(out io.Writer, title string) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(table, "%s through %s at %s\n\n", title, r.Target, r.URL)
+	q := r.Queries
+	row("submitted", "%d of %d due, %d not submitted", q.Submitted, q.Due, q.NotSubmitted)
+	row("returned", "%d, %.4g a second", q.Returned, r.Achieved)
+	row("failed", "%d, timed out %d, unfinished %d, cut off at the end %d", q.Failed, q.TimedOut, q.Unfinished, q.CutOff)
+	if q.ActiveMost != nil {
+		row("active", "%.0f at most, as the topology says", *q.ActiveMost)
+	}
+	if r.LowerBounds > 0 {
+		row("no answer", "%d queries; they count below with how long they took at least", r.LowerBounds)
+	}
+	c := r.Completeness
+	switch {
+	case c.Ratio == nil:
+		row("completeness", "cannot be told: no record was due in any query")
+	default:
+		row("completeness", "%.6g%%: %d of %d records due, in %d queries, %d of them incomplete", 100**c.Ratio, c.Due-c.Missing, c.Due, c.Judged, c.Incomplete)
+	}
+	if c.Repeated+c.Foreign > 0 {
+		row("", "%d records repeated, %d that no query asked for", c.Repeated, c.Foreign)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(table, "\nms\tmin\tmean\tp50\tp90\tp95\tp99\tp99.9\tmax\n")
+	fmt.Fprintf(table, "latency\t%s\n", r.Latency.text())
+	fmt.Fprintf(table, "client late\t%s\n", r.Lateness.text())
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(r.Errors)+len(r.Thresholds) > 0 || r.ClientLimit != "" {
+		fmt.Fprintln(out)
+	}
+	for i, e := range r.Errors {
+		if i == 5 {
+			row("error", "%d more kinds; --output json lists them", len(r.Errors)-i)
+			break
+		}
+		row("error", "%d times: %.300s", e.Count, e.Error)
+	}
+	if r.ClientLimit != "" {
+		row("limit", "%s", r.ClientLimit)
+	}
+	for _, judged := range r.Thresholds {
+		mark := "✓"
+		if !judged.Kept {
+			mark = "✗"
+		}
+		row("threshold", "%s %s  (%s)", mark, judged.Threshold, judged.Shown)
+	}
+	return table.Flush()
+}
+
+// text is the row of a table.
+func (q quantiles) text() string {
+	var cells []string
+	for _, v := range []*float64{q.Least, q.Mean, q.P50, q.P90, q.P95, q.P99, q.P999, q.Most} {
+		cells = append(cells, digits(v))
+	}
+	return strings.Join(cells, "\t")
+}
+
+// digits writes a number of ms with as many digits as mean something.
+func digits(v *float64) string {
+	switch {
+	case v == nil:
+		return "-"
+	case *v >= 100:
+		return fmt.Sprintf("%.0f", *v)
+	}
+	return fmt.Sprintf("%.3g", *v)
+}

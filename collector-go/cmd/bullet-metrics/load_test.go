@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fakeBullet is a gateway whose topology answers a RAW query when its limit of matching records is made, as the record source makes
+// them: record k at k/rate.
+type fakeBullet struct {
+	mu      sync.Mutex
+	control struct {
+		RecordsPerSecond float64 `json:"records_per_second"`
+		Probes           []struct {
+			Value     string  `json:"value"`
+			PerSecond float64 `json:"per_second"`
+		} `json:"probes"`
+	}
+	drop bool // a record in the middle of each answer
+}
+
+var rawPattern = regexp.MustCompile(`STREAM\((\d+), TIME\) WHERE probe = '([^']*)' LIMIT (\d+)`)
+
+func startFakeBullet(t *testing.T) (*fakeBullet, string) {
+	f := &fakeBullet{}
+	f.control.RecordsPerSecond = 7
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/source/control", f.source)
+	mux.HandleFunc("/api/source/status", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"reporting":1,"following":1}`) })
+	mux.HandleFunc("/api/bullet/queries/http-query", f.query)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return f, strings.TrimPrefix(server.URL, "http://")
+}
+
+func (f *fakeBullet) source(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.Method == http.MethodPut {
+		f.control.Probes = nil
+		json.NewDecoder(r.Body).Decode(&f.control)
+	}
+	json.NewEncoder(w).Encode(f.control)
+}
+
+func (f *fakeBullet) rate(probe string) float64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.control.Probes {
+		if p.Value == probe {
+			return p.PerSecond
+		}
+	}
+	return 0
+}
+
+func (f *fakeBullet) query(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	parts := rawPattern.FindStringSubmatch(string(body))
+	if parts == nil {
+		http.Error(w, "no RAW query", http.StatusBadRequest)
+		return
+	}
+	life, _ := strconv.Atoi(parts[1])
+	limit, _ := strconv.Atoi(parts[3])
+	rate := f.rate(parts[2])
+	first := int64(float64(time.Now().UnixMicro())*rate/1e6) + 1
+	end := time.Now().Add(time.Duration(life) * time.Millisecond)
+	if rate > 0 {
+		if full := time.UnixMicro(int64(float64(first+int64(limit)-1) * 1e6 / rate)); full.Before(end) {
+			end = full.Add(time.Millisecond)
+		}
+	}
+	select {
+	case <-time.After(time.Until(end)):
+	case <-r.Context().Done():
+		return
+	}
+	var records []string
+	last := int64(float64(time.Now().UnixMicro()) * rate / 1e6)
+	for k := first; k <= last && len(records) < limit; k++ {
+		if f.drop && k == (first+last)/2 {
+			continue
+		}
+		records = append(records, fmt.Sprintf(`{"probe":%q,"probe_sequence":%d}`, parts[2], k))
+	}
+	fmt.Fprintf(w, `{"records":[%s],"meta":{}}`, strings.Join(records, ","))
+}
+
+// runLoad runs the command, and gives what it printed and the exit code.
+func runLoad(t *testing.T, ctx context.Context, args ...string) (string, int) {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRootCommand()
+	root.SetArgs(append([]string{"load"}, args...))
+	root.SetOut(&out)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return out.String(), exitDone
+	}
+	return out.String() + err.Error(), exitCode(err)
+}
+
+func TestLoadAtARate(t *testing.T) {
+	t.Parallel()
+	bullet, address := startFakeBullet(t)
+	dir := t.TempDir()
+	args := []string{"--url", address, "--rate", "20", "--duration", "3s", "--query-duration", "3s", "--limit", "5", "--matching-per-second", "10", "--background", "100"}
+	for _, name := range []string{"l.csv", "l.png", "l.jsonl"} {
+		args = append(args, map[string]string{".csv": "--histogram", ".png": "--picture", ".jsonl": "--outcomes"}[filepath.Ext(name)], filepath.Join(dir, name))
+	}
+	text, code := runLoad(t, t.Context(), append(args, "--threshold", "p99<10s", "--threshold", "completeness>=100%", "--output", "json")...)
+	require.Equal(t, exitDone, code, text)
+	var result loadResult
+	require.NoError(t, json.Unmarshal([]byte(text), &result))
+	assert.Equal(t, 60, result.Queries.Due)
+	assert.Equal(t, 60, result.Queries.Returned)
+	assert.InDelta(t, 450, *result.Latency.P50, 400, "5 records at 10 a second")
+	assert.Len(t, result.Thresholds, 2)
+	assert.NotEmpty(t, result.Timeline)
+	lines, err := os.ReadFile(filepath.Join(dir, "l.jsonl"))
+	require.NoError(t, err)
+	assert.Equal(t, 60, bytes.Count(lines, []byte("\n")))
+	table, err := os.ReadFile(filepath.Join(dir, "l.csv"))
+	require.NoError(t, err)
+	assert.True(t, bytes.HasPrefix(table, []byte("percentile,latency_seconds,count\n0,")), "%.100s", table)
+	picture, err := os.ReadFile(filepath.Join(dir, "l.png"))
+	require.NoError(t, err)
+	assert.True(t, bytes.HasPrefix(picture, []byte("\x89PNG")))
+	assert.Empty(t, bullet.control.Probes, "the order is taken back")
+	assert.InDelta(t, 7, bullet.control.RecordsPerSecond, 0)
+}
+
+func TestLoadTellsOfCrossedThresholdsAndLostRecords(t *testing.T) {
+	t.Parallel()
+	bullet, address := startFakeBullet(t)
+	bullet.drop = true
+	text, code := runLoad(t, t.Context(), "--url", address, "--held", "3", "--duration", "1s", "--query-duration", "4s", "--limit", "50", "--matching-per-second", "10",
+		"--threshold", "completeness>=99.9%", "--threshold", "p50 > 1ms")
+	assert.Equal(t, exitCrossed, code, text)
+	assert.Contains(t, text, "✗ completeness>=99.9%")
+	assert.Contains(t, text, "✓ p50>1ms")
+	assert.Contains(t, text, "a threshold was crossed")
+	assert.Regexp(t, `raw queries, 3 held, for \d+s through gateway at 127`, text)
+}
+
+func TestLoadEndsWithCtrlCAndTellsWhatItHas(t *testing.T) {
+	t.Parallel()
+	bullet, address := startFakeBullet(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil && bullet.rate("load-0") == 0 {
+			time.Sleep(10 * time.Millisecond) // until the run has begun; the end is the test's
+		}
+		time.AfterFunc(1500*time.Millisecond, cancel)
+	}()
+	text, code := runLoad(t, ctx, "--url", address, "--rate", "10", "--duration", "10m", "--limit", "1", "--matching-per-second", "20")
+	assert.Equal(t, 130, code, text)
+	assert.Regexp(t, `returned +1\d`, text)
+	assert.Empty(t, bullet.control.Probes)
+}
+
+func TestLoadRefusesWhatCannotBeMeant(t *testing.T) {
+	for says, args := range map[string][]string{
+		"give either --rate":                     {},
+		"not 1001":                               {"--held", "1001"},
+		`no class of queries is called "median"`: {"--held", "1", "--class", "median"},
+		"is no threshold":                        {"--held", "1", "--threshold", "fast"},
+		"--target is gateway or drpc":            {"--held", "1", "--target", "kafka"},
+		"a histogram is written as .csv":         {"--held", "1", "--histogram", "x.txt"},
+		"--picture draws a .png or .svg":         {"--held", "1", "--picture", "x.gif"},
+		"a query must live at least 1 s":         {"--held", "1", "--query-duration", "1ms"},
+		"--background needs the record source's": {"--held", "1", "--target", "drpc", "--background", "10"},
+		"queries share 1 to 1000 probes, not 0":  {"--rate", "1", "--probes", "0"},
+	} {
+		text, code := runLoad(t, t.Context(), args...)
+		assert.Equal(t, exitUsage, code, text)
+		assert.Contains(t, text, says)
+	}
+}
+
+func TestLoadSaysThatNobodyIsThere(t *testing.T) {
+	text, code := runLoad(t, t.Context(), "--url", "127.0.0.1:1", "--held", "1")
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, text, "ask the record source what it makes")
+	assert.Contains(t, text, "--source none")
+}

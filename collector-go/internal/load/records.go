@@ -1,0 +1,79 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// followLimit is how long the source's tasks may take to follow a new control; they ask once a second.
+const followLimit = 10 * time.Second
+
+// Order has the source make records for queries, beside what it makes for others. background, if not nil, is the rate of the other
+// records. It returns when all of the source's tasks follow, with what takes the order back; records that the source made already stay.
+func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64) (takeBack func(context.Context) error, err error) {
+	before, err := g.Control(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the record source what it makes: %w", err)
+	}
+	wanted := with(before, probes)
+	if background != nil {
+		wanted.RecordsPerSecond = *background
+	}
+	if err := g.SetControl(ctx, wanted); err != nil {
+		return nil, fmt.Errorf("have the record source make matching records: %w", err)
+	}
+	takeBack = func(ctx context.Context) error {
+		now, err := g.Control(ctx)
+		if err != nil {
+			return fmt.Errorf("ask the record source what it makes: %w", err)
+		}
+		now = without(now, probes)
+		if background != nil && now.RecordsPerSecond == *background {
+			now.RecordsPerSecond = before.RecordsPerSecond
+		}
+		return g.SetControl(ctx, now)
+	}
+	if err := g.follow(ctx); err != nil {
+		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), controlTimeout)
+		defer cancel()
+		_ = takeBack(undoing) // the first error is the one that says what is wrong
+		return nil, err
+	}
+	return takeBack, nil
+}
+
+// follow waits until the source's tasks do what was last asked of them.
+func (g *Gateway) follow(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, followLimit, fmt.Errorf("the record source did not follow within %s; see that the topology runs and polls %s", followLimit, g.base))
+	defer cancel()
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		status, err := g.Status(ctx)
+		if err == nil && status.Reporting > 0 && status.Following == status.Reporting {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func with(control Control, probes []Probe) Control {
+	control = without(control, probes)
+	control.Probes = append(control.Probes, probes...)
+	return control
+}
+
+func without(control Control, probes []Probe) Control {
+	ours := map[string]bool{}
+	for _, p := range probes {
+		ours[p.Value] = true
+	}
+	control.Probes = slices.DeleteFunc(slices.Clone(control.Probes), func(p Probe) bool { return ours[p.Value] })
+	return control
+}
