@@ -132,6 +132,12 @@ func verdictClass(cell string) string {
 	case tuning.Limited:
 		return "limited"
 	}
+	switch cell {
+	case markComplete:
+		return "ok"
+	case markGaps:
+		return "inconclusive"
+	}
 	return ""
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -99,6 +100,8 @@ type Collection struct {
 	ExpectedSlices    int `json:"expected_slices"`
 	MissingSlices     int `json:"missing_slices"`
 	CollectorRestarts int `json:"collector_restarts"`
+	// Health is how the samples came, by worker and metric; nil where the collector did not tell.
+	Health *collection.Collection `json:"health,omitempty"`
 }
 
 const minuteMs = int64(time.Minute / time.Millisecond)
@@ -110,7 +113,7 @@ func Build(run *Run) (*Report, error) {
 	}
 	r := &Report{
 		Title: "Bullet on Storm: simultaneous queries", Axis: simultaneousQueries, Topology: run.Topology, StartedMs: run.Steps[0].StartMs, SliceMs: run.SliceMs,
-		Goals: goalsReport(run.Goals), TimesMs: grid(run), Calibration: run.Calibration, Collection: collection(run),
+		Goals: goalsReport(run.Goals), TimesMs: grid(run), Calibration: run.Calibration, Collection: collected(run),
 		Query: run.Query, Manifest: run.Manifest, Settings: run.Settings,
 	}
 	for _, w := range run.Workers {
@@ -245,8 +248,8 @@ func totalOrUnknown(figures []Figure) Figure {
 	return total(figures)
 }
 
-func collection(run *Run) Collection {
-	c := Collection{StoredSliceMs: run.StoredSliceMs, CollectorRestarts: run.CollectorRestarts}
+func collected(run *Run) Collection {
+	c := Collection{StoredSliceMs: run.StoredSliceMs, CollectorRestarts: run.CollectorRestarts, Health: run.Health}
 	from, to := run.Steps[0].StartMs, run.Steps[len(run.Steps)-1].EndMs
 	for _, w := range run.Workers {
 		expected := int((to-from)/max(1, run.StoredSliceMs)) + 1

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -128,6 +129,8 @@ type Run struct {
 	// Asked is nil where the topology did not tell.
 	Asked             *Asked `json:"asked,omitempty"`
 	CollectorRestarts int    `json:"collector_restarts"`
+	// Health is how the samples came; nil where the collector did not tell.
+	Health *collection.Collection `json:"health,omitempty"`
 	// OneMachine says that cluster, load and collector shared the machine with the topology.
 	OneMachine bool `json:"one_machine,omitempty"`
 	// Notes are what the run wants its reader to know.
@@ -149,6 +152,7 @@ func (r *Run) Join(earlier *Run) {
 		}
 		workers[i] = workers[i].joined(w)
 	}
+	r.Health = earlier.Health.Join(r.Health)
 	r.Workers, r.Notes = workers, append(slices.Clone(earlier.Notes), r.Notes...)
 }
 

@@ -164,8 +164,8 @@ func (s TrialStep) why() []string {
 
 // beliefBlocks tell what the figures are worth: how whole the collection was, and how busy the host.
 func (r *RunReport) beliefBlocks() []block {
-	t := table{Heads: []string{"Trial", "Missing slices", "Collector restarts", "Worker restarts", "Least host idle", "Most of the host in one process"},
-		Numeric: []bool{false, true, true, true, true, false}}
+	t := table{Heads: []string{"Trial", "Collection", "Missing slices", "Collector restarts", "Worker restarts", "Least host idle", "Most of the host in one process"},
+		Numeric: []bool{false, false, true, true, true, true, false}}
 	for _, trial := range r.Trials {
 		if trial.Report == nil {
 			continue
@@ -189,7 +189,7 @@ func (r *RunReport) beliefBlocks() []block {
 		if most.Process != "" {
 			process = fmt.Sprintf("%s, %s", most.Process, percent(most.Ratio))
 		}
-		t.Rows = append(t.Rows, []string{trial.Label, fmt.Sprintf("%d of %d", c.MissingSlices, c.ExpectedSlices), strconv.Itoa(c.CollectorRestarts), strconv.Itoa(restarts), percent(idle), process})
+		t.Rows = append(t.Rows, []string{trial.Label, markOf(c.Health), fmt.Sprintf("%d of %d", c.MissingSlices, c.ExpectedSlices), strconv.Itoa(c.CollectorRestarts), strconv.Itoa(restarts), percent(idle), process})
 	}
 	return append([]block{tabled(t)}, r.healthBlocks()...)
 }

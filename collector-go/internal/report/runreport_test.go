@@ -49,7 +49,7 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 		assert.Contains(t, string(markdown), want)
 	}
 	first := string(markdown[:strings.Index(string(markdown), "## Query scaling")])
-	for _, want := range []string{"## Verdict", "## At a glance", "## Can these figures be believed?", "| Trial | Missing slices |"} {
+	for _, want := range []string{"## Verdict", "## At a glance", "## Can these figures be believed?", "| Trial | Collection | Missing slices |"} {
 		assert.Contains(t, first, want, "on the first page")
 	}
 	var decoded struct {

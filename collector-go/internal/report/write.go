@@ -104,7 +104,7 @@ func (r *Report) HTML() ([]byte, error) { return r.page().HTML() }
 func (r *Report) page() *page {
 	p := &page{title: r.Title, verdict: r.Verdict, lead: fmt.Sprintf("%s Topology %s, first step at %s.", r.headline(), r.Topology, r.when())}
 	p.add("Steps", tabled(r.stepTable()), list(append(r.reasons(), r.doubts()...)), tabled(r.evidenceTable()))
-	p.add("Collection", paragraph("%s", r.howCollected()))
+	p.add("Collection", append(wholeBlocks(r.Collection.Health), paragraph("%s", r.howCollected()))...)
 	p.add("Goals", list(r.goals()))
 	p.add("Over time", drawn(r.drawing(r.figures()[0])))
 	p.add("Queries", verbatim(r.Query), tabled(r.queryTable()))
@@ -113,6 +113,7 @@ func (r *Report) page() *page {
 	p.add("What the topology asks of the scheduler", r.askedBlocks(r.machine())...)
 	p.add("Caveats", list(r.Caveats))
 	p.add("What ran", tabled(entryTable(r.Manifest)))
+	p.addCollected("What was collected, by worker and metric", r.Collection.Health)
 	p.add("Settings as they were", tabled(entryTable(r.Settings))).folded = true
 	return p
 }
