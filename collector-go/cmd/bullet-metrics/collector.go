@@ -37,22 +37,25 @@ type collector struct {
 	grpcListener net.Listener
 	httpListener net.Listener
 
-	journal *journal.Journal
-	store   *embedded.Store
-	feed    *feed.Feed
-	known   *registry.Registry // what topologies are
-	results *alerting.Results  // what rules give
-	engine  *query.Engine
-	rules   *alerting.Evaluator
-	own     *alerting.Own // what the collector says of itself
-	ingest  *ingest.Server
-	http    *httpapi.Server
-	replay  *intake // where captures are played: what the store is given; nil in a collector that serves
+	journal   *journal.Journal
+	retention *feed.Retention
+	store     *embedded.Store // nil where it is off, and its feed
+	feed      *feed.Feed
+	network   []*networkStore
+	known     *registry.Registry // what topologies are
+	results   *alerting.Results  // what rules give
+	engine    *query.Engine
+	rules     *alerting.Evaluator
+	own       *alerting.Own // what the collector says of itself
+	ingest    *ingest.Server
+	http      *httpapi.Server
+	replay    *intake // where captures are played: what the store is given; nil in a collector that serves
 
 	failed chan error
 	door   task // ingest
 	clock  task // ticks into the journal
-	feeder task
+	feeder task // of the embedded store
+	relief task // of the journal, where stores are behind
 	teller task // the registry
 	judge  task // rules
 	mirror task // own figures
@@ -67,7 +70,7 @@ type task struct {
 
 // openCollector takes the ports first, so that a second collector touches no data.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
-	col := &collector{logger: logger, failed: make(chan error, 7)}
+	col := &collector{logger: logger, failed: make(chan error, 9)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, col.release(context.Background()))
@@ -117,6 +120,23 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	if col.journal, err = journal.Open(filepath.Join(c.DataDir, "journal"), log); err != nil {
 		return err
 	}
+	col.retention = feed.NewRetention(col.journal.Release)
+	if c.Embedded.Enabled {
+		if err = col.openEmbedded(c, figures); err != nil {
+			return err
+		}
+	}
+	if err = col.openNetwork(c, col.retention, figures); err != nil {
+		return err
+	}
+	telling := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))
+	telling.Registerer, telling.Logger = figures, col.logger
+	col.known, err = registry.New(col.journal, col.retention, telling)
+	return err
+}
+
+// openEmbedded opens the store inside the collector and its feed.
+func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry) (err error) {
 	keep := embedded.DefaultOptions()
 	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime, c.Embedded.RetentionBytes, col.logger, figures
 	keep.OutOfOrderWindow = max(keep.OutOfOrderWindow, time.Hour+10*time.Minute+2*c.Slice.Lateness)
@@ -133,13 +153,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	if col.replay != nil {
 		col.replay.Store, sink, feeding.CloseAtEnd = col.store, col.replay, true
 	}
-	retention := feed.NewRetention(col.journal.Release)
-	if col.feed, err = feed.New(col.journal, sink, retention, feeding); err != nil {
-		return err
-	}
-	telling := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))
-	telling.Registerer, telling.Logger = figures, col.logger
-	col.known, err = registry.New(col.journal, retention, telling)
+	col.feed, err = feed.New(col.journal, sink, col.retention, feeding)
 	return err
 }
 
@@ -234,10 +248,13 @@ func (col *collector) start() <-chan error {
 	if err := col.journal.Mark(&journal.Started{TimeMs: time.Now().UnixMilli()}); err != nil {
 		col.failed <- err
 	}
-	col.run(&col.feeder, col.feed.Run)
+	if col.feed != nil {
+		col.run(&col.feeder, col.feed.Run)
+		col.run(&col.judge, col.judgeRules)
+		col.run(&col.mirror, col.own.Run)
+	}
+	col.startNetwork()
 	col.run(&col.teller, col.known.Run)
-	col.run(&col.mirror, col.own.Run)
-	col.run(&col.judge, col.judgeRules)
 	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
 	col.run(&col.clock, col.tick)
 	col.run(&col.door, func(ctx context.Context) error { return col.ingest.Serve(ctx, col.grpcListener) })
@@ -280,11 +297,13 @@ func (col *collector) tick(ctx context.Context) error {
 func (col *collector) close(ctx context.Context) error {
 	col.door.end(ctx)
 	col.clock.end(ctx)
+	col.relief.end(ctx)
 	err := col.journal.Close()
 	for _, reader := range []*task{&col.feeder, &col.teller} {
 		reader.wait(ctx) // the journal's end is its own
 		reader.end(ctx)
 	}
+	col.endNetwork(ctx)
 	col.page.end(ctx)
 	col.judge.end(ctx)
 	col.mirror.end(ctx)
@@ -302,6 +321,9 @@ func (col *collector) release(ctx context.Context) error {
 	}
 	if col.store != nil {
 		errs = append(errs, col.store.Close(ctx))
+	}
+	for _, n := range col.network {
+		errs = append(errs, n.store.Close(ctx))
 	}
 	if col.journal != nil {
 		errs = append(errs, col.journal.Close())
@@ -323,6 +345,9 @@ func (t *task) end(ctx context.Context) {
 }
 
 func (t *task) wait(ctx context.Context) {
+	if t.done == nil {
+		return // it was never started
+	}
 	select {
 	case <-t.done:
 	case <-ctx.Done():

@@ -21,6 +21,10 @@ import (
 
 // openRules makes what evaluates rules, and the engine, which reads the slices, what rules give and annotations as one.
 func (col *collector) openRules(c config.Config, asking query.Options, figures *prometheus.Registry) (err error) {
+	if col.store == nil { // then there is nothing to judge
+		col.engine, err = query.New(query.Absent, asking)
+		return err
+	}
 	dir := filepath.Join(c.DataDir, "rules")
 	judging := alerting.DefaultOptions(dir)
 	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, queryOffset(c.Slice), col.logger, figures

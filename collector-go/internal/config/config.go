@@ -21,11 +21,15 @@ type Config struct {
 	Slice          Slice
 	Journal        Journal
 	Embedded       Embedded
+	RemoteWrite    map[string]*RemoteWrite // by name
+	InfluxDB       map[string]*InfluxDB    // by name
 	Query          Query
 	Rules          Rules
 	Alertmanager   Alertmanager
 	Limits         Limits
 	Log            Log
+
+	flags map[string]bool // what flags have set of what has a name
 }
 
 // GRPC is the port that plugins send to.
@@ -101,17 +105,18 @@ type Log struct {
 // Default is the configuration of a collector that nobody configured.
 func Default() Config {
 	return Config{
-		DataDir:  "bullet-metrics-data",
-		Shutdown: 10 * time.Second, // below the 30 s after which systemd and Kubernetes kill
-		GRPC:     GRPC{Listen: "127.0.0.1:4320"},
-		HTTP:     HTTP{Listen: "127.0.0.1:9320"},
-		Slice:    Slice{Width: 10 * time.Second, Lateness: 30 * time.Second}, // Bullet's own emit interval; three of them
-		Journal:  Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
-		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30}, // the days are Prometheus' default
-		Query:    Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute},
-		Rules:    Rules{BuiltIn: true, Interval: 15 * time.Second},
-		Limits:   Limits{SeriesPerTopology: 200_000, Streams: 256, BatchBytes: 4 << 20},
-		Log:      Log{Level: "info", Format: "text"},
+		DataDir:     "bullet-metrics-data",
+		Shutdown:    10 * time.Second, // below the 30 s after which systemd and Kubernetes kill
+		GRPC:        GRPC{Listen: "127.0.0.1:4320"},
+		HTTP:        HTTP{Listen: "127.0.0.1:9320"},
+		Slice:       Slice{Width: 10 * time.Second, Lateness: 30 * time.Second}, // Bullet's own emit interval; three of them
+		Journal:     Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
+		Embedded:    Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30}, // the days are Prometheus' default
+		RemoteWrite: map[string]*RemoteWrite{}, InfluxDB: map[string]*InfluxDB{}, flags: map[string]bool{},
+		Query:  Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute},
+		Rules:  Rules{BuiltIn: true, Interval: 15 * time.Second},
+		Limits: Limits{SeriesPerTopology: 200_000, Streams: 256, BatchBytes: 4 << 20},
+		Log:    Log{Level: "info", Format: "text"},
 	}
 }
 
@@ -122,6 +127,7 @@ func (c Config) Validate() error {
 		c.validateListen("http.listen", c.HTTP.Listen, false),
 		c.GRPC.validate(),
 		c.Slice.validate(),
+		c.validateStores(),
 		positive("journal.segment_bytes", c.Journal.SegmentBytes),
 		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes, "two segments (2 x journal.segment_bytes)"),
 		positive("query.max_samples", int64(c.Query.MaxSamples)),

@@ -33,6 +33,7 @@ store:
   embedded:
     enabled: false
     retention_time: 15d
+  remote_write.m.url: http://m/
 `), Settings(&c), never))
 	assert.Equal(t, "/var/lib/bullet-metrics", c.DataDir)
 	assert.Equal(t, Slice{Width: time.Minute, Lateness: 5 * time.Second, WidthByMetric: map[string]time.Duration{"bullet_active_queries": 2 * time.Minute}}, c.Slice)
@@ -55,6 +56,12 @@ func TestFaultsNameFileLineKeyAndWhatToDo(t *testing.T) {
 		"null":                {"data_dir:\n", `f.yaml:1: data_dir has a value of the wrong shape`},
 		"not YAML":            {"a: [1\n", `f.yaml: [1:`},
 		"two documents":       {"data_dir: a\n---\ndata_dir: b\n", `more than one YAML document`},
+		"typo in a store":     {"store:\n  remote_write:\n    mimir:\n      ulr: http://m/\n", `f.yaml:4: unknown setting "store.remote_write.mimir.ulr"; did you mean "store.remote_write.mimir.url"?`},
+		"typo in a kind":      {"store:\n  remote_wriet:\n    mimir: {url: x}\n", `f.yaml:2: unknown setting "store.remote_wriet"; did you mean "store.remote_write"?`},
+		"a value for a store": {"store:\n  remote_write:\n    mimir: x\n", `f.yaml:3: store.remote_write.mimir holds settings, not a value`},
+		"store's name":        {"store.influxdb.No Good.url: http://i/\n", `f.yaml:1: store.influxdb.No Good.url: "No Good" is no name`},
+		"store's choice":      {"store.remote_write.m.histograms: both\n", `f.yaml:1: store.remote_write.m.histograms: "both" is none of native, classic`},
+		"store twice":         {"store.remote_write.m.url: a\nstore:\n  remote_write:\n    m: {url: b}\n", `store.remote_write.m.url is set twice, first in line 1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Default()
@@ -82,6 +89,37 @@ func TestAFlagWinsOverTheFile(t *testing.T) {
 	assert.True(t, c.InsecureListen)
 }
 
+func TestSeveralNamedStores(t *testing.T) {
+	c := Default()
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	AddFlags(flags, &c)
+	require.NoError(t, flags.Parse([]string{"--store-remote-write-url", "mimir=http://flag/?a=b,c", "--store-remote-write-url", "third=http://third/"}))
+	given := func(s Setting) bool { return flags.Changed(s.Flag()) }
+	require.NoError(t, load("f.yaml", []byte(`
+store:
+  embedded.enabled: false
+  remote_write:
+    mimir: {url: "http://file/", histograms: native, timeout: 5s}
+    victoria:
+      url: http://v:8428/api/v1/write
+      histograms: classic
+      required: true
+  influxdb:
+    old: {url: "http://i:8086", database: bullet}
+`), Settings(&c), given))
+	require.NoError(t, c.Validate())
+	network := func(url string) Network { n := defaultNetwork(); n.URL = url; return n }
+	mimir, victoria := network("http://flag/?a=b,c"), network("http://v:8428/api/v1/write")
+	mimir.Timeout, victoria.Required = 5*time.Second, true
+	assert.Equal(t, map[string]*RemoteWrite{
+		"mimir":    {Network: mimir, Histograms: "native"},
+		"victoria": {Network: victoria, Histograms: "classic"},
+		"third":    {Network: network("http://third/"), Histograms: "native"},
+	}, c.RemoteWrite)
+	assert.Equal(t, map[string]*InfluxDB{"old": {Network: network("http://i:8086"), Database: "bullet"}}, c.InfluxDB)
+	assert.ErrorContains(t, flags.Parse([]string{"--store-influxdb-url", "http://i:8086"}), "NAME=VALUE")
+}
+
 func TestEverySettingReadsItsOwnDefault(t *testing.T) {
 	c := Default()
 	want := Default()
@@ -104,7 +142,17 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 		"fraction of seconds": {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},
 		"not a multiple":      {func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} }, "slice.width_by_metric.m"},
 		"too late":            {func(c *Config) { c.Slice.Lateness = 2 * time.Hour }, "slice.lateness"},
-		"small journal":       {func(c *Config) { c.Journal.MaxBytes = 1 << 20 }, "journal.max_bytes"},
+		"no store":            {func(c *Config) { c.Embedded.Enabled = false }, "slices would go nowhere"},
+		"rules need the store": {func(c *Config) {
+			c.Embedded.Enabled, c.Rules.Files = false, []string{"r.yml"}
+			c.RemoteWrite["m"] = &RemoteWrite{Network: Network{URL: "http://m/", Timeout: 1, MaxSlices: 1, MaxBytes: 1}}
+		}, "rules.files needs store.embedded.enabled"},
+		"store without url": {func(c *Config) { c.RemoteWrite["m"] = &RemoteWrite{Network: defaultNetwork()} }, "store.remote_write.m.url is missing"},
+		"secret in a url":   {func(c *Config) { c.RemoteWrite["m"] = &RemoteWrite{Network: Network{URL: "http://u:p@m/"}} }, "store.remote_write.m.http_config_file"},
+		"one name twice":    {func(c *Config) { c.RemoteWrite["m"], c.InfluxDB["m"] = &RemoteWrite{}, &InfluxDB{} }, "have one name"},
+		"a name of ours":    {func(c *Config) { c.InfluxDB["embedded"] = &InfluxDB{} }, "choose another"},
+		"neither version":   {func(c *Config) { c.InfluxDB["i"] = &InfluxDB{Network: Network{URL: "http://i/"}} }, "store.influxdb.i.bucket"},
+		"small journal":     {func(c *Config) { c.Journal.MaxBytes = 1 << 20 }, "journal.max_bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Default()

@@ -85,10 +85,10 @@ func orTop(prefix string) string {
 }
 
 func (l *loader) entry(key string, entry *ast.MappingValueNode) {
-	setting, known := l.settings[key]
+	setting, name, known := l.find(key)
 	switch {
 	case known:
-		l.set(setting, entry)
+		l.set(key, name, setting, entry)
 	case l.isPrefix(key):
 		l.mapping(key+".", entry.Value)
 	default:
@@ -96,33 +96,55 @@ func (l *loader) entry(key string, entry *ast.MappingValueNode) {
 	}
 }
 
+// find is the setting of a key, and the name that the key has in NAME's place.
+func (l *loader) find(key string) (setting Setting, name string, known bool) {
+	if setting, known = l.settings[key]; known && !strings.Contains(key, anyName) {
+		return setting, "", true
+	}
+	parts := strings.Split(key, ".")
+	for _, setting := range l.settings {
+		if name, ok := fits(strings.Split(setting.Key, "."), parts); ok {
+			return setting, name, true
+		}
+	}
+	return Setting{}, "", false
+}
+
 func (l *loader) isPrefix(key string) bool {
 	for known := range l.settings {
-		if strings.HasPrefix(known, key+".") {
+		if strings.HasPrefix(withNames(known, key), key+".") {
 			return true
 		}
 	}
 	return false
 }
 
-func (l *loader) set(setting Setting, entry *ast.MappingValueNode) {
+func (l *loader) set(key, name string, setting Setting, entry *ast.MappingValueNode) {
 	line := entry.GetToken().Position.Line
-	if before, twice := l.seen[setting.Key]; twice {
-		l.fault(entry, "%s is set twice, first in line %d", setting.Key, before)
+	if before, twice := l.seen[key]; twice {
+		l.fault(entry, "%s is set twice, first in line %d", key, before)
 		return
 	}
-	l.seen[setting.Key] = line
+	l.seen[key] = line
 	text, ok := scalarText(entry.Value)
 	if !ok {
-		l.fault(entry, "%s has a value of the wrong shape; %s", setting.Key, setting.Usage)
+		l.fault(entry, "%s has a value of the wrong shape; %s", key, setting.Usage)
 		return
+	}
+	if err := l.give(name, setting, text); err != nil {
+		l.fault(entry, "%s: %s", key, err)
+	}
+}
+
+// give sets a setting unless a flag did.
+func (l *loader) give(name string, setting Setting, text string) error {
+	if v, ok := setting.value.(namedValue); ok {
+		return v.setFromFile(name, text)
 	}
 	if l.given(setting) {
-		return
+		return nil
 	}
-	if err := setting.value.Set(text); err != nil {
-		l.fault(entry, "%s: %s", setting.Key, err)
-	}
+	return setting.value.Set(text)
 }
 
 // scalarText is a value as a flag would have it: a list joined by commas, a mapping as k=v pairs.
@@ -164,7 +186,7 @@ func joinText[N ast.Node](nodes []N, one func(N) (string, bool)) (string, bool) 
 func nearest(key string, known map[string]Setting) string {
 	best, least := "", len(key)+1<<16
 	for full := range known {
-		for _, candidate := range prefixes(full) {
+		for _, candidate := range prefixes(withNames(full, key)) {
 			d := levenshtein.ComputeDistance(key, candidate)
 			if d < least || (d == least && candidate < best) {
 				best, least = candidate, d

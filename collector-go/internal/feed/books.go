@@ -3,8 +3,8 @@ package feed
 // Books are a feed's side of the books: what became of the samples that it read, over the journal's life. Read is the sum of
 // all others.
 type Books struct {
-	Read, InSlices, Open uint64
-	Refused, LeftOut     map[string]uint64 // by reason; what came too late is refused under "late"
+	Read, InSlices, Open, Expired uint64
+	Refused, LeftOut              map[string]uint64 // by reason; what came too late is refused under "late"
 }
 
 // Books are those at the last hand-over to the store. Safe from any goroutine.
@@ -18,6 +18,8 @@ func (f *Feed) Books() Books {
 			b.InSlices = n
 		case "open":
 			b.Open = n
+		case "expired":
+			b.Expired = n
 		case "late":
 			b.Refused["late"] += n
 		case "refused":

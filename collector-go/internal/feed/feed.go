@@ -39,6 +39,9 @@ type Options struct {
 	Dir string
 	// CheckpointTicks is how many of the journal's ticks (seconds) lie between two checkpoints.
 	CheckpointTicks int
+	// CatchUpTicks is how many ticks' slices are handed over at once while the feed is behind the journal's end: a store on the network
+	// would else be sent a request for each second of a backlog. 1: those of one, as when it keeps up.
+	CatchUpTicks int
 	// FlushSlices hands closed slices on before the next tick when there are this many: a bound on memory while catching up.
 	FlushSlices int
 	// CloseAtEnd closes all slices that are open at the journal's end: what was played is whole, and no more will come to it.
@@ -55,7 +58,8 @@ type Options struct {
 func DefaultOptions(name, dir string) Options {
 	return Options{
 		Name: name, Dir: dir,
-		CheckpointTicks: 60,      // replaying a minute takes well under a second
+		CheckpointTicks: 60, // replaying a minute takes well under a second
+		CatchUpTicks:    1,
 		FlushSlices:     1 << 16, // about 2 MB of columns
 		Slicer:          slicerOptions(),
 		Catalog:         catalog.DefaultOptions(),
@@ -89,7 +93,11 @@ type Feed struct {
 	pipeline *pipeline
 	position journal.Position // of the last entry applied
 	ticks    int              // since the last checkpoint
+	waiting  int              // ticks since the last hand-over
+	resumed  journal.Position // the store's cursor at the start: a hand-over ends there
+	tickMs   int64            // of the last tick
 
+	leave   chan leaving // see Leave
 	figures *figures
 	caught  atomic.Uint64 // the position reached, for CaughtUp
 }
@@ -100,7 +108,7 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	if err != nil {
 		return nil, err
 	}
-	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o)}
+	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o), leave: make(chan leaving)}
 	retention.Join(o.Name)
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
@@ -125,6 +133,7 @@ func (f *Feed) restore(cursor journal.Position) error {
 	})
 	if err == nil {
 		f.position = position
+		f.resumed = cursor
 		return nil
 	}
 	if !errors.Is(err, checkpoint.ErrNone) {
@@ -145,8 +154,13 @@ func (f *Feed) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("feed %s: %w", f.options.Name, err)
 	}
-	defer reader.Close()
+	defer func() { _ = reader.Close() }()
 	for {
+		if word, is := f.told(); is {
+			if reader, err = f.obey(ctx, reader, word); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("feed %s: %w", f.options.Name, err)
+			}
+		}
 		position, entry, err := reader.Next(ctx)
 		switch {
 		case errors.Is(err, journal.ErrClosed):
@@ -156,11 +170,15 @@ func (f *Feed) Run(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("feed %s: read the journal: %w", f.options.Name, err)
 		}
-		if err := f.take(ctx, position, entry); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		err = f.take(ctx, position, entry)
+		if word, left := asLeft(err); left {
+			reader, err = f.obey(ctx, reader, word)
+		}
+		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("feed %s: %w", f.options.Name, err)
+		}
+		if ctx.Err() != nil {
+			return nil
 		}
 	}
 }
@@ -169,14 +187,19 @@ func (f *Feed) finish(ctx context.Context) error {
 	if f.options.CloseAtEnd {
 		f.pipeline.slicer.CloseAll()
 	}
-	if err := f.flush(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil // out of time; what is missing is replayed by the next start
-		}
-		return fmt.Errorf("feed %s: %w", f.options.Name, err)
+	err := f.flush(ctx)
+	for word, left := asLeft(err); left; word, left = asLeft(err) {
+		word.done <- journal.ErrClosed // the next start may be told again
+		err = f.flush(ctx)
 	}
-	f.checkpoint()
-	return nil
+	switch {
+	case err == nil:
+		f.checkpoint()
+		return nil
+	case ctx.Err() != nil:
+		return nil // out of time; what is missing is replayed by the next start
+	}
+	return fmt.Errorf("feed %s: %w", f.options.Name, err)
 }
 
 // openReader starts from the feed's place, or, where the journal has let go of it, from what there is: that is counted as lost
@@ -190,6 +213,7 @@ func (f *Feed) openReader() (*journal.Reader, error) {
 	f.options.Logger.Error("the journal no longer has what this store still needed; what lies between is missing in the store",
 		"store", f.options.Name, "from", f.position, "to", oldest)
 	f.figures.expired.Inc()
+	f.figures.slices.WithLabelValues("expired", "").Add(float64(f.pipeline.dropOpen()))
 	return f.journal.Reader(0)
 }
 
@@ -197,37 +221,61 @@ func (f *Feed) openReader() (*journal.Reader, error) {
 func (f *Feed) take(ctx context.Context, position journal.Position, entry journal.Entry) error {
 	f.pipeline.apply(entry)
 	f.position = position
-	_, tick := entry.(*journal.Tick)
-	if !tick && f.pipeline.closed().Len() < f.options.FlushSlices {
+	if tick, is := entry.(*journal.Tick); is {
+		f.tickMs = tick.TimeMs
+		f.ticks++
+		f.waiting++
+	}
+	due := f.ticks >= f.options.CheckpointTicks
+	if !due && !f.full() {
 		return nil
 	}
 	if err := f.flush(ctx); err != nil {
 		return err
 	}
-	if tick {
-		f.ticks++
-		if f.ticks >= f.options.CheckpointTicks {
-			f.ticks = 0
-			f.checkpoint()
-		}
+	if due {
+		f.ticks = 0
+		f.checkpoint()
 	}
 	return nil
 }
+
+// full says whether it is time to hand over. A hand-over ends where the store's cursor stood at the start, so that nothing that the
+// store has already comes with something that it has not.
+func (f *Feed) full() bool {
+	switch {
+	case f.pipeline.closed().Len() >= f.options.FlushSlices, f.position == f.resumed:
+		return true
+	case f.waiting == 0:
+		return false
+	}
+	return f.waiting >= f.options.CatchUpTicks || !f.behind()
+}
+
+// behindMs is how far before the journal's newest entry a feed is behind, and no longer busy with the last second.
+const behindMs = 3000
+
+func (f *Feed) behind() bool { return f.journal.NowMs()-f.tickMs > behindMs }
 
 // Delays between attempts to hand slices to a store that fails.
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 10 * time.Second
+	// What a store may ask for at most.
+	longestAsked = 5 * time.Minute
 )
 
 // flush hands the closed slices to the store, again and again until it takes them: this feed waits, no other does.
 func (f *Feed) flush(ctx context.Context) error {
 	closed := f.pipeline.closed()
+	f.waiting = 0
+	f.figures.pending.Set(float64(closed.Len()))
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
 		rejected, err := f.store.Append(ctx, uint64(f.position), closed)
 		if err == nil {
 			f.figures.handedOn(closed.Len(), rejected)
 			closed.Reset()
+			f.figures.pending.Set(0)
 			f.caught.Store(uint64(f.position))
 			f.figures.publish(f.pipeline, f.position)
 			return nil
@@ -239,21 +287,32 @@ func (f *Feed) flush(ctx context.Context) error {
 			f.options.Logger.Warn("the store takes nothing; trying again until it does", "store", f.options.Name, "error", err)
 		}
 		f.figures.failures.Inc()
-		if !wait(ctx, delay) {
-			return ctx.Err()
+		if err := f.wait(ctx, max(delay, asked(err))); err != nil {
+			return err
 		}
 	}
 }
 
-// wait returns false when ctx is done first.
-func wait(ctx context.Context, d time.Duration) bool {
+// asked is how long the store wants to be left alone, within bounds.
+func asked(err error) time.Duration {
+	var says interface{ RetryAfter() time.Duration }
+	if errors.As(err, &says) {
+		return min(says.RetryAfter(), longestAsked)
+	}
+	return 0
+}
+
+// wait ends early when ctx is done, or when the journal lets go of what the store lacks.
+func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+		return nil
+	case word := <-f.leave:
+		return leftBehind{word}
 	case <-ctx.Done():
-		return false
+		return ctx.Err()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"sort"
 	"testing"
 
@@ -80,6 +81,7 @@ const t0 = int64(1_800_000_000_000)
 // world is a journal with one producer and a few series that go on over restarts.
 type world struct {
 	t        *testing.T
+	options  journal.Options
 	dir      string
 	journal  *journal.Journal
 	producer journal.ProducerID
@@ -89,14 +91,28 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, dir: t.TempDir(), clock: t0}
+	return newWorldIn(t, journal.DefaultOptions())
+}
+
+// memoryDir is a directory in memory where the machine has one: a journal syncs every second of the tests' time.
+func memoryDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "feed-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func newWorldIn(t *testing.T, o journal.Options) *world {
+	w := &world{t: t, dir: memoryDir(t), clock: t0, options: o}
 	w.open()
 	return w
 }
 
 func (w *world) open() {
 	var err error
-	w.journal, err = journal.Open(w.dir, journal.DefaultOptions())
+	w.journal, err = journal.Open(w.dir, w.options)
 	require.NoError(w.t, err)
 	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h", Port: 6700, Task: 3})
 	require.NoError(w.t, err)

@@ -11,11 +11,12 @@ import (
 // figures are what a feed says of itself. The books are totals over the journal's life, kept by the checkpoints, so they are
 // read from the pipeline's state, not counted here.
 type figures struct {
-	store    string
-	books    atomic.Pointer[books]
-	failures prometheus.Counter
-	expired  prometheus.Counter
-	slices   *prometheus.CounterVec
+	described descriptions
+	books     atomic.Pointer[books]
+	failures  prometheus.Counter
+	expired   prometheus.Counter
+	slices    *prometheus.CounterVec
+	pending   prometheus.Gauge
 }
 
 // books is one reading of the feed's side of the books.
@@ -32,7 +33,7 @@ type fate struct{ name, reason string }
 func newFigures(o Options) *figures {
 	labels := prometheus.Labels{"store": o.Name}
 	f := &figures{
-		store: o.Name,
+		described: newDescriptions(o.Name),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_failures_total", ConstLabels: labels,
 			Help: "Attempts to hand slices to the store, or to save a checkpoint, that failed and were or will be repeated.",
@@ -46,9 +47,13 @@ func newFigures(o Options) *figures {
 			Help: "Slices and gap markers handed to the store since the process started, by what became of them.",
 		}, []string{"fate", "reason"}),
 	}
+	f.pending = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "bullet_metrics_feed_slices_pending", ConstLabels: labels,
+		Help: "Slices and gap markers that are closed and being handed to the store.",
+	})
 	f.books.Store(&books{})
 	if o.Registerer != nil {
-		o.Registerer.MustRegister(f.failures, f.expired, f.slices, f)
+		o.Registerer.MustRegister(f.failures, f.expired, f.slices, f.pending, f)
 	}
 	return f
 }
@@ -78,6 +83,7 @@ func (p *pipeline) books() map[fate]uint64 {
 		{"in_slices", ""}:            counts.InSlices,
 		{"open", ""}:                 counts.Open,
 		{"late", ""}:                 counts.Late,
+		{"expired", ""}:              p.ledger.expired,
 		{"refused", "bad_histogram"}: p.ledger.badHistograms,
 	}
 	for reason, n := range counts.Refused {
@@ -92,38 +98,43 @@ func (p *pipeline) books() map[fate]uint64 {
 	return samples
 }
 
-var (
-	samplesDesc = prometheus.NewDesc("bullet_metrics_feed_samples",
-		"Samples read from the journal, by what became of them; read = in_slices + open + late + refused + left_out.",
-		[]string{"store", "fate", "reason"}, nil)
-	positionDesc = prometheus.NewDesc("bullet_metrics_feed_position",
-		"Journal position up to which the store has been given everything.", []string{"store"}, nil)
-	dropsDesc = prometheus.NewDesc("bullet_metrics_producer_dropped_samples_total",
-		"Samples that producers dropped before they reached the collector, as they report it.", []string{"store", "topology", "reason"}, nil)
-	unknownDesc = prometheus.NewDesc("bullet_metrics_feed_unknown_series",
-		"Series stored under their own name, since the catalogue has none for them.", []string{"store"}, nil)
-)
+// descriptions are those of one store's readings: of one name, told apart by the store.
+type descriptions struct{ samples, position, drops, unknown *prometheus.Desc }
+
+func newDescriptions(store string) descriptions {
+	describe := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, prometheus.Labels{"store": store})
+	}
+	return descriptions{
+		samples: describe("bullet_metrics_feed_samples",
+			"Samples read from the journal, by what became of them; read = in_slices + open + late + refused + left_out + expired.",
+			"fate", "reason"),
+		position: describe("bullet_metrics_feed_position", "Journal position up to which the store has been given everything."),
+		drops: describe("bullet_metrics_producer_dropped_samples_total",
+			"Samples that producers dropped before they reached the collector, as they report it.", "topology", "reason"),
+		unknown: describe("bullet_metrics_feed_unknown_series", "Series stored under their own name, since the catalogue has none for them."),
+	}
+}
 
 // Describe implements prometheus.Collector.
 func (f *figures) Describe(out chan<- *prometheus.Desc) {
-	out <- samplesDesc
-	out <- positionDesc
-	out <- dropsDesc
-	out <- unknownDesc
+	for _, d := range []*prometheus.Desc{f.described.samples, f.described.position, f.described.drops, f.described.unknown} {
+		out <- d
+	}
 }
 
 // Collect implements prometheus.Collector.
 func (f *figures) Collect(out chan<- prometheus.Metric) {
 	b := f.books.Load()
 	gauge := func(d *prometheus.Desc, v uint64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), append([]string{f.store}, labels...)...)
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
 	}
-	gauge(positionDesc, uint64(b.position))
-	gauge(unknownDesc, uint64(b.unknown))
-	for f, n := range b.samples {
-		gauge(samplesDesc, n, f.name, f.reason)
+	gauge(f.described.position, uint64(b.position))
+	gauge(f.described.unknown, uint64(b.unknown))
+	for fate, n := range b.samples {
+		gauge(f.described.samples, n, fate.name, fate.reason)
 	}
 	for key, n := range b.drops {
-		out <- prometheus.MustNewConstMetric(dropsDesc, prometheus.CounterValue, float64(n), f.store, key.topology, key.reason)
+		out <- prometheus.MustNewConstMetric(f.described.drops, prometheus.CounterValue, float64(n), key.topology, key.reason)
 	}
 }

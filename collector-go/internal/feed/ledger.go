@@ -18,6 +18,7 @@ const maxSenders = 4096
 // so that the books balance over restarts.
 type ledger struct {
 	read          uint64 // samples, histograms included
+	expired       uint64 // of read, samples that the journal let go of before the feed came to them
 	badHistograms uint64
 	senders       []*sender // oldest first
 	drops         map[dropKey]uint64
@@ -87,7 +88,7 @@ func (l *ledger) snapshot() []byte {
 		data = appendText(appendText(data, key.topology), key.reason)
 		data = binary.AppendUvarint(data, l.drops[key])
 	}
-	return data
+	return binary.AppendUvarint(data, l.expired)
 }
 
 func (l *ledger) dropKeys() []dropKey {
@@ -133,6 +134,9 @@ func restoreLedger(data []byte) (*ledger, error) {
 	for n := r.count(); n > 0 && r.err == nil; n-- {
 		key := dropKey{r.text(), r.text()}
 		l.drops[key] = r.number()
+	}
+	if len(r.data) > 0 { // not in what an older program wrote
+		l.expired = r.number()
 	}
 	return l, r.err
 }

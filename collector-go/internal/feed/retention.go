@@ -1,6 +1,8 @@
 package feed
 
 import (
+	"context"
+	"fmt"
 	"sync"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
@@ -10,13 +12,14 @@ import (
 type Retention struct {
 	release func(journal.Position) error
 
-	mu    sync.Mutex
-	needs map[string]journal.Position
+	mu       sync.Mutex
+	needs    map[string]journal.Position
+	optional map[string]*Feed
 }
 
 // NewRetention releases through release, which is the journal's.
 func NewRetention(release func(journal.Position) error) *Retention {
-	return &Retention{release: release, needs: map[string]journal.Position{}}
+	return &Retention{release: release, needs: map[string]journal.Position{}, optional: map[string]*Feed{}}
 }
 
 // Join makes the journal wait for a reader from now on.
@@ -24,6 +27,13 @@ func (r *Retention) Join(reader string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.needs[reader] = 0
+}
+
+// MayLag lets a feed be left behind where the journal has no more room: Relieve makes it give up the oldest that it lacks.
+func (r *Retention) MayLag(f *Feed) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.optional[f.options.Name] = f
 }
 
 // Need says that a reader no longer needs what is before p, and releases what none needs.
@@ -38,4 +48,47 @@ func (r *Retention) Need(reader string, p journal.Position) error {
 		return nil
 	}
 	return r.release(p)
+}
+
+// Relieve lets go of the oldest segment while the journal is crowded and only feeds that may lag still need it; each of these gives up
+// what it lacks of it first. crowded is the journal's. Where another reader needs the segment, the journal will say that it is full.
+func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journal.Position, is bool)) error {
+	for {
+		end, is := crowded()
+		if !is {
+			return nil
+		}
+		behind, free := r.behind(end)
+		if !free {
+			return nil
+		}
+		for _, f := range behind {
+			if err := f.Leave(ctx, end); err != nil {
+				return fmt.Errorf("leave store %s behind: %w", f.options.Name, err)
+			}
+		}
+		if behind, free = r.behind(end); !free || len(behind) > 0 {
+			return nil // a checkpoint could not be saved: the next call tries again
+		}
+		if err := r.release(end); err != nil {
+			return err
+		}
+	}
+}
+
+// behind are the feeds that need something before p; free says that no reader needs it that must not be left behind.
+func (r *Retention) behind(p journal.Position) (lagging []*Feed, free bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for reader, need := range r.needs {
+		if need >= p {
+			continue
+		}
+		f := r.optional[reader]
+		if f == nil {
+			return nil, false
+		}
+		lagging = append(lagging, f)
+	}
+	return lagging, true
 }

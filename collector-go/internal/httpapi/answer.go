@@ -7,6 +7,8 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
 // answer is what a handler gives back; its words and their order on the wire are Prometheus' (web/api/v1).
@@ -84,6 +86,8 @@ func failed(err error) *apiError {
 		return &apiError{errorCanceled, err}
 	case errors.As(err, &timeout):
 		return &apiError{errorTimeout, err}
+	case errors.Is(err, query.ErrNoStore), errors.As(err, &storage) && errors.Is(storage.Err, query.ErrNoStore):
+		return &apiError{errorUnavailable, query.ErrNoStore}
 	case errors.As(err, &storage):
 		return &apiError{errorInternal, err}
 	case isCanceled(err):

@@ -52,6 +52,7 @@ func (a *api) routes() []route {
 		get("/api/v1/status/buildinfo", a.buildInfo),
 		get("/api/v1/status/runtimeinfo", a.runtimeInfo),
 		{"GET /metrics", promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10, Timeout: 30 * time.Second})},
+		{"GET /federate", httputil.CompressionHandler{Handler: http.HandlerFunc(a.federate)}},
 		{"GET /-/healthy", http.HandlerFunc(healthy)},
 		{"GET /-/ready", http.HandlerFunc(a.ready)},
 		{"GET /{$}", http.HandlerFunc(page)},

@@ -144,3 +144,10 @@ func (j *Journal) Durable() Position {
 	defer j.mu.Unlock()
 	return j.durable
 }
+
+// NowMs is the time of the newest entry, by the collector's clock; 0 where there is none.
+func (j *Journal) NowMs() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.state.nowMs
+}

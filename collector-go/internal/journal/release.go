@@ -66,3 +66,14 @@ func (j *Journal) forgetOldest(s segment) {
 	j.showSizes()
 	j.wakeReaders()
 }
+
+// Crowded says whether the journal holds so much that less than a segment is left until it says full, and where its oldest segment
+// ends. The newest segment never counts as the oldest.
+func (j *Journal) Crowded() (oldestEnd Position, crowded bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed || len(j.segments) < 2 || j.bytes+j.queue.bytes <= j.o.MaxBytes-j.o.SegmentBytes {
+		return 0, false
+	}
+	return j.segments[0].endPosition(), true
+}

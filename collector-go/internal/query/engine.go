@@ -57,6 +57,8 @@ type Engine struct {
 	store  storage.Queryable
 	promql *promql.Engine
 	parser parser.Parser
+
+	lookback time.Duration
 }
 
 // New returns an engine over store; it starts nothing.
@@ -69,7 +71,7 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	p := parser.NewParser(parser.Options{})
-	return &Engine{store: sorted{store}, parser: p, promql: promql.NewEngine(promql.EngineOpts{
+	return &Engine{store: sorted{store}, parser: p, lookback: options.LookbackDelta, promql: promql.NewEngine(promql.EngineOpts{
 		Logger:                   logger,
 		ActiveQueryTracker:       newTurnstile(options.MaxConcurrent, options.Registerer),
 		MaxSamples:               options.MaxSamples,
@@ -102,6 +104,9 @@ func (e *Engine) Queryable() storage.Queryable { return e.store }
 
 // Parser is the parser that the engine uses.
 func (e *Engine) Parser() parser.Parser { return e.parser }
+
+// Lookback is how old a sample may be and still count as a series' present value.
+func (e *Engine) Lookback() time.Duration { return e.lookback }
 
 // Close ends the engine.
 func (e *Engine) Close() error { return e.promql.Close() }

@@ -10,27 +10,15 @@ import (
 	"github.com/prometheus/common/config"
 )
 
-// Receiver is where a store is and how it knows us. Secrets are in files, which are read again when they change.
+// Receiver is where a store is and how it knows us.
 type Receiver struct {
 	URL string
-	// Username with PasswordFile, or TokenFile; neither where the receiver asks for nothing.
-	Username     string
-	PasswordFile string
-	TokenFile    string
-	TokenType    string // "Bearer", "Token", ...: what comes before the token
-	TLS          TLS
-	Headers      map[string]string // sent with every request
+	// HTTP is TLS, credentials and headers. Secrets that are in files are read again when they change. Redirects are never followed,
+	// whatever it says.
+	HTTP config.HTTPClientConfig
 }
 
-// TLS is how an https receiver is known, and how we are known to it.
-type TLS struct {
-	CAFile     string // PEM; the system's authorities where empty
-	CertFile   string // PEM; a certificate of ours, where the receiver asks for one
-	KeyFile    string
-	ServerName string // the name in the receiver's certificate, where it is not that of the URL
-}
-
-// Validate says what cannot be, in the words of the settings.
+// Validate says what cannot be.
 func (r Receiver) Validate() error {
 	u, err := url.Parse(r.URL)
 	switch {
@@ -39,43 +27,18 @@ func (r Receiver) Validate() error {
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return fmt.Errorf("url is %q: it must be http://HOST:PORT/PATH or https://HOST:PORT/PATH", r.URL)
 	case u.User != nil:
-		return errors.New("url holds a user or password: set username and password_file instead")
-	case (r.Username == "") != (r.PasswordFile == ""):
-		return errors.New("username and password_file belong together: set both or none")
-	case r.Username != "" && r.TokenFile != "":
-		return errors.New("username and token_file exclude each other: set one")
-	case (r.TLS.CertFile == "") != (r.TLS.KeyFile == ""):
-		return errors.New("tls.cert_file and tls.key_file belong together: set both or none")
+		return errors.New("url holds a user or password: they belong into http_config_file")
 	}
-	for name := range r.Headers {
-		if _, reserved := config.ReservedHeaders[http.CanonicalHeaderKey(name)]; reserved {
-			return fmt.Errorf("headers sets %s, which the collector sets itself; secrets belong in password_file or token_file", name)
-		}
-	}
-	return nil
+	return r.HTTP.Validate()
 }
 
 // idleConnections are closed after so long; hand-overs come once a second or so.
 const idleConnections = 90 * time.Second
 
-// Client is an HTTP client for the receiver: it follows no redirects and knows no proxy.
+// Client is an HTTP client for the receiver. It connects to no other address.
 func (r Receiver) Client() (*http.Client, error) {
-	c := config.HTTPClientConfig{
-		TLSConfig:   config.TLSConfig{CAFile: r.TLS.CAFile, CertFile: r.TLS.CertFile, KeyFile: r.TLS.KeyFile, ServerName: r.TLS.ServerName},
-		EnableHTTP2: true,
-	}
-	if r.Username != "" {
-		c.BasicAuth = &config.BasicAuth{Username: r.Username, PasswordFile: r.PasswordFile}
-	}
-	if r.TokenFile != "" {
-		c.Authorization = &config.Authorization{Type: r.TokenType, CredentialsFile: r.TokenFile}
-	}
-	if len(r.Headers) > 0 {
-		c.HTTPHeaders = &config.Headers{Headers: map[string]config.Header{}}
-		for name, value := range r.Headers {
-			c.HTTPHeaders.Headers[name] = config.Header{Values: []string{value}}
-		}
-	}
+	c := r.HTTP
+	c.FollowRedirects = false
 	client, err := config.NewClientFromConfig(c, "bullet-metrics", config.WithUserAgent("bullet-metrics"), config.WithIdleConnTimeout(idleConnections))
 	if err != nil {
 		return nil, fmt.Errorf("prepare to call %s: %w", r.URL, err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/prometheus/common/config"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -27,7 +28,9 @@ func TestSecretsComeFromFilesAndRedirectsAreNotFollowed(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	token := file(t, "first\n")
-	r := Receiver{URL: s.URL, TokenFile: token, TokenType: "Token", Headers: map[string]string{"X-Scope-OrgID": "bullet"}}
+	r := Receiver{URL: s.URL, HTTP: config.HTTPClientConfig{FollowRedirects: true,
+		Authorization: &config.Authorization{Type: "Token", CredentialsFile: token},
+		HTTPHeaders:   &config.Headers{Headers: map[string]config.Header{"X-Scope-OrgID": {Values: []string{"bullet"}}}}}}
 	require.NoError(t, r.Validate())
 	client, err := r.Client()
 	require.NoError(t, err)
@@ -45,7 +48,7 @@ func TestSecretsComeFromFilesAndRedirectsAreNotFollowed(t *testing.T) {
 	}
 	client.CloseIdleConnections()
 
-	basic := Receiver{URL: s.URL, Username: "u", PasswordFile: file(t, "p\n")}
+	basic := Receiver{URL: s.URL, HTTP: config.HTTPClientConfig{BasicAuth: &config.BasicAuth{Username: "u", PasswordFile: file(t, "p\n")}}}
 	client, err = basic.Client()
 	require.NoError(t, err)
 	response, err := client.Get(s.URL)
@@ -66,7 +69,7 @@ func TestATLSReceiverIsKnownByItsAuthority(t *testing.T) {
 
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, pemOf(s), 0o600))
-	known, err := Receiver{URL: s.URL, TLS: TLS{CAFile: ca}}.Client()
+	known, err := Receiver{URL: s.URL, HTTP: config.HTTPClientConfig{TLSConfig: config.TLSConfig{CAFile: ca}}}.Client()
 	require.NoError(t, err)
 	response, err := known.Get(s.URL)
 	require.NoError(t, err)
@@ -80,13 +83,10 @@ func pemOf(s *httptest.Server) []byte {
 
 func TestWhatIsWrongWithAReceiverIsSaid(t *testing.T) {
 	for want, r := range map[string]Receiver{
-		"url is missing":           {},
-		"url is \"localhost:9090":  {URL: "localhost:9090"},
-		"set username":             {URL: "http://u:p@h/"},
-		"username and password":    {URL: "http://h/", Username: "u"},
-		"exclude each other":       {URL: "http://h/", Username: "u", PasswordFile: "p", TokenFile: "t"},
-		"tls.cert_file":            {URL: "https://h/", TLS: TLS{CertFile: "c"}},
-		"headers sets authorizati": {URL: "https://h/", Headers: map[string]string{"authorization": "x"}},
+		"url is missing":            {},
+		"url is \"localhost:9090":   {URL: "localhost:9090"},
+		"belong into http_config":   {URL: "http://u:p@h/"},
+		"at most one of basic_auth": {URL: "http://h/", HTTP: config.HTTPClientConfig{BasicAuth: &config.BasicAuth{}, Authorization: &config.Authorization{CredentialsFile: "t"}}},
 	} {
 		assert.ErrorContains(t, r.Validate(), want)
 	}

@@ -65,9 +65,6 @@ func New(o Options) (*Protocol, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.TokenType == "" {
-		o.TokenType = "Token" // InfluxDB's own
-	}
 	client, err := o.Client()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	commonconfig "github.com/prometheus/common/config"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
+)
+
+// networkStore is a store on the network with the feed that fills it. What becomes of it concerns no other store.
+type networkStore struct {
+	store  *forward.Store
+	feed   *feed.Feed
+	feeder task
+}
+
+// While a network store is behind, so much goes to it at once: a minute of a small topology, or some requests' worth of a large one.
+const (
+	catchUpTicks  = 60
+	catchUpSlices = 20_000
+)
+
+// openNetwork opens the stores on the network, in the order of their names.
+func (col *collector) openNetwork(c config.Config, retention *feed.Retention, figures prometheus.Registerer) error {
+	for _, name := range slices.Sorted(maps.Keys(c.RemoteWrite)) {
+		r := c.RemoteWrite[name]
+		protocol, err := remoteWrite(r)
+		if err == nil {
+			err = col.openForward(c, name, r.Network, protocol, retention, figures)
+		}
+		if err != nil {
+			return fmt.Errorf("store.remote_write.%s: %w", name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.InfluxDB)) {
+		i := c.InfluxDB[name]
+		protocol, err := influxDB(i)
+		if err == nil {
+			err = col.openForward(c, name, i.Network, protocol, retention, figures)
+		}
+		if err != nil {
+			return fmt.Errorf("store.influxdb.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func remoteWrite(r *config.RemoteWrite) (forward.Protocol, error) {
+	at, err := receiver(r.Network)
+	if err != nil {
+		return nil, err
+	}
+	return remote.New(remote.Options{Receiver: at, Classic: r.Histograms == "classic"})
+}
+
+func influxDB(i *config.InfluxDB) (forward.Protocol, error) {
+	at, err := receiver(i.Network)
+	if err != nil {
+		return nil, err
+	}
+	return influx.New(influx.Options{Receiver: at, Org: i.Org, Bucket: i.Bucket, Database: i.Database, RetentionPolicy: i.RetentionPolicy})
+}
+
+// receiver reads how a store is to be called.
+func receiver(n config.Network) (forward.Receiver, error) {
+	at := forward.Receiver{URL: n.URL, HTTP: commonconfig.DefaultHTTPClientConfig}
+	if n.HTTPConfigFile == "" {
+		return at, nil
+	}
+	read, _, err := commonconfig.LoadHTTPConfigFile(n.HTTPConfigFile)
+	if err != nil {
+		return at, fmt.Errorf("http_config_file: %s: %w", n.HTTPConfigFile, err)
+	}
+	read.SetDirectory(filepath.Dir(n.HTTPConfigFile))
+	at.HTTP = *read
+	return at, nil
+}
+
+func (col *collector) openForward(c config.Config, name string, n config.Network, protocol forward.Protocol, retention *feed.Retention, figures prometheus.Registerer) error {
+	o := forward.DefaultOptions(name)
+	o.MaxSlices, o.MaxBytes, o.Timeout, o.Logger, o.Registerer = n.MaxSlices, int(n.MaxBytes), n.Timeout, col.logger, figures
+	store, err := forward.Open(filepath.Join(c.DataDir, "stores", name), protocol, o)
+	if err != nil {
+		return err
+	}
+	opened := &networkStore{store: store}
+	col.network = append(col.network, opened)
+	feeding := feed.DefaultOptions(name, filepath.Join(c.DataDir, "feeds"))
+	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c.Slice), figures, col.logger
+	feeding.CatchUpTicks, feeding.FlushSlices = catchUpTicks, catchUpSlices
+	if opened.feed, err = feed.New(col.journal, store, retention, feeding); err != nil {
+		return err
+	}
+	if !n.Required {
+		retention.MayLag(opened.feed)
+	}
+	return nil
+}
+
+// relieve keeps room in the journal for what comes, at the cost of stores that are too far behind.
+func (col *collector) relieve(ctx context.Context) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := col.retention.Relieve(ctx, col.journal.Crowded); err != nil && ctx.Err() == nil {
+			col.logger.Warn("the journal is nearly full and could not let go of what a store lacks", "error", err)
+		}
+	}
+}
+
+// startNetwork lets the feeds of the stores on the network run.
+func (col *collector) startNetwork() {
+	for _, n := range col.network {
+		col.run(&n.feeder, n.feed.Run)
+	}
+	col.run(&col.relief, col.relieve)
+}
+
+// endNetwork gives stores on the network a moment for what they still lack; a store that is down is not waited for, since the next start
+// goes on where this one ends.
+func (col *collector) endNetwork(ctx context.Context) {
+	moment, cancel := context.WithTimeout(ctx, lastMoment)
+	defer cancel()
+	for _, n := range col.network {
+		n.feeder.wait(moment)
+	}
+	for _, n := range col.network {
+		n.feeder.end(ctx)
+	}
+}
+
+// lastMoment is enough for the slices of a second, which are all that a store lacks that keeps up.
+const lastMoment = 2 * time.Second

@@ -1,0 +1,148 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+)
+
+// leaving is the word that the journal is about to let go of what lies before upTo: the feed goes on behind it, and says when it has.
+type leaving struct {
+	upTo journal.Position
+	done chan error
+}
+
+// Leave makes the feed give up what it has not read before upTo, so that the journal can let go of it, and returns when a restart
+// would not read it either. It is for another goroutine than Run's, while Run runs. A feed that has read so far only saves a checkpoint.
+func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
+	word := leaving{upTo, make(chan error, 1)}
+	select {
+	case f.leave <- word:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-word.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// leftBehind interrupts a hand-over to a store that does not take it.
+type leftBehind struct{ leaving }
+
+func (leftBehind) Error() string { return "the journal lets go of what the store still lacks" }
+
+// obey does what Leave asks for, and returns a reader that goes on behind it.
+func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving) (*journal.Reader, error) {
+	err := f.skip(ctx, word.upTo)
+	word.done <- err
+	if err != nil || f.position < word.upTo {
+		return reader, err
+	}
+	again, err := f.journal.Reader(f.position)
+	if err != nil {
+		return reader, err
+	}
+	return again, reader.Close()
+}
+
+// skip brings the feed's place behind upTo. What is open or closed and not handed over would be incomplete or comes too late: it
+// expires. The slicer's clock stands still meanwhile, so that no source counts as silent; each series gets its gap's marker when it
+// goes on, and counters go on from where they were.
+func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
+	if f.position >= upTo {
+		f.checkpoint()
+		return nil
+	}
+	from := f.position
+	samples, err := f.passOver(ctx, upTo)
+	if err != nil {
+		return fmt.Errorf("pass over %v to %v: %w", from, upTo, err)
+	}
+	f.pipeline.ledger.read += samples
+	f.pipeline.ledger.expired += samples
+	slices := f.pipeline.dropOpen()
+	f.figures.slices.WithLabelValues("expired", "").Add(float64(slices))
+	f.figures.expired.Inc()
+	f.options.Logger.Error("the journal is full and lets go of what this store still lacks; that is missing in the store",
+		"store", f.options.Name, "from", from, "to", upTo, "samples", samples, "slices", slices)
+	f.position = upTo
+	if err := f.settle(ctx); err != nil {
+		return err
+	}
+	f.figures.publish(f.pipeline, f.position)
+	f.checkpoint()
+	return nil
+}
+
+// passOver reads up to a place what series and producers there are and who is connected, and counts the samples.
+func (f *Feed) passOver(ctx context.Context, upTo journal.Position) (samples uint64, err error) {
+	reader, err := f.journal.Reader(f.position)
+	if err != nil {
+		return 0, err
+	}
+	defer reader.Close()
+	for at := f.position; at < upTo; {
+		position, entry, err := reader.Next(ctx)
+		if err != nil {
+			return 0, err
+		}
+		at = position
+		switch e := entry.(type) {
+		case *journal.Batch:
+			if at <= upTo {
+				samples += uint64(e.Samples())
+			}
+		case *journal.Tick:
+		default:
+			f.pipeline.apply(entry)
+		}
+	}
+	return samples, nil
+}
+
+// settle moves the store's cursor to the feed's place: nothing that closed before it will come.
+func (f *Feed) settle(ctx context.Context) error {
+	closed := f.pipeline.closed()
+	if _, err := f.store.Append(ctx, uint64(f.position), closed); err != nil {
+		return fmt.Errorf("move the cursor: %w", err)
+	}
+	closed.Reset()
+	if store, ok := f.store.(interface{ Flush(context.Context) error }); ok {
+		if err := store.Flush(ctx); err != nil {
+			return fmt.Errorf("move the cursor: %w", err)
+		}
+	}
+	f.caught.Store(uint64(f.position))
+	return nil
+}
+
+// dropOpen closes all open slices and forgets them with those that are closed, but not what series there are. It returns how many.
+func (p *pipeline) dropOpen() int {
+	p.slicer.CloseAll()
+	closed := p.closed()
+	n := closed.Len()
+	closed.Refs, closed.EndsMs, closed.Values = closed.Refs[:0], closed.EndsMs[:0], closed.Values[:0]
+	closed.HistogramRefs, closed.HistogramEndsMs, closed.Histograms = closed.HistogramRefs[:0], closed.HistogramEndsMs[:0], closed.Histograms[:0]
+	return n
+}
+
+// told is the word that another goroutine has sent, if it has.
+func (f *Feed) told() (word leaving, is bool) {
+	select {
+	case word = <-f.leave:
+		return word, true
+	default:
+		return leaving{}, false
+	}
+}
+
+// asLeft is the word that interrupted a hand-over.
+func asLeft(err error) (leaving, bool) {
+	var left leftBehind
+	return left.leaving, errors.As(err, &left)
+}

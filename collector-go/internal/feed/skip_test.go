@@ -1,0 +1,207 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+)
+
+// instant is a store whose cursor is always at what it was given last, or, while it is down, where it was.
+type instant struct {
+	mu   sync.Mutex
+	down atomic.Bool
+	*memory
+}
+
+func newInstant() *instant { return &instant{memory: newMemory()} }
+
+func (s *instant) Append(ctx context.Context, upTo uint64, c *slice.Columns) (map[string]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down.Load() && c.Len() > 0 {
+		return nil, errors.New("connection refused")
+	}
+	rejected, err := s.memory.Append(ctx, upTo, c)
+	s.sync()
+	return rejected, err
+}
+
+func (s *instant) Durable() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cursor
+}
+
+func (s *instant) slices() map[string]uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]uint64{}
+	for key, bits := range s.durable {
+		all[key] = bits
+	}
+	return all
+}
+
+// running is a feed that runs until it is ended.
+type running struct {
+	*Feed
+	end  context.CancelFunc
+	done chan error
+}
+
+func run(t *testing.T, w *world, store Store, r *Retention, name, dir string) *running {
+	o := options(dir)
+	o.Name, o.CheckpointTicks = name, 2
+	f, err := New(w.journal, store, r, o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	running := &running{f, cancel, make(chan error, 1)}
+	go func() { running.done <- f.Run(ctx) }()
+	return running
+}
+
+func (r *running) stop(t *testing.T) {
+	r.end()
+	require.NoError(t, <-r.done)
+}
+
+// awaitEnd waits until a feed has handed over what the journal has.
+func (r *running) awaitEnd(t *testing.T, w *world) {
+	require.Eventually(t, func() bool { return journal.Position(r.Position()) == w.journal.Durable() }, 10e9, 1e6)
+}
+
+// A store that is down for longer than the journal has room for neither stops the door nor another store, also over restarts. When it is
+// back it goes on with what the journal still has: what it missed is counted to the sample, shown as a gap, and no counter falls.
+func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
+	small := journal.DefaultOptions()
+	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
+	w := newWorldIn(t, small)
+	well, ill, dir := newInstant(), newInstant(), t.TempDir()
+	var feeds []*running
+	var retention *Retention
+	start := func() {
+		retention = NewRetention(w.journal.Release)
+		feeds = []*running{run(t, w, well, retention, "well", dir), run(t, w, ill, retention, "ill", dir)}
+		retention.MayLag(feeds[1].Feed)
+	}
+	seconds := func(n int) {
+		for range n {
+			w.second()
+			feeds[0].awaitEnd(t, w)
+			require.NoError(t, retention.Relieve(context.Background(), w.journal.Crowded))
+		}
+	}
+	start()
+	seconds(120)
+	feeds[1].awaitEnd(t, w)
+	ill.down.Store(true)
+	for range 3 {
+		seconds(400)
+		for _, f := range feeds {
+			f.stop(t)
+		}
+		require.NoError(t, w.journal.Close())
+		w.open()
+		start()
+	}
+	seconds(400)
+	ill.down.Store(false)
+	seconds(120)
+	feeds[1].awaitEnd(t, w)
+
+	books := feeds[1].Books()
+	assert.Equal(t, feeds[0].Books().Read, books.Read, "what was missed is counted")
+	assert.Greater(t, books.Expired, uint64(2*1000))
+	assert.Less(t, books.Expired, books.Read)
+	assert.Equal(t, books.Read, books.InSlices+books.Open+books.Expired+sumOf(books.Refused)+sumOf(books.LeftOut), "%+v", books)
+	for _, f := range feeds {
+		f.stop(t)
+	}
+	require.NoError(t, w.journal.Close())
+
+	wellHas, illHas := well.slices(), ill.slices()
+	assert.Less(t, len(illHas), len(wellHas)/2)
+	gaps, partial := 0, map[string]bool{}
+	for key, bits := range illHas {
+		if bits == value.StaleNaN {
+			gaps++
+			continue
+		}
+		same, is := wellHas[key]
+		if is && same == bits {
+			continue
+		}
+		if !isTotal(key) && !strings.Contains(key, "bullet_metrics_collection_") { // a total lacks what was missed; these tell of it
+			_, at, _ := strings.Cut(key, "@")
+			partial[at] = true
+		}
+	}
+	assert.LessOrEqual(t, len(partial), 1, "only the slice in which the feed goes on may lack samples: %v", partial)
+	assert.Positive(t, gaps, "what was missed is shown as a gap")
+	assertRising(t, illHas)
+}
+
+func sumOf(counts map[string]uint64) (all uint64) {
+	for _, n := range counts {
+		all += n
+	}
+	return all
+}
+
+func isTotal(series string) bool {
+	_, name, _ := strings.Cut(series, `__name__="`)
+	name, _, _ = strings.Cut(name, `"`)
+	return strings.HasSuffix(name, "_total")
+}
+
+// assertRising says that no total falls.
+func assertRising(t *testing.T, slices map[string]uint64) {
+	last := map[string]float64{}
+	for _, key := range keys(slices) { // times have one length
+		name, _, _ := strings.Cut(key, "@")
+		if bits := slices[key]; isTotal(key) && bits != value.StaleNaN {
+			v := math.Float64frombits(bits)
+			require.GreaterOrEqual(t, v, last[name], fmt.Sprint(key, " falls"))
+			last[name] = v
+		}
+	}
+	require.NotEmpty(t, last)
+}
+
+// Where a store must have everything, the journal says that it is full.
+func TestARequiredStoreIsNotLeftBehind(t *testing.T) {
+	small := journal.DefaultOptions()
+	small.SegmentBytes, small.MaxBytes = 4<<10, 16<<10
+	w := newWorldIn(t, small)
+	ill := newInstant()
+	ill.down.Store(true)
+	retention := NewRetention(w.journal.Release)
+	f := run(t, w, ill, retention, "ill", t.TempDir())
+	for w.journal.Ready() == nil {
+		w.clock += 1000
+		w.sequence++
+		done := make(chan error, 1)
+		b := &journal.Batch{Producer: w.producer, Epoch: journal.Epoch{1}, Sequence: w.sequence, ReceivedMs: w.clock,
+			IDs: w.ids[:1], TimesMs: []int64{w.clock}, Values: []float64{1}}
+		if _, err := w.journal.Append(b, func(err error) { done <- err }); errors.Is(err, journal.ErrFull) {
+			break
+		}
+		require.NoError(t, <-done)
+		require.NoError(t, retention.Relieve(context.Background(), w.journal.Crowded))
+	}
+	f.stop(t)
+	require.NoError(t, w.journal.Close())
+	assert.Zero(t, f.Books().Expired)
+}

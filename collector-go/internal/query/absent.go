@@ -1,0 +1,17 @@
+package query
+
+import (
+	"errors"
+
+	"github.com/prometheus/prometheus/storage"
+)
+
+// ErrNoStore says that there is nothing to ask: the collector keeps no slices itself.
+var ErrNoStore = errors.New("this collector keeps no slices of its own (store.embedded.enabled is false): ask the store that it sends them to")
+
+// Absent is a store that is not there: every question to it ends with ErrNoStore.
+var Absent storage.Queryable = absent{}
+
+type absent struct{}
+
+func (absent) Querier(int64, int64) (storage.Querier, error) { return nil, ErrNoStore }
