@@ -177,7 +177,10 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, figures, metadata{}, col.unready
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout = c.HTTP.AllowedHosts, col.logger, c.Shutdown/4
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
-	answering.Registry, answering.Rules, answering.Why = col.known, col.rules, col.explain(c.Slice)
+	answering.Registry = col.known
+	if col.rules != nil {
+		answering.Rules, answering.Why = col.rules, col.explain(c.Slice)
+	}
 	if answering.Authorize, err = mayAnnotate(c.GRPC.TokenFile); err != nil {
 		return err
 	}

@@ -267,6 +267,7 @@ const (
 
 // flush hands the closed slices to the store, again and again until it takes them: this feed waits, no other does.
 func (f *Feed) flush(ctx context.Context) error {
+	f.pipeline.payGaps()
 	closed := f.pipeline.closed()
 	f.waiting = 0
 	f.figures.pending.Set(float64(closed.Len()))

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"maps"
+	"slices"
 	"sort"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
 // The most sender starts whose drop counts are remembered, the oldest forgotten first: a sender that has been replaced sends no
@@ -22,6 +25,7 @@ type ledger struct {
 	badHistograms uint64
 	senders       []*sender // oldest first
 	drops         map[dropKey]uint64
+	owed          map[slice.Ref]gap // markers of series that lost slices, until they go on
 }
 
 // dropKey is what dropped samples are summed by. The reason is the wire's name, such as "queue_full".
@@ -33,7 +37,7 @@ type sender struct {
 	last  map[int32]uint64 // by wire reason
 }
 
-func newLedger() *ledger { return &ledger{drops: map[dropKey]uint64{}} }
+func newLedger() *ledger { return &ledger{drops: map[dropKey]uint64{}, owed: map[slice.Ref]gap{}} }
 
 // dropped adds what is new in a sender's cumulative count, and returns it with the reason's name.
 func (l *ledger) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) (reason string, added uint64) {
@@ -88,7 +92,16 @@ func (l *ledger) snapshot() []byte {
 		data = appendText(appendText(data, key.topology), key.reason)
 		data = binary.AppendUvarint(data, l.drops[key])
 	}
-	return binary.AppendUvarint(data, l.expired)
+	data = binary.AppendUvarint(data, l.expired)
+	data = binary.AppendUvarint(data, uint64(len(l.owed)))
+	for _, ref := range slices.Sorted(maps.Keys(l.owed)) {
+		g, kind := l.owed[ref], uint64(0)
+		if g.distribution {
+			kind = 1
+		}
+		data = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(data, uint64(ref)), uint64(g.endMs)), kind)
+	}
+	return data
 }
 
 func (l *ledger) dropKeys() []dropKey {
@@ -137,6 +150,10 @@ func restoreLedger(data []byte) (*ledger, error) {
 	}
 	if len(r.data) > 0 { // not in what an older program wrote
 		l.expired = r.number()
+		for n := r.count(); n > 0 && r.err == nil; n-- {
+			ref := slice.Ref(r.number())
+			l.owed[ref] = gap{int64(r.number()), r.number() == 1}
+		}
 	}
 	return l, r.err
 }

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/value"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
 // leaving is the word that the journal is about to let go of what lies before upTo: the feed goes on behind it, and says when it has.
@@ -65,11 +70,11 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	}
 	f.pipeline.ledger.read += samples
 	f.pipeline.ledger.expired += samples
-	slices := f.pipeline.dropOpen()
-	f.figures.slices.WithLabelValues("expired", "").Add(float64(slices))
+	dropped := f.pipeline.dropOpen()
+	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
 	f.figures.expired.Inc()
 	f.options.Logger.Error("the journal is full and lets go of what this store still lacks; that is missing in the store",
-		"store", f.options.Name, "from", from, "to", upTo, "samples", samples, "slices", slices)
+		"store", f.options.Name, "from", from, "to", upTo, "samples", samples, "slices", dropped)
 	f.position = upTo
 	if err := f.settle(ctx); err != nil {
 		return err
@@ -121,14 +126,56 @@ func (f *Feed) settle(ctx context.Context) error {
 	return nil
 }
 
-// dropOpen closes all open slices and forgets them with those that are closed, but not what series there are. It returns how many.
+// dropOpen closes all open slices and forgets them with those that are closed, but not what series there are. It returns how many. Each
+// of the series is owed a gap's marker in the place of the first slice that it lost.
 func (p *pipeline) dropOpen() int {
 	p.slicer.CloseAll()
 	closed := p.closed()
 	n := closed.Len()
+	for i, ref := range closed.Refs {
+		p.ledger.owe(ref, gap{closed.EndsMs[i], false})
+	}
+	for i, ref := range closed.HistogramRefs {
+		p.ledger.owe(ref, gap{closed.HistogramEndsMs[i], true})
+	}
 	closed.Refs, closed.EndsMs, closed.Values = closed.Refs[:0], closed.EndsMs[:0], closed.Values[:0]
 	closed.HistogramRefs, closed.HistogramEndsMs, closed.Histograms = closed.HistogramRefs[:0], closed.HistogramEndsMs[:0], closed.Histograms[:0]
 	return n
+}
+
+// gap is a marker that a series is owed.
+type gap struct {
+	endMs        int64
+	distribution bool
+}
+
+func (l *ledger) owe(ref slice.Ref, g gap) {
+	if before, owed := l.owed[ref]; !owed || g.endMs < before.endMs {
+		l.owed[ref] = g
+	}
+}
+
+var staleNaN = math.Float64frombits(value.StaleNaN)
+
+// payGaps adds the markers of series that go on: their definitions are known again.
+func (p *pipeline) payGaps() {
+	if len(p.ledger.owed) == 0 {
+		return
+	}
+	closed := p.closed()
+	refs := append(slices.Clone(closed.Refs), closed.HistogramRefs...)
+	for _, ref := range refs {
+		g, owed := p.ledger.owed[ref]
+		switch {
+		case !owed:
+		case g.distribution:
+			closed.HistogramRefs, closed.HistogramEndsMs = append(closed.HistogramRefs, ref), append(closed.HistogramEndsMs, g.endMs)
+			closed.Histograms = append(closed.Histograms, nil)
+		default:
+			closed.Refs, closed.EndsMs, closed.Values = append(closed.Refs, ref), append(closed.EndsMs, g.endMs), append(closed.Values, staleNaN)
+		}
+		delete(p.ledger.owed, ref)
+	}
 }
 
 // told is the word that another goroutine has sent, if it has.
