@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -130,4 +131,17 @@ func TestRunsWithNothingInCommonAreAnError(t *testing.T) {
 	require.ErrorContains(t, err, "no configuration in common")
 	_, err = report.Compare(before, t.TempDir(), 0.95)
 	require.ErrorContains(t, err, "not a run's directory")
+}
+
+// The page about comparisons shows the story's own figures.
+func TestTheReportsPageIsTrue(t *testing.T) {
+	before, after := told(t)
+	c, err := report.Compare(before, after, 0.95)
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../../docs/reports.md")
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(page), "```\n100 queries\n")
+	require.True(t, found)
+	block, _, _ = strings.Cut(block, "```")
+	assert.Contains(t, c.Analysis().Text(), "100 queries\n"+block)
 }

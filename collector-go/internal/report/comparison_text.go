@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ func signedPercent(f Figure) string {
 	if !f.Known() {
 		return "–"
 	}
-	return fmt.Sprintf("%+.1f%%", 100*float64(f)+0)
+	return fmt.Sprintf("%+.1f%%", math.Round(1000*float64(f))/10+0)
 }
 
 // oneLaunch begins the note of intervals that hold what scatters within a launch only.

@@ -146,16 +146,23 @@ func (r *RunReport) step(s rundir.Step, run *Run) (*TrialStep, error) {
 			}
 		}
 	}
-	if out.evidence != nil {
+	switch {
+	case len(s.Limitation) > 0:
+		out.Limitation = new(tuning.Limitation)
+		if err := json.Unmarshal(s.Limitation, out.Limitation); err != nil {
+			return nil, fmt.Errorf("its limitation: %w", err)
+		}
+	case out.evidence != nil:
 		l := tuning.Limit(*out.evidence)
 		l.Temper(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
 		out.Limitation = &l
 	}
 	if len(s.Timeline) > 0 {
-		out.timeline = new(tuning.Timeline)
-		if err := json.Unmarshal(s.Timeline, out.timeline); err != nil {
+		var t tuning.Timeline
+		if err := json.Unmarshal(s.Timeline, &t); err != nil {
 			return nil, fmt.Errorf("its timeline: %w", err)
 		}
+		out.timeline = &t
 	}
 	return out, nil
 }

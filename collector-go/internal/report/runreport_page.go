@@ -88,9 +88,21 @@ func (r *RunReport) lead() string {
 
 func (r *RunReport) steps() string {
 	text := fmt.Sprintf("Each step is measured for %s after a warm-up of %s that counts for nothing; steps are searched by %q, over %s.",
-		time.Duration(r.plan.SustainMs)*time.Millisecond, time.Duration(r.plan.WarmUpMs)*time.Millisecond, r.plan.Search, r.axis())
+		lasting(r.plan.SustainMs), lasting(r.plan.WarmUpMs), r.plan.Search, r.axis())
 	if f := r.plan.Load.CatchUpFactor; f.Known() {
-		text += fmt.Sprintf(" After it %s times its records are offered for %s.", tuning.Digits(f), time.Duration(r.plan.Load.CatchUpMs)*time.Millisecond)
+		text += fmt.Sprintf(" After it %s times its records are offered for %s.", tuning.Digits(f), lasting(r.plan.Load.CatchUpMs))
+	}
+	return text
+}
+
+// lasting writes a time without the zeros behind: "5m", "1m30s".
+func lasting(ms int64) string {
+	text := (time.Duration(ms) * time.Millisecond).String()
+	if short, found := strings.CutSuffix(text, "m0s"); found {
+		text = short + "m"
+	}
+	if short, found := strings.CutSuffix(text, "h0m"); found {
+		text = short + "h"
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,6 +116,7 @@ func valuesOf(run *rundir.Run, t rundir.Trial) map[string]string {
 	plan := run.Plan
 	plan.Trials = []rundir.PlannedTrial{t.PlannedTrial}
 	values := rundir.Values(plan, run.Manifest.BulletSettings, run.Manifest)
+	maps.DeleteFunc(values, func(key, _ string) bool { return strings.HasPrefix(key, "grid.") }) // said by the settings
 	if t.Workers > 0 {
 		values["topology.workers"] = fmt.Sprint(t.Workers)
 	}
