@@ -25,6 +25,18 @@ help: ## List the verbs
 demo: build ## Measure a real Bullet topology on a local Storm cluster; report in out/demo (DEMO_SECONDS=180 for a short one)
 	@$(run) exec build/bullet-metrics demo --out out/demo
 
+# How long one experiment may begin further steps, and when it is interrupted because it hangs.
+TUNE_LIMIT ?= 9m
+TUNE_HANGS ?= 14m
+
+.PHONY: tune-all
+tune-all: build ## Run the small experiments of Tests 1 to 7 on a local cluster, one after the other, each with its report in out/tune
+	@$(run) worst=0; for n in 1 2 3 4 5 6 7; do \
+	  code=0; timeout --foreground --signal=INT --kill-after=3m $(TUNE_HANGS) build/bullet-metrics tune run topology/experiments/test$$n-small.yaml --time-limit $(TUNE_LIMIT) || code=$$?; \
+	  echo "tune-all: test$$n-small ended with exit code $$code"; \
+	  [ $$code -ne 130 ] || exit 130; [ $$code -eq 0 ] || worst=$$code; done; \
+	build/bullet-metrics tune list --last 7; exit $$worst
+
 .PHONY: test
 test: test-proto test-plugin test-collector test-stores test-topology test-dashboards ## Run every test of every part
 	@echo "all tests passed"

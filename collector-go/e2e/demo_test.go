@@ -26,7 +26,7 @@ import (
 // demoSeconds is the shortest time in which a demo is more than its start.
 const demoSeconds = "150"
 
-// demo is a running `bullet-metrics demo`.
+// demo is a running `bullet-metrics demo`, or another command that starts a local cluster.
 type demo struct {
 	cmd       *exec.Cmd
 	lines     chan string
@@ -38,9 +38,15 @@ type demo struct {
 // startDemo starts the demo as a user does, from the repository's root.
 func startDemo(t *testing.T, out string) *demo {
 	t.Helper()
+	return startCluster(t, out, "demo", "--out", out)
+}
+
+// startCluster starts a command that starts a local cluster and keeps everything in a directory.
+func startCluster(t *testing.T, out string, args ...string) *demo {
+	t.Helper()
 	addresses := []string{freeAddress(t), freeAddress(t), freeAddress(t)}
-	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "demo", "--out", out, "--build-dir", buildDir(t),
-		"--grpc-listen", addresses[0], "--http-listen", addresses[1], "--gateway-listen", addresses[2])
+	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), append(args, "--build-dir", buildDir(t),
+		"--grpc-listen", addresses[0], "--http-listen", addresses[1], "--gateway-listen", addresses[2])...)
 	cmd.Dir, cmd.Env = root(t), append(os.Environ(), "DEMO_SECONDS="+demoSeconds)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	reader, writer, err := os.Pipe()

@@ -17,6 +17,7 @@ import (
 
 func newTuneListCommand() *cobra.Command {
 	var output string
+	var last int
 	command := &cobra.Command{
 		Use:     "list [DIR]",
 		Short:   "The runs of experiments, with their verdicts",
@@ -31,10 +32,11 @@ func newTuneListCommand() *cobra.Command {
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return listRuns(cmd.OutOrStdout(), dir, output)
+			return listRuns(cmd.OutOrStdout(), dir, output, last)
 		},
 	}
 	command.Flags().StringVar(&output, "output", "table", "form of the list: table, json")
+	command.Flags().IntVar(&last, "last", 0, "only so many, the newest; 0 for all")
 	return command
 }
 
@@ -49,13 +51,16 @@ type listed struct {
 	Result     *rundir.Result `json:"result"`
 }
 
-func listRuns(out io.Writer, dir, form string) error {
+func listRuns(out io.Writer, dir, form string, last int) error {
 	runs, unreadable, err := rundir.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there are no runs in %s: bullet-metrics tune run makes them, or name their directory", dir)
 	}
 	if err != nil {
 		return err
+	}
+	if last > 0 && len(runs) > last {
+		runs = runs[len(runs)-last:]
 	}
 	all := []listed{}
 	for _, run := range runs {

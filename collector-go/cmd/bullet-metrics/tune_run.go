@@ -17,6 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // tuneRunOptions are the flags of tune run.
@@ -60,6 +61,9 @@ not be measured, 2 wrong usage, 130 interrupted. An inconclusive run says so and
 	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of a local query gateway")
 	return command
 }
+
+// workDir is, below the directory of runs, where a local cluster runs: its state and logs, of which each trial keeps its part.
+const workDir = ".work"
 
 // verdictFailed is the end of a run that missed its goals, or could not be measured.
 type verdictFailed struct {
@@ -153,15 +157,23 @@ func (o *tuneRunOptions) reopen() (*spec.File, *rundir.Writer, error) {
 
 func (o *tuneRunOptions) launcher(file *spec.File, run *rundir.Run, say *terminal, hasten <-chan struct{}) (campaign.Launcher, error) {
 	if c := file.Launch.Command; c != nil {
-		return campaign.NewCommand(campaign.CommandOptions{
+		o := campaign.CommandOptions{
 			Submit: c.Submit, Kill: c.Kill, Conf: file.Conf(), Collector: c.Collector, Gateway: c.Gateway, MostQueries: run.Plan.MostQueries(),
-		}, say), nil
+			Around: experiment.Around{Endpoint: tuning.EndpointGateway},
+		}
+		if file.Load.Submit == spec.SubmitByDRPC {
+			o.DRPC, o.DRPCFunction = file.Load.DRPC, file.Load.DRPCFunction
+			o.Around = experiment.Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: file.Load.DRPCThreads}
+		}
+		return campaign.NewCommand(o, say), nil
 	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program itself: %w", err)
 	}
-	places := stack.DefaultOptions(filepath.Join(run.Dir, rundir.WorkDir), o.build)
+	// One place for what is launched, whichever run launches it: a run ends what a killed one before it left there, and of two at the
+	// same time the second is refused.
+	places := stack.DefaultOptions(filepath.Join(o.runs, workDir), o.build)
 	s := o.stack
 	s.Dir, s.DataDir, s.BuildDir, s.Program = places.Dir, filepath.Join(run.Dir, rundir.DataDir), places.BuildDir, program
 	s.SliceWidth, s.SliceLateness = time.Duration(file.Launch.SliceWidth), time.Duration(file.Launch.SliceLateness)

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // CommandOptions are a cluster that is there, and how it is told to run a topology.
@@ -24,14 +24,19 @@ type CommandOptions struct {
 	// Conf is the Bullet YAML.
 	Conf               string
 	Collector, Gateway string
-	MostQueries        int
-	Partitions         int
+	// DRPC are the servers that queries go through, in turn; none for the gateway.
+	DRPC         []string
+	DRPCFunction string
+	// Around is what else is known of what is around the topology.
+	Around      experiment.Around
+	MostQueries int
 }
 
 // Command launches by commands of its user's.
 type Command struct {
 	options  CommandOptions
 	gateway  *load.Gateway
+	drpc     []*load.DRPC
 	running  rundir.PlannedTrial
 	name     string // of the topology that runs; "" for none
 	progress experiment.Progress
@@ -39,7 +44,30 @@ type Command struct {
 
 // NewCommand returns a launcher that has started nothing.
 func NewCommand(options CommandOptions, progress experiment.Progress) *Command {
-	return &Command{options: options, gateway: load.NewGateway(options.Gateway, options.MostQueries), progress: progress}
+	l := &Command{options: options, gateway: load.NewGateway(options.Gateway, options.MostQueries), progress: progress}
+	for _, server := range options.DRPC {
+		l.drpc = append(l.drpc, load.NewDRPC(server, options.DRPCFunction, options.MostQueries, load.PlainBQL))
+	}
+	return l
+}
+
+// target is where queries go.
+func (l *Command) target() load.Submitter {
+	if len(l.drpc) == 0 {
+		return l.gateway
+	}
+	return &inTurn{servers: l.drpc}
+}
+
+// inTurn asks one server after the other.
+type inTurn struct {
+	servers []*load.DRPC
+	asked   atomic.Int64
+}
+
+// Query implements load.Submitter.
+func (t *inTurn) Query(ctx context.Context, bql string) (load.Answer, error) {
+	return t.servers[(t.asked.Add(1)-1)%int64(len(t.servers))].Query(ctx, bql)
 }
 
 // Launch implements Launcher.
@@ -63,14 +91,13 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 		return nil, fmt.Errorf("submit topology %s: %w", name, err)
 	}
 	ports := experiment.SessionPorts{Calculator: collector, Facts: collector}
-	ports.Source, ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.gateway, l.gateway, collector, collector, machine
+	ports.Source, ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.gateway, l.target(), collector, collector, machine
 	ports.Processes = func() map[string]int { return map[string]int{experiment.ClientProcess: os.Getpid()} }
 	arguments := rundir.Arguments{Launch: words}
 	for _, e := range t.Settings {
 		arguments.Settings = append(arguments.Settings, e.Key+"="+e.Value)
 	}
-	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf,
-		Around: experiment.Around{Endpoint: tuning.EndpointGateway, Partitions: l.options.Partitions}}, nil
+	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf, Around: l.options.Around}, nil
 }
 
 // fill puts a trial into the placeholders of a command.
@@ -123,5 +150,8 @@ func (l *Command) End(ctx context.Context, logs string, _ bool) error {
 // Stop implements Launcher.
 func (l *Command) Stop(<-chan struct{}) error {
 	l.gateway.Close()
+	for _, server := range l.drpc {
+		server.Close()
+	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 	ports.Processes = l.processes(ctx, l.running)
 	return &Launched{
 		Submitted: submitted, Ports: ports, Failed: l.running.Failed(), Settings: conf, Arguments: rundir.Arguments{Settings: append(l.options.AllSettings(), settings...)},
-		Around: experiment.Around{Endpoint: tuning.EndpointGateway}, CollectorRestarts: l.running.CollectorRestarts,
+		Around: experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}, CollectorRestarts: l.running.CollectorRestarts,
 	}, nil
 }
 
@@ -165,6 +165,9 @@ func (l *Local) Stop(hasten <-chan struct{}) error {
 	l.running, l.gateway, l.name = nil, nil, ""
 	return err
 }
+
+// gatewayQueries is how many queries the gateway holds at the same time, by its default.
+const gatewayQueries = 2000
 
 // maxLogBytes is how much of the end of each log is kept with a trial.
 const maxLogBytes = 256 << 10

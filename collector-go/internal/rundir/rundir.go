@@ -22,11 +22,9 @@ const (
 	ProgressFile   = "progress.jsonl"
 	ResultFile     = "result.json"
 	TrialsDir      = "trials"
-	// DataDir is the collector's data directory where the run has a collector of its own; ReportDir is for reports; WorkDir is of what
-	// is launched.
+	// DataDir is the collector's data directory where the run has a collector of its own; ReportDir is for reports.
 	DataDir   = "data"
 	ReportDir = "report"
-	WorkDir   = "work"
 )
 
 // The files of a trial, relative to its directory.

@@ -224,9 +224,13 @@ func (c *checker) load() {
 	l := c.file.Load
 	c.oneOf("load.submit", l.Submit, SubmitByGateway, SubmitByDRPC)
 	c.oneOf("load.class", l.Class, queryClasses...)
-	if l.Submit == SubmitByDRPC && l.DRPC == "" && c.file.Launch.Local == nil {
-		c.fault("load.drpc", "it is missing; list the DRPC servers as host:port, separated by commas")
+	switch {
+	case l.Submit == SubmitByDRPC && c.file.Launch.Local != nil:
+		c.fault("load.submit", "the local cluster has no DRPC server; use gateway, or launch by a command")
+	case l.Submit == SubmitByDRPC && len(l.DRPC) == 0:
+		c.fault("load.drpc", "it is missing; list the DRPC servers' HTTP ports as host:port")
 	}
+	c.atLeast("load.drpc_threads", float64(l.DRPCThreads), 0)
 	if l.Queries < 0 || l.Queries > maxQueries {
 		c.fault("load.queries", "%d is not between 0 and %d", l.Queries, maxQueries)
 	}

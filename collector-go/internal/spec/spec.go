@@ -93,7 +93,9 @@ type CatchUp struct {
 // Load is what is asked of the topology in all steps.
 type Load struct {
 	Submit            string   `yaml:"submit"`
-	DRPC              string   `yaml:"drpc"`
+	DRPC              []string `yaml:"drpc"`
+	DRPCFunction      string   `yaml:"drpc_function"`
+	DRPCThreads       int      `yaml:"drpc_threads"`
 	Class             string   `yaml:"class"`
 	Queries           int      `yaml:"queries"`
 	QueriesPerSecond  float64  `yaml:"queries_per_second"`
@@ -147,7 +149,7 @@ func defaults() *File {
 		Records: Records{MeanSize: 1843, Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3}, // the generator's
 		Steps: Steps{Kind: "load", Axis: "queries", WarmUp: Duration(time.Minute), Sustain: Duration(5 * time.Minute), Search: "full", Repeats: 1, InconclusiveRepeats: 1,
 			TimelineQueries: 100},
-		Load: Load{Submit: SubmitByGateway, Class: "raw", RecordsPerSecond: Rate{Calibrated: true}, LeaveIdle: 0.4, Records: 10,
+		Load: Load{Submit: SubmitByGateway, Class: "raw", RecordsPerSecond: Rate{Calibrated: true}, LeaveIdle: 0.4, Records: 10, DRPCFunction: "bullet-query",
 			Duration: Duration(30 * time.Second), MatchingPerSecond: 0.4},
 		Launch: Launch{SliceWidth: Duration(10 * time.Second), SliceLateness: Duration(5 * time.Second)},
 	}

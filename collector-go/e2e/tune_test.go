@@ -1,0 +1,81 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// shortest is an experiment of two steps that are only just steps.
+const shortest = `experiment: shortest
+title: Two short steps
+analysis: concurrency
+goals:
+  - {figure: filter_latency, statistic: mean, at_most: 10s}
+min_host_idle: 0%%
+on_fail: bracket
+topology:
+  conf: %s
+  settings:
+    topology.builtin.metrics.bucket.size.secs: 5
+    topology.v2.metrics.tick.interval.seconds: 5
+    bullet.topology.metrics.built.in.emit.interval.mapping: {bullet_active_queries: 5, default: 5}
+steps: {values: [0, 5], warm_up: 0s, sustain: 5s, inconclusive_repeats: 0}
+load: {records_per_second: 100, duration: 3s, matching_per_second: 4}
+launch:
+  local: {workers: 2, worker_heap: 384MiB}
+  slice_width: 5s
+  slice_lateness: 2s
+`
+
+// A run that Ctrl-C ends in its second step goes on from there, on the same parts that a user runs.
+func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	file, runs, out := filepath.Join(dir, "shortest.yaml"), filepath.Join(dir, "runs"), filepath.Join(dir, "runs", "run")
+	conf := filepath.Join(root(t), "topology/bullet-topology/conf/bullet_settings.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(shortest, conf)), 0o644))
+
+	first := startCluster(t, runs, "tune", "run", file, "--runs", runs, "--out", out)
+	first.awaitLine(t, "trial 1, 0 queries: OK")
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGINT))
+	assert.Equal(t, 130, first.end(t))
+	first.assertNothingRuns(t)
+	half, err := rundir.Load(out)
+	require.NoError(t, err)
+	require.Nil(t, half.Result)
+	require.Len(t, half.Trials[0].Steps, 1)
+
+	second := startCluster(t, runs, "tune", "run", "--resume", out, "--runs", runs)
+	assert.Equal(t, 0, second.end(t))
+	second.assertNothingRuns(t)
+	assert.Contains(t, strings.Join(second.seen, "\n"), "1 finished steps are kept")
+	whole, err := rundir.Load(out)
+	require.NoError(t, err)
+	require.NotNil(t, whole.Result)
+	steps := whole.Trials[0].Steps
+	require.Len(t, steps, 2)
+	assert.Equal(t, half.Trials[0].Steps[0].StartMs, steps[0].StartMs)
+	assert.Equal(t, []int{1, 2}, []int{steps[0].Launch, steps[1].Launch})
+	assert.Equal(t, tuning.OK, steps[1].Verdict, steps[1].Reasons)
+	assert.GreaterOrEqual(t, steps[1].Clients.Returned, 5)
+	assert.Equal(t, 2, steps[1].Workers)
+	assert.NotEmpty(t, whole.Manifest.Versions.Storm)
+	figures, err := report.LoadRun(whole.Trials[0].Dir)
+	require.NoError(t, err)
+	assert.Len(t, figures.Steps, 2)
+	page, err := os.ReadFile(filepath.Join(out, rundir.ReportDir, "report.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "launched again")
+}
