@@ -257,7 +257,7 @@ func (r *RunReport) concurrency(j *Judged) error {
 			if !cpu.Known() || r.Axis != rundir.Queries {
 				continue
 			}
-			rows = append(rows, tuning.ConcurrencyRow{Queries: int(m.value), AverageCPUMsPerMinute: cpu,
+			rows = append(rows, tuning.ConcurrencyRow{Queries: int(m.value), AverageCPUMsPerMinute: cpu, Verdict: m.verdict(),
 				AverageResultSize:    m.mean(func(s *StepReport) Figure { return s.AverageResultSize }),
 				Workers:              m.mean(func(s *StepReport) Figure { return Figure(s.Workers) }),
 				TotalCPUMsPerMinute:  m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute }),

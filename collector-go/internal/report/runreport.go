@@ -236,7 +236,7 @@ func (r *RunReport) rows(result *rundir.Result) {
 
 func (row *RowReport) add(t TrialReport) {
 	row.Launches += t.Launches
-	for _, s := range t.Steps {
+	for _, s := range t.lastAttempts() {
 		if s.HostIdle.Known() && !(s.HostIdle >= row.LeastHostIdle) {
 			row.LeastHostIdle = s.HostIdle
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -150,7 +151,7 @@ func (r *RunReport) troubles() []string {
 		if t.Error != "" {
 			all = append(all, fmt.Sprintf("%s could not be measured: %s.", t.Label, strings.TrimSuffix(t.Error, ".")))
 		}
-		for _, s := range t.Steps {
+		for _, s := range t.lastAttempts() {
 			if s.Verdict != tuning.OK {
 				all = append(all, fmt.Sprintf("%s, %s (%s): %s.", t.Label, s.Name, s.Verdict, strings.TrimSuffix(strings.Join(s.why(), "; "), ".")))
 			}
@@ -160,6 +161,17 @@ func (r *RunReport) troubles() []string {
 		all = append(all[:mostTroubles], fmt.Sprintf("%d more; each trial below lists its own.", more))
 	}
 	return append(all, r.Notes...)
+}
+
+// lastAttempts leaves out steps that were measured again.
+func (t TrialReport) lastAttempts() (last []TrialStep) {
+	for i, s := range t.Steps {
+		again := slices.ContainsFunc(t.Steps[i+1:], func(later TrialStep) bool { return later.Kind == s.Kind && later.Value == s.Value })
+		if !again {
+			last = append(last, s)
+		}
+	}
+	return last
 }
 
 // why are a step's reasons, and what limited it unless they say so already.
@@ -216,7 +228,7 @@ func (r *RunReport) differenceBlocks() []block {
 	for _, t := range r.Trials {
 		values[t.Label] = map[string]string{}
 		for _, e := range t.Settings {
-			if _, seen := values[t.Label][e.Key]; !seen && !contains(keys, e.Key) {
+			if _, seen := values[t.Label][e.Key]; !seen && !slices.Contains(keys, e.Key) {
 				keys = append(keys, e.Key)
 			}
 			values[t.Label][e.Key] = e.Value
@@ -237,15 +249,6 @@ func (r *RunReport) differenceBlocks() []block {
 		}
 	}
 	return []block{tabled(t)}
-}
-
-func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 // addTrial is all that there is of one launch, folded away unless it is the only one.

@@ -19,6 +19,9 @@ type table struct {
 // stepHead names the column that names the steps.
 func (r *Report) stepHead() string {
 	name := r.axisName()
+	if strings.HasSuffix(name, "/s") {
+		name += " asked for"
+	}
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
@@ -27,7 +30,8 @@ func (r *Report) stepCell(s StepReport) string {
 	if s.Label == "" || s.Label == fmt.Sprintf("%d queries", s.Queries) {
 		return strconv.Itoa(s.Queries)
 	}
-	return strings.TrimSuffix(s.Label, " "+r.axisName())
+	name := r.axisName()
+	return strings.Replace(s.Label, " "+name[strings.LastIndex(name, " ")+1:], "", 1)
 }
 
 // stepTable is the document's table: simultaneous queries, average CPU, average result size; then what it takes to believe them.

@@ -34,6 +34,8 @@ type ConcurrencyRow struct {
 	Workers               Figure
 	TotalCPUMsPerMinute   Figure
 	AverageGCMsPerMinute  Figure
+	// Verdict is given where more was looked at than the result size; "" leaves it to that.
+	Verdict Verdict
 }
 
 // ConcurrencyStep is a row with its verdict.
@@ -133,6 +135,8 @@ func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
 	switch size, least := float64(r.AverageResultSize), goals.SmallestResultSize(); {
 	case r.Queries == 0:
 		step.Verdict = Baseline
+	case r.Verdict != "":
+		step.Verdict = r.Verdict
 	case math.IsNaN(size):
 		step.Verdict, step.Reason = Inconclusive, "the average result size is not known"
 	case size < least-completenessSlack:
