@@ -29,6 +29,7 @@ var fitful = map[string]bool{
 	"bullet_latency_hook_left_out_total":        true,
 	"bullet_query_latency_seconds":              true,
 	"bullet_query_result_completeness_ratio":    true,
+	"bullet_query_outcomes_total":               true,
 	"bullet_active_replays":                     true,
 	"bullet_created_replays_total":              true,
 	"bullet_source_left_out_records_total":      true,

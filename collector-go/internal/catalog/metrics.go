@@ -68,6 +68,7 @@ var metrics = []canonical{
 	{"bullet_latency_hook_left_out_total", counter, ofTask, "reason", "What the latency hook could not measure; reason is unseen (a query that ended and had not been seen to arrive, as after a restart), evicted (more queries at a time than it follows) or failed (1 once it has switched itself off in the task)"},
 	{"bullet_query_latency_seconds", distribution, ofTask, "class", "Time from when a query was meant to start to its result, as a client sees it"},
 	{"bullet_query_result_completeness_ratio", gauge, ofTask, "class", "Records in a query's result over those that were generated to match"},
+	{"bullet_query_outcomes_total", counter, ofTask, "class outcome", "Queries of a client of ours that ended; outcome is returned, failed, timed_out, or missed (due while as many were under way as may be)"},
 	{"bullet_source_records_total", counter, ofTask, "", "Records read from the data source"},
 	{"bullet_source_bytes_total", counter, ofTask, "", "Bytes read from the data source"},
 	{"bullet_source_lag_records", gauge, ofTask, "", "Records that the data source holds and that were not read yet"},

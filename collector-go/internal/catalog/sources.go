@@ -40,14 +40,14 @@ var samplerSources = []source{
 	{"process.start_time_ms", "", "bullet_worker_start_time_seconds", "", instant, ms, "sampler", false},
 }
 
-// sources of distributions, from the latency hook and the load program; what they count from is said with the series.
+// sources of distributions, from the latency hook and the canary; what they count from is said with the series.
 var histogramSources = []source{
 	{"bullet_filter_latency_seconds", "", "bullet_filter_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_engine_latency_seconds", "", "bullet_query_engine_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_engine_latency_seconds", "{outcome}", "bullet_query_engine_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_created_latency_seconds", "{outcome}", "bullet_query_created_latency_seconds", "", asSaid, one, "hook", false},
 	{"bullet_query_first_result_latency_seconds", "", "bullet_query_first_result_latency_seconds", "", asSaid, one, "hook", false},
-	{"bullet_query_latency_seconds", "{class}", "bullet_query_latency_seconds", "", asSaid, one, "load program", false},
+	{"bullet_query_latency_seconds", "{class}", "bullet_query_latency_seconds", "", asSaid, one, "canary", false},
 }
 
 // sources of what Bullet and Storm report.
@@ -67,7 +67,8 @@ var stormSources = []source{
 	{"bullet_created_replays", "", "bullet_created_replays_total", "", cumulative, one, "Bullet 1.0.0 on", false},
 	{"bullet_created_replays", "{target}", "bullet_created_replays_total", "", cumulative, one, "Bullet 1.0.0 on, ReplayBolt", false},
 	{"bullet_filter_latency", "", "bullet_filter_latency_mean_seconds", "", instant, ms, "Bullet 0.4.3 on", false},
-	{"bullet_query_result_completeness_ratio", "{class}", "bullet_query_result_completeness_ratio", "", instant, one, "load program", false},
+	{"bullet_query_result_completeness_ratio", "{class}", "bullet_query_result_completeness_ratio", "", instant, one, "canary", false},
+	{"bullet_query_outcomes", "{class}/{outcome}", "bullet_query_outcomes_total", "", cumulative, one, "canary", false},
 	{"bullet-metrics.latency-hook", "{reason}", "bullet_latency_hook_left_out_total", "", cumulative, one, "our latency hook", false},
 	{"bullet_source_records", "", "bullet_source_records_total", "", cumulative, one, "our record sources", false},
 	{"bullet_source_bytes", "", "bullet_source_bytes_total", "", cumulative, one, "our record sources", false},

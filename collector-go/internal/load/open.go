@@ -24,6 +24,9 @@ type OpenOptions struct {
 	Prefix string
 	// Grace is how long after its own end a query may take to return before it has timed out.
 	Grace time.Duration
+	// Skip has a query that finds no place not wait for one: it is not submitted, and its latency is the time until a place is free. For
+	// what runs for ever, which must not ask later what it could not ask in time.
+	Skip bool
 }
 
 // maxProbes is how many probes the topology's record source has.
@@ -63,7 +66,8 @@ type OpenLoop struct {
 	submitted int
 	inFlight  int
 	counts    map[End]int
-	over      int // due in all, once the run is over
+	skipped   []int // the queries that found no place since one was free
+	over      int   // due in all, once the run is over
 	ended     bool
 }
 
@@ -100,8 +104,12 @@ func (o *OpenLoop) Run(ctx context.Context) {
 	d := desk{o.query, o.target, o.options.Grace, ctx}
 	k := 0
 	for ; o.within(o.intended(k)); k++ {
-		free, ok := o.await(starting, o.intended(k), places)
-		if !ok {
+		free, what := o.await(starting, o.intended(k), places)
+		if what == noPlace {
+			o.count(func() { o.skipped = append(o.skipped, k) })
+			continue
+		}
+		if what == overNow {
 			break
 		}
 		s := start{o.intended(k), latest(o.intended(k), free.freed)}
@@ -137,25 +145,42 @@ func (o *OpenLoop) dueBy(moment time.Time) int {
 	return n
 }
 
-// await waits until a query is meant to start and may; false when the context ended before.
-func (o *OpenLoop) await(ctx context.Context, intended time.Time, places <-chan place) (place, bool) {
+// What came of waiting for a query's start.
+type turn int
+
+const (
+	started turn = iota
+	noPlace
+	overNow
+)
+
+// await waits until a query is meant to start and may, or the context ends.
+func (o *OpenLoop) await(ctx context.Context, intended time.Time, places <-chan place) (place, turn) {
 	if wait := time.Until(intended); wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return place{}, false
+			return place{}, overNow
 		}
 	}
 	if ctx.Err() != nil {
-		return place{}, false
+		return place{}, overNow
+	}
+	if o.options.Skip {
+		select {
+		case free := <-places:
+			return free, started
+		default:
+			return place{}, noPlace
+		}
 	}
 	select {
 	case free := <-places:
-		return free, true
+		return free, started
 	case <-ctx.Done():
-		return place{}, false
+		return place{}, overNow
 	}
 }
 
@@ -164,20 +189,36 @@ func (o *OpenLoop) leave(k int, end time.Time) {
 	o.mu.Lock()
 	o.ended, o.over = true, max(k, o.dueBy(end))
 	o.mu.Unlock()
+	o.giveUp(end)
 	for ; k < o.over; k++ {
-		intended := o.intended(k)
-		outcome := Outcome{
-			Class: o.query.Class(), Slot: k, Probe: probeValue(o.options.Prefix, k%o.options.Probes), IntendedMs: intended.UnixMilli(),
-			SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(), LatencyUs: max(1, end.Sub(intended).Microseconds()), End: NotSubmitted,
-		}
-		o.count(func() { o.counts[NotSubmitted]++ })
-		o.observe(outcome)
+		o.miss(k, end)
+	}
+}
+
+// miss tells of a query that was due and is not submitted.
+func (o *OpenLoop) miss(k int, end time.Time) {
+	intended := o.intended(k)
+	outcome := Outcome{
+		Class: o.query.Class(), Slot: k, Probe: probeValue(o.options.Prefix, k%o.options.Probes), IntendedMs: intended.UnixMilli(),
+		SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(), LatencyUs: max(1, end.Sub(intended).Microseconds()), End: NotSubmitted,
+	}
+	o.count(func() { o.counts[NotSubmitted]++ })
+	o.observe(outcome)
+}
+
+// giveUp tells of the queries that were skipped so far.
+func (o *OpenLoop) giveUp(now time.Time) {
+	var skipped []int
+	o.count(func() { skipped, o.skipped = o.skipped, nil })
+	for _, k := range skipped {
+		o.miss(k, now)
 	}
 }
 
 func (o *OpenLoop) end(outcome Outcome) {
 	o.count(func() { o.inFlight--; o.counts[outcome.End]++ })
 	o.observe(outcome)
+	o.giveUp(time.UnixMilli(outcome.FinishedMs))
 }
 
 func (o *OpenLoop) count(change func()) {

@@ -110,6 +110,28 @@ func TestWhatIsNeverSubmittedIsToldOf(t *testing.T) {
 	})
 }
 
+// What runs for ever asks later nothing that it could not ask in time; the stall shows all the same.
+func TestWhatIsSkippedCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ledger ledger
+		options := DefaultOpenOptions(20, time.Minute)
+		options.MostInFlight, options.Skip = 1, true
+		loop, err := NewOpenLoop(quick(), newCounter(), options, ledger.add)
+		require.NoError(t, err)
+		loop.Run(t.Context())
+		assert.Equal(t, 40, ledger.count(NotSubmitted), "those of the stall")
+		assert.Equal(t, 1160, ledger.count(Returned))
+		slowest := 0
+		for _, o := range ledger.outcomes {
+			if o.Latency() > time.Second {
+				slowest++
+			}
+		}
+		assert.InDelta(t, 20, slowest, 1)
+		assert.Equal(t, Counts{Due: 1200, Submitted: 1160, Returned: 1160, NotSubmitted: 40}, loop.Counts())
+	})
+}
+
 func TestAnOpenLoopEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ledger ledger

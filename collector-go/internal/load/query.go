@@ -86,10 +86,13 @@ func (q RawQuery) Check(answer Answer, probe string, submitted, finished time.Ti
 		}
 	}
 	due, _ := spans(q.PerSecond, q.Duration, submitted, finished)
-	check.Due = max(min(q.Limit, due.size()), min(q.Limit, len(distinct))) // what came was there to come
-	check.Missing = check.Due - min(check.Due, len(distinct))
-	if due.size() <= q.Limit && len(distinct) < q.Limit {
-		check.Missing = max(check.Missing, due.without(distinct))
+	switch {
+	case len(distinct) >= q.Limit:
+		check.Due = q.Limit
+	case due.size() > q.Limit:
+		check.Due, check.Missing = q.Limit, q.Limit-len(distinct)
+	default:
+		check.Due, check.Missing = due.size(), due.without(distinct)
 	}
 	return check, nil
 }

@@ -41,6 +41,10 @@ type producer struct {
 	run *run
 }
 
+// guest says that the producer is no part of a topology but measures one from outside, such as the canary: it sends from port 0, where no
+// worker listens. It is no worker and no submission.
+func (p *producer) guest() bool { return p.Port == 0 }
+
 func newState(l Limits, t Times) *state {
 	return &state{
 		limits: l, times: t,
@@ -89,7 +93,7 @@ func (s *state) age() {
 }
 
 func (s *state) connected(e *journal.Connected) {
-	if p := s.producers[e.Producer]; p != nil && p.Topology != "" {
+	if p := s.producers[e.Producer]; p != nil && p.Topology != "" && !p.guest() {
 		r := s.runOf(p)
 		if !r.anyConnected() {
 			r.hearingSinceMs = e.TimeMs
@@ -130,6 +134,10 @@ func (s *state) batch(b *journal.Batch) {
 	}
 	if p.Topology == "" { // of Annotate
 		s.annotations(b.Notes.GetAnnotations(), "", OfAPI)
+		return
+	}
+	if p.guest() {
+		s.annotations(b.Notes.GetAnnotations(), p.Topology, OfStream)
 		return
 	}
 	r := s.runOf(p)

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/canary"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
+)
+
+// canaryOptions are the command's flags.
+type canaryOptions struct {
+	target, url, function, source string
+	classes                       []string
+	canary                        canary.Options
+	sender                        sender.Options
+	duration                      time.Duration
+	output                        string
+}
+
+func newCanaryCommand() *cobra.Command {
+	o := canaryOptions{canary: canary.DefaultOptions(), sender: sender.DefaultOptions("", "bullet", hostName(), "canary")}
+	command := &cobra.Command{
+		Use:   "canary",
+		Short: "Ask a topology a query of each class for ever, and keep how long they take",
+		Long: `Ask a Bullet topology a query of each class at a fixed rate, for as long as this runs, and deliver to a collector how long they took
+(bullet_query_latency_seconds by class, a native histogram), how complete the answers were (bullet_query_result_completeness_ratio) and how
+they ended (bullet_query_outcomes_total). Each minute and each hour it prints a table.
+
+A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`,
+		Example: `  bullet-metrics canary --collector 127.0.0.1:4320 --topology bullet
+  bullet-metrics canary --url gateway.example:9901 --classes raw,group --every 30s --output json
+  bullet-metrics canary --collector collector.example:4320 --tls --tls-ca ca.pem --token-file token`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.complete(); err != nil {
+				return usageError{err}
+			}
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.target, "target", targetGateway, "what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
+	flags.StringVar(&o.url, "url", "", "address of the target, host:port or a URL (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
+	flags.StringVar(&o.function, "function", "bullet-query", "DRPC function")
+	flags.StringVar(&o.source, "source", "", "address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
+	flags.StringSliceVar(&o.classes, "classes", strings.Split(classNames(), ", "), "classes of queries")
+	flags.DurationVar(&o.canary.Every, "every", o.canary.Every, "time between two queries of a class")
+	flags.DurationVar(&o.canary.Query.Duration, "query-duration", o.canary.Query.Duration, "the longest that a query lives in the topology")
+	flags.Float64Var(&o.canary.Query.PerSecond, "matching-per-second", o.canary.Query.PerSecond, "matching records a second that the source makes for a class")
+	flags.IntVar(&o.canary.MostInFlight, "most-in-flight", o.canary.MostInFlight, "the most queries of a class that may be under way; what is due beyond is missed")
+	flags.DurationVar(&o.canary.Grace, "timeout", o.canary.Grace, "how long after its own end a query may take to return")
+	flags.DurationVar(&o.duration, "duration", 0, "end after this long; 0 for never")
+	flags.StringVar(&o.sender.Address, "collector", "", "address of the collector's gRPC; none delivers nothing")
+	flags.StringVar(&o.sender.Topology, "topology", o.sender.Topology, "name of the topology, the label of the metrics")
+	flags.StringVar(&o.sender.Host, "host", o.sender.Host, "name of this canary, in the label \"worker\" as NAME:0")
+	flags.BoolVar(&o.sender.TLS.Enabled, "tls", false, "speak TLS with the collector")
+	flags.StringVar(&o.sender.TLS.CA, "tls-ca", "", "PEM file of the CA that signed the collector's certificate (default the system's)")
+	flags.StringVar(&o.sender.TLS.Cert, "tls-cert", "", "PEM file of this client's certificate")
+	flags.StringVar(&o.sender.TLS.Key, "tls-key", "", "PEM file of its key")
+	flags.StringVar(&o.sender.TLS.ServerName, "tls-server-name", "", "name that the collector's certificate must be for (default the address' host)")
+	flags.StringVar(&o.sender.TokenFile, "token-file", "", "file with the token for the collector")
+	flags.StringVar(&o.output, "output", outputText, "text, or json for a line of JSON a minute, hour and class")
+	return command
+}
+
+func hostName() string {
+	if name, err := os.Hostname(); err == nil {
+		return name
+	}
+	return "canary"
+}
+
+func (o *canaryOptions) complete() error {
+	if o.target != targetGateway && o.target != targetDRPC {
+		return fmt.Errorf("--target is %s or %s, not %q", targetGateway, targetDRPC, o.target)
+	}
+	r := loadRun{loadOptions: loadOptions{target: o.target, url: o.url, source: o.source}}
+	r.complete()
+	o.url, o.source = r.url, r.source
+	o.canary.Classes = nil
+	for _, name := range o.classes {
+		class, err := load.ParseClass(name)
+		if err != nil {
+			return err
+		}
+		o.canary.Classes = append(o.canary.Classes, class)
+	}
+	o.canary.Query.NoSource = o.source == ""
+	o.sender.Version = version
+	if o.sender.Address != "" {
+		if err := o.sender.Validate(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(o.canary.Validate(), checkOutput(o.output))
+}
+
+// flushLimit is how long the last samples may take to reach the collector.
+const flushLimit = 5 * time.Second
+
+func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
+	if o.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.duration)
+		defer cancel()
+	}
+	connections := len(o.canary.Classes) * o.canary.MostInFlight
+	r := loadRun{loadOptions: loadOptions{target: o.target, url: o.url, function: o.function, mostInFlight: connections}}
+	target, closing := r.submitter()
+	defer closing()
+	var records canary.Records
+	if o.source != "" {
+		gateway := load.NewGateway(o.source, 1)
+		defer gateway.Close()
+		records = gateway
+	}
+	lines := &canaryLines{out: out, said: said, json: o.output == outputJSON}
+	if o.sender.Address == "" {
+		bird, err := canary.New(o.canary, target, records, nil, lines.tell)
+		if err != nil {
+			return err
+		}
+		return errors.Join(bird.Run(ctx), lines.err)
+	}
+	return o.deliver(ctx, target, records, lines)
+}
+
+// deliver runs the canary with a sender beside it.
+func (o *canaryOptions) deliver(ctx context.Context, target load.Submitter, records canary.Records, lines *canaryLines) error {
+	delivery, err := sender.New(o.sender)
+	if err != nil {
+		return err
+	}
+	bird, err := canary.New(o.canary, target, records, delivery, lines.tell)
+	if err != nil {
+		return err
+	}
+	lines.delivery = delivery
+	delivering, stop := context.WithCancel(context.Background())
+	defer stop()
+	var sending sync.WaitGroup
+	var sendErr error
+	sending.Go(func() { sendErr = delivery.Run(delivering) })
+	runErr := bird.Run(ctx)
+	flushing, cancel := context.WithTimeout(context.Background(), flushLimit)
+	defer cancel()
+	flushErr := delivery.Flush(flushing)
+	stop()
+	sending.Wait()
+	return errors.Join(runErr, sendErr, flushErr, lines.err)
+}
+
+// canaryLines prints what became of a minute's or an hour's queries.
+type canaryLines struct {
+	out, said io.Writer
+	json      bool
+	delivery  *sender.Sender
+	err       error
+	lost      uint64
+}
+
+// canaryLine is a class' minute or hour as JSON.
+type canaryLine struct {
+	Period       string    `json:"period"`
+	From         time.Time `json:"from"`
+	To           time.Time `json:"to"`
+	Class        string    `json:"class"`
+	Returned     int       `json:"returned"`
+	Failed       int       `json:"failed"`
+	TimedOut     int       `json:"timed_out"`
+	Missed       int       `json:"missed"`
+	P50          *float64  `json:"p50_ms"`
+	P95          *float64  `json:"p95_ms"`
+	P99          *float64  `json:"p99_ms"`
+	Most         *float64  `json:"max_ms"`
+	Completeness *float64  `json:"completeness_ratio"`
+}
+
+func (l *canaryLines) tell(s canary.Summary) {
+	name := map[time.Duration]string{time.Minute: "minute", time.Hour: "hour"}[s.Length]
+	var lines []canaryLine
+	for _, c := range s.Classes {
+		q := millis(c.Result.Latency)
+		lines = append(lines, canaryLine{
+			Period: name, From: s.From.UTC().Truncate(time.Millisecond), To: s.To.UTC().Truncate(time.Millisecond), Class: string(c.Class), Returned: c.Result.Returned, Failed: c.Result.Failed,
+			TimedOut: c.Result.TimedOut, Missed: c.Result.NotSubmitted, P50: q.P50, P95: q.P95, P99: q.P99, Most: q.Most, Completeness: known(c.Result.Completeness()),
+		})
+		for _, e := range c.Result.Errors {
+			if s.Length == time.Minute {
+				fmt.Fprintf(l.said, "canary: %s failed %d times: %.300s\n", c.Class, e.Count, e.Error)
+			}
+		}
+	}
+	l.health()
+	write := writeCanaryTable
+	if l.json {
+		write = writeCanaryJSON
+	}
+	if err := write(l.out, name, s.To, lines); err != nil && l.err == nil {
+		l.err = err
+	}
+}
+
+// health says what stands between the canary and the collector.
+func (l *canaryLines) health() {
+	if l.delivery == nil {
+		return
+	}
+	f := l.delivery.Figures()
+	if f.LastError != "" {
+		fmt.Fprintf(l.said, "canary: the collector is away, %d samples wait or are lost: %s\n", f.Offered-f.Acknowledged-f.Rejected, f.LastError)
+	}
+	if lost := f.Dropped + f.Rejected; lost > l.lost {
+		l.lost = lost
+		fmt.Fprintf(l.said, "canary: %d samples dropped, %d rejected by the collector (%s)\n", f.Dropped, f.Rejected, f.LastRejection)
+	}
+}
+
+func writeCanaryJSON(out io.Writer, _ string, _ time.Time, lines []canaryLine) error {
+	encoder := json.NewEncoder(out)
+	for _, line := range lines {
+		if err := encoder.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeCanaryTable(out io.Writer, name string, to time.Time, lines []canaryLine) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "%s to %s\treturned\tfailed\ttimed out\tmissed\tp50 ms\tp95 ms\tp99 ms\tmax ms\tcomplete\n", name, to.Format("15:04:05"))
+	for _, l := range lines {
+		complete := "-"
+		if l.Completeness != nil {
+			complete = fmt.Sprintf("%.6g%%", 100**l.Completeness)
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", l.Class, l.Returned, l.Failed, l.TimedOut, l.Missed, digits(l.P50), digits(l.P95), digits(l.P99), digits(l.Most), complete)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,213 @@
+// Package canary asks a topology a query of each class at a fixed rate, for as long as it runs, and keeps how long they took: as samples
+// for a collector, and as lines by minute and by hour. It knows queries and samples; it knows nothing of the topology behind.
+package canary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
+)
+
+// Options say what is asked how often.
+type Options struct {
+	// Classes are asked one query each, Every so often.
+	Classes []load.Class
+	Every   time.Duration
+	// Query is what the classes leave open.
+	Query load.Parameters
+	// MostInFlight bounds the queries of a class under way; what is due beyond is missed, and counted.
+	MostInFlight int
+	// Grace is how long after its own end a query may take to return before it has timed out.
+	Grace time.Duration
+	// Reading is how often samples are delivered.
+	Reading time.Duration
+}
+
+// DefaultOptions ask a query of each class every 10 s that lives 5 s and finds about 50 records.
+func DefaultOptions() Options {
+	return Options{
+		Classes: load.Classes(), Every: 10 * time.Second, Query: load.Parameters{Duration: 5 * time.Second, PerSecond: 10},
+		MostInFlight: 3, Grace: 15 * time.Second, Reading: 10 * time.Second,
+	}
+}
+
+// Validate tells which option makes no sense.
+func (o Options) Validate() error {
+	switch {
+	case len(o.Classes) == 0:
+		return errors.New("a canary needs at least one class of queries")
+	case o.Every < 100*time.Millisecond || o.Reading < time.Second:
+		return fmt.Errorf("a query every 100 ms and a reading every 1 s are the most, not every %s and %s", o.Every, o.Reading)
+	case o.MostInFlight < 1:
+		return fmt.Errorf("at least 1 query must be allowed under way, not %d", o.MostInFlight)
+	}
+	seen := map[load.Class]bool{}
+	for _, class := range o.Classes {
+		if seen[class] {
+			return fmt.Errorf("class %s is named twice", class)
+		}
+		seen[class] = true
+		if _, err := load.NewQuery(class, o.Query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Records is the topology's record source, as far as the canary needs it. load.Gateway is one.
+type Records interface {
+	Control(context.Context) (load.Control, error)
+	SetControl(context.Context, load.Control) error
+	Status(context.Context) (load.Status, error)
+}
+
+// Samples takes readings for a collector; it never blocks. sender.Sender is one.
+type Samples interface {
+	Offer([]sender.Sample)
+}
+
+// Canary is one that has not begun.
+type Canary struct {
+	options  Options
+	target   load.Submitter
+	samples  Samples
+	tell     func(Summary)
+	queries  []load.Query
+	recorder *Recorder
+	keeper   *keeper
+	minute   *period
+	hour     *period
+}
+
+// New returns a canary. records, samples and tell may be nil: then nothing is said of completeness, nothing is delivered, and no
+// lines are told.
+func New(o Options, target load.Submitter, records Records, samples Samples, tell func(Summary)) (*Canary, error) {
+	o.Query.NoSource = records == nil
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	c := &Canary{
+		options: o, target: target, samples: samples, tell: tell, recorder: NewRecorder(o.Reading, o.Classes...),
+		minute: newPeriod(time.Minute, o.Classes), hour: newPeriod(time.Hour, o.Classes),
+	}
+	var probes []load.Probe
+	for _, class := range o.Classes {
+		query, err := load.NewQuery(class, o.Query)
+		if err != nil {
+			return nil, err
+		}
+		c.queries = append(c.queries, query)
+		probes = append(probes, load.ProbesNamed(prefix(class), query, 1)...)
+	}
+	if records != nil {
+		c.keeper = newKeeper(records, probes)
+	}
+	return c, nil
+}
+
+// prefix begins the value of a class' probe.
+func prefix(class load.Class) string { return "canary-" + string(class) }
+
+// Run asks until ctx ends. Before it returns it delivers a last reading, tells of the minute and hour that had begun, and takes its
+// probes back.
+func (c *Canary) Run(ctx context.Context) error {
+	began := time.Now()
+	c.minute.begin(began)
+	c.hour.begin(began)
+	var parts sync.WaitGroup
+	if c.keeper != nil {
+		parts.Go(func() { c.keeper.run(ctx) })
+	}
+	for i, query := range c.queries {
+		// Spread over the interval, so that classes do not start together.
+		offset := c.options.Every * time.Duration(i) / time.Duration(len(c.queries))
+		parts.Go(func() { c.ask(ctx, query, offset) })
+	}
+	c.read(time.Now()) // zeros, from which totals rise
+	c.watch(ctx)
+	parts.Wait()
+	now := time.Now()
+	c.read(now)
+	c.say(c.minute.end(now), c.hour.end(now))
+	if c.keeper != nil {
+		return c.keeper.takeBack()
+	}
+	return nil
+}
+
+// ask asks one class.
+func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration) {
+	timer := time.NewTimer(offset)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return
+	}
+	options := load.OpenOptions{
+		Rate: 1 / c.options.Every.Seconds(), MostInFlight: c.options.MostInFlight, Probes: 1, Prefix: prefix(query.Class()), Grace: c.options.Grace, Skip: true,
+	}
+	loop, err := load.NewOpenLoop(query, c.target, options, c.observe)
+	if err != nil {
+		panic(err) // it was checked
+	}
+	loop.Run(ctx)
+}
+
+func (c *Canary) observe(o load.Outcome) {
+	if c.keeper != nil && !c.keeper.steadySince(time.UnixMilli(o.SubmittedMs)) {
+		o.Due, o.Missing = 0, 0 // the source was not yet told, or was told otherwise: nothing can be said
+	}
+	c.recorder.Add(o)
+	c.minute.add(o)
+	c.hour.add(o)
+}
+
+// watch reads and tells when it is time.
+func (c *Canary) watch(ctx context.Context) {
+	readings := time.NewTicker(c.options.Reading)
+	defer readings.Stop()
+	minutes := time.NewTimer(time.Until(c.minute.over()))
+	defer minutes.Stop()
+	for {
+		select {
+		case now := <-readings.C:
+			c.read(now)
+		case now := <-minutes.C:
+			summaries := []*Summary{c.minute.end(now), nil}
+			if !now.Before(c.hour.over()) {
+				summaries[1] = c.hour.end(now)
+				c.hour.begin(now)
+			}
+			c.minute.begin(now)
+			c.say(summaries...)
+			minutes.Reset(time.Until(c.minute.over()))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *Canary) read(now time.Time) {
+	if c.samples == nil {
+		return
+	}
+	samples, err := c.recorder.Samples(now)
+	if err != nil {
+		panic(err) // a histogram of ours that cannot be read is a bug
+	}
+	c.samples.Offer(samples)
+}
+
+func (c *Canary) say(summaries ...*Summary) {
+	for _, s := range summaries {
+		if s != nil && c.tell != nil {
+			c.tell(*s)
+		}
+	}
+}

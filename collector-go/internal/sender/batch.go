@@ -1,0 +1,87 @@
+package sender
+
+import (
+	"time"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+)
+
+// Series names a series: a metric of the sender's component, and the path to it where there are several.
+type Series struct {
+	Name string
+	// Key tells apart the series of a name, such as a class.
+	Key [2]string
+	// Histogram says that its samples are distributions; else they are numbers.
+	Histogram bool
+	// Cumulative counts since the sender's start; otherwise each number stands for itself.
+	Cumulative bool
+	// Interval is how often it comes.
+	Interval time.Duration
+}
+
+// Sample is a number, or a distribution, of a series at a time.
+type Sample struct {
+	Series Series
+	Time   time.Time
+	Value  float64
+	// Histogram takes the place of Value; the sender fills in its series and time.
+	Histogram *pb.HistogramSample
+}
+
+// definition is a series as the wire names it.
+func (o Options) definition(id uint32, s Series) *pb.SeriesDefinition {
+	d := &pb.SeriesDefinition{
+		Id: id, Host: o.Host, Component: o.Component, Task: -1, Name: s.Name, IntervalMs: uint32(s.Interval.Milliseconds()),
+		Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER,
+	}
+	for _, key := range s.Key {
+		if key != "" {
+			d.Key, d.Shape = append(d.Key, key), pb.Shape_SHAPE_MAP
+		}
+	}
+	if s.Cumulative {
+		d.Temporality = pb.Temporality_TEMPORALITY_CUMULATIVE
+	}
+	if s.Histogram {
+		d.Shape = pb.Shape_SHAPE_HISTOGRAM
+	}
+	return d
+}
+
+// held is a batch that waits, without what is a stream's.
+type held struct {
+	batch *pb.Batch
+	made  time.Time
+}
+
+func (h held) samples() uint64 {
+	return uint64(len(h.batch.GetSamples().GetValues()) + len(h.batch.GetHistograms()))
+}
+
+// fill makes a batch of samples. It is called under the lock.
+func (s *Sender) fill(samples []Sample) *pb.Batch {
+	b := &pb.Batch{Samples: &pb.SampleColumns{}}
+	for _, sample := range samples {
+		id := s.id(sample.Series)
+		timeMs := sample.Time.UnixMilli()
+		if h := sample.Histogram; h != nil {
+			h.SeriesId, h.TimeMs = id, timeMs
+			b.Histograms = append(b.Histograms, h)
+			continue
+		}
+		b.Samples.SeriesIds = append(b.Samples.SeriesIds, id)
+		b.Samples.TimeOffsetsMs = append(b.Samples.TimeOffsetsMs, timeMs)
+		b.Samples.Values = append(b.Samples.Values, sample.Value)
+	}
+	return b
+}
+
+func (s *Sender) id(series Series) uint32 {
+	id, known := s.ids[series]
+	if !known {
+		id = uint32(len(s.ids) + 1)
+		s.ids[series] = id
+		s.series = append(s.series, s.options.definition(id, series))
+	}
+	return id
+}

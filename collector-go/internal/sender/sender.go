@@ -1,0 +1,172 @@
+// Package sender delivers a program's own samples to a collector over its ingest, as the plugin does from a worker: a bounded queue, one
+// goroutine, batches acknowledged one by one, nothing taken twice. It knows nothing of what the samples mean.
+package sender
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+)
+
+// Sender delivers samples. It is safe for concurrent use.
+type Sender struct {
+	options Options
+	epoch   []byte
+
+	mu       sync.Mutex
+	ids      map[Series]uint32
+	series   []*pb.SeriesDefinition // by id, from 1
+	queue    []held                 // the first is the oldest
+	sequence uint64                 // of the newest batch
+	figures  Figures
+	arrived  chan struct{} // gets a token, if it has none, when a batch is queued
+	drained  chan struct{} // is closed, and made anew, when the queue becomes empty
+}
+
+// Figures are what became of samples: Offered = Acknowledged + Rejected + Dropped + those that wait.
+type Figures struct {
+	Offered, Acknowledged uint64
+	// Rejected is what the collector turned away, LastRejection an example.
+	Rejected      uint64
+	LastRejection string
+	// Dropped is what the queue had no room for, Expired what was too old to be sent; it is in Dropped too.
+	Dropped, Expired uint64
+	// Connections counts streams that the collector opened. LastError is why there is none; "" while there is one.
+	Connections uint64
+	LastError   string
+}
+
+// New returns a sender that has not connected.
+func New(o Options) (*Sender, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Sender{options: o, epoch: make([]byte, 16), ids: map[Series]uint32{}, arrived: make(chan struct{}, 1), drained: make(chan struct{})}
+	_, _ = rand.Read(s.epoch) // never fails: crypto/rand
+	return s, nil
+}
+
+// Offer queues samples as one batch. It never blocks: where the queue is full the oldest batch is dropped, and counted.
+func (s *Sender) Offer(samples []Sample) {
+	if len(samples) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.fill(samples)
+	s.sequence++
+	b.Epoch, b.Sequence = s.epoch, s.sequence
+	s.figures.Offered += uint64(len(samples))
+	if len(s.queue) == s.options.QueueBatches {
+		s.drop(1)
+	}
+	s.queue = append(s.queue, held{b, time.Now()})
+	select {
+	case s.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// drop gives the oldest n batches up. It is called under the lock.
+func (s *Sender) drop(n int) {
+	for _, h := range s.queue[:n] {
+		s.figures.Dropped += h.samples()
+	}
+	s.queue = append(s.queue[:0:0], s.queue[n:]...)
+	s.tellDrained()
+}
+
+func (s *Sender) tellDrained() {
+	if len(s.queue) == 0 {
+		close(s.drained)
+		s.drained = make(chan struct{})
+	}
+}
+
+// expire gives up what is too old for the protocol. It is called under the lock.
+func (s *Sender) expire(now time.Time) {
+	n := 0
+	for n < len(s.queue) && now.Sub(s.queue[n].made) > s.options.Expiry {
+		s.figures.Expired += s.queue[n].samples()
+		n++
+	}
+	if n > 0 {
+		s.drop(n)
+	}
+}
+
+// next is the oldest batch with what a stream still has to be told, nil for none. defined is how many series the stream knows.
+func (s *Sender) next(defined int) *pb.Batch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire(time.Now())
+	if len(s.queue) == 0 {
+		return nil
+	}
+	b := s.queue[0].batch
+	b.OldestHeldSequence = b.Sequence
+	b.SendTimeMs = time.Now().UnixMilli()
+	b.Series = s.series[defined:]
+	b.Drops = s.drops()
+	return b
+}
+
+// drops are what the collector is told of what was lost here.
+func (s *Sender) drops() (drops []*pb.Drop) {
+	if full := s.figures.Dropped - s.figures.Expired; full > 0 {
+		drops = append(drops, &pb.Drop{Reason: pb.DropReason_DROP_REASON_QUEUE_FULL, TotalSamples: full})
+	}
+	if s.figures.Expired > 0 {
+		drops = append(drops, &pb.Drop{Reason: pb.DropReason_DROP_REASON_EXPIRED, TotalSamples: s.figures.Expired})
+	}
+	return drops
+}
+
+// acknowledged takes a batch off the queue, unless it was dropped meanwhile.
+func (s *Sender) acknowledged(a *pb.Acknowledgement) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queue) > 0 && s.queue[0].batch.Sequence <= a.GetSequence() {
+		s.figures.Acknowledged += s.queue[0].samples()
+		s.queue = append(s.queue[:0:0], s.queue[1:]...)
+		s.tellDrained()
+	}
+	for _, r := range a.GetRejections() {
+		s.figures.Rejected += r.GetSamples()
+		s.figures.Acknowledged -= min(s.figures.Acknowledged, r.GetSamples())
+		s.figures.LastRejection = fmt.Sprintf("%s: %s", r.GetReason(), r.GetExample())
+	}
+}
+
+// Figures tells what became of samples so far.
+func (s *Sender) Figures() Figures {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.figures
+}
+
+func (s *Sender) note(change func(*Figures)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.figures)
+}
+
+// Flush waits until all that was offered is acknowledged or given up, or ctx ends. Run must be running.
+func (s *Sender) Flush(ctx context.Context) error {
+	s.mu.Lock()
+	waiting, drained, why := len(s.queue), s.drained, s.figures.LastError
+	s.mu.Unlock()
+	if waiting == 0 {
+		return nil
+	}
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%d batches were not delivered to the collector at %s (%s): %w", waiting, s.options.Address, why, ctx.Err())
+	}
+}

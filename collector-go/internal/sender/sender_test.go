@@ -1,0 +1,239 @@
+package sender
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 30 * time.Second
+
+// door is a collector's own ingest on a journal of its own, at an address that outlives it.
+type door struct {
+	journal *journal.Journal
+	stop    func()
+}
+
+func open(t *testing.T, dir, address string, change func(*ingest.Options)) *door {
+	t.Helper()
+	j, err := journal.Open(dir, journal.DefaultOptions())
+	require.NoError(t, err)
+	o := ingest.DefaultOptions()
+	if change != nil {
+		change(&o)
+	}
+	server, err := ingest.New(j, o)
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", address)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, listener) }()
+	d := &door{journal: j}
+	d.stop = sync.OnceFunc(func() {
+		cancel()
+		assert.NoError(t, <-ended)
+		assert.NoError(t, j.Close())
+	})
+	t.Cleanup(d.stop)
+	return d
+}
+
+// batches are what the journal holds, and the series that it knows.
+func (d *door) batches(t *testing.T) (all []journal.Batch, series map[journal.SeriesID]journal.SeriesDefined) {
+	reader, err := d.journal.Reader(0)
+	require.NoError(t, err)
+	defer reader.Close()
+	nothingToWaitFor, cancel := context.WithCancel(context.Background())
+	cancel()
+	series = map[journal.SeriesID]journal.SeriesDefined{}
+	for {
+		_, entry, err := reader.Next(nothingToWaitFor)
+		if err != nil {
+			require.ErrorIs(t, err, context.Canceled)
+			return all, series
+		}
+		switch e := entry.(type) {
+		case *journal.Batch:
+			kept := *e
+			kept.Values = append([]float64(nil), e.Values...)
+			kept.IDs = append([]journal.SeriesID(nil), e.IDs...)
+			all = append(all, kept)
+		case *journal.SeriesDefined:
+			series[e.ID] = *e
+		}
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// start runs a sender until the test's end.
+func start(t *testing.T, o Options) *Sender {
+	t.Helper()
+	o.MinBackoff, o.MaxBackoff = 10*time.Millisecond, 50*time.Millisecond
+	s, err := New(o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() { cancel(); assert.NoError(t, <-done) })
+	return s
+}
+
+func flush(t *testing.T, s *Sender) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, s.Flush(ctx))
+}
+
+var temperature = Series{Name: "bullet_query_result_completeness_ratio", Key: [2]string{"raw"}, Interval: 10 * time.Second}
+
+func value(v float64) []Sample { return []Sample{{Series: temperature, Time: time.Now(), Value: v}} }
+
+func TestSamplesReachTheJournalOnceAcrossACollectorsRestart(t *testing.T) {
+	dir, address := t.TempDir(), freeAddress(t)
+	s := start(t, DefaultOptions(address, "bullet", "canary-host", "canary"))
+	s.Offer(value(1)) // nobody is there yet
+	first := open(t, dir, address, nil)
+	flush(t, s)
+	first.stop()
+	s.Offer(value(2))
+	s.Offer(value(3))
+	second := open(t, dir, address, nil)
+	flush(t, s)
+	s.Offer([]Sample{{Series: Series{Name: "bullet_query_latency_seconds", Key: [2]string{"raw"}, Histogram: true, Cumulative: true, Interval: 10 * time.Second}, Time: time.Now(),
+		Histogram: &pb.HistogramSample{Schema: 5, ZeroThreshold: 0.0005, Count: 2, Sum: 3, PositiveSpans: []*pb.BucketSpan{{Offset: 3, Length: 1}}, PositiveCounts: []uint64{2}}}})
+	flush(t, s)
+
+	batches, series := second.batches(t)
+	var values []float64
+	for _, b := range batches {
+		values = append(values, b.Values...)
+		for _, id := range b.IDs {
+			raw := series[id].Series
+			assert.Equal(t, "canary-host:0", raw.Worker.String())
+			assert.Equal(t, []string{"canary", "bullet_query_result_completeness_ratio", "raw"}, []string{raw.Component, raw.Name, raw.Key})
+		}
+	}
+	assert.Equal(t, []float64{1, 2, 3}, values)
+	require.Len(t, batches, 4)
+	assert.Len(t, batches[3].Histograms, 1)
+	f := s.Figures()
+	assert.Equal(t, []uint64{4, 4, 0, 0}, []uint64{f.Offered, f.Acknowledged, f.Rejected, f.Dropped})
+	assert.Equal(t, uint64(2), f.Connections)
+	assert.Empty(t, f.LastError)
+}
+
+func TestTheQueueIsBoundedAndWhatItLosesIsTold(t *testing.T) {
+	dir, address := t.TempDir(), freeAddress(t)
+	o := DefaultOptions(address, "bullet", "h", "canary")
+	o.QueueBatches = 3
+	s := start(t, o)
+	for i := range 5 {
+		s.Offer(value(float64(i)))
+	}
+	require.Eventually(t, func() bool { return s.Figures().LastError != "" }, patience, time.Millisecond, "it says that nobody is there")
+	d := open(t, dir, address, nil)
+	flush(t, s)
+	batches, _ := d.batches(t)
+	var values []float64
+	for _, b := range batches {
+		values = append(values, b.Values...)
+	}
+	assert.Equal(t, []float64{2, 3, 4}, values, "the oldest go first")
+	require.NotEmpty(t, batches[0].Notes.GetDrops())
+	assert.Equal(t, uint64(2), batches[0].Notes.GetDrops()[0].GetTotalSamples())
+	f := s.Figures()
+	assert.Equal(t, []uint64{5, 3, 2}, []uint64{f.Offered, f.Acknowledged, f.Dropped})
+}
+
+func TestWhatTheCollectorRejectsIsCounted(t *testing.T) {
+	address := freeAddress(t)
+	open(t, t.TempDir(), address, nil)
+	s := start(t, DefaultOptions(address, "bullet", "h", "canary"))
+	s.Offer([]Sample{{Series: temperature, Time: time.Now().Add(time.Hour), Value: 1}, {Series: temperature, Time: time.Now(), Value: 1}})
+	flush(t, s)
+	f := s.Figures()
+	assert.Equal(t, []uint64{2, 1, 1}, []uint64{f.Offered, f.Acknowledged, f.Rejected})
+	assert.Contains(t, f.LastRejection, "FUTURE")
+}
+
+func TestATokenIsSentAndAWrongOneIsSaid(t *testing.T) {
+	address, dir := freeAddress(t), t.TempDir()
+	tokens, token := filepath.Join(dir, "tokens"), filepath.Join(dir, "token")
+	secret := "a-secret-of-more-than-32-characters-0123456789"
+	require.NoError(t, os.WriteFile(tokens, []byte(fmt.Sprintf("%x ingest bullet\n", sha256.Sum256([]byte(secret)))), 0o600))
+	require.NoError(t, os.WriteFile(token, []byte("wrong-"+secret+"\n"), 0o600))
+	open(t, t.TempDir(), address, func(o *ingest.Options) { o.TokenFile = tokens })
+	o := DefaultOptions(address, "bullet", "h", "canary")
+	o.TokenFile = token
+	s := start(t, o)
+	s.Offer(value(1))
+	require.Eventually(t, func() bool { return s.Figures().LastError != "" }, patience, time.Millisecond)
+	assert.Regexp(t, "Unauthenticated|PermissionDenied", s.Figures().LastError)
+	require.NoError(t, os.WriteFile(token, []byte(secret+"\n"), 0o600))
+	flush(t, s)
+}
+
+func TestTLSWithACAOfOnesOwn(t *testing.T) {
+	web := httptest.NewTLSServer(nil) // its certificate is for 127.0.0.1
+	defer web.Close()
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	der, err := x509.MarshalPKCS8PrivateKey(web.TLS.Certificates[0].PrivateKey)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600))
+	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
+	address := freeAddress(t)
+	open(t, t.TempDir(), address, func(o *ingest.Options) { o.TLS = &ingest.TLSFiles{Cert: cert, Key: key} })
+	o := DefaultOptions(address, "bullet", "h", "canary")
+	o.TLS = TLS{Enabled: true, CA: cert}
+	s := start(t, o)
+	s.Offer(value(1))
+	flush(t, s)
+
+	o.TLS.CA = "" // the system's roots do not know it
+	stranger := start(t, o)
+	stranger.Offer(value(1))
+	require.Eventually(t, func() bool { return strings.Contains(stranger.Figures().LastError, "certificate") }, patience, time.Millisecond)
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for says, change := range map[string]func(*Options){
+		"give host:port":     func(o *Options) { o.Address = "collector" },
+		"need a topology":    func(o *Options) { o.Topology = "" },
+		"must be above 0":    func(o *Options) { o.QueueBatches = 0 },
+		"needs its key":      func(o *Options) { o.TLS.Enabled, o.TLS.Cert = true, "c.pem" },
+		"is not switched on": func(o *Options) { o.TLS.CA = "ca.pem" },
+	} {
+		o := DefaultOptions("127.0.0.1:1", "t", "h", "c")
+		change(&o)
+		assert.ErrorContains(t, o.Validate(), says)
+	}
+}

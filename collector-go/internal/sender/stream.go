@@ -1,0 +1,199 @@
+package sender
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+)
+
+// answerLimit is how long the collector may take to acknowledge a batch.
+const answerLimit = 30 * time.Second
+
+// Run delivers until ctx ends. It returns an error only where connecting can never work.
+func (s *Sender) Run(ctx context.Context) error {
+	transport, err := s.options.TLS.credentials()
+	if err != nil {
+		return err
+	}
+	connection, err := grpc.NewClient(s.options.Address, grpc.WithTransportCredentials(transport))
+	if err != nil {
+		return fmt.Errorf("the collector at %s: %w", s.options.Address, err)
+	}
+	defer connection.Close()
+	for backoff := s.options.MinBackoff; ctx.Err() == nil; backoff = min(2*backoff, s.options.MaxBackoff) {
+		before := s.Figures().Connections
+		err := s.stream(ctx, pb.NewIngestServiceClient(connection))
+		s.note(func(f *Figures) { f.LastError = text(err) })
+		if s.Figures().Connections > before {
+			backoff = s.options.MinBackoff
+		}
+		pause(ctx, backoff)
+	}
+	return nil
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// stream is one connection: it opens, and sends a batch after the other, each when the one before is durable.
+func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sending, err := s.authorized(ctx)
+	if err != nil {
+		return err
+	}
+	stream, err := client.Export(sending)
+	if err != nil {
+		return err
+	}
+	answers := make(chan answer)
+	go receive(ctx, stream, answers)
+	open := &pb.Open{Topology: s.options.Topology, Host: s.options.Host, Task: -1, PluginVersion: s.options.Version}
+	if err := stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}); err != nil {
+		return (<-answers).err // Send's error says only that there is no stream
+	}
+	first, err := s.await(ctx, answers)
+	if err != nil {
+		return err
+	}
+	if first.GetOpened() == nil {
+		return fmt.Errorf("the collector answered Open with %T", first.GetMessage())
+	}
+	s.note(func(f *Figures) { f.Connections++; f.LastError = "" })
+	return s.deliver(ctx, stream, answers)
+}
+
+type answer struct {
+	response *pb.ExportResponse
+	err      error
+}
+
+// receive hands on what the collector says, until the stream's end.
+func receive(ctx context.Context, stream pb.IngestService_ExportClient, answers chan<- answer) {
+	for {
+		response, err := stream.Recv()
+		select {
+		case answers <- answer{response, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *Sender) await(ctx context.Context, answers <-chan answer) (*pb.ExportResponse, error) {
+	timer := time.NewTimer(answerLimit)
+	defer timer.Stop()
+	select {
+	case a := <-answers:
+		return a.response, a.err
+	case <-timer.C:
+		return nil, fmt.Errorf("the collector said nothing for %s", answerLimit)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *Sender) deliver(ctx context.Context, stream pb.IngestService_ExportClient, answers <-chan answer) error {
+	defined := 0
+	for {
+		batch := s.next(defined)
+		if batch == nil {
+			select {
+			case <-s.arrived:
+				continue
+			case a := <-answers:
+				return unexpected(a)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err := stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: batch}}); err != nil {
+			return (<-answers).err
+		}
+		response, err := s.await(ctx, answers)
+		if err != nil {
+			return err
+		}
+		defined += len(batch.Series)
+		switch {
+		case response.GetAcknowledgement() != nil:
+			s.acknowledged(response.GetAcknowledgement())
+		case response.GetFull() != nil:
+			pause(ctx, time.Duration(response.GetFull().GetRetryAfterMs())*time.Millisecond)
+		}
+	}
+}
+
+func unexpected(a answer) error {
+	if a.err != nil {
+		return a.err
+	}
+	return fmt.Errorf("the collector said %T to nothing", a.response.GetMessage())
+}
+
+// authorized adds the token.
+func (s *Sender) authorized(ctx context.Context) (context.Context, error) {
+	if s.options.TokenFile == "" {
+		return ctx, nil
+	}
+	content, err := os.ReadFile(s.options.TokenFile)
+	if err != nil {
+		return nil, fmt.Errorf("the token: %w", err)
+	}
+	token, _, _ := strings.Cut(string(content), "\n")
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strings.TrimSpace(token)), nil
+}
+
+func (t TLS) credentials() (credentials.TransportCredentials, error) {
+	if !t.Enabled {
+		return insecure.NewCredentials(), nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("the CA: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, errors.New("CA file " + t.CA + " holds no PEM certificate")
+		}
+	}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %s with key %s: %w", t.Cert, t.Key, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return credentials.NewTLS(config), nil
+}
