@@ -118,6 +118,7 @@ func assertPids(t *testing.T, b *bench, known experiment.Topology) {
 func workerKilled(t *testing.T, b *bench) {
 	before, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)
+	restartsBefore := b.restarts(t)
 	i := slices.IndexFunc(before.Workers, func(w workerKnown) bool {
 		return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool { return strings.HasPrefix(c.Component, "__metrics") })
 	})
@@ -144,6 +145,7 @@ func workerKilled(t *testing.T, b *bench) {
 	assert.Contains(t, restarts[0].Text, fmt.Sprintf("- pid %d, ", victim.Pid))
 	assert.Contains(t, restarts[0].Text, fmt.Sprintf("+ pid %d, ", after.Workers[i].Pid))
 	assert.WithinRange(t, restarts[0].Start, b.workerKilledAt.Add(-time.Second), time.Now())
+	b.assertKilledOnce(t, victim.Worker, restartsBefore)
 	submitted, err := b.collector.Marked(t.Context(), topology, "submitted")
 	require.NoError(t, err)
 	assert.Len(t, submitted, 1)
