@@ -61,6 +61,10 @@ func TestTheCollectionOfAKilledWorker(t *testing.T) {
 	assert.Equal(t, 23.0, *heap(victim).SeenMaxSeconds, "from 7 s before the kill to 16 s after it")
 	assert.Equal(t, uint64(1), heap(victim).Missing)
 	assert.Equal(t, 10.0, *heap(other).SeenMaxSeconds)
+	limit := slices.IndexFunc(other.Metrics, func(m collection.Metric) bool { return m.Metric == "storm_memory_limit_bytes" })
+	require.GreaterOrEqual(t, limit, 0, "a metric of which every sample is refused")
+	assert.Positive(t, other.Metrics[limit].Refused["nonsense"])
+	assert.False(t, other.Metrics[limit].Silent)
 	assert.Equal(t, []string{"nonsense"}, slices.Collect(maps.Keys(c.Refused)))
 	assert.Len(t, c.Dropped, 6, "by every reason, from 0")
 

@@ -181,8 +181,8 @@ func (r *reading) silences() error {
 	}
 	r.order = slices.DeleteFunc(r.order, func(key [2]string) bool {
 		m := r.metrics[key]
-		m.Silent = alive[key[0]] && !coming[m]
-		return m.Silent && m.Samples == 0 && m.Whole() // it ended before
+		m.Silent = alive[key[0]] && !coming[m] && m.Samples > 0
+		return !coming[m] && m.Expected() == 0 && len(m.Refused) == 0 // it ended before
 	})
 	return nil
 }
