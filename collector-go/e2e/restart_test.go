@@ -112,7 +112,6 @@ func (b *bench) assertMissed(t *testing.T, victim string) {
 					assert.False(t, whole.Complete)
 					assert.Equal(t, uint64(1), w.Restarts)
 					assert.Equal(t, 1.0, *m.IntervalSeconds, "the sampler's")
-					assert.InDelta(t, 1, *m.SeenMedianSeconds, 1)
 					assert.Greater(t, *m.SeenMaxSeconds, 5.0)
 					t.Logf("%s: %s missed %d of %d samples, %s in all", w.Worker, m.Metric, m.Missing, m.Expected(), strconv.FormatUint(whole.Missing, 10))
 					return true
