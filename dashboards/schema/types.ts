@@ -47,6 +47,7 @@ type AnyPanel =
 
 /** What the Prometheus data source adds to an annotation. */
 interface Annotation extends Omit<AnnotationQuery, 'target'> {
+  target?: { refId: string; expr: string; interval: string };
   expr?: string;
   step?: string;
   titleFormat?: string;

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -93,11 +94,57 @@ func startReceiver(t *testing.T) string {
 }
 
 func TestDashboardsAlertsAndRunbooksGetTheSameAnswersAsFromPrometheus(t *testing.T) {
+	t.Parallel()
 	s := startServers(t)
 	t.Run("dashboards", func(t *testing.T) { s.dashboards(t) })
 	t.Run("alerts", func(t *testing.T) { s.alerts(t) })
 	t.Run("runbooks", func(t *testing.T) { s.runbooks(t) })
 }
+
+// A collector evaluates every rule without an error, and the watchdog fires. What its own dashboard shows of it is there.
+func TestDashboardsRulesAreEvaluatedByTheCollector(t *testing.T) {
+	t.Parallel()
+	c := settings(t.TempDir())
+	c.Rules.Interval = time.Second
+	r := startCollector(t, c)
+	type rule struct{ Name, State, Health, LastError string }
+	all := func() (rules []rule) {
+		response, err := http.Get("http://" + r.col.httpListener.Addr().String() + "/api/v1/rules")
+		if !assert.NoError(t, err) {
+			return nil
+		}
+		defer response.Body.Close()
+		var answer struct {
+			Data struct {
+				Groups []struct{ Rules []rule }
+			}
+		}
+		assert.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+		for _, g := range answer.Data.Groups {
+			rules = append(rules, g.Rules...)
+		}
+		return rules
+	}
+	require.Eventually(t, func() bool {
+		evaluated := all()
+		return len(evaluated) > 0 && !slices.ContainsFunc(evaluated, func(r rule) bool { return r.Health == "unknown" })
+	}, 45*time.Second, 100*time.Millisecond, "the group is evaluated within its interval")
+	require.Len(t, all(), len(alert.Recordings())+len(alert.Alerts()))
+	for _, r := range all() {
+		assert.Equal(t, "ok", r.Health, "%s: %s", r.Name, r.LastError)
+		if r.Name == "BulletMetricsWatchdog" {
+			assert.Equal(t, "firing", r.State)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(dashboardtest.Own())) {
+		if !strings.HasPrefix(name, "bullet_annotation_") && !slices.Contains(onceUsed, name) {
+			assert.NotEqual(t, "[]", r.ask(fmt.Sprintf(`{__name__=~"%s(_bucket)?",job="bullet-metrics"}`, name)), "the collector does not say %s of itself", name)
+		}
+	}
+}
+
+// onceUsed are figures that are there only when samples came; the other test has them.
+var onceUsed = []string{"bullet_metrics_feed_slices_total", "bullet_metrics_ingest_batches_total"}
 
 // reporting is how far apart the reports of the captures are: Storm's minute. Grafana's $__rate_interval is four of it.
 const reporting = time.Minute

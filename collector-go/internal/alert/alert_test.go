@@ -111,6 +111,7 @@ type provisioned struct {
 		Rules []struct {
 			UID, Title, Condition string
 			NoDataState           string `yaml:"noDataState"`
+			Missing               int    `yaml:"missing_series_evals_to_resolve"`
 			Data                  []struct {
 				RefID             string                 `yaml:"refId"`
 				RelativeTimeRange struct{ From, To int } `yaml:"relativeTimeRange"`
@@ -141,6 +142,8 @@ func TestGrafanaHasTheSameAlerts(t *testing.T) {
 		}
 		if a.Hold > 0 {
 			assert.Equal(t, "KeepLast", r.NoDataState, "%s: missing data must not resolve it", a.Name)
+			ofWorker := strings.Contains(a.Value, "worker:")
+			assert.Equal(t, !ofWorker && !strings.Contains(a.Value, "reason:"), r.Missing == int(a.Hold.Seconds())/15, "%s: nor may the data of one topology among others; a worker may leave", a.Name)
 		}
 	}
 }

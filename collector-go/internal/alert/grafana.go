@@ -1,6 +1,9 @@
 package alert
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 type provisioning struct {
 	APIVersion int            `yaml:"apiVersion"`
@@ -16,17 +19,19 @@ type grafanaGroup struct {
 }
 
 type grafanaRule struct {
-	UID          string            `yaml:"uid"`
-	Title        string            `yaml:"title"`
-	Condition    string            `yaml:"condition"`
-	Data         []grafanaQuery    `yaml:"data"`
-	NoDataState  string            `yaml:"noDataState"`
-	ExecErrState string            `yaml:"execErrState"`
-	For          string            `yaml:"for"`
-	Keep         string            `yaml:"keepFiringFor,omitempty"`
-	Annotations  annotations       `yaml:"annotations"`
-	Labels       map[string]string `yaml:"labels"`
-	IsPaused     bool              `yaml:"isPaused"`
+	UID          string         `yaml:"uid"`
+	Title        string         `yaml:"title"`
+	Condition    string         `yaml:"condition"`
+	Data         []grafanaQuery `yaml:"data"`
+	NoDataState  string         `yaml:"noDataState"`
+	ExecErrState string         `yaml:"execErrState"`
+	// Missing is how many evaluations a series may be missing before its alert resolves; Grafana's own is 2.
+	Missing     int               `yaml:"missing_series_evals_to_resolve,omitempty"`
+	For         string            `yaml:"for"`
+	Keep        string            `yaml:"keepFiringFor,omitempty"`
+	Annotations annotations       `yaml:"annotations"`
+	Labels      map[string]string `yaml:"labels"`
+	IsPaused    bool              `yaml:"isPaused"`
 }
 
 type grafanaQuery struct {
@@ -42,7 +47,7 @@ type grafanaRange struct {
 }
 
 // GrafanaRules is Grafana's provisioning of the same alerts, over the data source of that uid. Grafana has no recorded series of
-// ours: expressions are written out. It keeps an alert's last state where its query finds nothing.
+// ours: expressions are written out. It keeps an alert's last state where its query finds nothing, and holds a topology's while others are found.
 func GrafanaRules(sourceUID string) []byte {
 	group := grafanaGroup{OrgID: 1, Name: GroupName, Folder: "Bullet", Interval: duration(Interval)}
 	for _, a := range alerts {
@@ -63,6 +68,9 @@ func (a Alert) grafana(sourceUID string) grafanaRule {
 	if a.Hold == 0 {
 		r.NoDataState = "OK" // nothing found is the good case
 	}
+	if a.holdsEach() {
+		r.Missing = int(a.Hold / Interval)
+	}
 	ago := int(QueryOffset / time.Second)
 	r.Data = []grafanaQuery{
 		{"A", grafanaRange{ago + 600, ago}, sourceUID, map[string]any{"refId": "A", "expr": a.GrafanaExpr(), "instant": true, "range": false, "editorMode": "code", "intervalMs": 15_000, "maxDataPoints": 43_200}},
@@ -70,6 +78,12 @@ func (a Alert) grafana(sourceUID string) grafanaRule {
 			"conditions": []any{map[string]any{"evaluator": map[string]any{"type": a.evaluator(), "params": []float64{a.Limit}}}}}},
 	}
 	return r
+}
+
+// holdsEach: each series of the value is held by itself, as one of a topology is. Those of workers are not: a worker may leave.
+func (a Alert) holdsEach() bool {
+	level, _, _ := strings.Cut(a.Value, ":")
+	return a.Hold > 0 && level == strings.Join(a.HoldBy, "_")
 }
 
 func (a Alert) evaluator() string {

@@ -1,10 +1,10 @@
 package dashboard
 
-// health is about the collector itself. How samples come is in its store, bullet_metrics_collection_...; its other own figures, go_... and
-// process_... too, are in a Prometheus that scrapes its /metrics.
+// health is about the collector itself. How samples come is among the slices, bullet_metrics_collection_...; its other own figures, go_... and
+// process_... too, are those of its /metrics, which it keeps and a Prometheus may scrape.
 var health = Board{
 	Name: "collector", Title: "Bullet Metrics: collector",
-	Description: "Whether the collector sees everything: how old the newest samples are, whether the books balance, what was lost and where, how fast it is. The first three rows and those about clocks and losses in the plugin are in the collector; the others come from a Prometheus that scrapes its /metrics.",
+	Description: "Whether the collector sees everything: how old the newest samples are, whether the books balance, what was lost and where, how fast it is.",
 	Variables:   []Variable{topology, reporting},
 	Rows: []Row{
 		{"Does it see the topology?", []Panel{

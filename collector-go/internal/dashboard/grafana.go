@@ -59,12 +59,19 @@ type annotation struct {
 	Enable          bool        `json:"enable"`
 	Hide            bool        `json:"hide"`
 	IconColor       string      `json:"iconColor"`
-	Expr            string      `json:"expr,omitempty"`
+	Target          *markTarget `json:"target,omitempty"`
+	Expr            string      `json:"expr,omitempty"` // as in Target, for Grafana before 12
 	Step            string      `json:"step,omitempty"`
 	TitleFormat     string      `json:"titleFormat,omitempty"`
 	TextFormat      string      `json:"textFormat,omitempty"`
 	TagKeys         string      `json:"tagKeys,omitempty"`
 	UseValueForTime *bool       `json:"useValueForTime,omitempty"`
+}
+
+type markTarget struct {
+	RefID    string `json:"refId"`
+	Expr     string `json:"expr"`
+	Interval string `json:"interval"`
 }
 
 type templating struct {

@@ -97,13 +97,25 @@ const (
 	changesExpr = `bullet_annotation_start_seconds{topology="$topology",kind!~"step|restart"} * 1000`
 )
 
+// restartsExpr needs no annotations: it is drawn from any store that holds the slices. The value is when the worker's process started.
+const restartsExpr = `bullet_worker_start_time_seconds{topology="$topology"} * 1000 and on (topology, worker) bullet_worker_restarts_total > 0`
+
+// markStep is how exactly a region's ends are drawn.
+const markStep = "10s"
+
 func marks() []annotation {
+	steps := mark("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
+	changes := mark("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
+	restarts := mark("Restarts of workers", "red", restartsExpr, "Worker {{worker}} started anew", "Its process died, or was moved.", "worker")
 	yes := true
+	changes.UseValueForTime, restarts.UseValueForTime = &yes, &yes
 	return []annotation{
 		{Name: "Annotations & Alerts", Datasource: &dataSource{"grafana", "-- Grafana --"}, BuiltIn: 1, Type: "dashboard", Enable: true, Hide: true, IconColor: "rgba(0, 211, 255, 1)"},
-		{Name: "Experiment steps", Datasource: prometheus, Enable: true, IconColor: "blue", Expr: stepsExpr, Step: "10s", TitleFormat: "{{title}}", TextFormat: "{{text}}", TagKeys: "tags"},
-		{Name: "Configuration changes", Datasource: prometheus, Enable: true, IconColor: "orange", Expr: changesExpr, Step: "10s", TitleFormat: "{{title}}", TextFormat: "{{text}}", TagKeys: "tags", UseValueForTime: &yes},
-		{Name: "Restarts of workers", Datasource: prometheus, Enable: true, IconColor: "red", Step: "10s", TitleFormat: "Worker {{worker}} started anew", TextFormat: "Its process died, or was moved.",
-			Expr: `bullet_worker_start_time_seconds{topology="$topology"} * 1000 and on (topology, worker) bullet_worker_restarts_total > 0`, TagKeys: "worker", UseValueForTime: &yes},
+		steps, changes, restarts,
 	}
+}
+
+func mark(name, color, expr, title, text, tags string) annotation {
+	return annotation{Name: name, Datasource: prometheus, Enable: true, IconColor: color, Target: &markTarget{"Anno", expr, markStep}, Expr: expr, Step: markStep,
+		TitleFormat: title, TextFormat: text, TagKeys: tags}
 }

@@ -126,6 +126,7 @@ func (l *linter) annotations(d Dashboard) {
 		}
 		field := "annotations." + a.Name
 		l.want(a.Datasource.UID == "${datasource}", "", field, "asks %q; use ${datasource}", a.Datasource.UID)
+		l.want(a.Expr == a.Target.Expr, "", field, "asks one thing in target and another in expr, by which Grafana before 12 goes")
 		l.expression("", field, a.Expr, options{})
 		steps = steps || strings.Contains(a.Expr, "bullet_annotation_active")
 		changes = changes || strings.Contains(a.Expr, "bullet_annotation_start_seconds")

@@ -23,6 +23,7 @@ type Annotation struct {
 	BuiltIn    int
 	Datasource Datasource
 	Expr       string
+	Target     struct{ Expr string }
 }
 
 // Datasource is a reference to one.
