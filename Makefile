@@ -26,8 +26,8 @@ demo: build ## Measure a real Bullet topology on a local Storm cluster; report i
 	@$(run) exec build/bullet-metrics demo --out out/demo
 
 # How long one experiment may begin further steps, and when it is interrupted because it hangs.
-TUNE_LIMIT ?= 9m
-TUNE_HANGS ?= 14m
+TUNE_LIMIT ?= 10m
+TUNE_HANGS ?= 15m
 
 .PHONY: tune-all
 tune-all: build ## Run the small experiments of Tests 1 to 7 on a local cluster, one after the other, each with its report in out/tune

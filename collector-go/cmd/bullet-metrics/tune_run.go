@@ -88,6 +88,9 @@ func (o *tuneRunOptions) run(parent context.Context, args []string, say *termina
 	}
 	launcher, err := o.launcher(file, run, say, hasten)
 	if err != nil {
+		if o.resume == "" {
+			return errors.Join(err, os.RemoveAll(run.Dir)) // nothing is in it yet
+		}
 		return err
 	}
 	about, _ := run.Plan.Estimate()

@@ -1,0 +1,71 @@
+package tuning_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+func atMost(f tuning.GoalFigure, s tuning.Statistic, v tuning.Figure) tuning.Goal {
+	return tuning.Goal{Figure: f, Statistic: s, AtMost: v, AtLeast: tuning.Unknown}
+}
+
+func atLeast(f tuning.GoalFigure, s tuning.Statistic, v tuning.Figure) tuning.Goal {
+	return tuning.Goal{Figure: f, Statistic: s, AtMost: tuning.Unknown, AtLeast: v}
+}
+
+func TestStepsAreJudgedByTheirGoals(t *testing.T) {
+	goals := []tuning.Goal{atMost(tuning.FilterLatency, tuning.Mean, 200), atLeast(tuning.ResultSize, tuning.Mean, 9.9),
+		atMost(tuning.FailedQueries, tuning.Mean, 0), atLeast(tuning.CapacityFigure, tuning.AtEnd, 400)}
+	of := func(latency, size, failed tuning.Figure) tuning.StepMeasures {
+		m := tuning.StepMeasures{}
+		m.Set(tuning.FilterLatency, tuning.Mean, latency)
+		m.Set(tuning.ResultSize, tuning.Mean, size)
+		m.Set(tuning.FailedQueries, tuning.Mean, failed)
+		return m
+	}
+	for name, c := range map[string]struct {
+		step    tuning.GoalStep
+		verdict tuning.Verdict
+		reason  string
+	}{
+		"all met":         {tuning.GoalStep{Measured: of(200, 9.9, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.OK, ""},
+		"late":            {tuning.GoalStep{Measured: of(200.1, 10, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Fail, "mean filter latency 200.1 ms is above 200 ms"},
+		"lost":            {tuning.GoalStep{Measured: of(5, 9.89, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Fail, "mean result size 9.89 records is below 9.9 records"},
+		"failed":          {tuning.GoalStep{Measured: of(5, 10, 0.02), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Fail, "share of failed queries 2% is above 0%"},
+		"starved":         {tuning.GoalStep{Measured: of(900, 3, 1), Asked: true, HostIdle: 0.01, LeastIdle: 0.05}, tuning.Inconclusive, "only 1.0% of the host was idle"},
+		"unmeasured":      {tuning.GoalStep{Measured: of(tuning.Unknown, 10, 0), Asked: true, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Inconclusive, "the mean filter latency was not measured"},
+		"overdue":         {tuning.GoalStep{Measured: of(5, 10, 0), Asked: true, Unfinished: 3, HostIdle: 0.4, LeastIdle: 0.05}, tuning.Inconclusive, "3 queries were overdue"},
+		"host unknown":    {tuning.GoalStep{Measured: of(5, 10, 0), Asked: true, HostIdle: tuning.Unknown, LeastIdle: 0.05}, tuning.Inconclusive, "how busy the host was is not known"},
+		"without queries": {tuning.GoalStep{Measured: of(5, tuning.Unknown, tuning.Unknown), HostIdle: 0.4, LeastIdle: 0.05}, tuning.OK, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.step.Evidence = tuning.NoEvidence()
+			outcomes, judgement, _ := tuning.JudgeGoals(goals, c.step)
+			assert.Equal(t, c.verdict, judgement.Verdict, judgement.Reasons)
+			if c.reason != "" {
+				require.NotEmpty(t, judgement.Reasons)
+				assert.Contains(t, judgement.Reasons[0], c.reason)
+			}
+			want := 3
+			if !c.step.Asked {
+				want = 1
+			}
+			assert.Len(t, outcomes, want, "the capacity is not a step's, and without queries there is nothing about them")
+		})
+	}
+}
+
+func TestGoalsThatMakeNoSense(t *testing.T) {
+	require.NoError(t, atMost(tuning.QueryLatency, tuning.P99, 100).Validate())
+	require.ErrorContains(t, atMost("luck", tuning.Mean, 1).Validate(), `there is no figure "luck"`)
+	require.ErrorContains(t, atMost(tuning.ResultSize, tuning.P99, 1).Validate(), "is not measured as")
+	require.ErrorContains(t, atMost(tuning.ResultSize, tuning.Mean, tuning.Unknown).Validate(), "needs one of")
+	require.ErrorContains(t, atMost(tuning.ResultSize, tuning.Mean, -1).Validate(), "at least 0")
+	assert.Equal(t, "mean filter latency at most 200 ms", atMost(tuning.FilterLatency, tuning.Mean, 200).String())
+	assert.Equal(t, "share of failed queries at most 1%", atMost(tuning.FailedQueries, tuning.Mean, 0.01).String())
+	assert.Equal(t, "capacity at least 400", atLeast(tuning.CapacityFigure, tuning.AtEnd, 400).String())
+}
