@@ -116,6 +116,7 @@ func (s *Snippet) bullet(r Request) {
 	s.Automatic = append(s.Automatic, storm(r)...)
 	s.Automatic = append(s.Automatic, Line{"topology.auto.task.hooks", []string{hookClass},
 		"latencies of records and queries as distributions; " + settings + "latency.enabled: false leaves it out"})
+	s.Automatic = append(s.Automatic, resources(r)...)
 }
 
 // classFor is the class whose register() has the type that a Bullet calls it with.

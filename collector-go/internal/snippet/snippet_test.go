@@ -2,6 +2,7 @@ package snippet
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,8 @@ func TestLinesByVersion(t *testing.T) {
 	const tick, width, kryo = " topology.enable.v2.metrics.tick", " topology.v2.metrics.tick.interval.seconds", " topology.kryo.register"
 	const bullet = "bullet.topology.metrics.enable bullet.topology.metrics.built.in.enable bullet.topology.metrics.classes bullet.topology.metrics.collector.address"
 	const hook = " topology.auto.task.hooks"
+	const reserved = " topology.metrics.consumer.resources.onheap.memory.mb topology.metrics.consumer.resources.offheap.memory.mb" +
+		" topology.metrics.consumer.cpu.pcore.percent"
 	for _, c := range []struct{ storm, bullet, lines, automatic string }{
 		{"1.0.3", "", always, ""},
 		{"1.2.4", "", always, ""},
@@ -49,8 +52,8 @@ func TestLinesByVersion(t *testing.T) {
 		{"1.0.3", "0.4.3", bullet, always + hook},
 		{"1.0.3", "0.4", bullet, always + hook},
 		{"1.0.3", "0.5.0", bullet, always + hook},
-		{"2.2.0", "1.0.0", bullet, always + tick + hook},
-		{"2.8", "1.3.2", bullet, always + tick + width + kryo + hook},
+		{"2.2.0", "1.0.0", bullet, always + tick + hook + reserved},
+		{"2.8", "1.3.2", bullet, always + tick + width + kryo + hook + reserved},
 	} {
 		t.Run(c.storm+"/"+c.bullet, func(t *testing.T) {
 			r := Request{Storm: version(t, c.storm), Plain: c.bullet == "", Addresses: []string{"127.0.0.1:4320"}}
@@ -127,6 +130,18 @@ func TestRetainedGrowsWithTheTopology(t *testing.T) {
 	assert.Contains(t, plain.YAML(), "    max.retain.metric.tuples: 10008\n")
 }
 
+func TestReservedGrowsWithTheTopology(t *testing.T) {
+	r := Request{Storm: version(t, "2.8"), Bullet: version(t, "1.3"), Addresses: []string{"a:1"}, Executors: 1_162}
+	s, err := For(r)
+	require.NoError(t, err)
+	values := map[string]any{}
+	for _, line := range s.Automatic {
+		values[line.Setting] = line.Value
+	}
+	assert.Equal(t, 102, values["topology.metrics.consumer.resources.onheap.memory.mb"])
+	assert.Equal(t, 7, values["topology.metrics.consumer.cpu.pcore.percent"])
+}
+
 func TestNotesSayWhatToMind(t *testing.T) {
 	const noTLS, notBuilt = "without TLS", "was not built for"
 	for _, c := range []struct {
@@ -169,6 +184,11 @@ func TestThePluginIsAsSaid(t *testing.T) {
 	assert.Contains(t, about, "DEFAULT_RETAIN_TUPLES = 10_000;")
 	for _, name := range []string{"address", "tls.enabled", "tls.ca.file", "latency.enabled", "max.retain.metric.tuples"} {
 		assert.Contains(t, about, `PREFIX + "`+name+`"`)
+	}
+	needs := source("io.github.bulletmetrics.storm.ConsumerResources")
+	for name, value := range map[string]int{"LEAST_HEAP_MIB": leastHeapMiB, "HEAP_MIB_A_THOUSAND": heapMiBAThousand, "OFF_HEAP_MIB": offHeapMiB,
+		"LEAST_CPU": leastCPU, "CPU_A_THOUSAND": cpuAThousand} {
+		assert.Contains(t, needs, fmt.Sprintf("static final int %s = %d;", name, value))
 	}
 	registration := source("io.github.bulletmetrics.storm.Registration")
 	assert.Contains(t, registration, "INTERVAL_SECONDS = 10;")

@@ -18,15 +18,15 @@ final class ConsumerResources {
     static final String OFF_HEAP = "topology.metrics.consumer.resources.offheap.memory.mb";
     static final String CPU = "topology.metrics.consumer.cpu.pcore.percent";
 
-    /** The queue, gRPC and the classes, MiB. */
+    /** The queue, gRPC, and what Storm's own part of the consumer takes, MiB. */
     static final int LEAST_HEAP_MIB = 64;
-    /** A thousand executors' names and one tick of their reports as Storm holds them, MiB. */
+    /** A thousand executors' names, 14 MiB, and a tick of their reports as Storm holds them, MiB. */
     static final int HEAP_MIB_A_THOUSAND = 32;
-    /** Code, threads' stacks and sockets, MiB: the plugin has no buffer of its own outside of the heap. */
-    static final int OFF_HEAP_MIB = 16;
-    /** In percent of a core. */
+    /** Classes and compiled code, MiB: the plugin has no buffer outside of the heap. */
+    static final int OFF_HEAP_MIB = 24;
+    /** To connect, and until the code is compiled, in percent of a core. */
     static final int LEAST_CPU = 2;
-    /** In percent of a core: what 1,162 executors take at intervals of 10 s, twice. */
+    /** In percent of a core: at intervals of 10 s 1,162 executors take half of one, and reports do not come evenly. */
     static final int CPU_A_THOUSAND = 4;
 
     private static final int STORMS_HEAP_MIB = 128;
