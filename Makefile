@@ -132,6 +132,7 @@ test-topology: build ## Test the Bullet topology, the local Storm cluster and th
 	@$(run) cd collector-go && go test -tags e2e -count=1 -timeout 20m -v ./e2e/...
 
 dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-lock.json
+	@command -v npm >/dev/null || { echo "the check of dashboards against Grafana's types needs Node.js 20 or newer, with npm" >&2; exit 1; }
 	@echo "fetching the types of Grafana's dashboards"
 	@cd dashboards/schema && npm ci --ignore-scripts --loglevel error && touch node_modules/.package-lock.json
 

@@ -176,6 +176,7 @@ func madeUp() *inventory {
 	v.series(rising(1), model.MetricNameLabel, onceRecorded, "topology", "bullet", "worker", "127.0.0.1:10068", "component", "DataSource", "task", "1", "reason", "max_spout_pending")
 	for i, class := range []string{"RAW", "GROUP"} {
 		v.distribution(model.MetricNameLabel, "bullet_query_latency_seconds", "topology", "bullet", "class", class)
+		v.series(rising(1), model.MetricNameLabel, "bullet_query_outcomes_total", "topology", "bullet", "class", class, "outcome", "timed_out")
 		v.series(always(1-0.05*float64(i)), model.MetricNameLabel, "bullet_query_result_completeness_ratio", "topology", "bullet", "class", class)
 	}
 	return v
