@@ -41,12 +41,18 @@ type leftBehind struct{ leaving }
 
 func (leftBehind) Error() string { return "the journal lets go of what the store still lacks" }
 
-// obey does what Leave asks for, and returns a reader that goes on behind it.
+// obey does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk, the journal keeps
+// what it would have let go of, and asks again.
 func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving) (*journal.Reader, error) {
+	before := f.position
 	err := f.skip(ctx, word.upTo)
 	word.done <- err
-	if err != nil || f.position < word.upTo {
-		return reader, err
+	if err != nil {
+		f.figures.failures.Inc()
+		f.options.Logger.Warn("a store could not be left behind", "store", f.options.Name, "error", err)
+	}
+	if f.position == before {
+		return reader, nil
 	}
 	again, err := f.journal.Reader(f.position)
 	if err != nil {

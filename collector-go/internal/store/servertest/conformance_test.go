@@ -16,6 +16,12 @@ func TestPrometheus(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness { return onPrometheus(t, s, 0) })
 }
 
+// A receiver takes what is within its own window, and refuses the rest by name.
+func TestPrometheusWindow(t *testing.T) {
+	const window = 2 * time.Hour
+	storetest.RunTooLate(t, onPrometheus(t, prometheus(t, window), window))
+}
+
 func TestVictoriaMetrics(t *testing.T) {
 	s := victoria(t)
 	storetest.Run(t, func(t *testing.T) storetest.Harness { return onVictoria(t, s) })
