@@ -158,7 +158,19 @@ check: test-proto build/tools/staticcheck ## Check format, lint, generated code 
 .PHONY: bench
 bench: build ## Run the benchmarks (they print figures; nothing passes or fails)
 	@$(run) cd collector-go && go test -run '^$$' -bench . -benchmem ./internal/...
-	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package && java -jar plugin-java/bench/target/benchmarks.jar -prof gc
+	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package && java -jar plugin-java/bench/target/benchmarks.jar -e ConsumerBenchmark -prof gc
+
+# The plugin is measured as it ships; its own classes come before those that the benchmarks' jar has of it.
+noharm := -cp build/bullet-metrics-storm.jar:plugin-java/bench/target/benchmarks.jar io.github.bulletmetrics.storm
+storm1 := plugin-java/bench/storm-1.2
+
+.PHONY: bench-plugin
+bench-plugin: build ## Measure that the plugin does no harm: its budget, hostile collectors, Storm's own consumers, the cost of hooks (an hour)
+	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package && $(mvn) --quiet -f $(storm1)/pom.xml package
+	@$(run) java $(noharm).noharm.Budget build/bullet-metrics topology/captures
+	@$(run) java $(noharm).noharm.Hostile build/bullet-metrics topology/captures
+	@$(run) java $(noharm).noharm.Ratios build/bullet-metrics topology/captures $(storm1)/target/lib
+	@$(run) java $(noharm).hooks.HookCost
 
 .PHONY: clean
 clean: ## Remove what was built and written

@@ -1,0 +1,133 @@
+package io.github.bulletmetrics.storm.noharm;
+
+import java.nio.file.Paths;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * What the consumer of 1,162 executors takes at the intervals of register() while a collector is hostile, in this JVM; prints a row.
+ *
+ * <p>Warmed up on the same collector until the queue is full, so that what is measured is the state that lasts. The CPU is that of the whole process less what
+ * this program takes to make the reports: compiling and collecting garbage count as the plugin's.
+ */
+public final class HostileCell {
+    private static final long WARM_UP_MS = 15_000;
+    private static final int TICKS = 2;
+    private static final Intervals INTERVALS = Intervals.REGISTER;
+    private static final double MIB = 1 << 20;
+    private static final double P999 = 0.999;
+
+    private HostileCell() {
+    }
+
+    /**
+     * Measures.
+     *
+     * @param arguments what the collector does, a capture of Storm 2.8, its address.
+     */
+    public static void main(String[] arguments) throws Exception {
+        Reports reports = new Reports(new Shapes(Paths.get(arguments[1])), INTERVALS, false);
+        warmReports(reports);
+        long heapBefore = Plugin.heapBytes();
+        try (Plugin plugin = new Plugin(arguments[2])) {
+            tick(plugin, reports, System.currentTimeMillis() / 1_000 - 7_200);
+            long heapAtStart = Plugin.heapBytes() - heapBefore;
+            long seconds = warmUp(plugin, reports);
+            awaitDrained(plugin, arguments[0]);
+            long threads = plugin.threadsNs();
+            long calls = plugin.callsNs();
+            long process = Plugin.processNs();
+            long caller = Plugin.callerNs();
+            long began = System.nanoTime();
+            long[][] latencies = new long[2][TICKS * (Layout.EXECUTORS + Layout.WORKERS)];
+            int count = 0;
+            for (int tick = 0; tick < TICKS; tick++) {
+                seconds += INTERVALS.seconds;
+                count = realTick(plugin, reports, seconds, latencies, count);
+            }
+            double took = System.nanoTime() - began;
+            double inCalls = plugin.callsNs() - calls;
+            double inThreads = plugin.threadsNs() - threads;
+            double atMost = Plugin.processNs() - process - (Plugin.callerNs() - caller) + inCalls;
+            Arrays.sort(latencies[0]);
+            Arrays.sort(latencies[1]);
+            long heap = Plugin.heapBytes() - heapBefore;
+            long queued = plugin.queued();
+            double[] throughput = throughput(plugin, reports, seconds);
+            System.out.printf(Locale.ROOT, "| %s | %.2f%% | %.2f%% | %.3f | %.3f | %.3f | %,.0f (%,.0f to %,.0f) | %,d | %.1f | %.1f |%n", arguments[0],
+                    100 * (inCalls + inThreads) / took, 100 * atMost / took, latencies[1][(int) (count * P999)] / 1e6, latencies[0][(int) (count * P999)] / 1e6,
+                    latencies[0][count - 1] / 1e6,
+                    throughput[0], throughput[1], throughput[2], queued, heapAtStart / MIB, (heap - heapAtStart) / MIB);
+        }
+    }
+
+    /** So that making reports is compiled, and its classes are loaded, before the heap is looked at. */
+    private static void warmReports(Reports reports) {
+        for (int worker = 0; worker < Layout.WORKERS; worker++) {
+            reports.tick(worker, worker);
+        }
+    }
+
+    private static long warmUp(Plugin plugin, Reports reports) {
+        long began = System.nanoTime();
+        long seconds = System.currentTimeMillis() / 1_000 - 3_600;
+        while (System.nanoTime() - began < TimeUnit.MILLISECONDS.toNanos(WARM_UP_MS)) {
+            seconds += INTERVALS.seconds;
+            tick(plugin, reports, seconds);
+            plugin.threadsNs();
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
+        }
+        return seconds;
+    }
+
+    private static void tick(Plugin plugin, Reports reports, long seconds) {
+        for (int worker = 0; worker < Layout.WORKERS; worker++) {
+            plugin.handle(reports.tick(worker, seconds));
+        }
+    }
+
+    /** A good collector has first to take what the warm-up left. */
+    private static void awaitDrained(Plugin plugin, String collector) {
+        while (collector.equals(Hostile.WELL) && plugin.queued() > 0) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
+        }
+    }
+
+    private static int realTick(Plugin plugin, Reports reports, long seconds, long[][] latencies, int from) {
+        int count = from;
+        long began = System.nanoTime();
+        long step = TimeUnit.SECONDS.toNanos(INTERVALS.seconds) / Layout.WORKERS;
+        for (int worker = 0; worker < Layout.WORKERS; worker++) {
+            for (Reports.Report report : reports.tick(worker, seconds)) {
+                long[] took = plugin.handle(report);
+                latencies[0][count] = took[0];
+                latencies[1][count++] = took[1];
+            }
+            plugin.threadsNs();
+            while (System.nanoTime() - began < step * (worker + 1)) {
+                LockSupport.parkNanos(began + step * (worker + 1) - System.nanoTime());
+            }
+        }
+        return count;
+    }
+
+    /** Calls a second of CPU time of the calling thread, one upon the other: median, least and most of the rounds. */
+    private static double[] throughput(Plugin plugin, Reports reports, long seconds) {
+        List<Reports.Report> tick = reports.tick(0, seconds + INTERVALS.seconds);
+        double[] rounds = new double[21];
+        for (int round = 0; round < rounds.length; round++) {
+            long before = plugin.callsNs();
+            int calls = 0;
+            while (calls < 2_000) {
+                plugin.handle(tick);
+                calls += tick.size();
+            }
+            rounds[round] = calls * 1e9 / (plugin.callsNs() - before);
+        }
+        Arrays.sort(rounds);
+        return new double[] {rounds[rounds.length / 2], rounds[0], rounds[rounds.length - 1]};
+    }
+}

@@ -1,0 +1,24 @@
+package io.github.bulletmetrics.storm.sampler;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Packs as a worker's sampler makes them: a sample a second, two collectors of garbage. */
+public final class Packs {
+    private static final SamplePack.Process PROCESS = new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 4_711, 1_600_000_000_000L,
+            Arrays.asList("G1 Young Generation", "G1 Old Generation"));
+
+    private Packs() {
+    }
+
+    /** Samples of the seconds that end at a time. */
+    public static byte[] upTo(long timeMs, int samples) {
+        List<long[]> rows = new ArrayList<>();
+        for (int i = samples - 1; i >= 0; i--) {
+            long at = timeMs - i * 1_000L;
+            rows.add(new long[] {at, at / 10, at / 30, 300_000_000 + at % 1_000_000, 512 << 20, 768 << 20, at / 5_000, at / 200, 2, 130});
+        }
+        return SamplePack.encode(PROCESS, 0, 0, 0, rows);
+    }
+}
