@@ -83,7 +83,12 @@ func (c *Chart) draw(canvas draw.Canvas) {
 	rectangle(canvas, paper, canvas.Min.X, canvas.Min.Y, canvas.Max.X, canvas.Max.Y)
 	canvas.FillText(style(titleSize, ink), vg.Point{X: sideMargin, Y: canvas.Max.Y - 15}, c.Title)
 	rows := c.drawLegend(canvas)
-	c.plot().Draw(draw.Crop(canvas, sideMargin, -sideMargin-8, 4, -22-legendRow*vg.Length(rows)-4))
+	top := 22 + legendRow*vg.Length(rows) + 4
+	if c.logY {
+		canvas.FillText(style(textSize, muted), vg.Point{X: sideMargin, Y: canvas.Max.Y - top - 9}, c.yLabel)
+		top += legendRow + 4
+	}
+	c.plot().Draw(draw.Crop(canvas, sideMargin, -sideMargin-8, 4, -top))
 }
 
 // drawLegend names the marks, in as many rows as they take.
@@ -121,7 +126,10 @@ func (c *Chart) plot() *plot.Plot {
 	plt := plot.New()
 	plt.BackgroundColor = nil
 	plt.X.Padding, plt.Y.Padding = 0, 0
-	plt.X.Label.Text, plt.Y.Label.Text = c.xLabel, c.yLabel
+	plt.X.Label.Text = c.xLabel
+	if !c.logY { // the library makes room for a label beside the middle of the values, which on a logarithmic axis is near its top
+		plt.Y.Label.Text = c.yLabel
+	}
 	dressAxes(plt)
 	switch {
 	case len(c.bars) > 0:

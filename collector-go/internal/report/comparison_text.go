@@ -51,7 +51,7 @@ func (c *Comparison) Analysis() *Analysis {
 		c.Configurations[i].add(a, c.Confidence, len(c.Configurations) > 1)
 	}
 	a.note("A change is after less before. " + notClear + " marks one whose interval of " + tuning.Digits(Figure(100*c.Confidence)) +
-		"% holds 0: it may be none. Where a figure has no interval it was measured once a side.")
+		"% holds 0: it may be none; the relative change has an interval of its own, of the logarithms. Where a figure has no interval it was measured once a side.")
 	a.note("A worker's mean falls when the worker gets smaller, without the topology costing less: compare the figures of all workers, beside the number of workers.")
 	return a
 }
@@ -76,6 +76,12 @@ func (p *ComparedConfiguration) add(a *Analysis, confidence float64, several boo
 	a.add("Configuration diff"+suffix, p.changeTable())
 	for _, s := range p.Steps {
 		a.add(s.Name+suffix, s.table(confidence))
+		for i, verdict := range []tuning.Verdict{s.VerdictBefore, s.VerdictAfter} {
+			when := []string{"before", "after"}[i]
+			if verdict == tuning.Inconclusive || verdict == tuning.Limited {
+				a.note(fmt.Sprintf("%s was %s %s: what changed there may be the host's or the load's rather than the topology's.", s.Name+suffix, verdict, when))
+			}
+		}
 		for _, f := range s.Figures {
 			if strings.HasPrefix(f.Note, oneLaunch) {
 				a.note("Intervals: " + f.Note + ".")
@@ -147,7 +153,7 @@ func (p *ComparedConfiguration) changeTable() table {
 }
 
 func (s ComparedStep) table(confidence float64) table {
-	t := table{Heads: []string{"Figure", "Unit", "Before", "After", "Change", fmt.Sprintf("Relative (%s%%)", tuning.Digits(Figure(100*confidence))), ""},
+	t := table{Heads: []string{"Figure", "Unit", "Before", "After", within("Change", confidence), within("Relative", confidence), ""},
 		Numeric: []bool{false, false, true, true, true, true, false}}
 	t.Rows = append(t.Rows, []string{"verdict", "", string(s.VerdictBefore), string(s.VerdictAfter), "", "", ""})
 	for _, f := range s.Figures {
@@ -155,13 +161,35 @@ func (s ComparedStep) table(confidence float64) table {
 		if f.Change.Low.Known() && !f.Clear {
 			mark = notClear
 		}
-		t.Rows = append(t.Rows, []string{f.Name, f.Unit, tuning.Digits(f.Before), tuning.Digits(f.After), signedDigits(f.Change.Value), f.changeText(confidence), mark})
+		t.Rows = append(t.Rows, []string{f.Name, f.Unit, tuning.Digits(f.Before), tuning.Digits(f.After), f.absoluteText(), f.relativeText(), mark})
 		if f.Unit == "ms/min" {
 			cores := func(f Figure) string { return tuning.Digits(f / Figure(minuteMs)) }
 			t.Rows = append(t.Rows, []string{"  the same", "cores", cores(f.Before), cores(f.After), signedDigits(f.Change.Value / Figure(minuteMs)), "", ""})
 		}
 	}
 	return t
+}
+
+// within heads a column whose cells hold intervals.
+func within(name string, confidence float64) string {
+	return fmt.Sprintf("%s (%s%%)", name, tuning.Digits(Figure(100*confidence)))
+}
+
+// absoluteText is the change with its interval: "-1,320 (-5,600 to +2,960)".
+func (f ComparedFigure) absoluteText() string {
+	text := signedDigits(f.Change.Value)
+	if f.Change.Low.Known() && f.Change.High.Known() {
+		text += fmt.Sprintf(" (%s to %s)", signedDigits(f.Change.Low), signedDigits(f.Change.High))
+	}
+	return text
+}
+
+func (f ComparedFigure) relativeText() string {
+	text := signedPercent(f.Ratio.Value)
+	if f.Ratio.Low.Known() && f.Ratio.High.Known() {
+		text += fmt.Sprintf(" (%s to %s)", signedPercent(f.Ratio.Low), signedPercent(f.Ratio.High))
+	}
+	return text
 }
 
 func signedDigits(f Figure) string {

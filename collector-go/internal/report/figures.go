@@ -123,7 +123,7 @@ func (p panel) plot(a axis, labelled, last bool) *plot.Plot {
 	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceTime(plt.X.Max-plt.X.Min, 12), clock)
 	p.scaleY(plt)
 	p.dress(plt, last)
-	plt.Add(bands{a, labelled}, rules{}, heading(p.title), rightMargin{})
+	plt.Add(bands{a, labelled}, rules{}, heading(p.heading()), rightMargin{})
 	if p.right != nil {
 		plt.Add(rightTicks(p.right))
 	}
@@ -139,7 +139,9 @@ func (p panel) plot(a axis, labelled, last bool) *plot.Plot {
 
 func (p panel) dress(plt *plot.Plot, last bool) {
 	dressAxes(plt)
-	plt.Y.Label.Text = p.yLabel
+	if !p.log { // see Chart.plot
+		plt.Y.Label.Text = p.yLabel
+	}
 	if last {
 		plt.X.Label.Text = "time since the first step began, minutes:seconds"
 		return

@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // panel is one figure over the run's time axis.
@@ -84,6 +86,14 @@ func (r *Report) asked() []Figure {
 	})
 }
 
+// heading is what stands above the panel: its title, with the unit where that does not stand at the axis.
+func (p panel) heading() string {
+	if p.log {
+		return p.title + "; " + p.yLabel
+	}
+	return p.title
+}
+
 // span is the least and the largest of the panel's figures, the limit included; false when nothing is known.
 func (p panel) span() (low, high float64, known bool) {
 	low, high = math.Inf(1), math.Inf(-1)
@@ -105,7 +115,8 @@ func (p panel) span() (low, high float64, known bool) {
 func (p panel) scaleY(plt *plot.Plot) {
 	low, high, known := p.span()
 	if !known {
-		low, high = 1, 1
+		low, high = 1, p.unit()
+		plt.Add(emptyPanel{})
 	}
 	if p.log {
 		plt.Y.Scale = plot.LogScale{}
@@ -121,12 +132,24 @@ func (p panel) scaleY(plt *plot.Plot) {
 const yParts = 4
 
 // step is a nice distance of ticks in the unit that the ticks show.
-func (p panel) step(high float64) float64 {
-	unit := 1.0
+func (p panel) step(high float64) float64 { return niceStep(high*1.02/p.unit(), yParts) * p.unit() }
+
+// unit is one of what the ticks show.
+func (p panel) unit() float64 {
 	if p.name == "heap" {
-		unit = 1 << 20
+		return 1 << 20
 	}
-	return niceStep(high*1.02/unit, yParts) * unit
+	return 1
+}
+
+// emptyPanel says that there is nothing to see.
+type emptyPanel struct{}
+
+// Plot writes it into the middle.
+func (emptyPanel) Plot(c draw.Canvas, _ *plot.Plot) {
+	label := style(textSize, muted)
+	label.XAlign, label.YAlign = text.XCenter, text.YCenter
+	c.FillText(label, c.Center(), "nothing was reported")
 }
 
 // Sizes, in points.

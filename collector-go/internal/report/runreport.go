@@ -201,8 +201,11 @@ func (r *RunReport) unit() string {
 
 func (r *RunReport) stepName(s rundir.Step) string {
 	name := tuning.Digits(Figure(s.Value)) + " " + r.unit()
-	if s.Kind == rundir.TimelineStep {
+	switch {
+	case s.Kind == rundir.TimelineStep:
 		name = "timeline"
+	case s.Value == 1 && r.plan.Axis == rundir.Queries:
+		name = "1 query"
 	}
 	if s.Attempt > 1 {
 		name += fmt.Sprintf(", attempt %d", s.Attempt)

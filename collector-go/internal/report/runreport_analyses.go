@@ -80,7 +80,7 @@ func withoutChart(a *Analysis, shown *Chart) *Analysis {
 
 // configurationsChart is the topology's CPU over queries, a line a configuration.
 func (r *RunReport) configurationsChart() Chart {
-	chart := Chart{Name: "configurations", Title: "CPU of the whole topology over simultaneous queries, by configuration (hollow: not OK)",
+	chart := Chart{Name: "configurations", Title: "CPU of the whole topology over simultaneous queries, by configuration (hollow: FAIL)",
 		xLabel: "simultaneous queries", yLabel: "CPU ms/min of all workers", limit: Unknown}
 	for i, c := range r.Judged.Concurrency {
 		x := floats(c.Steps, func(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) })

@@ -127,12 +127,17 @@ func (r *RunReport) rowTable() table {
 	return t
 }
 
+// shortNote is how long a note may be to stand in the place of a capacity.
+const shortNote = 24
+
 // intervalText is a capacity, "[40, 80)".
 func intervalText(i tuning.Interval) string {
 	text := func(v *float64) string { return tuning.Digits(Figure(*v)) }
 	switch {
-	case i.LastOK == nil && i.FirstFail == nil:
+	case i.LastOK == nil && i.FirstFail == nil && len(i.Note) <= shortNote:
 		return cmp.Or(i.Note, "unknown")
+	case i.LastOK == nil && i.FirstFail == nil:
+		return "unknown"
 	case i.FirstFail == nil:
 		return "at least " + text(i.LastOK)
 	case i.LastOK == nil:
@@ -151,7 +156,9 @@ func (r *RunReport) troubles() []string {
 		if t.Error != "" {
 			all = append(all, fmt.Sprintf("%s could not be measured: %s.", t.Label, strings.TrimSuffix(t.Error, ".")))
 		}
-		for _, s := range t.lastAttempts() {
+		starved, rest := t.starved()
+		all = append(all, starved...)
+		for _, s := range rest {
 			if s.Verdict != tuning.OK {
 				all = append(all, fmt.Sprintf("%s, %s (%s): %s.", t.Label, s.Name, s.Verdict, strings.TrimSuffix(strings.Join(s.why(), "; "), ".")))
 			}
@@ -161,6 +168,38 @@ func (r *RunReport) troubles() []string {
 		all = append(all[:mostTroubles], fmt.Sprintf("%d more; each trial below lists its own.", more))
 	}
 	return append(all, r.Notes...)
+}
+
+// starved puts the steps that a busy host left without a verdict into one sentence, and gives the others.
+func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
+	var names []string
+	least := TrialStep{}
+	for _, s := range t.lastAttempts() {
+		if s.Verdict != tuning.Inconclusive || s.Limitation == nil || !s.Limitation.Known() || s.Limitation.Limiters[0] != tuning.LimitedByHost {
+			rest = append(rest, s)
+			continue
+		}
+		name, _, _ := strings.Cut(s.Name, ", ")
+		names = append(names, name)
+		if len(names) == 1 || s.HostIdle < least.HostIdle {
+			least = s
+		}
+	}
+	if len(names) > 0 {
+		sentences = append(sentences, fmt.Sprintf("%s (inconclusive at %s): the figures are the host's and not the topology's; at its busiest %s.", t.Label,
+			strings.Join(names, ", "), saysOf(least.Limitation, tuning.LimitedByHost)))
+	}
+	return sentences, rest
+}
+
+// saysOf is the finding about a limiter.
+func saysOf(l *tuning.Limitation, limiter tuning.Limiter) string {
+	for _, f := range l.Findings {
+		if f.Limiter == limiter {
+			return f.Says
+		}
+	}
+	return l.Text
 }
 
 // lastAttempts leaves out steps that were measured again.

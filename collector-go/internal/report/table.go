@@ -31,6 +31,9 @@ func (r *Report) stepCell(s StepReport) string {
 		return strconv.Itoa(s.Queries)
 	}
 	name := r.axisName()
+	if s.Label == "1 query" {
+		return "1"
+	}
 	return strings.Replace(s.Label, " "+name[strings.LastIndex(name, " ")+1:], "", 1)
 }
 

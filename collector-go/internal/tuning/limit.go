@@ -2,7 +2,9 @@ package tuning
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -193,5 +195,9 @@ func shareText(f Figure) string {
 	if !f.Known() {
 		return "an unknown share"
 	}
-	return Digits(Figure(tidy(float64(100*f)))) + "%"
+	percent, decimals := 100*float64(f), 1
+	if math.Abs(percent) < 1 {
+		decimals = 2
+	}
+	return trimmed(strconv.FormatFloat(percent, 'f', decimals, 64)) + "%"
 }

@@ -19,14 +19,18 @@ func Digits(f Figure) string {
 			decimals = max(decimals, 1)
 		}
 	}
-	text := strconv.FormatFloat(float64(f), 'f', decimals, 64)
+	return Grouped(trimmed(strconv.FormatFloat(float64(f), 'f', decimals, 64)))
+}
+
+// trimmed takes the zeros behind the point away.
+func trimmed(text string) string {
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	if text == "-0" {
-		text = "0"
+		return "0"
 	}
-	return Grouped(text)
+	return text
 }
 
 // Grouped puts a comma between each three digits before the point of a number's text.
