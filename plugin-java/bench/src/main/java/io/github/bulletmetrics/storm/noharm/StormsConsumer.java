@@ -29,6 +29,8 @@ final class StormsConsumer {
      */
     StormsConsumer(File lib, String className, Object argument) throws IOException, ReflectiveOperationException {
         ClassLoader loader = lib == null ? StormsConsumer.class.getClassLoader() : loader(lib);
+        // Where Clojure, in which Storm 1 is written, looks for itself.
+        Thread.currentThread().setContextClassLoader(loader);
         Class<?> api = loader.loadClass(API);
         taskInfo = loader.loadClass(API + "$TaskInfo").getConstructor(String.class, int.class, String.class, int.class, long.class, int.class);
         dataPoint = loader.loadClass(API + "$DataPoint").getConstructor(String.class, Object.class);
