@@ -26,8 +26,6 @@ type world struct {
 	// starved tells whether the host has nothing left at a moment; broken why a trial's topology cannot be launched.
 	starved func() bool
 	broken  map[string]error
-	// onQueries is told of each query that is submitted.
-	onStep func(name string)
 
 	mu       sync.Mutex
 	launches []string
