@@ -128,7 +128,7 @@ test-stores: toolchain build/tools/influxd ## Test every store on the network ag
 
 .PHONY: test-topology
 test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts
-	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
+	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests,topology/compat-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
 	@$(run) cd collector-go && go test -tags e2e -count=1 -timeout 20m -v ./e2e/...
 
 dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-lock.json
@@ -154,6 +154,13 @@ check: test-proto build/tools/staticcheck ## Check format, lint, generated code 
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
 	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards ./... && go test -count=1 ./internal/house
 	@echo "check passed"
+
+.PHONY: compat
+compat: build ## Run the plugin on every Storm from 1.0.3 to 2.8 (8 minutes); STORMS="1.0 2.8" for some
+	@echo "fetching the class paths of Storm"
+	@$(run) $(mvn) --quiet -Pcompat -DskipTests package
+	@$(run) java -Drepository=$$PWD -cp topology/compat-tests/target/test-classes:build/bullet-topology.jar \
+	  io.github.bulletmetrics.topology.compat.CompatMain out/compat docs/compatibility-matrix.md $(STORMS)
 
 .PHONY: bench
 bench: build ## Run the benchmarks (they print figures; nothing passes or fails)
