@@ -92,7 +92,7 @@ func New(o Options, target load.Submitter, records Records, samples Samples, tel
 		return nil, err
 	}
 	c := &Canary{
-		options: o, target: target, samples: samples, tell: tell, recorder: NewRecorder(o.Reading, o.Classes...),
+		options: o, target: target, samples: samples, tell: tell, recorder: NewRecorder(o.Reading, o.Every, o.Classes...),
 		minute: newPeriod(time.Minute, o.Classes), hour: newPeriod(time.Hour, o.Classes),
 	}
 	var probes []load.Probe

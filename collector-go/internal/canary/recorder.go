@@ -41,7 +41,7 @@ const maxRatios = 1000
 // Recorder turns outcomes of queries into samples for a collector: since its start, how long the queries of each class took and how they
 // ended; and how complete each answer was. It is safe for concurrent use.
 type Recorder struct {
-	interval time.Duration
+	reading, every time.Duration
 
 	mu      sync.Mutex
 	classes map[load.Class]*record
@@ -59,9 +59,9 @@ type ratio struct {
 	value float64
 }
 
-// NewRecorder returns a recorder of classes that is read once an interval.
-func NewRecorder(interval time.Duration, classes ...load.Class) *Recorder {
-	r := &Recorder{interval: interval, classes: map[load.Class]*record{}, order: slices.Clone(classes)}
+// NewRecorder returns a recorder of classes of which a query is asked every so often, and that is read as often as reading says.
+func NewRecorder(reading, every time.Duration, classes ...load.Class) *Recorder {
+	r := &Recorder{reading: reading, every: every, classes: map[load.Class]*record{}, order: slices.Clone(classes)}
 	for _, class := range classes {
 		r.classes[class] = &record{
 			latencies: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -117,22 +117,24 @@ func (r *Recorder) Samples(now time.Time) (samples []sender.Sample, err error) {
 		if err != nil {
 			return nil, err
 		}
-		samples = append(samples, sender.Sample{Series: r.series(latencyMetric, class, true, true), Time: now, Histogram: histogram})
+		samples = append(samples, sender.Sample{Series: r.series(latencyMetric, class, true), Time: now, Histogram: histogram})
 		for _, end := range []string{outcomeReturned, outcomeFailed, outcomeTimedOut, outcomeMissed} {
-			series := r.series(outcomesMetric, class, false, true)
+			series := r.series(outcomesMetric, class, false)
 			series.Key[1] = end
 			samples = append(samples, sender.Sample{Series: series, Time: now, Value: record.ends[end]})
 		}
 		for _, ratio := range record.ratios {
-			samples = append(samples, sender.Sample{Series: r.series(completenessMetric, class, false, false), Time: ratio.at, Value: ratio.value})
+			series := sender.Series{Name: completenessMetric, Key: [2]string{string(class)}, Interval: r.every}
+			samples = append(samples, sender.Sample{Series: series, Time: ratio.at, Value: ratio.value})
 		}
 		record.ratios = nil
 	}
 	return samples, nil
 }
 
-func (r *Recorder) series(name string, class load.Class, histogram, cumulative bool) sender.Series {
-	return sender.Series{Name: name, Key: [2]string{string(class)}, Histogram: histogram, Cumulative: cumulative, Interval: r.interval}
+// series is one of totals.
+func (r *Recorder) series(name string, class load.Class, histogram bool) sender.Series {
+	return sender.Series{Name: name, Key: [2]string{string(class)}, Histogram: histogram, Cumulative: true, Interval: r.reading}
 }
 
 // wire is a native histogram as the protocol has it: absolute counts in the place of differences.
