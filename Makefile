@@ -124,7 +124,7 @@ build/tools/influxd: | build/toolchain.env
 
 .PHONY: test-stores
 test-stores: toolchain build/tools/influxd ## Test every store on the network against the real server: Prometheus, VictoriaMetrics, InfluxDB 1 and 2
-	@$(run) cd collector-go && go test -tags stores -timeout 15m -rapid.checks=10 ./internal/store/servertest/...
+	@$(run) cd collector-go && go test -tags stores -timeout 15m ./internal/store/servertest/... -rapid.checks=10
 
 .PHONY: test-topology
 test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts
