@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -83,8 +85,8 @@ func Compare(before, after string, confidence float64) (*Comparison, error) {
 		c.Configurations = append(c.Configurations, c.compare(pair[0], pair[1]))
 	}
 	if len(c.Configurations) == 0 {
-		return nil, fmt.Errorf("%s and %s have no configuration in common: %s against %s; name a trial of each, such as %s/trials/01-...",
-			before, after, a.labels(), b.labels(), strings.TrimRight(before, "/"))
+		return nil, fmt.Errorf("%s and %s have no configuration in common (%s against %s); name a trial of each, a directory below %s",
+			before, after, a.labels(), b.labels(), filepath.Join(before, rundir.TrialsDir))
 	}
 	return c, nil
 }

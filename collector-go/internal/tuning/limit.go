@@ -47,9 +47,8 @@ func Limit(e Evidence) Limitation {
 
 // limiting is the judgement on its way.
 type limiting struct {
-	evidence       Evidence
-	findings       []LimiterFinding
-	contradictions []string
+	evidence Evidence
+	findings []LimiterFinding
 }
 
 func finding(limiter Limiter, state LimiterState, numbers []Number, says string, args ...any) LimiterFinding {
