@@ -16,6 +16,7 @@ func TestRunningTopology(t *testing.T) {
 		t.Run("latencies of records", func(t *testing.T) { t.Parallel(); recordLatencies(t, b) })
 	})
 	t.Run("latencies of queries", func(t *testing.T) { queryLatencies(t, b) })
+	t.Run("canary", func(t *testing.T) { canaryFlies(t, b) })
 	t.Run("worker killed", func(t *testing.T) { workerKilled(t, b) })
 	b.stop(t)
 	t.Run("journal has every second", func(t *testing.T) { journalHasEverySecond(t, b) })

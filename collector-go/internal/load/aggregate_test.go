@@ -87,6 +87,19 @@ func TestEstimatesAreHeldToTheirBounds(t *testing.T) {
 	}
 }
 
+func TestAQueryIsHeldToWhatWasMadeSinceItArrived(t *testing.T) {
+	submitted, finished := time.UnixMilli(10_000), time.UnixMilli(20_000)
+	for meta, want := range map[string]int64{
+		`{"Query":{"Receive Time":13000}}`: 13_000,
+		`{"Query":{"Receive Time":9000}}`:  10_000,
+		`{"Query":{"Receive Time":21000}}`: 10_000,
+		`{}`:                               10_000,
+		``:                                 10_000,
+	} {
+		assert.Equal(t, want, arrived(Answer{Meta: json.RawMessage(meta)}, submitted, finished).UnixMilli(), meta)
+	}
+}
+
 func TestTopKNamesTheFrequentOnes(t *testing.T) {
 	query := TopKQuery{K: 3, Aggregate: Aggregate{Duration: 100 * time.Second, PerSecond: 10}}
 	answer := answerOf(t, json.RawMessage(`{"part":"0","count":250}`), json.RawMessage(`{"part":"1","count":250}`), json.RawMessage(`{"part":"3","count":125}`))

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 )
@@ -37,7 +38,7 @@ func (d desk) ask(slot int, probe string, s start) Outcome {
 	}
 	var check Check
 	if err == nil {
-		if check, err = d.query.Check(answer, probe, submitted, finished); err != nil {
+		if check, err = d.query.Check(answer, probe, arrived(answer, submitted, finished), finished); err != nil {
 			outcome.End = Failed
 		}
 	}
@@ -48,6 +49,23 @@ func (d desk) ask(slot int, probe string, s start) Outcome {
 	outcome.Records, outcome.Due = check.Records, check.Due
 	outcome.Missing, outcome.Repeated, outcome.Foreign = check.Missing, check.Repeated, check.Foreign
 	return outcome
+}
+
+// arrived is when the topology says that it got the query, where bullet.result.metadata has it; else when it was submitted. A query that was
+// long on its way, as to a starved topology, is not held to what was made meanwhile. What does not lie in its life is another clock's.
+func arrived(answer Answer, submitted, finished time.Time) time.Time {
+	var meta struct {
+		Query struct {
+			ReceivedMs int64 `json:"Receive Time"`
+		}
+	}
+	if json.Unmarshal(answer.Meta, &meta) != nil {
+		return submitted
+	}
+	if received := time.UnixMilli(meta.Query.ReceivedMs); received.After(submitted) && received.Before(finished) {
+		return received
+	}
+	return submitted
 }
 
 // overdue tells of a query that has not returned whether it should have.
