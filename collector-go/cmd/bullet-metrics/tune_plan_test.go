@@ -38,7 +38,7 @@ func TestPlanTellsWhatDiffersFromTheLastRun(t *testing.T) {
 
 	out, err := tune(t, "plan", smallest, "--runs", runs)
 	require.NoError(t, err)
-	for _, line := range []string{"Differences from the last run, " + filepath.Join(runs, "then"), "  - data.records_per_second: 300", "  + data.records_per_second: 3000",
+	for _, line := range []string{"Differences from the last run, " + filepath.Join(runs, "then"), "  - data.records_per_second: 300", "  + data.records_per_second: 5000",
 		"  - steps.sustain: 20s", "  + steps.sustain: 15s", "  - bullet.topology.name: other", "amount of data"} {
 		assert.Contains(t, out, line)
 	}
