@@ -67,7 +67,19 @@ type counterState struct {
 	offset float64 // what the source's earlier lives counted
 	last   float64 // the source's last value
 	lastMs int64   // its event time
+	// recent are the values before last, each at least the one before it, from the last of which it is known that its process went on.
+	recent []counted
 }
+
+// counted is a value of a counter and its event time.
+type counted struct {
+	timeMs int64
+	value  float64
+}
+
+// maxRecent is more than come in a pack's span and an interval of what tells of starts; of more, the oldest are taken to be of one
+// process.
+const maxRecent = 16
 
 // fold takes the samples of a slice and returns the total at its end. The total never falls.
 func (c *counterState) fold(in *input, samples []sample, endMs int64) float64 {
@@ -87,7 +99,9 @@ func (c *counterState) fold(in *input, samples []sample, endMs int64) float64 {
 // anew from 0. One that took over from another (see output) goes on from the total: both count the same, but not to the same
 // digit (Storm cuts to seconds), so that a fall between the two says nothing.
 func (c *counterState) cumulative(in *input, v float64, timeMs, endMs int64) float64 {
-	restarted := c.begun && in.track.source.starts.between(c.lastMs, timeMs, endMs+in.track.packMs)
+	starts, byMs := &in.track.source.starts, endMs+in.track.packMs
+	c.review(starts, byMs)
+	restarted := c.begun && starts.between(c.lastMs, timeMs, byMs)
 	switch {
 	case !c.begun:
 		c.offset = 0
@@ -98,6 +112,41 @@ func (c *counterState) cumulative(in *input, v float64, timeMs, endMs int64) flo
 	case v < c.last:
 		c.offset = c.total
 	}
+	c.remember(starts, restarted || c.from != in || v < c.last, byMs)
 	c.last, c.lastMs = v, timeMs
 	return c.offset + v
+}
+
+// review adds what a start took away of which was told too late for the slice that it lay in: the counter had grown beyond its old
+// value by then, so that nothing showed.
+func (c *counterState) review(starts *starts, byMs int64) {
+	for i := 0; i < len(c.recent); i++ {
+		if starts.between(c.recent[i].timeMs, c.after(i), byMs) {
+			c.offset += c.recent[i].value
+			c.recent, i = append(c.recent[:0], c.recent[i+1:]...), -1
+		}
+	}
+}
+
+// after is the time of the value that follows recent[i].
+func (c *counterState) after(i int) int64 {
+	if i+1 < len(c.recent) {
+		return c.recent[i+1].timeMs
+	}
+	return c.lastMs
+}
+
+// remember keeps the last value while it is open whether the next one is of the same process; what is judged already goes.
+func (c *counterState) remember(starts *starts, anew bool, byMs int64) {
+	if anew || !c.begun || starts.packMs+starts.intervalMs == 0 {
+		c.recent = c.recent[:0]
+		return
+	}
+	judged := 0
+	for judged < len(c.recent) && c.after(judged) <= starts.judged(byMs) {
+		judged++
+	}
+	judged = max(judged, len(c.recent)+1-maxRecent)
+	c.recent = append(c.recent[:0], c.recent[judged:]...)
+	c.recent = append(c.recent, counted{c.lastMs, c.last})
 }

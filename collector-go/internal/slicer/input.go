@@ -106,7 +106,7 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	src := s.source(rule.Worker)
 	s.track(src, width, interval, pack).enter(in)
 	if rule.RestartsName != "" {
-		src.starts.packMs = pack
+		src.starts.packMs, src.starts.intervalMs = pack, max(rule.IntervalMs, 0)
 	}
 	return in
 }

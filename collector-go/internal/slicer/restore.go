@@ -133,6 +133,9 @@ func (r *reader) source() {
 		src.carriers = append(src.carriers, r.s.producer(r.Uint32()))
 	}
 	src.starts.packMs = r.Int()
+	if r.version >= 3 {
+		src.starts.intervalMs = r.Int()
+	}
 	for range r.Count() {
 		src.starts.known = append(src.starts.known, start{ms: r.Int(), seenMs: r.Int()})
 	}
@@ -223,6 +226,12 @@ func (r *reader) output(o *output) {
 	}
 	o.counter.total, o.counter.offset, o.counter.last = r.Float(), r.Float(), r.Float()
 	o.counter.lastMs = r.Int()
+	if r.version >= 3 {
+		for range r.Count() {
+			o.counter.recent = append(o.counter.recent, counted{timeMs: r.Int(), value: r.Float()})
+		}
+		r.demand(len(o.counter.recent) <= maxRecent, "a counter remembers too much")
+	}
 	o.restarts = r.Float()
 	if r.Bool() {
 		o.distribution = &distributionState{base: r.distribution(), last: r.distribution(), lastMs: r.Int()}

@@ -11,7 +11,7 @@ import (
 // magic, version and the oldest version that is read, of docs/formats/checkpoint.md.
 const (
 	magic   = "BMSLICER"
-	version = 2
+	version = 3
 	oldest  = 1
 )
 
@@ -115,6 +115,7 @@ func (w writer) source(s *Slicer, src *source) {
 
 func (w writer) starts(x *starts) {
 	w.Int(x.packMs)
+	w.Int(x.intervalMs)
 	w.Uint(uint64(len(x.known)))
 	for _, known := range x.known {
 		w.Int(known.ms)
@@ -165,6 +166,11 @@ func (w writer) output(o *output) {
 	w.Float(o.counter.offset)
 	w.Float(o.counter.last)
 	w.Int(o.counter.lastMs)
+	w.Uint(uint64(len(o.counter.recent)))
+	for _, r := range o.counter.recent {
+		w.Int(r.timeMs)
+		w.Float(r.value)
+	}
 	w.Float(o.restarts)
 	w.Bool(o.distribution != nil)
 	if d := o.distribution; d != nil {

@@ -11,8 +11,9 @@ import (
 // start time tells. When a slice closes, all samples of the start time up to its end have come (or are late), so what is
 // asked of starts is limited to those: then the answer does not depend on the order of arrival.
 type starts struct {
-	known  []start
-	packMs int64 // the pack span of the series that tells; its samples may come that much later than others
+	known      []start
+	packMs     int64 // the pack span of the series that tells; its samples may come that much later than others
+	intervalMs int64 // how far apart its samples are: a start may be told that much after a counter's first value
 }
 
 type start struct {
@@ -46,3 +47,7 @@ func (x *starts) between(afterMs, untilMs, byMs int64) bool {
 	}
 	return false
 }
+
+// judged is the time up to which it is known, when asked by byMs, whether the process started: what is told of earlier starts has
+// come.
+func (x *starts) judged(byMs int64) int64 { return byMs - x.packMs - x.intervalMs }
