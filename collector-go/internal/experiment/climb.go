@@ -117,12 +117,13 @@ func shares(before, after look) []report.Share {
 }
 
 func (r *Runner) look(ctx context.Context) (look, error) {
+	processes := r.ports.Processes() // before the clock and the host: to find the workers may take seconds the first time
 	host, err := r.ports.Machine.Host()
 	if err != nil {
 		return look{}, err
 	}
 	l := look{at: time.Now(), host: host, processes: map[string]usage{}}
-	for name, pid := range r.ports.Processes() {
+	for name, pid := range processes {
 		if cpu, alive := r.ports.Machine.Process(pid); alive {
 			l.processes[name] = usage{pid, cpu}
 		}

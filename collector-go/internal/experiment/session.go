@@ -52,6 +52,7 @@ type Session struct {
 	held      *load.Held
 	asked     *underway
 	rate      float64 // of background records, as last set
+	warm      bool    // the launch's first step has begun
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc

@@ -41,6 +41,9 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	if err := s.setAxis(&step); err != nil {
 		return step, err
 	}
+	if err := s.warmUp(step); err != nil {
+		return step, err
+	}
 	start := nextSlice(time.Now(), s.runner.options.SliceWidth)
 	if err := s.runner.until(s.ctx, start, func() string { return "waiting for the next slice" }); err != nil {
 		return step, err
@@ -68,6 +71,21 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	mark.End, mark.Text = end, string(step.Verdict)
 	s.runner.mark(s.ctx, mark)
 	return step, nil
+}
+
+// startUp is how much longer the warm-up of a launch's first step is: workers that have just started compile what they run.
+const startUp = 10 * time.Second
+
+// warmUp puts the first step's load on a topology that was just launched. Who is to be looked at is found out here, since that takes
+// its time and must not fall between two looks.
+func (s *Session) warmUp(step rundir.Step) error {
+	if s.warm {
+		return nil
+	}
+	s.warm = true
+	s.ports.Processes()
+	s.held.Hold(step.Queries)
+	return s.runner.until(s.ctx, time.Now().Add(startUp), func() string { return "letting the workers warm up" })
 }
 
 // setAxis sets the source's rate, and what the step asks of queries.

@@ -9,8 +9,8 @@ import (
 
 // How long what surrounds the steps takes, as measured on two cores with a local cluster; another cluster may take longer.
 const (
-	firstLaunch = 45 * time.Second // with the cluster itself
-	nextLaunch  = 35 * time.Second // another topology on it, the one before ended
+	firstLaunch = 55 * time.Second // with the cluster itself
+	nextLaunch  = 45 * time.Second // another topology on it, the one before ended
 	calibration = 30 * time.Second
 	stepTail    = 12 * time.Second // beyond a query's life: the last slices
 )
