@@ -23,8 +23,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/page"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/shelf"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
@@ -178,6 +180,12 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout = c.HTTP.AllowedHosts, col.logger, c.Shutdown/4
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
 	answering.Registry = col.known
+	if answering.Page, err = page.Handler(); err != nil {
+		return err
+	}
+	if c.Runs.Dir != "" {
+		answering.Runs = shelf.New(c.Runs.Dir, col.logger)
+	}
 	if col.rules != nil {
 		answering.Rules, answering.Why = col.rules, col.explain(c.Slice)
 	}

@@ -27,6 +27,7 @@ type Config struct {
 	Rules          Rules
 	Alertmanager   Alertmanager
 	Limits         Limits
+	Runs           Runs
 	Log            Log
 
 	flags map[string]bool // what flags have set of what has a name
@@ -87,6 +88,11 @@ type Rules struct {
 type Alertmanager struct {
 	URLs           []string
 	HTTPConfigFile string
+}
+
+// Runs are runs of experiments to show.
+type Runs struct {
+	Dir string // "" for none
 }
 
 // Limits bound what producers may bring.

@@ -33,8 +33,8 @@ type route struct {
 	handler http.Handler
 }
 
-// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection, topologies, annotations and
-// why, which it has not.
+// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection, topologies, annotations,
+// why and runs, which it has not.
 func (a *api) routes() []route {
 	get := func(path string, f func(request) answer) route { return route{"GET " + path, a.serve(f)} }
 	post := func(path string, f func(request) answer) route { return route{"POST " + path, a.serve(f)} }
@@ -55,7 +55,13 @@ func (a *api) routes() []route {
 		{"GET /federate", httputil.CompressionHandler{Handler: http.HandlerFunc(a.federate)}},
 		{"GET /-/healthy", http.HandlerFunc(healthy)},
 		{"GET /-/ready", http.HandlerFunc(a.ready)},
-		{"GET /{$}", http.HandlerFunc(page)},
+		get("/api/v1/runs", a.runs),
+	}
+	if a.options.Page != nil {
+		routes = append(routes, route{"GET /{$}", a.options.Page}, route{"GET /page/", a.options.Page})
+	}
+	if a.options.Runs != nil {
+		routes = append(routes, route{"GET /runs/{name}/{$}", a.options.Runs})
 	}
 	if a.options.Why != nil {
 		routes = append(routes, get("/api/v1/why", a.why))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/shelf"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
 )
 
@@ -41,6 +42,10 @@ type Options struct {
 	Rules    Rules               // nil: no rules, no alerts
 	// Why tells what changed before an alert; nil: nobody does.
 	Why func(context.Context, why.Question) (*why.Answer, error)
+	// Page is what a person sees at /, with what it needs below /page/; nil: nothing is there.
+	Page http.Handler
+	// Runs are the runs that /api/v1/runs lists, with their reports below /runs/; nil: a list that says how to have one.
+	Runs *shelf.Shelf
 	// Authorize says why a request may not set an annotation of a topology; nil: all may.
 	Authorize func(r *http.Request, topology string) error
 	// Ready says why the collector is not ready, in words for an operator; "" when it is. nil: always ready.

@@ -171,7 +171,7 @@ func TestHealthAndPage(t *testing.T) {
 	assert.Equal(t, "200", get(t, h, "http://localhost/api/v1/query?query=1&time=1")[:3], "a full journal is when people ask")
 	reason = ""
 	assert.Equal(t, "200\nContent-Type: text/plain; charset=utf-8\n\nBullet Metrics is Ready.\n", get(t, h, "http://localhost/-/ready"))
-	assert.Contains(t, get(t, h, "http://localhost/"), "<h1>Bullet Metrics</h1>")
+	assert.Contains(t, get(t, h, "http://localhost/api/v1/runs"), "set runs.dir")
 	assert.Equal(t, "404", get(t, h, "http://localhost/nothing")[:3])
 }
 

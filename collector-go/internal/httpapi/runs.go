@@ -1,0 +1,19 @@
+package httpapi
+
+import (
+	"errors"
+)
+
+var errNoRuns = errors.New("this collector was not told where runs are: set runs.dir to the directory that bullet-metrics tune run writes to, such as out/tune")
+
+// runs answers /runs: the runs of experiments with their verdicts, the newest first, and where their reports are.
+func (a *api) runs(request) answer {
+	if a.options.Runs == nil {
+		return notFound(errNoRuns)
+	}
+	list, err := a.options.Runs.List()
+	if err != nil {
+		return answer{err: &apiError{errorInternal, err}}
+	}
+	return answer{data: list}
+}

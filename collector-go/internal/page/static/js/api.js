@@ -1,0 +1,51 @@
+// The collector's API. A question that is asked again under its name cancels the one before.
+
+/** ApiError is an answer that is an error, in the collector's own words. */
+export class ApiError extends Error {
+  constructor(message, type, status) {
+    super(message);
+    this.type = type;
+    this.status = status;
+  }
+}
+
+const underway = new Map();
+
+/** ask answers the data of GET path. It throws an ApiError, or an AbortError where the same name was asked again. */
+export async function ask(name, path, parameters = {}) {
+  underway.get(name)?.abort();
+  const controller = new AbortController();
+  underway.set(name, controller);
+  try {
+    return await get(path, parameters, controller.signal);
+  } finally {
+    if (underway.get(name) === controller) underway.delete(name);
+  }
+}
+
+async function get(path, parameters, signal) {
+  const form = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value != null));
+  let response;
+  try {
+    response = await fetch(form.size ? `${path}?${form}` : path, { signal, credentials: 'same-origin' });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new ApiError('The collector does not answer. Does it run, and can this machine reach it?', 'unreachable', 0);
+  }
+  return dataOf(response);
+}
+
+async function dataOf(response) {
+  const body = await response.text();
+  let answer;
+  try {
+    answer = JSON.parse(body);
+  } catch {
+    throw new ApiError(body.trim().slice(0, 300) || `The collector answered ${response.status} without a word.`, 'unreadable', response.status);
+  }
+  if (answer.status !== 'success') throw new ApiError(answer.error ?? 'The collector answered with an error.', answer.errorType, response.status);
+  return answer.data;
+}
+
+/** outdated tells of an error that nobody needs to hear of: a newer question was asked. */
+export const outdated = (error) => error.name === 'AbortError';

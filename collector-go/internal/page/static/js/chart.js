@@ -1,0 +1,140 @@
+// One figure's canvas: uPlot with bands, marks and the limit drawn into it.
+import uPlot from '../vendor/uplot/uPlot.esm.js';
+import { theme } from './palette.js';
+
+// uPlot is for the page's tests too.
+export const synced = uPlot.sync('page');
+
+const font = '12px system-ui, "Liberation Sans", Arial, sans-serif';
+const axisWidth = 68; // the same for all figures, so that their time axes stand below each other
+const stillHeight = 190;
+
+let colours = theme();
+/** recolour reads the style sheet's colours again, after light became dark. */
+export function recolour() { colours = theme(); }
+
+/**
+ * chartOf draws into an element. `lines` say how each series looks: {label, colour(): string, width, dash}. `limit` is in the axis' unit, null for
+ * none; `over` gives bands and marks and whether they are labelled here; `select(from, to)` is called when somebody dragged; `point(i)` when
+ * the crosshair moved, null when it went.
+ */
+export function chartOf(element, { lines, times, values, axis, write, limit, over, select, point }) {
+  const options = {
+    width: Math.max(200, element.clientWidth), height: stillHeight, legend: { show: false }, padding: [14, 10, 0, 0],
+    cursor: { sync: { key: 'page', setSeries: false }, y: false, drag: { x: true, y: false, setScale: false, dist: 5 }, points: { show: lines.length <= 20 }, focus: { prox: -1 } },
+    scales: { x: { time: true, range: (u, low, high) => over().range ?? [low, high] }, y: { range: (u, low, high) => span(low, high, limit) } },
+    axes: [dressed({ space: 70, values: timeLabels }), dressed({ size: axisWidth, label: axis, labelSize: 18, values: (u, ticks) => ticks.map(write) })],
+    series: [{}, ...lines.map(seriesOf)],
+    hooks: {
+      drawClear: [(u) => drawBands(u, over())],
+      draw: [(u) => { drawMarks(u, over()); drawLimit(u, limit, axis); }],
+      setCursor: [(u) => point(u.cursor.left >= 0 ? u.cursor.idx : null)],
+      setSelect: [(u) => selected(u, select)],
+    },
+  };
+  return new uPlot(options, [times, ...values], element);
+}
+
+const dressed = (axis) => ({ font, labelFont: font, stroke: () => colours.muted, grid: { stroke: () => colours.rule, width: 1 }, ticks: { stroke: () => colours.rule, width: 1, size: 4 }, ...axis });
+
+function seriesOf(line) {
+  return { label: line.label, stroke: line.colour, width: line.width, dash: line.dash, spanGaps: false, points: line.points ?? {}, show: line.show ?? true };
+}
+
+const clockOf = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const secondsOf = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const dayOf = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+// A label is the time, and the day's where it is another day than the label before.
+function timeLabels(u, ticks, axis, space, increment) {
+  let before = '';
+  return ticks.map((t) => {
+    const at = new Date(t * 1000);
+    const day = dayOf.format(at);
+    const label = increment >= 86400 ? day : (increment < 60 ? secondsOf : clockOf).format(at);
+    const line = day !== before && increment < 86400 ? `${label}\n${day}` : label;
+    before = day;
+    return line;
+  });
+}
+
+// The axis begins at 0, unless clocks that differ make a latency negative, and holds the limit.
+function span(low, high, limit) {
+  const top = Math.max(high ?? 0, (limit ?? 0) * 1.1);
+  return [Math.min(0, low ?? 0), top > 0 ? top * 1.06 : 1];
+}
+
+function selected(u, select) {
+  if (u.select.width < 5) return;
+  const [from, to] = [u.posToVal(u.select.left, 'x'), u.posToVal(u.select.left + u.select.width, 'x')];
+  u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+  select(from, to);
+}
+
+function drawBands(u, { bands, labelled }) {
+  inside(u, (c, { left, top, width, height }) => {
+    bands.forEach((band, i) => {
+      const from = Math.max(left, u.valToPos(band.from, 'x', true));
+      const to = Math.min(left + width, u.valToPos(band.to, 'x', true));
+      if (to <= from) return;
+      c.fillStyle = i % 2 ? colours['shade-2'] : colours.shade;
+      c.fillRect(from, top, to - from, height);
+      if (labelled) write(u, c, band.label, from + 3, top + 3, to - from - 6, colours.muted);
+    });
+  });
+}
+
+function drawMarks(u, { marks, labelled }) {
+  inside(u, (c, { left, top, width, height }) => {
+    let free = left;
+    for (const mark of marks) {
+      const x = Math.round(u.valToPos(mark.at, 'x', true));
+      if (x < left || x > left + width) continue;
+      rule(u, c, [[x, top], [x, top + height]], colours.mark, mark.restart ? [2, 3] : [6, 3]);
+      const room = left + width - x - 4;
+      if (labelled && x >= free && room > 30 * uPlot.pxRatio) free = x + 4 + write(u, c, `${mark.restart ? '↻' : '⚙'} ${mark.label}`, x + 4, top + height - 15 * uPlot.pxRatio, room, colours.mark);
+    }
+  });
+}
+
+function drawLimit(u, limit, axis) {
+  if (limit == null) return;
+  inside(u, (c, { left, width }) => {
+    const y = Math.round(u.valToPos(limit, 'y', true));
+    rule(u, c, [[left, y], [left + width, y]], colours.limit, [8, 4]);
+    write(u, c, `limit ${limit} ${axis}`, left + 6, y - 15 * uPlot.pxRatio, width, colours.limit);
+  });
+}
+
+function inside(u, draw) {
+  const { ctx: c, bbox } = u;
+  c.save();
+  c.beginPath();
+  c.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  c.clip();
+  draw(c, bbox);
+  c.restore();
+}
+
+function rule(u, c, [[x1, y1], [x2, y2]], colour, pattern) {
+  c.beginPath();
+  c.strokeStyle = colour;
+  c.lineWidth = 1.5 * uPlot.pxRatio;
+  c.setLineDash(pattern.map((n) => n * uPlot.pxRatio));
+  c.moveTo(x1, y1);
+  c.lineTo(x2, y2);
+  c.stroke();
+}
+
+// write writes as much of a text as there is room for, and gives its width.
+function write(u, c, text, x, y, room, colour) {
+  c.font = `${11 * uPlot.pxRatio}px system-ui, "Liberation Sans", Arial, sans-serif`;
+  c.fillStyle = colour;
+  c.textAlign = 'left';
+  c.textBaseline = 'top';
+  let shown = text;
+  while (shown.length > 1 && c.measureText(shown).width > room) shown = `${shown.slice(0, -2)}…`;
+  if (shown.length < 3 && shown !== text) return 0;
+  c.fillText(shown, x, y);
+  return c.measureText(shown).width;
+}

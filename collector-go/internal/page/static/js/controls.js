@@ -1,0 +1,78 @@
+// The choices at the page's head.
+import { clip, el } from './dom.js';
+import { isFixed, moment, rangeNames, slices } from './state.js';
+
+/** Controls shows a state and calls change(part) when somebody chose. */
+export class Controls {
+  constructor(element, change, pause) {
+    this.change = change;
+    this.topology = el('select', { id: 'topology', on: { change: () => change({ topology: this.topology.value }) } });
+    this.range = el('select', { id: 'range', on: { change: () => this.chooseRange() } },
+      ...Object.entries(rangeNames).map(([value, words]) => el('option', { value }, words)), el('option', { value: 'fixed' }, 'from … to …'));
+    this.slice = el('select', { id: 'slice', on: { change: () => change({ slice: this.slice.value }) } },
+      ...Object.keys(slices).map((value) => el('option', { value }, value)));
+    this.from = el('input', { id: 'from', type: 'datetime-local', step: '1', on: { change: () => this.chooseTimes() } });
+    this.to = el('input', { id: 'to', type: 'datetime-local', step: '1', on: { change: () => this.chooseTimes() } });
+    this.times = el('span', { class: 'times', hidden: true }, labelled('from', 'From', this.from), labelled('to', 'To', this.to));
+    this.live = el('button', { type: 'button', id: 'live', 'aria-pressed': 'true', on: { click: () => this.toggle(pause) } }, 'Live');
+    this.cpu = this.units('cpu', 'CPU in', { cores: 'cores', ms: 'ms a minute' });
+    this.gc = this.units('gc', 'GC in', { ms: 'ms a minute', share: 'share of time' });
+    element.replaceChildren(labelled('topology', 'Topology', this.topology), labelled('range', 'Time', this.range), this.times, labelled('slice', 'Slices of', this.slice),
+      labelled('cpu', 'CPU in', this.cpu), labelled('gc', 'GC in', this.gc), this.live);
+  }
+
+  units(id, title, choices) {
+    const select = el('select', { id, on: { change: () => this.change({ [id]: select.value }) } }, ...Object.entries(choices).map(([value, words]) => el('option', { value }, words)));
+    return select;
+  }
+
+  chooseRange() {
+    if (this.range.value !== 'fixed') {
+      this.change({ range: this.range.value, from: null, to: null });
+      return;
+    }
+    this.times.hidden = false;
+    this.from.focus();
+    this.change({ fix: true });
+  }
+
+  chooseTimes() {
+    const [from, to] = [moment(this.from.value), moment(this.to.value)];
+    this.to.setCustomValidity(from != null && to != null && from >= to ? 'The end must be after the beginning.' : '');
+    this.to.reportValidity();
+    if (from != null && to != null && from < to) this.change({ from, to });
+  }
+
+  toggle(pause) {
+    const live = this.live.getAttribute('aria-pressed') !== 'true';
+    this.showLive(live);
+    pause(!live);
+  }
+
+  showLive(live) {
+    this.live.setAttribute('aria-pressed', String(live));
+    this.live.textContent = live ? 'Live' : 'Paused';
+  }
+
+  /** show writes a state into the controls. */
+  show(state, topologies) {
+    const names = topologies.includes(state.topology) || !state.topology ? topologies : [...topologies, state.topology];
+    if (names.join('\n') !== this.names) {
+      this.names = names.join('\n');
+      this.topology.replaceChildren(...names.map((name) => el('option', { value: name, dir: 'auto' }, clip(name, 80))));
+    }
+    this.topology.value = state.topology;
+    this.range.value = isFixed(state) ? 'fixed' : state.range;
+    this.slice.value = state.slice;
+    this.cpu.value = state.cpu;
+    this.gc.value = state.gc;
+    this.times.hidden = !isFixed(state);
+    this.live.hidden = isFixed(state);
+    if (isFixed(state)) [this.from.value, this.to.value] = [local(state.from), local(state.to)];
+  }
+}
+
+const labelled = (id, words, control) => el('label', { for: id }, el('span', {}, words), control);
+
+// local is a time as the browser's own field takes it.
+const local = (s) => new Date((s - new Date(s * 1000).getTimezoneOffset() * 60) * 1000).toISOString().slice(0, 19);

@@ -1,0 +1,69 @@
+// How whole it is what was collected: /api/v1/collection, in words and a table of what is wrong.
+import { clip, el, fill, table } from './dom.js';
+import { duration, plain } from './units.js';
+
+const mostRows = 20; // of the table
+
+/** windowOf is the time asked about: what is shown, an hour of it at most, since every metric of every worker is looked at. */
+export function windowOf(grid) {
+  return { start: Math.max(grid.from, grid.to - 3600), end: grid.to };
+}
+
+export function showHealth(box, whole) {
+  const expected = whole.samples + whole.missing;
+  const refused = sum(whole.refused);
+  const dropped = sum(whole.dropped) + whole.storm_dropped;
+  const rows = problems(whole);
+  fill(box,
+    el('p', { class: whole.complete ? 'calm' : 'trouble' }, el('b', {}, whole.complete ? 'Complete. ' : 'Not complete. '),
+      `${plain(whole.samples)} of ${plain(expected)} samples in slices (${share(whole.samples, expected)}); ${plain(whole.missing)} missing, of these ${plain(whole.late)} late; ${plain(refused)} refused; ${plain(dropped)} known to be dropped on the way. ${whole.workers.length} worker${whole.workers.length === 1 ? '' : 's'}, in ${duration((Date.parse(whole.end) - Date.parse(whole.start)) / 1000)}.`),
+    intervalLine(whole),
+    rows.length ? details(rows) : null,
+    workersLine(whole));
+}
+
+// What is wrong is folded up: the sentence above it says how bad it is.
+function details(rows) {
+  return el('details', {}, el('summary', {}, `Where: ${rows.length} metric${rows.length === 1 ? '' : 's'} of workers`),
+    table('Where samples are missing', ['Worker', 'Metric', 'Interval', 'Seen at most', 'Missing', 'Late', 'Refused', ''], rows.slice(0, mostRows)),
+    rows.length > mostRows ? el('p', { class: 'note' }, `${rows.length - mostRows} further lines: /api/v1/collection has all.`) : null);
+}
+
+const sum = (counts) => Object.values(counts ?? {}).reduce((a, b) => a + b, 0);
+const share = (part, all) => (all ? `${(100 * part / all).toFixed(part === all ? 0 : 2)}%` : 'none expected');
+const seconds = (s) => (s == null ? '–' : duration(s));
+
+function problems(whole) {
+  const rows = [];
+  for (const w of whole.workers) {
+    for (const m of w.metrics) {
+      if (!m.missing && !m.late && !sum(m.refused) && !m.silent) continue;
+      rows.push({ missing: m.missing, cells: [el('bdi', {}, clip(w.worker, 80)), clip(m.metric, 100), seconds(m.interval_seconds), seconds(m.seen_max_seconds), plain(m.missing), plain(m.late), plain(sum(m.refused)), m.silent ? 'silent' : ''] });
+    }
+  }
+  return rows.sort((a, b) => b.missing - a.missing).map((r) => r.cells);
+}
+
+// The interval configured against the one seen, of the metric that the workers' sampler or Storm itself brings for all.
+function intervalLine(whole) {
+  const metrics = whole.workers.flatMap((w) => w.metrics).filter((m) => m.interval_seconds != null && m.seen_median_seconds != null);
+  if (!metrics.length) return null;
+  const configured = [...new Set(metrics.map((m) => m.interval_seconds))].sort((a, b) => a - b);
+  const parts = configured.slice(0, 4).map((i) => {
+    const same = metrics.filter((m) => m.interval_seconds === i);
+    return `every ${duration(i)} (seen: ${duration(median(same.map((m) => m.seen_median_seconds)))} in the median, ${duration(Math.max(...same.map((m) => m.seen_max_seconds ?? 0)))} at most)`;
+  });
+  return el('p', {}, `Metrics are to come ${parts.join(', ')}.`);
+}
+
+const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+
+function workersLine(whole) {
+  const off = whole.workers.filter((w) => Math.abs(w.skew_seconds ?? 0) > 0.5);
+  const again = whole.workers.filter((w) => w.restarts);
+  const parts = [
+    again.length ? `Restarts: ${again.slice(0, 8).map((w) => `${clip(w.worker, 60)} ${w.restarts}×`).join(', ')}.` : '',
+    off.length ? `Clocks more than 500 ms off, the way of a sample included: ${off.slice(0, 8).map((w) => `${clip(w.worker, 60)} ${duration(w.skew_seconds)}`).join(', ')}.` : '',
+  ].filter(Boolean);
+  return parts.length ? el('p', {}, el('bdi', {}, parts.join(' '))) : null;
+}

@@ -1,0 +1,74 @@
+// Which worker has which colour, and which are shown. At most as many as there are colours are told apart; the crowd is one more button.
+import { clip, el } from './dom.js';
+import { byName, largest } from './matrix.js';
+import { dash, lineColour, told } from './palette.js';
+
+/** Legend keeps the choice while figures come and go. */
+export class Legend {
+  constructor(element, changed) {
+    this.element = element;
+    this.changed = changed;
+    this.hidden = new Set();
+    this.crowdShown = true;
+    this.named = [];
+    this.crowd = 0;
+  }
+
+  /** take chooses whom to name: all where they are few, else those that use most CPU. */
+  take(cpu) {
+    const all = cpu.map((c) => c.metric.worker ?? '').sort(byName);
+    const named = all.length <= told ? all : this.still(all) ?? largest(cpu, told);
+    const crowd = all.length - named.length;
+    if (crowd === this.crowd && named.join('\n') === this.named.join('\n')) return;
+    this.named = named;
+    this.crowd = crowd;
+    this.draw();
+  }
+
+  // still are those that were named before, as long as all of them are there: colours do not jump every ten seconds.
+  still(all) {
+    return this.named.length === told && this.named.every((w) => all.includes(w)) ? this.named : null;
+  }
+
+  /** forget is for another topology. */
+  forget() {
+    this.named = [];
+    this.hidden.clear();
+    this.crowd = 0;
+    this.draw();
+  }
+
+  /** looks of a worker's line. */
+  looks(worker, crowdColour) {
+    const i = this.named.indexOf(worker);
+    if (i < 0) return { colour: crowdColour, width: 1, dash: [], points: { show: false }, show: this.crowdShown, named: false };
+    return { colour: () => lineColour(i), width: 2, dash: dash(i), show: !this.hidden.has(worker), named: true };
+  }
+
+  colourOf(worker) {
+    const i = this.named.indexOf(worker);
+    return i < 0 ? null : lineColour(i);
+  }
+
+  draw() {
+    const buttons = this.named.map((worker, i) => this.button(el('bdi', {}, clip(worker, 60)), worker, lineColour(i), !this.hidden.has(worker), (shown) => {
+      if (shown) this.hidden.delete(worker);
+      else this.hidden.add(worker);
+    }));
+    if (this.crowd) buttons.push(this.button(el('span', {}, `${this.crowd} more, in grey`), 'the others', null, this.crowdShown, (shown) => { this.crowdShown = shown; }));
+    this.element.replaceChildren(...buttons);
+  }
+
+  button(words, title, colour, shown, choose) {
+    const swatch = el('span', { class: 'swatch', 'aria-hidden': 'true' });
+    if (colour) swatch.style.setProperty('background', colour);
+    const button = el('button', { type: 'button', 'aria-pressed': String(shown), title: clip(title, 300) }, swatch, words);
+    button.addEventListener('click', () => {
+      const now = button.getAttribute('aria-pressed') !== 'true';
+      button.setAttribute('aria-pressed', String(now));
+      choose(now);
+      this.changed();
+    });
+    return button;
+  }
+}

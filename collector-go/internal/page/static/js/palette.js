@@ -1,0 +1,18 @@
+// Colours. Lines are told apart by most colour-blind readers (after Okabe and Ito) and keep their contrast on light and dark; beyond the
+// colours a dash tells them apart.
+const lines = ['#2b7bd6', '#d97706', '#129c78', '#b85ca8', '#8a8f1e', '#3da9c9', '#c44e52', '#7a68c8'];
+const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
+
+/** told is how many lines are told apart by colour and legend; further ones are thin and grey. */
+export const told = lines.length;
+
+export const lineColour = (i) => lines[i % lines.length];
+
+/** dash of a line: two neighbours differ in it too, for those who see no colours. */
+export const dash = (i) => dashes[i % dashes.length];
+
+/** theme reads the colours that change between light and dark from the style sheet. */
+export function theme() {
+  const style = getComputedStyle(document.documentElement);
+  return Object.fromEntries(['ink', 'muted', 'rule', 'shade', 'shade-2', 'limit', 'crowd', 'mark'].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+}

@@ -1,0 +1,42 @@
+// Numbers as people read them. Pure.
+
+const grouped = (digits) => new Intl.NumberFormat('en', { maximumFractionDigits: digits });
+const formats = [0, 1, 2, 3].map(grouped);
+
+/** plain writes a number with about three digits that matter. */
+export function plain(v) {
+  const size = Math.abs(v);
+  return formats[size >= 100 || Number.isInteger(v) ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3].format(v);
+}
+
+const percent = (v) => (v !== 0 && Math.abs(v) < 0.001 ? `${(100 * v).toFixed(2)}%` : `${plain(100 * v)}%`);
+const mebi = 2 ** 20;
+
+/** units by name: what a stored value is times, how it is written, and what stands at the axis. */
+export const units = {
+  queries: { times: 1, axis: 'queries', write: (v) => plain(v) },
+  cores: { times: 1, axis: 'cores', write: (v) => `${plain(v)} cores` },
+  cpuMs: { times: 60_000, axis: 'ms a minute', write: (v) => `${plain(v)} ms/min` },
+  bytes: { times: 1 / mebi, axis: 'MiB', write: (v) => `${plain(v)} MiB` },
+  ms: { times: 60_000, axis: 'ms a minute', write: (v) => `${plain(v)} ms/min` },
+  share: { times: 1, axis: 'share of time', write: percent },
+  seconds: { times: 1000, axis: 'ms', write: (v) => `${plain(v)} ms` },
+};
+
+/** duration writes seconds as 41 s, 2 min, 1 h 5 min, 3 d 4 h. */
+export function duration(seconds) {
+  const s = Math.round(Math.abs(seconds));
+  const sign = seconds < 0 ? '−' : '';
+  const part = (whole, unit, rest, small) => `${sign}${whole} ${unit}${rest ? ` ${rest} ${small}` : ''}`;
+  if (s < 60) return `${sign}${s < 10 ? plain(Math.abs(seconds)) : s} s`;
+  if (s < 3600) return part(Math.floor(s / 60), 'min', s % 60, 's');
+  if (s < 86400) return part(Math.floor(s / 3600), 'h', Math.floor((s % 3600) / 60), 'min');
+  return part(Math.floor(s / 86400), 'd', Math.floor((s % 86400) / 3600), 'h');
+}
+
+const clockFormat = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const dayFormat = new Intl.DateTimeFormat('en-CA', { year: 'numeric', month: '2-digit', day: '2-digit' });
+
+/** clock and whenever write a time (seconds since 1970) in the reader's own zone. */
+export const clock = (s) => clockFormat.format(new Date(s * 1000));
+export const whenever = (s) => `${dayFormat.format(new Date(s * 1000))} ${clock(s)}`;
