@@ -17,7 +17,7 @@ import (
 // Encode makes the argument of a DRPC call of a query's text.
 type Encode func(ctx context.Context, bql string) (string, error)
 
-// PlainBQL takes the text as it is, as the DRPC PubSub of our topology does. Bullet's own wants a PubSubMessage: see Encoder.
+// PlainBQL takes the text as it is, as the DRPC PubSub of our topology does. Bullet's own wants a PubSubMessage: see Encode.
 func PlainBQL(_ context.Context, bql string) (string, error) { return bql, nil }
 
 // DRPC asks a topology through Storm's DRPC server over HTTP: POST /drpc/FUNCTION with the query as its body. A call takes up a thread of

@@ -53,7 +53,7 @@ public final class DRPCPubSub extends PubSub {
         List<Subscriber> subscribers = new ArrayList<>();
         for (int i = 0; i < n; i++) {
             subscribers.add(isSubmitter() ? submitter(i)
-                : new DRPCQuerySubscriber(servers(), DRPCSettings.from(config).maxUncommitted()));
+                : new DRPCQuerySubscriber(servers(), config, DRPCSettings.from(config).maxUncommitted()));
         }
         return subscribers;
     }

@@ -26,10 +26,17 @@ import org.apache.storm.LocalCluster;
 import org.apache.storm.generated.KillOptions;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** The DRPC PubSub against Storm's DRPC server. */
@@ -181,12 +188,29 @@ class DRPCPubSubTest {
     }
 
     @Test
-    void anArgumentThatIsNoQueryFailsItsCall() throws Exception {
+    void plainBqlIsAQueryToo() throws Exception {
         start(StormDRPC.freePort(), 60);
-        java.net.http.HttpClient http = java.net.http.HttpClient.newHttpClient();
-        var answer = http.sendAsync(java.net.http.HttpRequest.newBuilder(
-                java.net.URI.create("http://127.0.0.1:" + drpc.httpPort() + "/drpc/bullet-query"))
-            .POST(java.net.http.HttpRequest.BodyPublishers.ofString("garbage")).build(), java.net.http.HttpResponse.BodyHandlers.ofString());
+        PubSub processing = PubSub.from(config("QUERY_PROCESSING"));
+        try (Subscriber subscriber = processing.getSubscriber(); Publisher publisher = processing.getPublisher()) {
+            CompletableFuture<HttpResponse<String>> answer = post(RAW);
+
+            PubSubMessage arrived = received(subscriber);
+            assertThat(arrived.getContent()).isInstanceOf(Query.class);
+            assertThat(arrived.getMetadata().getContent()).isEqualTo(RAW);
+            Metadata end = arrived.getMetadata().copy();
+            end.setSignal(Metadata.Signal.COMPLETE);
+            publisher.send(new PubSubMessage(arrived.getId(), "{\"records\":[]}", end));
+
+            assertThat(answer.get().statusCode()).isEqualTo(200);
+            assertThat(PubSubMessage.fromJSON(answer.get().body()).getContent()).isEqualTo("{\"records\":[]}");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"garbage", "{\"content\": 1", "SELECT * FROM STREAM(1000, TIME) WHERE"})
+    void anArgumentThatIsNoQueryFailsItsCall(String argument) throws Exception {
+        start(StormDRPC.freePort(), 60);
+        CompletableFuture<HttpResponse<String>> answer = post(argument);
         try (Subscriber subscriber = PubSub.from(config("QUERY_PROCESSING")).getSubscriber()) {
             await("the call to fail").atMost(LONG).until(() -> {
                 assertThat(subscriber.receive()).isNull();
@@ -194,6 +218,12 @@ class DRPCPubSubTest {
             });
         }
         assertThat(answer.get().statusCode()).isEqualTo(500);
+    }
+
+    private CompletableFuture<HttpResponse<String>> post(String argument) {
+        URI function = URI.create("http://127.0.0.1:" + drpc.httpPort() + "/drpc/bullet-query");
+        return HttpClient.newHttpClient().sendAsync(
+            HttpRequest.newBuilder(function).POST(HttpRequest.BodyPublishers.ofString(argument)).build(), HttpResponse.BodyHandlers.ofString());
     }
 
     @Test
