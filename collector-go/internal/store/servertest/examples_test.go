@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The queries that the pages show find something in a store that was just filled.
+// The queries that the pages show find something in a store that was just filled, and all stores that speak PromQL answer alike.
 func TestTheExamplesOfThePages(t *testing.T) {
 	all := sinks(t)
 	w := newWorldAt(t, time.Now().Add(-30*time.Minute).Truncate(10*time.Second).UnixMilli())
@@ -66,5 +66,6 @@ func TestTheExamplesOfThePages(t *testing.T) {
 		}, 20*time.Second, 200*time.Millisecond, "%s: %s", example.query, found)
 		assert.NotContains(t, found, "NaN")
 	}
+	samePromQL(t, l.embedded, servers, w.firstMs+60_000, w.clockMs-120_000)
 	l.end(true)
 }
