@@ -93,6 +93,9 @@ func duration(d time.Duration) string {
 			return strconv.Itoa(int(d/unit.of)) + unit.name
 		}
 	}
+	if d%time.Second != 0 {
+		return strconv.Itoa(int(d/time.Millisecond)) + "ms"
+	}
 	return strconv.Itoa(int(d/time.Second)) + "s"
 }
 

@@ -33,6 +33,46 @@ func TestRulesWaitForWholeSlices(t *testing.T) {
 	assert.Equal(t, 15*time.Second, time.Duration(group.Interval))
 }
 
+// Scaled rules are the same ones in another time: each duration of theirs multiplied, all else as it is.
+func TestScaledRules(t *testing.T) {
+	assert.Equal(t, string(alert.PrometheusRules(alert.Interval, alert.QueryOffset)), string(alert.ScaledRules(alert.Interval, alert.QueryOffset, 1)))
+
+	parsed, errs := rulefmt.Parse(alert.ScaledRules(2*time.Second, 16*time.Second, 1/8.), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	require.Empty(t, errs)
+	group, whole := parsed.Groups[0], rules(t)
+	assert.Equal(t, []time.Duration{2 * time.Second, 16 * time.Second}, []time.Duration{time.Duration(group.Interval), time.Duration(*group.QueryOffset)}, "these are the reader's")
+	require.Len(t, group.Rules, len(whole.Rules))
+	for i, w := range whole.Rules {
+		r := group.Rules[i]
+		assert.Equal(t, [2]model.Duration{w.For / 8, w.KeepFiringFor / 8}, [2]model.Duration{r.For, r.KeepFiringFor}, w.Alert)
+		wanted, otherwise := windows(t, w.Expr)
+		got, same := windows(t, r.Expr)
+		for j := range wanted {
+			wanted[j] /= 8
+		}
+		assert.Equal(t, wanted, got, w.Expr)
+		assert.Equal(t, otherwise, same)
+	}
+}
+
+// windows are the ranges and offsets of an expression, and what it is without them.
+func windows(t *testing.T, expression string) (all []time.Duration, rest string) {
+	e, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
+	require.NoError(t, err)
+	parser.Inspect(e, func(node parser.Node, _ []parser.Node) error {
+		switch n := node.(type) {
+		case *parser.MatrixSelector:
+			all = append(all, n.Range)
+			n.Range = time.Second
+		case *parser.VectorSelector:
+			all = append(all, n.OriginalOffset)
+			n.OriginalOffset = 0
+		}
+		return nil
+	})
+	return all, e.String()
+}
+
 var levelMetricOperations = regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9_]+$`)
 
 // Every recorded series is named level:metric:operations after the labels that it has, and something goes by it.

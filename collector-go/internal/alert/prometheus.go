@@ -2,10 +2,12 @@ package alert
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/prometheus/common/model"
 )
 
 const written = "# Written by the table in collector-go/internal/alert; a test holds it current. bullet-metrics grafana export writes it too.\n"
@@ -42,24 +44,46 @@ type annotations struct {
 
 // PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment. It is evaluated once an
 // interval, offset behind the clock.
-func PrometheusRules(interval, offset time.Duration) []byte {
+func PrometheusRules(interval, offset time.Duration) []byte { return ScaledRules(interval, offset, 1) }
+
+// ScaledRules are the same rules with every window, for and keep_firing_for of theirs multiplied by scale, to the millisecond: a quarter lets a
+// test see in a minute what takes four. What decides, limits and expressions, stays.
+func ScaledRules(interval, offset time.Duration, scale float64) []byte {
 	group := ruleGroup{Name: GroupName, Interval: duration(interval), QueryOffset: duration(offset)}
 	for _, r := range recordings {
-		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: r.Expr})
+		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: scaledWindows(r.Expr, scale)})
 	}
 	for _, a := range alerts {
-		r := rule{Alert: a.Name, Expr: a.expr(), Labels: map[string]string{"severity": string(a.Severity)}}
+		r := rule{Alert: a.Name, Expr: scaledWindows(a.expr(), scale), Labels: map[string]string{"severity": string(a.Severity)}}
 		if a.For > 0 {
-			r.For = duration(a.For)
+			r.For = duration(scaled(a.For, scale))
 		}
 		if a.Keep > 0 {
-			r.Keep = duration(a.Keep)
+			r.Keep = duration(scaled(a.Keep, scale))
 		}
 		value := prometheusValue(a.Unit)
 		r.Annotations = annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL()}
 		group.Rules = append(group.Rules, r)
 	}
 	return marshal(written, ruleFile{[]ruleGroup{group}})
+}
+
+// window is a range, or an offset, in an expression.
+var window = regexp.MustCompile(`(\[|offset )([0-9]+[dhms])\b`)
+
+func scaledWindows(expression string, scale float64) string {
+	return window.ReplaceAllStringFunc(expression, func(found string) string {
+		parts := window.FindStringSubmatch(found)
+		d, err := model.ParseDuration(parts[2])
+		if err != nil {
+			panic(fmt.Sprintf("alert: %q: %v", found, err)) // the pattern lets nothing else through
+		}
+		return parts[1] + duration(scaled(time.Duration(d), scale))
+	})
+}
+
+func scaled(d time.Duration, scale float64) time.Duration {
+	return time.Duration(float64(d) * scale).Round(time.Millisecond)
 }
 
 func prometheusValue(u Unit) string {

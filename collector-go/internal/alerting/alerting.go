@@ -57,11 +57,12 @@ func New(engine *query.Engine, results *Results, options Options) (*Evaluator, e
 	return e, nil
 }
 
-// For how long a collector may be away for its alerts to count as having been pending meanwhile, and how long an alert is pending
-// at least after a restart: both as Prometheus has them.
+// For how long a collector may be away for its alerts to be remembered, as Prometheus has it; and how long an alert is pending at least
+// after a restart, which is no time. Prometheus has 10 minutes, and forgets since when alerts with a shorter "for" were pending: an alert that
+// fired, with a "for" of 5 minutes, would come again only after Alertmanager, which hears of nothing for 4, has told that it ended.
 const (
 	outageTolerance = time.Hour
-	forGracePeriod  = 10 * time.Minute
+	forGracePeriod  = 0
 )
 
 // ask lets a rule ask the engine.

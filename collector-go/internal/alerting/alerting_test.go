@@ -186,6 +186,30 @@ func TestARestartKeepsAnAlertPending(t *testing.T) {
 	assert.WithinDuration(t, began.Add(2*time.Minute), active[0].ActiveAt, 30*time.Second, "what it was away does not count, all before does")
 }
 
+// An alert that fired when the collector ended fires again at once, however short its "for": Alertmanager would take it for ended.
+func TestAnAlertThatFiredIsNotPendingAfterARestart(t *testing.T) {
+	const firing = "groups: [{name: g, interval: 1s, rules: [{alert: Slow, expr: 'bullet_filter_latency_mean_seconds > 0.2', for: 5m}]}]"
+	dir := t.TempDir()
+	p := newPlace(t, dir)
+	app := p.results.Appender(t.Context())
+	state := labels.FromStrings("__name__", "ALERTS_FOR_STATE", "alertname", "Slow", "topology", "bullet")
+	began := time.Now().Add(-10 * time.Minute).Truncate(time.Second)
+	_, err := app.Append(0, state, time.Now().Add(-time.Minute).UnixMilli(), float64(began.Unix()))
+	require.NoError(t, err)
+	require.NoError(t, app.Commit())
+	p.close(t)
+
+	p = newPlace(t, dir)
+	defer p.close(t)
+	p.latency(t, 0.25)
+	manager, heard := listener(t)
+	e, err := New(p.engine, p.results, p.options(dir, firing, manager))
+	require.NoError(t, err)
+	defer run(t, e)()
+	assert.False(t, await(t, heard, func(told) bool { return true }).resolved())
+	assert.True(t, e.AlertingRules()[0].ActiveAlerts()[0].ActiveAt.Equal(began))
+}
+
 func TestRulesThatCannotBeNameFileLineAndReason(t *testing.T) {
 	p := newPlace(t, t.TempDir())
 	defer p.close(t)

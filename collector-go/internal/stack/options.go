@@ -27,6 +27,8 @@ type Options struct {
 	GRPCListen, HTTPListen, GatewayListen string
 	// SliceWidth and SliceLateness are the collector's.
 	SliceWidth, SliceLateness time.Duration
+	// CollectorFlags are more flags for the collector, such as --alertmanager-urls.
+	CollectorFlags []string
 	// Topology is the name to submit under.
 	Topology string
 	// BulletConf is the Bullet YAML of the topology.
@@ -95,10 +97,10 @@ func (o Options) checkPorts() error {
 
 func (s *Stack) collectorCommand() command {
 	o := s.options
-	return command{name: "collector", path: o.Program, log: s.logPath("collector"), args: []string{
+	return command{name: "collector", path: o.Program, log: s.logPath("collector"), args: append([]string{
 		"serve", "--data-dir", o.DataDir, "--grpc-listen", o.GRPCListen, "--http-listen", o.HTTPListen,
 		"--slice-width", o.SliceWidth.String(), "--slice-lateness", o.SliceLateness.String(),
-	}}
+	}, o.CollectorFlags...)}
 }
 
 func (s *Stack) localStorm(verb string, more ...string) []string {
