@@ -16,6 +16,10 @@ public interface HostileCollector extends AutoCloseable {
         RESET,
         /** Speaks HTTP/2, and says GOAWAY at once. */
         GOAWAY,
+        /** Speaks HTTP/2, and sends PINGs without end, each of which wants an answer. */
+        PINGS,
+        /** Speaks HTTP/2, and sends SETTINGS without end, each of which wants an answer. */
+        SETTINGS,
         /** Opens streams, and ends each with an error at its first batch. */
         BREAKING,
         /** Opens streams, and says FULL to every batch, with no pause asked for. */

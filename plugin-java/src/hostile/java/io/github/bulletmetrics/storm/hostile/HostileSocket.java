@@ -17,6 +17,9 @@ final class HostileSocket implements HostileCollector {
     private static final byte[] SETTINGS = {0, 0, 0, 4, 0, 0, 0, 0, 0};
     /** GOAWAY (6.8), last stream 0, NO_ERROR. */
     private static final byte[] GOAWAY = {0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    /** PING (6.7), with eight bytes to be sent back. */
+    private static final byte[] PING = {0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+    private static final int FRAMES_A_WRITE = 512;
     private static final int GARBAGE_BYTES = 1 << 16;
 
     private final Kind kind;
@@ -83,12 +86,42 @@ final class HostileSocket implements HostileCollector {
                 out.write(SETTINGS);
                 out.write(GOAWAY);
                 break;
+            case PINGS:
+                flood(in, out, PING);
+                return;
+            case SETTINGS:
+                flood(in, out, SETTINGS);
+                return;
             default:
                 Thread.currentThread().join(); // until the socket is closed and the process ends
         }
+        readToEnd(in);
+    }
+
+    /** What is left unread would reset the connection. */
+    private static void readToEnd(InputStream in) throws IOException {
         byte[] ignored = new byte[1 << 12];
         while (in.read(ignored) >= 0) {
-            // To the end: what is left unread would reset the connection.
+            // Nothing is made of it.
+        }
+    }
+
+    /** Takes the answers too, so that nothing slows the plugin down in giving them. */
+    private static void flood(InputStream in, OutputStream out, byte[] frame) throws IOException {
+        daemon(() -> {
+            try {
+                readToEnd(in);
+            } catch (IOException gone) {
+                // Then the writing ends too.
+            }
+        });
+        byte[] frames = new byte[frame.length * FRAMES_A_WRITE];
+        for (int i = 0; i < FRAMES_A_WRITE; i++) {
+            System.arraycopy(frame, 0, frames, i * frame.length, frame.length);
+        }
+        out.write(SETTINGS);
+        while (true) {
+            out.write(frames);
         }
     }
 

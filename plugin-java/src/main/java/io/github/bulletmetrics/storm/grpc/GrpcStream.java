@@ -4,6 +4,7 @@ import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.ExportRequest;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import io.github.bulletmetrics.storm.proto.v1.Open;
+import io.github.bulletmetrics.storm.send.StreamEnd;
 import io.github.bulletmetrics.storm.send.Transport;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -15,6 +16,7 @@ import io.grpc.Status;
 final class GrpcStream implements Transport.Stream {
     private final Transport.Listener listener;
     private ManagedChannel channel;
+    private ReadAllowance allowance;
     private ClientCall<ExportRequest, ExportResponse> call;
     private volatile boolean over;
 
@@ -23,11 +25,13 @@ final class GrpcStream implements Transport.Stream {
     }
 
     /** Takes over the channel and says the first message. */
-    void begin(ManagedChannel on, CallOptions options, Open open) {
+    void begin(ManagedChannel on, ReadAllowance ofIt, CallOptions options, Open open) {
         channel = on;
+        allowance = ofIt;
         call = channel.newCall(GrpcTransport.method(), options);
         call.start(new Answers(), new Metadata());
         call.request(Integer.MAX_VALUE);
+        allowance.sent();
         call.sendMessage(ExportRequest.newBuilder().setOpen(open).build());
     }
 
@@ -39,6 +43,7 @@ final class GrpcStream implements Transport.Stream {
     @Override
     public void send(Batch batch) {
         if (!over) {
+            allowance.sent();
             call.sendMessage(ExportRequest.newBuilder().setBatch(batch).build());
         }
     }
@@ -77,7 +82,7 @@ final class GrpcStream implements Transport.Stream {
         public void onClose(Status status, Metadata trailers) {
             over = true;
             channel.shutdown();
-            listener.ended(StatusReader.read(status, trailers));
+            listener.ended(allowance.exceeded() ? StreamEnd.lost(ReadAllowance.EXCEEDED) : StatusReader.read(status, trailers));
         }
     }
 }

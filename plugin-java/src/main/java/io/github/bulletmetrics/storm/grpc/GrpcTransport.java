@@ -41,7 +41,8 @@ public final class GrpcTransport implements Transport {
         GrpcStream stream = new GrpcStream(listener);
         try {
             CallOptions options = callOptions();
-            stream.begin(channel(to), options, open);
+            ReadAllowance allowance = new ReadAllowance(security.tls(), System::nanoTime);
+            stream.begin(channel(to, allowance), allowance, options, open);
         } catch (IOException | RuntimeException failed) {
             stream.cancel("could not begin");
             listener.ended(StreamEnd.lost("cannot begin a stream: " + failed.getMessage()));
@@ -49,11 +50,12 @@ public final class GrpcTransport implements Transport {
         return stream;
     }
 
-    private ManagedChannel channel(Address to) throws IOException {
+    private ManagedChannel channel(Address to, ReadAllowance allowance) throws IOException {
         // The sender's thread hears of everything through a queue, so that nothing here needs a thread of its own.
         return OkHttpChannelBuilder.forAddress(to.host(), to.port(), credentials())
                 .directExecutor()
                 .disableRetry()
+                .socketFactory(new MeteredSockets(allowance))
                 .maxInboundMessageSize(MAX_ANSWER_BYTES)
                 .keepAliveTime(KEEPALIVE_SECONDS, TimeUnit.SECONDS)
                 .keepAliveTimeout(KEEPALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)

@@ -7,18 +7,23 @@ import io.github.bulletmetrics.storm.send.StreamEnd;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.UnknownHostException;
 
 /** Makes of a gRPC status what the sender needs to know. The codes are those of service.proto. */
 final class StatusReader {
+    private static final int MAX_CAUSES = 3;
+
     private StatusReader() {
     }
 
     static StreamEnd read(Status status, Metadata trailers) {
-        return new StreamEnd(kind(status.getCode()), message(status), retryAfterMs(status, trailers));
+        return new StreamEnd(kind(status), message(status), retryAfterMs(status, trailers));
     }
 
-    private static StreamEnd.Kind kind(Status.Code code) {
-        switch (code) {
+    private static StreamEnd.Kind kind(Status status) {
+        switch (status.getCode()) {
             case INVALID_ARGUMENT:
             case UNIMPLEMENTED:
             case OUT_OF_RANGE:
@@ -29,8 +34,18 @@ final class StatusReader {
             case RESOURCE_EXHAUSTED:
                 return StreamEnd.Kind.BUSY;
             default:
-                return StreamEnd.Kind.LOST;
+                return isUnreachable(status) ? StreamEnd.Kind.UNREACHABLE : StreamEnd.Kind.LOST;
         }
+    }
+
+    private static boolean isUnreachable(Status status) {
+        Throwable cause = status.getCause();
+        for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++, cause = cause.getCause()) {
+            if (cause instanceof ConnectException || cause instanceof NoRouteToHostException || cause instanceof UnknownHostException) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** A connection's failure is in the cause: "UNAVAILABLE: io exception" says little. */
@@ -40,7 +55,7 @@ final class StatusReader {
             message.append(": ").append(status.getDescription());
         }
         Throwable cause = status.getCause();
-        for (int depth = 0; cause != null && depth < 3; depth++, cause = cause.getCause()) {
+        for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++, cause = cause.getCause()) {
             message.append(" (").append(cause).append(')');
         }
         return message.toString();

@@ -8,18 +8,20 @@ final class Backoff {
     private static final int MAX_DOUBLINGS = 20;
 
     private final long minMs;
-    private final long maxMs;
     private final Random random;
     private int rounds;
 
-    Backoff(long minMs, long maxMs, Random random) {
+    Backoff(long minMs, Random random) {
         this.minMs = minMs;
-        this.maxMs = maxMs;
         this.random = random;
     }
 
-    /** The pause after one more failed round, ms. */
-    long nextMs() {
+    /**
+     * The pause after one more failed round, ms.
+     *
+     * @param maxMs the longest one after a failure of this kind.
+     */
+    long nextMs(long maxMs) {
         long pause = Math.min(maxMs, minMs << Math.min(rounds, MAX_DOUBLINGS));
         rounds++;
         return pause - (long) (random.nextDouble() * pause / 2);

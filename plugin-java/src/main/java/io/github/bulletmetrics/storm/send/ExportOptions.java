@@ -30,8 +30,13 @@ final class ExportOptions {
     long answerTimeoutMs = 10_000;
     /** The pause after a first round of failed attempts, ms; doubled from round to round. */
     long minBackoffMs = 250;
-    /** The longest such pause, ms. */
+    /** The longest such pause where nobody was there, ms. */
     long maxBackoffMs = 3_000;
+    /**
+     * The longest such pause where somebody answered and the stream soon broke off, ms. Such an attempt costs 20 ms of CPU and more, so there are
+     * to be few; and a collector that is back there is still found within 10 s.
+     */
+    long maxBrokenBackoffMs = 8_000;
     /** The pause after a refusal that only a person can lift, ms. */
     long deniedPauseMs = 10_000;
     /** The longest pause that a collector's "full" or "busy" can impose, ms. */

@@ -17,7 +17,7 @@ import java.util.Random;
  * that it is given.
  *
  * <p>Addresses are tried in order, from the first again after a stream that made progress; a round of failures is followed by a
- * pause. A stream has a time to open, and batches under way have a time to be answered. After "full" the refused batches are sent
+ * pause, a longer one where streams broke off than where nobody was there. A stream has a time to open, and batches under way have a time to be answered. After "full" the refused batches are sent
  * again on the same stream, after a broken stream on the next. When a stream was not understood, one batch at a time is sent until
  * what was under way is through, so that the batch at fault is known; when that is refused again it is given up.
  */
@@ -45,6 +45,8 @@ final class Exporter {
     private boolean done;
     /** Whether an attempt to open timed out since the last progress. */
     private boolean timedOut;
+    /** Whether in this round of addresses somebody answered and soon broke off. */
+    private boolean brokenOff;
 
     // Of the current stream; inbox is null when there is none.
     private Inbox inbox;
@@ -77,7 +79,7 @@ final class Exporter {
         this.open = open;
         this.options = options;
         this.time = time;
-        this.backoff = new Backoff(options.minBackoffMs, options.maxBackoffMs, random);
+        this.backoff = new Backoff(options.minBackoffMs, random);
         this.outages = new OutageLog(options.logAgainMs);
         this.wake = wake;
     }
@@ -208,7 +210,7 @@ final class Exporter {
     private boolean full(Full answer, long now) {
         if (outbox.isEpoch(answer.getEpoch()) && outbox.goBackTo(answer.getSequence())) {
             allowed = options.firstWindow;
-            fullUntilMs = now + Math.max(backoff.nextMs(), pause(answer.getRetryAfterMs() & 0xffff_ffffL));
+            fullUntilMs = now + Math.max(backoff.nextMs(options.maxBackoffMs), pause(answer.getRetryAfterMs() & 0xffff_ffffL));
             deadlineMs = fullUntilMs + options.answerTimeoutMs;
         }
         return true;
@@ -261,7 +263,7 @@ final class Exporter {
             return;
         }
         outages.failed(address, end, outbox.samples(), now);
-        retryAtMs = now + pauseAfter(end);
+        retryAtMs = now + pauseAfter(end, now);
     }
 
     private void abandonStream(String why) {
@@ -281,17 +283,20 @@ final class Exporter {
         probeUpTo = Math.max(probeUpTo, outbox.lastUnderWay());
     }
 
-    private long pauseAfter(StreamEnd end) {
+    private long pauseAfter(StreamEnd end, long now) {
+        brokenOff |= end.kind() != StreamEnd.Kind.UNREACHABLE && now - beganMs < options.openTimeoutMs;
         boolean lastAddress = addressIndex == addresses.size() - 1;
         addressIndex = progressed || lastAddress ? 0 : addressIndex + 1;
         boolean personMustAct = end.kind() == StreamEnd.Kind.DENIED || end.kind() == StreamEnd.Kind.NOT_UNDERSTOOD;
         if (!progressed && !lastAddress) {
             return 0;
         }
+        long longest = brokenOff ? options.maxBrokenBackoffMs : options.maxBackoffMs;
+        brokenOff = false;
         if (end.retryAfterMs() > 0) {
             return pause(end.retryAfterMs());
         }
-        return personMustAct ? options.deniedPauseMs : backoff.nextMs();
+        return personMustAct ? options.deniedPauseMs : backoff.nextMs(longest);
     }
 
     private void endWhenThrough(long now) {

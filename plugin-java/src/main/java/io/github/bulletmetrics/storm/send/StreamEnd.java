@@ -4,7 +4,9 @@ package io.github.bulletmetrics.storm.send;
 public final class StreamEnd {
     /** What to make of the end of a stream. */
     public enum Kind {
-        /** Nobody there, or no longer there: try the next address. */
+        /** No connection came about: nobody is there. */
+        UNREACHABLE,
+        /** There was somebody, who broke off or speaks something else: try the next address. */
         LOST,
         /** The collector takes no further stream for a while. */
         BUSY,

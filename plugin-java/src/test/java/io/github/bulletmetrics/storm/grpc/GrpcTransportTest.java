@@ -8,6 +8,7 @@ import com.google.protobuf.Duration;
 import com.google.rpc.RetryInfo;
 import io.github.bulletmetrics.storm.collector.Certificates;
 import io.github.bulletmetrics.storm.collector.GrpcCollector;
+import io.github.bulletmetrics.storm.hostile.HostileCollector;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import io.github.bulletmetrics.storm.proto.v1.Open;
@@ -32,6 +33,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class GrpcTransportTest {
     private static final Open OPEN = Open.newBuilder().setTopology("bullet").build();
@@ -142,7 +145,7 @@ class GrpcTransportTest {
         collector.close();
         stream = new GrpcTransport(Security.none()).open(address, OPEN, heard);
         StreamEnd end = heard.end();
-        assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
+        assertThat(end.kind()).isEqualTo(StreamEnd.Kind.UNREACHABLE);
         assertThat(end.message()).contains("Connection refused");
     }
 
@@ -162,6 +165,17 @@ class GrpcTransportTest {
             stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + garbage.getLocalPort()), OPEN, heard);
             assertThat(heard.end().kind()).isEqualTo(StreamEnd.Kind.LOST);
             server.join(10_000);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"PINGS", "SETTINGS"})
+    void whoSaysMoreThanACollectorHasToSayIsLeft(HostileCollector.Kind kind) throws Exception {
+        try (HostileCollector flood = HostileCollector.start(kind, 0, 0)) {
+            stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + flood.port()), OPEN, heard);
+            StreamEnd end = heard.end();
+            assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
+            assertThat(end.message()).contains("more than a collector has to say");
         }
     }
 

@@ -133,7 +133,7 @@ class ExporterTest {
                 stream.end(StreamEnd.Kind.LOST);
             }
         }
-        assertThat(rig.transport.streams.size()).as("streams in a minute").isBetween(15, 60);
+        assertThat(rig.transport.streams.size()).as("streams in a minute").isBetween(8, 20);
         assertThat(rig.transport.streams).allSatisfy(stream -> assertThat(stream.sent.size()).isLessThanOrEqualTo(3));
     }
 
@@ -206,15 +206,12 @@ class ExporterTest {
     void whoeverComesBackIsNoticedWithinTenSeconds() {
         long longestRefused = 0;
         long longestPause = 0;
+        long longestBroken = 0;
         for (int attempt = 0; attempt < 200; attempt++) {
-            rig.nextOpened(8);
-            rig.transport.last().end(StreamEnd.Kind.LOST);
-            rig.exporter.step();
-            long from = rig.time.nowMs;
-            rig.nextOpened(8);
-            longestRefused = Math.max(longestRefused, rig.time.nowMs - from);
-            rig.transport.last().end(StreamEnd.Kind.LOST);
-            rig.exporter.step();
+            longestRefused = Math.max(longestRefused, msToTheNextAfter(StreamEnd.Kind.UNREACHABLE));
+        }
+        for (int attempt = 0; attempt < 200; attempt++) {
+            longestBroken = Math.max(longestBroken, msToTheNextAfter(StreamEnd.Kind.LOST));
         }
         for (int attempt = 0; attempt < 200; attempt++) {
             int streams = rig.transport.streams.size();
@@ -228,7 +225,69 @@ class ExporterTest {
             longestPause = Math.max(longestPause, rig.time.nowMs - from);
         }
         assertThat(longestRefused).as("from a refused attempt to the next, ms").isLessThanOrEqualTo(3_010).isGreaterThan(1_000);
+        assertThat(longestBroken).as("from a stream that broke off to the next, ms").isLessThanOrEqualTo(8_010).isGreaterThan(3_010);
         assertThat(longestPause + rig.options.patientOpenTimeoutMs - 7_000).as("from TCP's last knock at a black hole to the next, ms").isLessThan(10_000);
+    }
+
+    private long msToTheNextAfter(StreamEnd.Kind end) {
+        if (rig.transport.streams.isEmpty()) {
+            rig.exporter.step();
+        }
+        rig.transport.last().end(end);
+        rig.exporter.step();
+        long from = rig.time.nowMs;
+        rig.nextOpened(8);
+        return rig.time.nowMs - from;
+    }
+
+    @Test
+    void whoBreaksOffAtOnceIsTriedLessOftenThanWhoIsNotThere() {
+        assertThat(attemptsInTenMinutes(StreamEnd.Kind.UNREACHABLE)).isBetween(200, 400);
+        assertThat(attemptsInTenMinutes(StreamEnd.Kind.LOST)).isBetween(75, 150);
+        assertThat(attemptsInTenMinutes(StreamEnd.Kind.BUSY)).isBetween(75, 150);
+    }
+
+    private static int attemptsInTenMinutes(StreamEnd.Kind end) {
+        Rig broken = new Rig(100, 10);
+        for (int i = 0; i < 60_000; i++) {
+            broken.pass(10);
+            if (broken.transport.last().cancelled == null) {
+                broken.transport.last().end(end);
+            }
+        }
+        return broken.transport.streams.size();
+    }
+
+    @Test
+    void amongSeveralTheOneThatBreaksOffSetsThePause() {
+        Rig two = new Rig(100, 10, "a:1", "b:2");
+        for (int i = 0; i < 60_000; i++) {
+            two.pass(10);
+            if (two.transport.last().cancelled == null) {
+                boolean first = two.transport.streams.size() % 2 == 1;
+                two.transport.last().end(first ? StreamEnd.Kind.LOST : StreamEnd.Kind.UNREACHABLE);
+            }
+        }
+        assertThat(two.transport.streams.size()).as("in ten minutes, at two addresses").isBetween(150, 300);
+    }
+
+    @Test
+    void onlyAStreamThatLivedAndAcknowledgedShortensThePauses() {
+        for (int i = 0; i < 20; i++) {
+            msToTheNextAfter(StreamEnd.Kind.LOST);
+        }
+        rig.pass(0);
+        rig.transport.last().sayAcknowledged(1);
+        rig.pass(0);
+        assertThat(msToTheNextAfter(StreamEnd.Kind.LOST)).as("it acknowledged, but did not live").isGreaterThanOrEqualTo(4_000);
+        rig.pass(0);
+        rig.transport.last().sayAcknowledged(Long.MAX_VALUE);
+        rig.pass(rig.options.steadyMs);
+        rig.offerMany(10);
+        rig.pass(0);
+        rig.transport.last().sayAcknowledged(Long.MAX_VALUE);
+        rig.pass(0);
+        assertThat(msToTheNextAfter(StreamEnd.Kind.LOST)).as("it did both").isLessThanOrEqualTo(rig.options.minBackoffMs);
     }
 
     @Test

@@ -79,6 +79,7 @@ class HostileCollectorsTest {
         hurried.answerTimeoutMs = 500;
         hurried.minBackoffMs = 10;
         hurried.maxBackoffMs = 50;
+        hurried.maxBrokenBackoffMs = 50;
         hurried.maxRetryAfterMs = 50;
         hurried.deniedPauseMs = 50;
         return new Sender(queue, losses, workers, TopologyInfo.getDefaultInstance(), Open.newBuilder().setTopology("bullet").build(),

@@ -1,0 +1,63 @@
+package io.github.bulletmetrics.storm.grpc;
+
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * How many bytes a collector may say on a connection: some to begin with, some for each message that it was sent, a few for each second. gRPC
+ * answers every PING and SETTINGS and reads all that comes, at the worker's cost; a collector has no reason to say more than this. For any thread.
+ */
+final class ReadAllowance {
+    /** What an operator is told. */
+    static final String EXCEEDED =
+            "it says more than a collector has to say: is the address that of a Bullet Metrics collector's gRPC port?";
+    /** HTTP/2's settings, pings and windows: some hundred bytes. */
+    static final long START_BYTES = 8 << 10;
+    /** TLS besides: the collector's certificates and the names of the authorities whose certificates it takes. */
+    static final long TLS_BYTES = 64 << 10;
+    /** An acknowledgement has some dozens, with an example of each reason for a rejection about 2 KiB; the rest are window updates. */
+    static final long MESSAGE_BYTES = 8 << 10;
+    /** Probes and their answers. */
+    static final long SECOND_BYTES = 256;
+    /** What is left unused is not kept beyond this. */
+    static final long MAX_BYTES = 256 << 10;
+
+    private final LongSupplier nanoTime;
+    private long left;
+    private long countedNs;
+
+    /**
+     * @param tls whether the bytes are TLS's.
+     * @param nanoTime a monotonic clock, ns.
+     */
+    ReadAllowance(boolean tls, LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
+        left = START_BYTES + (tls ? TLS_BYTES : 0);
+        countedNs = nanoTime.getAsLong();
+    }
+
+    /** A message was sent, for which there may be an answer. */
+    synchronized void sent() {
+        left = Math.min(MAX_BYTES, left + MESSAGE_BYTES);
+    }
+
+    /** Whether it is why the connection was left, which gRPC does not tell. */
+    synchronized boolean exceeded() {
+        return left < 0;
+    }
+
+    /**
+     * Bytes were read.
+     *
+     * @throws IOException when that was more than allowed: the connection is to be left.
+     */
+    synchronized void read(int bytes) throws IOException {
+        long seconds = TimeUnit.NANOSECONDS.toSeconds(nanoTime.getAsLong() - countedNs);
+        countedNs += TimeUnit.SECONDS.toNanos(seconds);
+        left = Math.min(MAX_BYTES, left + Math.min(MAX_BYTES, seconds * SECOND_BYTES)) - bytes;
+        if (left < 0) {
+            throw new IOException(EXCEEDED);
+        }
+    }
+}
