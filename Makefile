@@ -38,7 +38,7 @@ tune-all: build ## Run the small experiments of Tests 1 to 7 on a local cluster,
 	build/bullet-metrics tune list --last 7; exit $$worst
 
 .PHONY: test
-test: test-proto test-plugin test-collector test-stores test-topology test-dashboards ## Run every test of every part
+test: test-proto test-plugin test-collector test-stores test-topology test-dashboards test-page ## Run every test of every part
 	@echo "all tests passed"
 
 # --- build ---------------------------------------------------------------------------------------------------------------------
@@ -142,6 +142,16 @@ test-dashboards: toolchain dashboards/schema/node_modules/.package-lock.json | b
 	@$(run) cd collector-go && go test -tags dashboards -timeout 10m ./internal/dashboard/... ./internal/alert/... \
 	  && go test -tags dashboards -timeout 10m -run 'Dashboard|Grafana' ./cmd/bullet-metrics
 
+collector-go/internal/page/node_modules/.package-lock.json: collector-go/internal/page/package-lock.json
+	@echo "fetching what drives a browser"
+	@cd collector-go/internal/page && npm ci --ignore-scripts --loglevel error && touch node_modules/.package-lock.json
+
+.PHONY: test-page
+test-page: toolchain collector-go/internal/page/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png anew)
+	@.ci/chromium
+	@cd collector-go/internal/page && node --test --test-reporter=dot browser/modules.test.mjs
+	@$(run) cd collector-go && go test -tags page -count=1 -timeout 5m -run '^TestPageInABrowser$$' ./cmd/bullet-metrics
+
 # --- checks ----------------------------------------------------------------------------------------------------------------------
 
 build/tools/staticcheck: collector-go/tools/lint/go.mod | build/toolchain.env
@@ -152,7 +162,7 @@ build/tools/staticcheck: collector-go/tools/lint/go.mod | build/toolchain.env
 check: test-proto build/tools/staticcheck ## Check format, lint, generated code and the table of imports
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
-	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards ./... && go test -count=1 ./internal/house
+	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards,page ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards,page ./... && go test -count=1 ./internal/house
 	@echo "check passed"
 
 .PHONY: compat

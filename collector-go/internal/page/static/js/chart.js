@@ -20,7 +20,7 @@ export function recolour() { colours = theme(); }
  */
 export function chartOf(element, { lines, times, values, axis, write, limit, over, select, point }) {
   const options = {
-    width: Math.max(200, element.clientWidth), height: stillHeight, legend: { show: false }, padding: [14, 10, 0, 0],
+    width: Math.max(200, element.clientWidth), height: stillHeight, legend: { show: false }, padding: [14, 26, 0, 0],
     cursor: { sync: { key: 'page', setSeries: false }, y: false, drag: { x: true, y: false, setScale: false, dist: 5 }, points: { show: lines.length <= 20 }, focus: { prox: -1 } },
     scales: { x: { time: true, range: (u, low, high) => over().range ?? [low, high] }, y: { range: (u, low, high) => span(low, high, limit) } },
     axes: [dressed({ space: 70, values: timeLabels }), dressed({ size: axisWidth, label: axis, labelSize: 18, values: (u, ticks) => ticks.map(write) })],

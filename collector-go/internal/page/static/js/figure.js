@@ -61,7 +61,7 @@ export class Figure {
       this.chart = chartOf(this.body, { lines: looks, times: this.times, values, axis, write: this.unit === 'share' ? write : bare, limit: this.limit(),
         over: () => this.host.over(this.labelled), select: this.host.select, point: this.host.point });
     }
-    this.read(null);
+    this.read(this.host.pointed);
   }
 
   limit() { return this.definition.limit == null ? null : this.definition.limit * this.scale.times; }
@@ -74,12 +74,12 @@ export class Figure {
   /** read writes the values at a time's index; null for the last that are known. */
   read(i) {
     if (!this.grid) return;
-    const at = i ?? lastKnown(this.columns);
+    const at = i != null && i < this.grid.points ? i : lastKnown(this.columns); // another figure may be at another grid for a moment
     if (at < 0) {
       this.readings.replaceChildren(el('span', { class: 'none' }, 'no samples in this time'));
       return;
     }
-    this.readings.replaceChildren(el('time', {}, `${i == null ? 'last, ' : ''}${clock(this.times[at])}`), ...this.parts(at));
+    this.readings.replaceChildren(el('time', {}, `${at === i ? '' : 'last, '}${clock(this.times[at])}`), ...this.parts(at));
   }
 
   parts(at) {

@@ -51,7 +51,7 @@ export class Legend {
   }
 
   draw() {
-    const buttons = this.named.map((worker, i) => this.button(el('bdi', {}, clip(worker, 60)), worker, lineColour(i), !this.hidden.has(worker), (shown) => {
+    const buttons = this.named.map((worker, i) => this.button(el('bdi', {}, clip(worker, 44)), worker, lineColour(i), !this.hidden.has(worker), (shown) => {
       if (shown) this.hidden.delete(worker);
       else this.hidden.add(worker);
     }));

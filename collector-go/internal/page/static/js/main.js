@@ -213,7 +213,8 @@ async function part(name, path, parameters, show) {
   try {
     show(await ask(name, path, parameters));
   } catch (error) {
-    if (!outdated(error)) fill(at(`${name}-body`), el('p', { class: 'problem' }, clip(error.message ?? String(error), 500)));
+    if (outdated(error)) return;
+    fill(at(`${name}-body`), el('p', { class: error.status === 404 ? 'note' : 'problem' }, clip(error.message ?? String(error), 500)));
   }
 }
 

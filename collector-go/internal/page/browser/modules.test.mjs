@@ -1,0 +1,95 @@
+// The page's pure modules, in Node.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { figures, quote } from '../static/js/expressions.js';
+import { gridOf, moved, timesOf } from '../static/js/grid.js';
+import { byName, columnsOf, largest, lastKnown, together } from '../static/js/matrix.js';
+import { defaults, format, moment, parse } from '../static/js/state.js';
+import { bandsAndMarks } from '../static/js/timeline.js';
+import { webAddress } from '../static/js/dom.js';
+import { duration, plain, units } from '../static/js/units.js';
+
+test('a state comes back from its hash', () => {
+  for (const part of [{}, { topology: 'a&b=c #<ü>' }, { range: '7d', slice: '5m', cpu: 'ms', gc: 'share' }, { from: 1795276140, to: 1795276320 }]) {
+    const state = { ...defaults, ...part };
+    assert.deepEqual(parse(format(state)), state);
+  }
+  assert.equal(format(defaults), '');
+});
+
+test('a hash that makes no sense is as by default', () => {
+  for (const hash of ['#range=9y', '#slice=__proto__', '#range=constructor', '#from=5&to=4', '#from=x&to=y', '#from=1', '#cpu=<b>', '#%%%']) assert.deepEqual(parse(hash), defaults, hash);
+  assert.equal(moment('2026-11-21T15:49:00Z'), 1795276140);
+  assert.equal(moment('never'), null);
+});
+
+test('slices lie on the grid of their width, and end when no sample can come any more', () => {
+  const live = gridOf({ from: null, to: null, range: 3600, slice: 60, now: 1_800_000_101, width: 900, workers: 2 });
+  assert.deepEqual([live.end, live.step, live.points, live.start, live.thinned], [1_800_000_060, 60, 60, 1_800_000_060 - 3540, false]);
+  assert.deepEqual([timesOf(live)[0], timesOf(live).at(-1)], [live.start, live.end]);
+  const fixed = gridOf({ from: 1_800_000_005, to: 1_800_000_125, range: 0, slice: 60, now: 0, width: 900, workers: 2 });
+  assert.deepEqual([fixed.from, fixed.end, fixed.points], [1_800_000_000, 1_800_000_180, 3]);
+});
+
+test('a long time and many workers are thinned by whole slices, in bounds', () => {
+  for (const [range, slice, workers, width] of [[86400, 60, 500, 1200], [7 * 86400, 10, 1, 400], [86400, 10, 5000, 300], [900, 3600, 3, 800]]) {
+    const g = gridOf({ from: null, to: null, range, slice, now: 1_800_000_000, width, workers });
+    assert.equal(g.step % slice, 0);
+    assert.ok(g.points <= Math.max(60, width), `${g.points} points`);
+    assert.ok(g.points * workers <= Math.max(60_000, 60 * workers), `${g.points * workers} values`);
+    assert.ok(g.points * g.step >= range, 'nothing at the beginning is left out');
+  }
+});
+
+test('the store is asked again when there is something new', () => {
+  const at = (now) => gridOf({ from: null, to: null, range: 86400, slice: 60, now, width: 1200, workers: 500 });
+  const first = at(1_800_000_000);
+  assert.ok(moved(null, first));
+  assert.ok(!moved(first, at(1_800_000_010)));
+  assert.ok(moved(first, at(1_800_000_000 + first.step)));
+});
+
+test('what is not there is null, and so are NaN and infinities', () => {
+  const grid = { start: 100, step: 10, points: 5 };
+  const [column] = columnsOf([{ metric: { worker: 'a' }, values: [[100, '1'], [120, 'NaN'], [130, '+Inf'], [140, '4']] }], grid);
+  assert.deepEqual(column.values, [1, null, null, null, 4]);
+  const other = { metric: { worker: 'b' }, values: [3, null, 5, null, null] };
+  assert.deepEqual(together([column, other], 5), { count: [2, 0, 1, 0, 1], total: [4, null, 5, null, 4], mean: [2, null, 5, null, 4] });
+  assert.equal(lastKnown([column, other]), 4);
+  assert.equal(lastKnown([{ values: [null] }]), -1);
+  assert.deepEqual(largest([other, column], 1), ['b']);
+  assert.deepEqual(['h-10', 'h-9'].sort(byName), ['h-9', 'h-10']);
+});
+
+test('a topology’s name stays inside its quotes', () => {
+  const name = quote('a"} or vector(1) #\\\n');
+  assert.equal(name, '"a\\"} or vector(1) #\\\\\\n"');
+  for (const f of figures) for (const line of f.lines) assert.ok(line.expression(name, 60, 10).includes(`topology=${name}`));
+});
+
+test('a rate reaches from the sample before the slice, a mean over the slice alone', () => {
+  const of = (name) => figures.find((f) => f.name === name).lines[0].expression('"t"', 60, 10);
+  assert.match(of('cpu'), /\[70s\]/);
+  assert.match(of('heap'), /\[60s\]/);
+  assert.match(figures.find((f) => f.name === 'heap').lines[0].expression('"t"', 10, 60), /\[60s\]/, 'a source that reports each minute');
+});
+
+test('annotations are bands, marks and restarts', () => {
+  const a = (title, time, end, ...tags) => ({ title, time, end_time: end, text: '', tags });
+  const { bands, marks } = bandsAndMarks([a('step 1', '2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z', 'step'), a('step 2', '2026-01-01T00:01:00Z', undefined, 'step'),
+    a('settings', '2026-01-01T00:00:30Z', undefined, 'config'), a('again', '2026-01-01T00:00:10Z', undefined, 'restart'), a('no time', 'x', undefined)], 1767225720);
+  assert.deepEqual(bands.map((b) => [b.label, b.to - b.from]), [['step 1', 60], ['step 2', 60]]);
+  assert.deepEqual(marks.map((m) => [m.label, m.restart]), [['again', true], ['settings', false]]);
+});
+
+test('numbers are written with their units', () => {
+  assert.deepEqual([0.0123, 1.234, 12.34, 1234.5, 5].map(plain), ['0.012', '1.23', '12.3', '1,235', '5']);
+  assert.equal(units.cpuMs.write(5 * units.cpuMs.times), '300,000 ms/min');
+  assert.equal(units.seconds.write(0.2 * units.seconds.times), '200 ms');
+  assert.deepEqual([41, 125, 3900, 100_000, -2].map(duration), ['41 s', '2 min 5 s', '1 h 5 min', '1 d 3 h', '−2 s']);
+});
+
+test('only the web’s addresses become links', () => {
+  assert.ok(webAddress('https://example.org/runbook'));
+  for (const bad of ['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', '//x', 'x', '']) assert.ok(!webAddress(bad), bad);
+});

@@ -1,0 +1,261 @@
+// The page in the system's Chromium over real collectors (cmd/bullet-metrics/page_test.go starts them).
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const collectors = JSON.parse(process.env.PAGE_COLLECTORS);
+const browserPath = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => existsSync(p));
+const images = fileURLToPath(new URL(process.env.UPDATE_IMAGES ? '../../../../docs/images' : '../../../../build/page-images', import.meta.url));
+const recorded = '#topology=bullet&from=2026-11-21T15%3A49%3A00Z&to=2026-11-21T15%3A52%3A00Z&slice=10s';
+const madeUp = `#${new URLSearchParams({ topology: collectors.topology, range: '15m', slice: '10s' })}`;
+
+let browser;
+before(async () => {
+  mkdirSync(images, { recursive: true });
+  browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-gpu'] });
+});
+after(() => browser?.close());
+
+// open shows the page, and fails the test at its end where the browser had anything to complain of.
+async function open(t, { base = collectors.full, hash = recorded, width = 1200, height = 900, colorScheme = 'light', expected = [], shown = true, ...more } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme, timezoneId: 'UTC', locale: 'en-GB', ...more });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && complaints.push(m.text()));
+  page.on('pageerror', (e) => complaints.push(e.stack));
+  page.on('request', (r) => new URL(r.url()).origin === base || complaints.push(`asked elsewhere: ${r.url()}`));
+  await page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`)));
+  t.after(async () => {
+    const title = await page.title().catch(() => 'Bullet Metrics');
+    await context.close();
+    assert.deepEqual(complaints.filter((c) => !expected.some((e) => c.includes(e))), []);
+    assert.equal(title, 'Bullet Metrics');
+  });
+  await page.goto(`${base}/${hash}`);
+  if (shown) await figuresShown(page);
+  return page;
+}
+
+const figuresShown = (page) => page.waitForFunction(() => performance.getEntriesByName('figures-shown').length > 0);
+const again = (page) => page.evaluate(() => performance.clearMarks('figures-shown'));
+const picture = (page, name) => page.screenshot({ path: `${images}/page-${name}.png`, fullPage: true });
+const data = (page, figure) => page.evaluate((name) => {
+  const f = globalThis.bulletPage.figures.find((x) => x.definition.name === name);
+  return { times: f.times, lines: f.columns.map((c, i) => ({ name: c.metric.worker, drawn: [...f.chart.data[i + 1]], spansGaps: f.chart.series[i + 1].spanGaps })), limit: f.limit() };
+}, figure);
+const api = async (path, form) => {
+  const answer = await (await fetch(`${collectors.full}${path}?${new URLSearchParams(form)}`)).json();
+  assert.equal(answer.status, 'success', JSON.stringify(answer));
+  return answer.data;
+};
+const ask = async (query, time) => (await api('/api/v1/query', { query, time })).result;
+
+test('the numbers on the page are the API’s', async (t) => {
+  const page = await open(t);
+  const { times } = await data(page, 'heap');
+  const questions = { // asked otherwise than the page asks
+    queries: ['queries running', 1, () => 'sum(last_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]) * 0 + avg_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]))'],
+    heap: ['mean', 2 ** 20, () => 'avg(sum_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]) / count_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]))'],
+    latency: ['Bullet’s mean, slowest task', 1 / 1000, () => 'max(bullet_filter_latency_mean_seconds{topology="bullet"} and present_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[10s]))'],
+  };
+  let compared = 0;
+  for (const i of [3, 5, 8, 13]) {
+    await page.evaluate((at) => globalThis.bulletPage.figures.forEach((f) => f.read(at)), i);
+    for (const [figure, [of, divisor, query]] of Object.entries(questions)) {
+      const shown = await page.locator(`#figure-${figure} [data-of="${of}"] b`).textContent();
+      const [answer] = await ask(query(), times[i]);
+      if (!answer) { assert.equal(shown, 'no sample'); continue; }
+      const want = Number(answer.value[1]) / divisor;
+      const got = Number(shown.replace(/[^0-9.−-]/g, '').replace('−', '-'));
+      assert.ok(Math.abs(got - want) <= Math.max(0.006 * Math.abs(want), 0.0006), `${figure} at ${times[i]}: ${shown}, and the API says ${want}`);
+      compared++;
+    }
+  }
+  assert.ok(compared >= 9, `${compared} numbers`);
+  const [workers] = await ask('count(count by (worker) (bullet_worker_heap_used_bytes{topology="bullet"}))', times[5]);
+  await page.evaluate(() => globalThis.bulletPage.figures.forEach((f) => f.read(5)));
+  assert.match(await page.locator('#figure-heap [data-of="mean"]').textContent(), new RegExp(`mean of ${workers.value[1]} workers`));
+  await picture(page, 'light');
+});
+
+test('CPU and GC are the totals’ rises', async (t) => {
+  const page = await open(t, { hash: madeUp });
+  await page.waitForFunction(() => globalThis.bulletPage.figures.find((f) => f.definition.name === 'cpu').columns.length === 3);
+  const topology = JSON.stringify(collectors.topology);
+  for (const [figure, metric, times_] of [['cpu', 'bullet_worker_cpu_seconds_total', 1], ['gc', 'bullet_worker_gc_seconds_total', 60_000]]) {
+    const { times, lines } = await data(page, figure);
+    let compared = 0;
+    for (const i of [times.length - 20, times.length - 12]) {
+      for (const r of await ask(`sum by (worker) (${metric}{topology=${topology}} - ${metric} offset 10s) / 10`, times[i])) {
+        const drawn = lines.find((l) => l.name === r.metric.worker).drawn[i];
+        assert.ok(Math.abs(drawn - Number(r.value[1]) * times_) < 1e-6 * Math.max(1, drawn), `${figure}: ${drawn} and ${r.value[1]}`);
+        compared++;
+      }
+    }
+    assert.ok(compared >= 4);
+  }
+  await page.selectOption('#cpu', 'ms');
+  await page.waitForFunction(() => /ms\/min/.test(document.querySelector('#figure-cpu [data-of="mean"] b').textContent));
+});
+
+test('a gap is a gap', async (t) => {
+  const page = await open(t);
+  const { lines } = await data(page, 'heap');
+  const killed = lines.find((l) => l.name === '127.0.0.1:10068');
+  assert.match(killed.drawn.map((v) => (v == null ? '_' : 'x')).join(''), /x__+x/, 'the worker that was killed is not there for a while, and comes back');
+  assert.ok(lines.every((l) => !l.spansGaps));
+});
+
+test('the limit, steps, changes and restarts are on the axis and in words', async (t) => {
+  const page = await open(t);
+  assert.equal((await data(page, 'latency')).limit, 200);
+  const over = await page.evaluate(() => globalThis.bulletPage.figures[0].host.over(true));
+  assert.deepEqual(over.bands.map((b) => b.label), ['10 queries', '20 queries']);
+  assert.deepEqual(over.marks.map((m) => [m.label, m.restart]), [['filter bolts 2 -> 4', false], ['Worker 127.0.0.1:10068 restarted', true]]);
+  assert.match(await page.locator('#changes-body').textContent(), /filter bolts 2 -> 4/);
+  assert.match(await page.locator('#health-body').textContent(), /Not complete\. .*missing/);
+});
+
+test('hostile names are text', async (t) => {
+  const page = await open(t, { hash: madeUp });
+  assert.ok((await page.locator('#topology').inputValue()) === collectors.topology);
+  await page.waitForFunction(() => document.querySelectorAll('#legend button').length === 3);
+  const legend = await page.locator('#legend').textContent();
+  assert.ok(legend.includes(collectors.hosts[0].slice(0, 40)), legend);
+  assert.match(await page.locator('#changes-body').textContent(), /<script>document\.title='owned'<\/script>/);
+  assert.equal(await page.locator('main script, main img, main svg, main i, main [onload], main [onerror]').count(), 0);
+  const cpu = await data(page, 'cpu');
+  assert.ok(cpu.lines.some((l) => /x_+x/.test(l.drawn.map((v) => (v == null ? '_' : 'x')).join(''))), 'the silent worker has a gap');
+  await picture(page, 'hostile');
+});
+
+test('alerts tell their cause', async (t) => {
+  const page = await open(t);
+  const card = page.locator('.alert.firing', { hasText: 'PageTestFires' });
+  await card.waitFor({ timeout: 20_000 });
+  assert.match(await card.textContent(), /Filter latency is 0\.25 s <b onmouseover=/);
+  assert.equal(await card.locator('a').getAttribute('href'), 'https://example.org/runbooks/PageTestFires');
+  const waiting = page.locator('.alert.pending', { hasText: 'PageTestWaits' });
+  assert.equal(await waiting.locator('a').count(), 0, 'a script is no runbook');
+  await card.getByRole('button', { name: 'Why?' }).click();
+  await card.getByText('Events in the').waitFor();
+  assert.match(await card.textContent(), /Figures that moved/);
+  await picture(page, 'alerts');
+});
+
+test('by keyboard alone', async (t) => {
+  const page = await open(t);
+  const seen = [];
+  for (let i = 0; i < 40; i++) {
+    await page.keyboard.press('Tab');
+    const focus = await page.evaluate(() => ({ id: document.activeElement.id, ring: getComputedStyle(document.activeElement).outlineStyle, name: document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent }));
+    assert.notEqual(focus.ring, 'none', `focus on ${focus.id} is not seen`);
+    assert.ok(focus.name, `${focus.id} has no name`);
+    seen.push(focus.id);
+    if (focus.id === 'figure-heap') break;
+  }
+  assert.deepEqual(seen.filter((id) => ['skip', 'topology', 'range', 'slice', 'figure-queries', 'figure-cpu', 'figure-heap'].includes(id)), ['skip', 'topology', 'range', 'slice', 'figure-queries', 'figure-cpu', 'figure-heap']);
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.keyboard.press('ArrowLeft');
+  const { times } = await data(page, 'heap');
+  const at = new Date(times[9] * 1000).toISOString().slice(11, 19);
+  assert.equal(await page.locator('#figure-latency time').textContent(), at, 'one crosshair for all figures');
+  assert.match(await page.locator('#readout').textContent(), new RegExp(`Heap in use .*${at}: mean of`));
+  const lefts = await page.evaluate(() => globalThis.bulletPage.figures.map((f) => Math.round(f.chart.cursor.left)));
+  assert.equal(new Set(lefts).size, 1, `${lefts}`);
+  await picture(page, 'crosshair');
+  await page.keyboard.press('Escape');
+  assert.match(await page.locator('#figure-latency time').textContent(), /^last, /);
+  const button = page.locator('#legend button').first();
+  await button.focus();
+  await page.keyboard.press('Space');
+  assert.equal(await button.getAttribute('aria-pressed'), 'false');
+  assert.equal(await page.evaluate(() => globalThis.bulletPage.figures[2].chart.series[1].show), false);
+});
+
+test('the crosshair follows the pointer in all figures, and dragging zooms', async (t) => {
+  const page = await open(t);
+  await page.locator('#figure-heap').scrollIntoViewIfNeeded();
+  const box = await page.locator('#figure-heap .u-over').boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForFunction(() => !document.querySelector('#figure-gc time').textContent.startsWith('last'));
+  assert.equal(await page.locator('#figure-gc time').textContent(), await page.locator('#figure-queries time').textContent());
+  await again(page);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.75, box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await figuresShown(page);
+  const { searchParams } = new URL(`http://x/?${new URL(page.url()).hash.slice(1)}`);
+  assert.ok(Date.parse(searchParams.get('from')) > Date.parse('2026-11-21T15:50:00Z') && Date.parse(searchParams.get('to')) < Date.parse('2026-11-21T15:52:00Z'), page.url());
+  await again(page);
+  await page.goBack();
+  await figuresShown(page);
+  assert.equal((await data(page, 'heap')).times.length, 18);
+});
+
+test('on a phone, dark', async (t) => {
+  const page = await open(t, { width: 400, height: 800, colorScheme: 'dark', hasTouch: true });
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400, 'no sideways scrolling');
+  const small = await page.evaluate(() => [...document.querySelectorAll('#controls select, #controls button')].filter((e) => e.offsetParent && e.getBoundingClientRect().height < 40).length);
+  assert.equal(small, 0, 'fingers are wide');
+  await picture(page, 'phone-dark');
+});
+
+test('light and dark have contrast, and follow the system', async (t) => {
+  const page = await open(t, { colorScheme: 'dark' });
+  const contrast = () => page.evaluate(() => {
+    const style = getComputedStyle(document.documentElement);
+    const light = (name) => {
+      const hex = style.getPropertyValue(name).trim().replace('#', '').replace(/^(.)(.)(.)$/, '$1$1$2$2$3$3');
+      const [r, g, b] = [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const paper = light('--paper');
+    return { paper, least: Math.min(...['--ink', '--muted', '--link', '--fail', '--wait', '--ok', '--limit', '--mark'].map(light).map((l) => (Math.max(l, paper) + 0.05) / (Math.min(l, paper) + 0.05))) };
+  });
+  const dark = await contrast();
+  await picture(page, 'dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  const light = await contrast();
+  assert.ok(dark.paper < 0.05 && light.paper > 0.9);
+  assert.ok(dark.least >= 4.5 && light.least >= 4.5, `${dark.least} ${light.least}`);
+});
+
+test('before a topology has reported, the page says what to do', async (t) => {
+  const page = await open(t, { base: collectors.empty, hash: '', shown: false, expected: ['404'] });
+  await page.getByText('No topology has reported yet').waitFor();
+  assert.match(await page.locator('#snippet').textContent(), /BulletMetricsConsumer/);
+  await page.getByText('set runs.dir').waitFor();
+  await picture(page, 'empty');
+});
+
+test('without a store, and without a collector, it says so', async (t) => {
+  const page = await open(t, { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404', 'ERR_FAILED'] });
+  await page.locator('#figure-cpu .problem', { hasText: 'store.embedded.enabled is false' }).waitFor();
+  await picture(page, 'storeless');
+  await page.route('**/api/**', (route) => route.abort());
+  await page.selectOption('#range', '6h');
+  await page.locator('#status.problem', { hasText: 'does not answer' }).waitFor();
+  await picture(page, 'unreachable');
+});
+
+test('it goes with the clock until it is paused', async (t) => {
+  const page = await open(t, { hash: madeUp });
+  const first = await page.evaluate(() => globalThis.bulletPage.page.grid.end);
+  await page.waitForFunction((end) => globalThis.bulletPage.page.grid?.end > end, first, { timeout: 30_000 });
+  await page.locator('#live').click();
+  assert.equal(await page.locator('#live').textContent(), 'Paused');
+  assert.equal(await page.locator('#live').getAttribute('aria-pressed'), 'false');
+});
+
+test('a run’s report is shown in a sandbox', async (t) => {
+  const page = await open(t, { expected: ['policy: script-src', 'sandboxed', 'Content Security Policy'] });
+  assert.match(await page.locator('#runs-body').textContent(), /A made-up grid of filter bolts by queries.*FAIL/);
+  await page.getByRole('link', { name: 'Report of sample' }).click();
+  await page.getByText('the report').waitFor();
+  assert.equal(await page.title(), 'r', 'its script did not run');
+  await page.goBack();
+});
