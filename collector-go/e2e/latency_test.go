@@ -103,7 +103,7 @@ func queryLatencies(t *testing.T, b *bench) {
 	// From JoinBolt's seeing it, which is after the client's sending it and before the FilterBolts all have it.
 	assert.InDelta(t, heldFor.Seconds(), b.ask(t, end, "histogram_avg(sum(%s))", completed)[""], 5)
 	assert.InDelta(t, heldFor.Seconds(), b.ask(t, end, "histogram_quantile(0.5, sum(%s))", completed)[""], 5)
-	created := selector("bullet_query_created_latency_seconds", `outcome="complete"`)
+	created := selector("bullet_query_created_latency_seconds", `,outcome="complete"`)
 	assert.Equal(t, map[string]float64{"": heldQueries}, b.ask(t, end, "histogram_count(sum(%s))", created))
 	assert.InDelta(t, heldFor.Seconds(), b.ask(t, end, "histogram_avg(sum(%s))", created)[""], 5)
 	assert.Equal(t, map[string]float64{"": heldQueries}, b.ask(t, end, "histogram_count(sum(%s))", selector("bullet_query_first_result_latency_seconds", "")))
