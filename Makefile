@@ -177,6 +177,11 @@ bench: build ## Run the benchmarks (they print figures; nothing passes or fails)
 	@$(run) cd collector-go && go test -run '^$$' -bench . -benchmem ./internal/...
 	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package && java -jar plugin-java/bench/target/benchmarks.jar -e ConsumerBenchmark -prof gc
 
+.PHONY: bench-alerts
+bench-alerts: build ## Measure how late alerts are, with the settings and rules as they come (twenty minutes)
+	@$(run) cd collector-go && export BULLET_METRICS_BENCH_ALERTS=1; go test -tags e2e -count=1 -timeout 30m -v -run TestDelayOfAlerts ./e2e && \
+	  go test -tags e2e -count=1 -timeout 30m -v -run 'TestRunningTopology/filter_slowed' ./e2e
+
 # The plugin is measured as it ships; its own classes come before those that the benchmarks' jar has of it.
 noharm := -cp build/bullet-metrics-storm.jar:plugin-java/bench/target/benchmarks.jar io.github.bulletmetrics.storm
 storm1 := plugin-java/bench/storm-1.2

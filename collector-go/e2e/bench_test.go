@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting/alertmanagertest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
@@ -35,6 +36,7 @@ type bench struct {
 	options   stack.Options
 	collector *experiment.Collector
 	gateway   *load.Gateway
+	manager   *alertmanagertest.Alertmanager
 	started   time.Time
 
 	workerKilledAt time.Time
@@ -73,9 +75,11 @@ func startBench(t *testing.T) *bench {
 	o.Topology, o.Workers = topology, workers
 	o.BulletConf = filepath.Join(root(t), o.BulletConf)
 	o.GRPCListen, o.HTTPListen, o.GatewayListen = freeAddress(t), freeAddress(t), freeAddress(t)
+	manager := alertmanagertest.Start(t)
+	withAlerts(t, &o, manager)
 	s, err := stack.Enter(t.Context(), o, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	require.NoError(t, err)
-	b := &bench{Stack: s, options: o, gateway: load.NewGateway(o.GatewayListen, 20), started: time.Now()}
+	b := &bench{Stack: s, options: o, gateway: load.NewGateway(o.GatewayListen, 20), manager: manager, started: time.Now()}
 	t.Cleanup(func() { b.stop(t) })
 	b.collector, err = experiment.NewCollector(o.HTTPListen)
 	require.NoError(t, err)
@@ -117,7 +121,11 @@ func (b *bench) showLogs(t *testing.T) {
 // await polls until a condition holds, and fails the test when that takes too long.
 func (b *bench) await(t *testing.T, what string, holds func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	limit := patience
+	if inFullTime() {
+		limit *= 4
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()

@@ -5,7 +5,8 @@ package e2e
 import "testing"
 
 // One stack serves all tests of a running topology: bringing it up takes longer than most of them. The collector is killed
-// first, so that all that follows is measured by a collector that has recovered; a worker last, since it loses what it held.
+// first, so that all that follows is measured by a collector that has recovered; a worker late, since it loses what it held; the alerts come
+// last, with a topology of their own.
 func TestRunningTopology(t *testing.T) {
 	b := startBench(t)
 	t.Run("collector killed", func(t *testing.T) { collectorKilled(t, b) })
@@ -18,6 +19,7 @@ func TestRunningTopology(t *testing.T) {
 	t.Run("latencies of queries", func(t *testing.T) { queryLatencies(t, b) })
 	t.Run("canary", func(t *testing.T) { canaryFlies(t, b) })
 	t.Run("worker killed", func(t *testing.T) { workerKilled(t, b) })
+	t.Run("filter slowed, then silent", func(t *testing.T) { slowFilterWakesSomebody(t, b) })
 	b.stop(t)
 	t.Run("journal has every second", func(t *testing.T) { journalHasEverySecond(t, b) })
 }

@@ -25,8 +25,8 @@ func newWhyCommand() *cobra.Command {
 topology was limited by, each with its numbers and how long before the alert.
 
 An alert that has ended within the last day is found too. The running collector is asked.`,
-		Example: `  bullet-metrics why --alert BulletFilterLatencyHigh
-  bullet-metrics why --alert BulletFilterLatencyHigh --topology bullet --window 1h --output json`,
+		Example: `  bullet-metrics why --alert BulletFilterLatencyMeanHigh
+  bullet-metrics why --alert BulletFilterLatencyMeanHigh --topology bullet --window 1h --output json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			base, err := url.Parse(collector)

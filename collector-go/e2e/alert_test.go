@@ -1,0 +1,248 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting/alertmanagertest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+)
+
+// The alerts that come with the program, in a quarter of their time: their shortest window holds three slices then.
+const (
+	ruleScale    = 0.25
+	ruleInterval = 2 * time.Second
+	// lookback is how long a value stands for a worker that says no more: 5 minutes by default, within which missing samples change nothing.
+	lookback = "60s"
+)
+
+// inFullTime says that make bench-alerts runs: slices, rules and all that goes with them are as they come, and everything takes its time.
+func inFullTime() bool { return os.Getenv("BULLET_METRICS_BENCH_ALERTS") != "" }
+
+// ruleOffset is how far the rules look back here, as in any collector: tick, slice and lateness.
+func ruleOffset(o stack.Options) time.Duration { return time.Second + o.SliceWidth + o.SliceLateness }
+
+// withAlerts has the collector tell an Alertmanager, by default of the alerts in a quarter of their time in the place of its own.
+func withAlerts(t *testing.T, o *stack.Options, manager *alertmanagertest.Alertmanager) {
+	t.Helper()
+	o.CollectorFlags = []string{"--alertmanager-urls", manager.URL}
+	if inFullTime() {
+		o.SliceLateness = 30 * time.Second
+		return
+	}
+	path := filepath.Join(t.TempDir(), "quarter.rules.yaml")
+	require.NoError(t, os.WriteFile(path, alert.ScaledRules(ruleInterval, ruleOffset(*o), ruleScale), 0o666))
+	o.CollectorFlags = append(o.CollectorFlags, "--rules-builtin=false", "--rules-files", path, "--rules-interval", ruleInterval.String(), "--query-lookback", lookback)
+}
+
+const (
+	meanAlert, p99Alert  = "BulletFilterLatencyMeanHigh", "BulletFilterLatencyP99High"
+	blindAlert, watchdog = "BulletMetricsCollectorBlind", "BulletMetricsWatchdog"
+	latencyLimit         = 0.2 // seconds
+)
+
+var latencyAlerts = []string{meanAlert, p99Alert}
+
+// A bolt that has nothing to do looks for tuples once a second: a record waits for half of that in the mean, whatever the machine.
+var sleepyBolts = []string{
+	"bullet.topology.custom.topology.bolt.wait.strategy=org.apache.storm.policy.WaitStrategyPark",
+	"bullet.topology.custom.topology.bolt.wait.park.microsec=1000000",
+}
+
+// The run until now has woken nobody for its latency; the same topology with filter bolts that sleep does. When its samples stop then,
+// somebody is told so, and nobody that the latency is well again.
+func slowFilterWakesSomebody(t *testing.T, b *bench) {
+	b.awaitCalm(t)
+	b.assertToldOnlyWhatWasMeasured(t)
+
+	killed := time.Now()
+	require.NoError(t, b.Kill(t.Context(), topology))
+	require.NoError(t, b.SubmitAs(t.Context(), topology, sleepyBolts))
+	for _, name := range latencyAlerts {
+		told := b.awaitAlert(t, name, killed)
+		// The first report of slow records came within this slice, and they within the report's interval before it.
+		end := b.firstSlowSlice(t, killed)
+		t.Logf("%s told %.0f to %.0f s after the first slow record: %s", name, told.Heard.Sub(end).Seconds(), told.Heard.Sub(end.Add(-sliceWidth-reported)).Seconds(), told.Annotations["summary"])
+		assert.Equal(t, topology, told.Labels["topology"])
+		assert.Contains(t, told.Annotations["runbook_url"], name)
+	}
+	b.awaitReason(t, killed)
+
+	// What told of the kill before must have ended, so that it can be told again.
+	b.await(t, "the end of "+blindAlert, func(context.Context) bool { return !b.firing(t, blindAlert) })
+	silenced := time.Now()
+	require.NoError(t, b.Kill(t.Context(), topology))
+	blind := b.awaitAlert(t, blindAlert, silenced)
+	t.Logf("%s told %s after the samples' end", blindAlert, blind.Heard.Sub(silenced).Round(time.Second))
+	assert.Equal(t, topology, blind.Labels["topology"])
+	b.assertLatencyStands(t, killed)
+}
+
+// firstSlowSlice is the end of the first slice after a time in which Bullet's mean is above the limit.
+func (b *bench) firstSlowSlice(t *testing.T, since time.Time) time.Time {
+	t.Helper()
+	series, err := b.slices(t.Context(), "bullet_filter_latency_mean_seconds", "", since, time.Now())
+	require.NoError(t, err)
+	first := int64(math.MaxInt64)
+	for _, s := range series {
+		for i, end := range s.Slices.TimesMs {
+			if float64(s.Slices.Values[i]) > latencyLimit {
+				first = min(first, end)
+			}
+		}
+	}
+	require.NotEqual(t, int64(math.MaxInt64), first, "there is an alert, but no slow slice")
+	return time.UnixMilli(first)
+}
+
+// awaitCalm waits until the rules have a latency below the limit and no alert about one: another test on the machine may slow the filter
+// bolts as truly as anything.
+func (b *bench) awaitCalm(t *testing.T) {
+	t.Helper()
+	b.await(t, "a latency below 200 ms", func(ctx context.Context) bool {
+		now, err := b.collector.Calculate(ctx, meanExpression, time.Now().Add(-ruleOffset(b.options)))
+		return err == nil && float64(now) < latencyLimit && !b.firing(t, latencyAlerts...)
+	})
+}
+
+// What the two alerts go by.
+const (
+	meanExpression = `max(topology:bullet_filter_latency_mean_seconds:max)`
+	p99Expression  = `max(topology:bullet_filter_latency_seconds:p99_rate2m)`
+)
+
+// assertToldOnlyWhatWasMeasured finds the watchdog told once, from the first evaluation on and through the collector's restart, and no
+// latency alert unless records were late by what the rules recorded.
+func (b *bench) assertToldOnlyWhatWasMeasured(t *testing.T) {
+	t.Helper()
+	told := b.manager.Told()
+	of := func(name string) (all []alertmanagertest.Alert) {
+		for _, a := range told {
+			if a.Name() == name {
+				all = append(all, a)
+			}
+		}
+		return all
+	}
+	if dog := of(watchdog); assert.Len(t, dog, 1, "it is told once, and not that it ended") {
+		assert.Equal(t, "firing", dog[0].Status)
+		assert.True(t, dog[0].StartsAt.Before(b.started.Add(patience)))
+	}
+	for name, expression := range map[string]string{meanAlert: meanExpression, p99Alert: p99Expression} {
+		worst, err := b.collector.Calculate(t.Context(), "max_over_time(("+expression+")[1h:2s])", time.Now())
+		require.NoError(t, err)
+		if len(of(name)) > 0 && assert.Greater(t, float64(worst), latencyLimit, "%s was told of %v", name, of(name)) {
+			t.Logf("%s was told in the run before, rightly: up to %.3f s on this machine", name, worst)
+			continue
+		}
+		assert.Empty(t, of(name))
+		t.Logf("%s was not told in the run before; at most %.3f s", name, worst)
+	}
+	var others []string
+	for _, a := range told {
+		if !slices.Contains(append(latencyAlerts, watchdog), a.Name()) {
+			others = append(others, a.Status+" "+a.Annotations["summary"])
+		}
+	}
+	t.Logf("others told in the run before: %q", others)
+}
+
+// firing says whether Alertmanager holds one of these alerts for firing.
+func (b *bench) firing(t *testing.T, names ...string) bool {
+	t.Helper()
+	return slices.ContainsFunc(b.manager.Active(t), func(a alertmanagertest.Alert) bool { return slices.Contains(names, a.Name()) })
+}
+
+// awaitAlert is the first telling of an alert that began after a time.
+func (b *bench) awaitAlert(t *testing.T, name string, since time.Time) (found alertmanagertest.Alert) {
+	t.Helper()
+	b.await(t, name, func(context.Context) bool {
+		for _, a := range b.manager.Told() {
+			if a.Name() == name && a.Status == "firing" && a.StartsAt.After(since) {
+				found = a
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// awaitReason asks as somebody who was woken does, until the answer names the setting that was changed and the latency that moved.
+func (b *bench) awaitReason(t *testing.T, changed time.Time) {
+	t.Helper()
+	var answer []byte
+	defer func() { t.Logf("why:\n%s", answer) }()
+	b.await(t, "the reason of "+meanAlert, func(ctx context.Context) bool {
+		now := time.Now()
+		window := now.Sub(changed).Round(time.Second) + 10*time.Second
+		var err error
+		answer, err = exec.CommandContext(ctx, b.options.Program, "why", "--collector", "http://"+b.options.HTTPListen, "--alert", meanAlert,
+			"--topology", topology, "--time", now.Format(time.RFC3339), "--window", window.String()).CombinedOutput()
+		text := string(answer)
+		return err == nil && strings.Contains(text, "Changed topology.bolt.wait.strategy") &&
+			strings.Contains(text, "+ topology.bolt.wait.strategy: org.apache.storm.policy.WaitStrategyPark") &&
+			strings.Contains(text, "filter latency, mean of the slowest task")
+	})
+	assert.Contains(t, string(answer), meanAlert+" firing since ")
+}
+
+// assertLatencyStands finds the latency alerts firing when there is no latency any more to go by, and nobody told of their end.
+func (b *bench) assertLatencyStands(t *testing.T, since time.Time) {
+	t.Helper()
+	b.await(t, "the latency to be unknown to the rules", func(ctx context.Context) bool {
+		latency, err := b.collector.Calculate(ctx, meanExpression, time.Now().Add(-ruleOffset(b.options)))
+		return err == nil && math.IsNaN(float64(latency))
+	})
+	kept := b.active(t)
+	for _, name := range latencyAlerts {
+		assert.True(t, b.firing(t, name), name)
+		since, is := kept[name]
+		assert.True(t, is, "%s is not among the collector's alerts", name)
+		assert.Empty(t, since, "%s does not stand by itself, but is about to end", name)
+	}
+	for _, a := range b.manager.Told() {
+		resolved := slices.Contains(latencyAlerts, a.Name()) && a.Status == "resolved" && a.Heard.After(since)
+		assert.False(t, resolved, "%s was told to have ended at %s", a.Name(), a.EndsAt)
+	}
+}
+
+// active are the collector's firing alerts, each with since when it fires on only for its keep_firing_for; "" where its condition holds.
+func (b *bench) active(t *testing.T) map[string]string {
+	t.Helper()
+	response, err := http.Get("http://" + b.options.HTTPListen + "/api/v1/alerts")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	var answer struct {
+		Data struct {
+			Alerts []struct {
+				Labels          map[string]string
+				State           string
+				KeepFiringSince string
+			}
+		}
+	}
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+	all := map[string]string{}
+	for _, a := range answer.Data.Alerts {
+		if a.State == "firing" {
+			all[a.Labels["alertname"]] = a.KeepFiringSince
+		}
+	}
+	return all
+}
