@@ -77,9 +77,9 @@ type counted struct {
 	value  float64
 }
 
-// maxRecent is more than come in a pack's span and an interval of what tells of starts; of more, the oldest are taken to be of one
-// process.
-const maxRecent = 16
+// maxRecent is more than come, at one a second, in what a slice, a pack's span and an interval of what tells of starts take together
+// where all are 10 s; of more, the oldest are taken to be of one process.
+const maxRecent = 64
 
 // fold takes the samples of a slice and returns the total at its end. The total never falls.
 func (c *counterState) fold(in *input, samples []sample, endMs int64) float64 {

@@ -112,6 +112,7 @@ func (tw *twin) write(rule *metric.Rule, name string, endMs int64, v float64) {
 func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 	var total, offset, last, restarts float64
 	var lastMs int64
+	var doubts []doubt
 	return func(samples []ordered, endMs int64) []float64 {
 		least, greatest, sum := math.Inf(1), math.Inf(-1), 0.0
 		for _, x := range samples {
@@ -125,10 +126,22 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 			case rule.Temporality == metric.Delta:
 				total += v
 			case rule.Temporality == metric.Cumulative:
-				if lastMs != 0 && (v < last || tw.started(rule, lastMs, x.timeMs, endMs)) {
-					offset = total
+				for i := 0; i < len(doubts); i++ {
+					if d := doubts[i]; tw.started(rule, d.afterMs, d.untilMs, endMs) {
+						offset += d.lost
+						doubts, i = slices.Clone(doubts[i+1:]), -1
+					}
 				}
-				total = offset + v
+				anew := lastMs != 0 && (v < last || tw.started(rule, lastMs, x.timeMs, endMs))
+				if anew {
+					offset, doubts = total, nil
+				}
+				total = max(total, offset+v)
+				judgedMs := tw.judged(rule, endMs)
+				doubts = slices.DeleteFunc(doubts, func(d doubt) bool { return d.untilMs <= judgedMs })
+				if lastMs != 0 && !anew {
+					doubts = append(doubts, doubt{lastMs, x.timeMs, last})
+				}
 			}
 			last, lastMs = v, x.timeMs
 		}
@@ -140,6 +153,23 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 		}
 		return []float64{min(max(sum/float64(len(samples)), least), greatest), least, greatest}
 	}
+}
+
+// doubt is the time between two values of a counter, of which it is not known yet whether the process started in it: then what was
+// counted before is lost from the total.
+type doubt struct {
+	afterMs, untilMs int64
+	lost             float64
+}
+
+// judged is the time up to which all is told of starts when a slice closes.
+func (tw *twin) judged(rule *metric.Rule, endMs int64) int64 {
+	for _, other := range tw.world.rules {
+		if other.RestartsName != "" && other.Worker == rule.Worker {
+			return endMs + rule.PackSpanMs - other.PackSpanMs - other.IntervalMs
+		}
+	}
+	return math.MaxInt64
 }
 
 // started looks for a start of the process in what its samples tell.
