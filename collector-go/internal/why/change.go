@@ -33,17 +33,24 @@ const (
 	leastStep  = 10 * time.Second
 )
 
-// changes looks at every figure.
-func changes(ctx context.Context, ask Figures, topology string, a *Answer) ([]Change, error) {
+// changes looks at every figure. It looks a little beyond the alert's beginning, as far as there is anything: an alert begins within a minute of its
+// cause, and a level shows in no less than leastSide points.
+func changes(ctx context.Context, ask Figures, topology string, a *Answer, now time.Time) ([]Change, error) {
 	all := []Change{}
 	step := max(a.At.Sub(a.From)/points, leastStep).Truncate(time.Second)
+	until := a.At
+	for range leastSide {
+		if next := until.Add(step); !next.After(now) {
+			until = next
+		}
+	}
 	for _, f := range figures {
-		lines, err := ask.Range(ctx, f.ask(topology), a.From, a.At, step)
+		lines, err := ask.Range(ctx, f.ask(topology), a.From, until, step)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 		for _, line := range lines {
-			if c, moved := f.change(line, a.Since.UnixMilli()); moved {
+			if c, moved := f.change(line, a.Since.UnixMilli(), a.At.UnixMilli()); moved {
 				c.Lead = a.At.Sub(c.Since).Seconds()
 				all = append(all, c)
 			}
@@ -53,11 +60,11 @@ func changes(ctx context.Context, ask Figures, topology string, a *Answer) ([]Ch
 	return all, nil
 }
 
-// change is the one move to another level that explains most of the line, if it lies behind sinceMs and is worth telling: the parting
-// into two levels with the least squares.
-func (f figure) change(line Line, sinceMs int64) (Change, bool) {
+// change is the one move to another level that explains most of the line, if it lies behind sinceMs, not behind atMs, and is worth telling: the
+// parting into two levels with the least squares.
+func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	times, values := known(line)
-	at, ok := parting(times, values, sinceMs)
+	at, ok := parting(times, values, sinceMs, atMs)
 	if !ok {
 		return Change{}, false
 	}
@@ -90,18 +97,21 @@ func known(line Line) (times []int64, values []float64) {
 	return times, values
 }
 
-// parting is the index, not before sinceMs, at which two levels fit best.
-func parting(times []int64, values []float64, sinceMs int64) (int, bool) {
+// parting is the index, not before sinceMs nor after atMs, at which two levels fit best. Where one after atMs fits better there is none.
+func parting(times []int64, values []float64, sinceMs, atMs int64) (int, bool) {
 	first, _ := slices.BinarySearch(times, sinceMs)
 	first = max(first, leastSide)
 	best, least := 0, math.Inf(1)
-	for at := first; at <= len(values)-leastSide; at++ {
+	for at := first; at < len(values); at++ {
+		if times[at] <= atMs && len(values)-at < leastSide {
+			continue
+		}
 		rest := squares(values[:at], mean(values[:at])) + squares(values[at:], mean(values[at:]))
 		if rest < least {
 			best, least = at, rest
 		}
 	}
-	return best, best > 0
+	return best, best > 0 && times[best] <= atMs
 }
 
 func mean(values []float64) float64 {

@@ -115,7 +115,7 @@ func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 	}
 	a.Since, a.From = a.At.Add(-q.Window), a.At.Add(-3*q.Window)
 	a.Events = events(p, alert.Topology, a.Since, a.At)
-	if a.Changes, err = changes(ctx, p.Figures, alert.Topology, a); err != nil {
+	if a.Changes, err = changes(ctx, p.Figures, alert.Topology, a, q.Now); err != nil {
 		return nil, err
 	}
 	if p.Limit != nil && alert.Topology != "" {

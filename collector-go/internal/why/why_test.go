@@ -95,6 +95,24 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 	}
 }
 
+// Who is woken asks a minute after the alert began, when what woke him moved less than a minute before that; what moved since is no cause.
+func TestWhatMovedJustBeforeTheAlertIsTold(t *testing.T) {
+	p := ports(stored{
+		"bullet_filter_latency_mean_second": level(0.004, 0.310, noon.Add(-40*time.Second)),
+		"bullet_source_records_total":       level(500, 1500, noon.Add(40*time.Second)),
+		"storm_capacity_ratio":              level(0.3, 0.95, noon.Add(80*time.Second)),
+	}, slow)
+	for _, later := range []time.Duration{time.Minute, 2 * time.Minute, time.Hour} {
+		a, err := Explain(t.Context(), p, Question{Alert: "Slow", Now: noon.Add(later)})
+		require.NoError(t, err)
+		if assert.Len(t, a.Changes, 1, "asked after %s", later) {
+			assert.Equal(t, "filter latency, mean of the slowest task", a.Changes[0].Name)
+			assert.InDelta(t, 0.310, a.Changes[0].After, 1e-9)
+			assert.GreaterOrEqual(t, a.Changes[0].Lead, 0.0)
+		}
+	}
+}
+
 func TestNothingMoved(t *testing.T) {
 	a, err := Explain(t.Context(), ports(stored{"bullet_source_records_total": level(5, 5, noon)}, slow), Question{Alert: "Slow", Topology: "bullet"})
 	require.NoError(t, err)
@@ -160,9 +178,9 @@ func TestNoiseIsNoChange(t *testing.T) {
 			}
 			return l
 		}
-		_, found := f.change(line(0), 41)
+		_, found := f.change(line(0), 41, math.MaxInt64)
 		assert.False(t, found, "noise")
-		c, found := f.change(line(15), 41)
+		c, found := f.change(line(15), 41, math.MaxInt64)
 		assert.True(t, found, "a move")
 		assert.InDelta(t, moved, c.Since.UnixMilli(), 1)
 	})
