@@ -2,14 +2,13 @@
 import uPlot from '../vendor/uplot/uPlot.esm.js';
 import { theme } from './palette.js';
 
-// uPlot is for the page's tests too.
-export const synced = uPlot.sync('page');
-
 const font = '12px system-ui, "Liberation Sans", Arial, sans-serif';
 const axisWidth = 68; // the same for all figures, so that their time axes stand below each other
 const stillHeight = 190;
 
 let colours = theme();
+/** colour of that name in the style sheet, as it was read last: reading it for each of a thousand lines would take longer than drawing them. */
+export const colour = (name) => colours[name];
 /** recolour reads the style sheet's colours again, after light became dark. */
 export function recolour() { colours = theme(); }
 

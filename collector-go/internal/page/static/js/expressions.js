@@ -28,11 +28,11 @@ export const figures = [
       recorded: (t, step) => `max_over_time(topology:bullet_filter_latency_seconds:p99_rate2m{topology=${t}}[${step}s])` }] },
 ];
 
-/** intervals asks how often what the figures show is reported, configured and as it came. */
-export const intervals = {
-  configured: (t) => `max by (metric) (last_over_time(bullet_metrics_collection_interval_seconds{topology=${t}}[1h]))`,
-  seen: (t) => `max by (metric) (max_over_time(bullet_metrics_collection_interval_seen_seconds{topology=${t}}[15m]))`,
-};
+/** workersAt counts the workers that report. */
+export const workersAt = (t) => `count(count by (worker) (last_over_time(bullet_worker_heap_used_bytes{topology=${t}}[15m])))`;
+
+/** intervals asks how often what the figures show is reported. */
+export const intervals = (t) => `max by (metric) (last_over_time(bullet_metrics_collection_interval_seconds{topology=${t}}[1h]))`;
 
 /** metricOf are the metrics behind the figures, by which their intervals are found. */
 export const metricOf = { queries: 'bullet_active_queries', cpu: 'bullet_worker_cpu_seconds_total', heap: 'bullet_worker_heap_used_bytes',

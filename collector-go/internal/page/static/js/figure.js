@@ -1,8 +1,8 @@
 // One figure: its head with what can be read at the crosshair, and its chart.
-import { chartOf, recolour, synced } from './chart.js';
+import { chartOf, colour, recolour } from './chart.js';
 import { clip, el } from './dom.js';
 import { columnsOf, lastKnown, together } from './matrix.js';
-import { lineColour, theme } from './palette.js';
+import { lineColour } from './palette.js';
 import { clock, units } from './units.js';
 
 /** Figure shows one of expressions.js' figures. `host` has legend, over(labelled), select(from, to), point(i). */
@@ -67,8 +67,8 @@ export class Figure {
   limit() { return this.definition.limit == null ? null : this.definition.limit * this.scale.times; }
 
   looks(column) {
-    if (this.definition.byWorker) return { label: column.metric.worker, ...this.host.legend.looks(column.metric.worker ?? '', () => theme().crowd) };
-    return { label: column.metric.worker, colour: () => (column.order === 0 ? theme().ink : lineColour(1)), width: 2, dash: column.order ? [7, 3] : [] };
+    if (this.definition.byWorker) return { label: column.metric.worker, ...this.host.legend.looks(column.metric.worker ?? '', () => colour('crowd')) };
+    return { label: column.metric.worker, colour: () => (column.order === 0 ? colour('ink') : lineColour(1)), width: 2, dash: column.order ? [7, 3] : [] };
   }
 
   /** read writes the values at a time's index; null for the last that are known. */
@@ -130,5 +130,3 @@ export class Figure {
     this.chart?.redraw(false);
   }
 }
-
-export { synced };

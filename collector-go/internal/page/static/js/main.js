@@ -3,7 +3,7 @@ import { Alerts } from './alerts.js';
 import { ask, outdated } from './api.js';
 import { Controls } from './controls.js';
 import { clip, el, fill } from './dom.js';
-import { figures as definitions, intervals, metricOf, quote } from './expressions.js';
+import { figures as definitions, intervals, metricOf, quote, workersAt } from './expressions.js';
 import { Figure } from './figure.js';
 import { gridOf, moved, timesOf } from './grid.js';
 import { showHealth, windowOf } from './health.js';
@@ -75,6 +75,7 @@ function follow() {
     legend.forget();
     alerts.forget();
     page.intervals = {};
+    page.workers = 1;
   }
   page.grid = null;
   page.slowAt = 0;
@@ -127,8 +128,20 @@ function applyUnits() {
   }
 }
 
+// How many workers there are decides how far figures are thinned. The registry knows those of now; the time that is shown may have had others.
+async function countWorkers() {
+  const { topology, to } = page.state;
+  const key = JSON.stringify([topology, to]);
+  if (page.counted === key) return;
+  const [found] = await ask('workers', '/api/v1/query', { query: workersAt(quote(topology)), time: to }).then((d) => d.result, () => []);
+  page.counted = key;
+  page.workers = Math.max(page.workers, Number(found?.value[1] ?? 1));
+}
+
 async function showFigures() {
   const { state } = page;
+  await countWorkers();
+  if (page.state !== state) return;
   const next = gridOf({ from: state.from, to: state.to, range: ranges[state.range], slice: slices[state.slice], now: Date.now() / 1000, width: at('panels').clientWidth || 800, workers: page.workers });
   if (!moved(page.grid, next)) return;
   page.grid = next;
@@ -184,7 +197,7 @@ async function rangeOf(name, figure, line, grid) {
 // How often figures are reported decides how far a rate must look back.
 async function findIntervals() {
   try {
-    const { result } = await ask('intervals', '/api/v1/query', { query: intervals.configured(quote(page.state.topology)), time: page.grid.end });
+    const { result } = await ask('intervals', '/api/v1/query', { query: intervals(quote(page.state.topology)), time: page.grid.end });
     for (const r of result) page.intervals[r.metric.metric] = Number(r.value[1]) || 10;
   } catch (error) {
     if (outdated(error)) throw error; // without it 10 s stand: the sampler's

@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"sort"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/page"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
+)
+
+const (
+	benchWorkers = 500
+	benchFirst   = int64(1_700_006_400_000)
+	benchDay     = 86_400_000
+)
+
+// BenchmarkPage asks what stands behind the page's figures: 500 workers, a day of slices of 10 s, thinned to the 120 points that the page asks
+// for. PAGE_STORE names a directory in which the store is made once and kept;
+// PAGE_BROWSER=1 has a browser show it as well.
+func BenchmarkPage(b *testing.B) {
+	store := benchStore(b)
+	files, err := page.Handler()
+	require.NoError(b, err)
+	server := httptest.NewServer(handlerOver(b, store, func(o *Options) { o.Page = files }))
+	defer server.Close()
+	if os.Getenv("PAGE_BROWSER") != "" {
+		paint(b, server.URL)
+	}
+	const step = 720 // s: gridOf in internal/page/static/js/grid.js
+	for _, q := range []struct{ figure, expression string }{
+		{"queries", `sum(avg_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[720s]))`},
+		{"cpu", `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="bullet",mode=~"user|total"}[730s]))`},
+		{"heap", `sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[720s]))`},
+		{"gc", `sum by (worker) (rate(bullet_worker_gc_seconds_total{topology="bullet"}[730s]))`},
+		{"latency-mean", `max(max_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[720s]))`},
+		{"latency-p99-kept", `max_over_time(topology:bullet_filter_latency_seconds:p99_rate2m{topology="bullet"}[720s])`},
+		{"latency-p99-hour", `histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="bullet"}[70s])))`},
+	} {
+		b.Run(q.figure, func(b *testing.B) {
+			form := url.Values{"query": {q.expression}, "start": {fmt.Sprint(benchFirst/1000 + step)}, "end": {fmt.Sprint(benchFirst/1000 + benchDay/1000)}, "step": {fmt.Sprint(step)}}
+			if q.figure == "latency-p99-hour" { // beyond six hours the page asks for the kept one
+				form.Set("start", fmt.Sprint((benchFirst+benchDay)/1000-3600))
+				form.Set("step", "60")
+			}
+			var took []float64
+			cpu := cpuSeconds()
+			for b.Loop() {
+				began := time.Now()
+				response, err := http.Get(server.URL + "/api/v1/query_range?" + form.Encode())
+				require.NoError(b, err)
+				n, err := io.Copy(io.Discard, response.Body)
+				require.NoError(b, err)
+				response.Body.Close()
+				require.Equal(b, http.StatusOK, response.StatusCode)
+				require.Greater(b, n, int64(1000), "nothing was found")
+				took = append(took, time.Since(began).Seconds()*1000)
+			}
+			sort.Float64s(took)
+			b.ReportMetric(took[len(took)/2], "median-ms")
+			b.ReportMetric((cpuSeconds()-cpu)*1000/float64(len(took)), "cpu-ms/op")
+		})
+	}
+}
+
+// paint has a browser show the day, and prints how long it took.
+func paint(b *testing.B, address string) {
+	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+	browser := exec.Command("node", "browser/paint.bench.mjs", address+"/#"+url.Values{"topology": {"bullet"}, "from": {at(benchFirst)}, "to": {at(benchFirst + benchDay)}}.Encode())
+	browser.Dir = "../page"
+	out, err := browser.CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	fmt.Printf("%s", out)
+}
+
+// cpuSeconds is what this process has used: on a machine that others use too, it says more than the clock.
+func cpuSeconds() float64 {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return float64(used.Utime.Nano()+used.Stime.Nano()) / 1e9
+}
+
+func benchStore(b *testing.B) *embedded.Store {
+	dir, keep := os.Getenv("PAGE_STORE"), embedded.DefaultOptions()
+	keep.RetentionTime = 0
+	made := false
+	if dir == "" {
+		dir = b.TempDir()
+	} else if _, err := os.Stat(dir); err == nil {
+		made = true
+	}
+	store, err := embedded.Open(dir, keep)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, store.Close(b.Context())) })
+	if !made {
+		fillDay(b, store)
+	}
+	return store
+}
+
+// fillDay writes a day of every series behind the figures; distributions of the last two hours, since the page asks for none of longer times.
+func fillDay(b *testing.B, store *embedded.Store) {
+	c := &slice.Columns{}
+	type line struct {
+		ref   slice.Ref
+		value func(t float64) float64
+	}
+	var lines []line
+	var distributions []slice.Ref
+	define := func(kind metric.Kind, value func(t float64) float64, names ...string) {
+		ref := slice.Ref(len(c.Definitions))
+		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref, IntervalMs: 10_000, Series: metric.Series{Kind: kind, Labels: labels.FromStrings(append(names, "topology", "bullet")...)}})
+		if value == nil {
+			distributions = append(distributions, ref)
+			return
+		}
+		lines = append(lines, line{ref, value})
+	}
+	for w := range benchWorkers {
+		worker, k := fmt.Sprintf("host-%d:6700", w), float64(w%37+1)
+		define(metric.KindCounter, func(t float64) float64 { return 0.02*k*t + float64(int64(t)%70)*0.01 }, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "worker", worker, "mode", "user")
+		define(metric.KindCounter, func(t float64) float64 { return 0.004 * k * t }, model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "worker", worker, "mode", "system")
+		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t*k*1e5)%1e9 + 2e8) }, model.MetricNameLabel, "bullet_worker_heap_used_bytes", "worker", worker)
+		for _, collector := range []string{"G1 Young Generation", "G1 Old Generation"} {
+			define(metric.KindCounter, func(t float64) float64 { return float64(int64(t*k/40)) * 0.012 }, model.MetricNameLabel, "bullet_worker_gc_seconds_total", "worker", worker, "collector", collector)
+		}
+		define(metric.KindGauge, func(t float64) float64 { return 0.001*k + float64(int64(t)%90)*0.001 }, model.MetricNameLabel, "bullet_filter_latency_mean_seconds", "worker", worker, "component", "FilterBolt", "task", fmt.Sprint(w))
+		define(metric.KindDistribution, nil, model.MetricNameLabel, "bullet_filter_latency_seconds", "worker", worker, "component", "FilterBolt", "task", fmt.Sprint(w))
+	}
+	for task := range 10 {
+		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t) / 3600) }, model.MetricNameLabel, "bullet_active_queries", "worker", fmt.Sprintf("host-%d:6700", task), "component", "JoinBolt", "task", fmt.Sprint(1000+task))
+	}
+	define(metric.KindGauge, func(t float64) float64 { return 0.05 + float64(int64(t)%600)*0.0002 }, model.MetricNameLabel, "topology:bullet_filter_latency_seconds:p99_rate2m")
+	define(metric.KindGauge, func(float64) float64 { return 1 }, model.MetricNameLabel, "bullet_topology_info")
+	for ms := int64(10_000); ms <= benchDay; ms += 10_000 {
+		for _, l := range lines {
+			c.Refs, c.EndsMs, c.Values = append(c.Refs, l.ref), append(c.EndsMs, benchFirst+ms), append(c.Values, l.value(float64(ms)/1000))
+		}
+		if ms > benchDay-7_200_000 {
+			for _, ref := range distributions {
+				n := ms / 10_000
+				c.HistogramRefs, c.HistogramEndsMs = append(c.HistogramRefs, ref), append(c.HistogramEndsMs, benchFirst+ms)
+				c.Histograms = append(c.Histograms, &histogram.Histogram{Schema: 3, ZeroThreshold: 0.0005, ZeroCount: uint64(n), Count: uint64(103 * n), Sum: 7.5 * float64(n),
+					PositiveSpans: []histogram.Span{{Offset: -56, Length: 8}}, PositiveBuckets: []int64{5 * n, 15 * n, 20 * n, -20 * n, -10 * n, -5 * n, -4 * n, 0}})
+			}
+		}
+		_, err := store.Append(b.Context(), uint64(ms), c)
+		require.NoError(b, err)
+		c.Reset()
+	}
+	require.NoError(b, store.Flush(b.Context()))
+}
