@@ -181,6 +181,9 @@ func (o *tuneRunOptions) launcher(file *spec.File, run *rundir.Run, say *termina
 	s.Dir, s.DataDir, s.BuildDir, s.Program = places.Dir, filepath.Join(run.Dir, rundir.DataDir), places.BuildDir, program
 	s.SliceWidth, s.SliceLateness = time.Duration(file.Launch.SliceWidth), time.Duration(file.Launch.SliceLateness)
 	s.BulletConf, s.WorkerHeapMiB, s.Workers = file.Conf(), file.Launch.Local.WorkerHeap.MiB(), file.Launch.Local.Workers
+	if k := file.Launch.Local.Kafka; k != nil {
+		s.Kafka = &stack.Kafka{Bootstrap: k.Bootstrap, Partitions: k.Partitions}
+	}
 	for _, t := range run.Plan.Trials {
 		s.Workers = max(s.Workers, t.Workers)
 	}

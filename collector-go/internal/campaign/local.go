@@ -63,11 +63,14 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 	if err := l.running.SubmitAs(ctx, name, settings); err != nil {
 		return nil, err
 	}
+	if err := l.running.StartSource(ctx); err != nil {
+		return nil, err
+	}
 	ports := experiment.SessionPorts{Calculator: collector, Facts: collector}
 	ports.Source, ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.gateway, l.gateway, collector, collector, machine
 	ports.Processes = l.processes(ctx, l.running)
 	return &Launched{
-		Submitted: submitted, Ports: ports, Failed: l.running.Failed(), Settings: conf, Arguments: rundir.Arguments{Settings: append(l.options.AllSettings(), settings...)},
+		Submitted: submitted, Ports: ports, Failed: l.running.Failed(), Settings: conf, Arguments: rundir.Arguments{Settings: append(l.running.AllSettings(), settings...)},
 		Around: experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}, CollectorRestarts: l.running.CollectorRestarts,
 	}, nil
 }

@@ -21,13 +21,6 @@ type Calculator interface {
 	Calculate(ctx context.Context, expression string, at time.Time) (report.Figure, error)
 }
 
-// Prober follows records through Bullet: the timeline of Tests 1 and 2.
-type Prober interface {
-	// Timeline runs so many queries one after the other in a topology. The first value is what is kept of them, in the prober's own
-	// form; added is the mean delay that Bullet adds, ms.
-	Timeline(ctx context.Context, topology string, queries int) (timeline []byte, added tuning.Figure, err error)
-}
-
 // SessionOptions say what is measured in all steps of a session.
 type SessionOptions struct {
 	// Topology is the topology's name, Workers how many workers must report; Wait is how long its first records may take, 0 for the
@@ -64,7 +57,6 @@ type SessionPorts struct {
 	Ports
 	Calculator Calculator
 	Facts      Facts
-	Prober     Prober
 }
 
 // Open awaits the topology's first records and returns a session of it. It is ended by ctx, and by its own end when the workers do

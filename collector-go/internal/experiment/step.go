@@ -130,7 +130,11 @@ func shortNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
 
 // hold puts the step's load on the topology until its end.
 func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live time.Duration, err error) {
-	s.held.Hold(step.Queries)
+	if step.Kind == rundir.TimelineStep {
+		s.held.Hold(0) // the probe's queries are the step's
+	} else {
+		s.held.Hold(step.Queries)
+	}
 	var open sync.WaitGroup
 	defer open.Wait()
 	if step.QueriesPerSecond > 0 {
@@ -144,16 +148,16 @@ func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live 
 		return fmt.Sprintf("step %d: %s %s, %s left; %d queries under way", step.Number, shortNumber(step.Value), s.o.Plan.Axis.Unit(),
 			time.Until(end).Round(time.Second), s.asked.before(time.Now()))
 	}
-	var probe sync.WaitGroup
+	var probing sync.WaitGroup
 	if step.Kind == rundir.TimelineStep {
-		probe.Go(func() { s.timeline(step, measured) })
+		probing.Go(func() { s.timeline(step, measured, end) })
 	}
 	var began atomic.Int64
 	timer := time.AfterFunc(time.Until(measured), func() { began.Store(int64(s.asked.lives())) })
 	watched, err := s.runner.watch(s.ctx, start, measured, end, status)
 	timer.Stop()
 	ended := s.asked.lives()
-	probe.Wait()
+	probing.Wait()
 	if err != nil {
 		return 0, err
 	}
@@ -168,27 +172,6 @@ func openOptions(rate float64, length time.Duration, probes int) load.OpenOption
 	o := load.DefaultOpenOptions(rate, length)
 	o.Probes = max(1, min(o.Probes, probes))
 	return o
-}
-
-// timeline runs the probes of a timeline step, once its warm-up is over.
-func (s *Session) timeline(step *rundir.Step, measured time.Time) {
-	if s.ports.Prober == nil {
-		step.Notes = append(step.Notes, "there is no probe of a record's timeline: the step held its queries, and the delay that Bullet adds was not measured")
-		return
-	}
-	timer := time.NewTimer(time.Until(measured))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.ctx.Done():
-		return
-	}
-	text, added, err := s.ports.Prober.Timeline(s.ctx, s.o.Topology, s.o.Plan.Load.TimelineQueries)
-	if err != nil {
-		step.Notes = append(step.Notes, fmt.Sprintf("the timeline was not measured: %v", err))
-		return
-	}
-	step.Timeline, step.AddedDelayMs = json.RawMessage(text), &added
 }
 
 // catchUp offers more records than the step's rate and notes how many times the rate is taken.

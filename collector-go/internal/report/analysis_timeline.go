@@ -23,26 +23,36 @@ func OfTimeline(t *tuning.Timeline) *Analysis {
 			a.Findings = append(a.Findings, e.name+": "+estimate(e.Estimate, tuning.DefaultConfidence, "ms")+".")
 		}
 	}
-	for _, s := range t.Skews {
-		a.Findings = append(a.Findings, fmt.Sprintf("Clock of %s ahead of that of %s by %s, by %s; the delays are as stamped, it is not taken out of them.",
-			s.To, s.From, estimate(s.Offset, tuning.DefaultConfidence, "ms"), s.Method))
+	if len(t.Skews) > 0 {
+		a.Findings = append(a.Findings, "Delays are as stamped: how far the clocks may be apart is stated below, and not taken out of them.")
 	}
-	stages := table{Heads: []string{"Stage", "Stamped by", "Records", "Mean delay ms", "Standard deviation ms", "Least ms", "Median ms", "Most ms"},
-		Numeric: []bool{false, false, true, true, true, true, true, true}}
+	stages := table{Heads: []string{"Stage", "Stamped by", "Records", "Mean delay ms", "Standard deviation ms", "Least ms", "Median ms", "p95 ms", "Most ms"},
+		Numeric: []bool{false, false, true, true, true, true, true, true, true}}
 	for _, s := range t.Stages {
 		host := s.Host
 		if host == "" {
 			host = "–"
 		}
 		stages.Rows = append(stages.Rows, []string{s.Name, host, fmt.Sprint(s.Count), tuning.Digits(s.MeanMs), tuning.Digits(s.DeviationMs),
-			tuning.Digits(s.LeastMs), tuning.Digits(s.MedianMs), tuning.Digits(s.MostMs)})
+			tuning.Digits(s.LeastMs), tuning.Digits(s.MedianMs), tuning.Digits(s.P95Ms), tuning.Digits(s.MostMs)})
 	}
 	a.add("Delay of each stage relative to Query Received", stages)
+	if len(t.Skews) > 0 {
+		a.add("How far a clock is ahead of another", skewTable(t.Skews))
+	}
 	if len(t.Stages) > 0 {
 		a.Charts = []Chart{{Name: "timeline-stages", Title: "A record's way through Bullet: mean, standard deviation (thick) and range (thin) of each stage",
 			xLabel: "ms relative to Query Received (negative: before it)", limit: Unknown, stages: t.Stages}}
 	}
 	return a
+}
+
+func skewTable(skews []tuning.Skew) table {
+	rows := table{Heads: []string{"Clock", "Ahead of", "At least ms", "At most ms", "Known by"}, Numeric: []bool{false, false, true, true, false}}
+	for _, s := range skews {
+		rows.Rows = append(rows.Rows, []string{s.To, s.From, tuning.Digits(s.LeastMs), tuning.Digits(s.MostMs), s.Method})
+	}
+	return rows
 }
 
 // scaleStages puts a stage a row, the first at the top, over an axis that holds 0.

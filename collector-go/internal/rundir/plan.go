@@ -89,6 +89,17 @@ const (
 	TimelineStep StepKind = "timeline"
 )
 
+// TimelineRecords says which records the queries of a timeline step look for.
+type TimelineRecords string
+
+// The records.
+const (
+	// FlowingRecords are there already: a query takes the first that a filter bolt shows it (Test 1).
+	FlowingRecords TimelineRecords = "flowing"
+	// GeneratedRecords are made once the query runs, one for each (Test 2).
+	GeneratedRecords TimelineRecords = "generated"
+)
+
 // Asked is what is asked of a topology.
 type Asked struct {
 	// Submit is the way of queries: "gateway" (BQL over HTTP) or "drpc" (Storm's DRPC over HTTP). Class is a query class of
@@ -107,6 +118,8 @@ type Asked struct {
 	CatchUpMs     int64         `json:"catch_up_ms,omitempty"`
 	// TimelineQueries is how many queries a timeline step runs, one after the other.
 	TimelineQueries int `json:"timeline_queries,omitempty"`
+	// TimelineRecords are the records that they look for; "" is flowing.
+	TimelineRecords TimelineRecords `json:"timeline_records,omitempty"`
 	// The query: the most records that it returns, its longest life, and the rate of records that match it.
 	QueryLimit        int           `json:"query_limit"`
 	QueryDurationMs   int64         `json:"query_duration_ms"`

@@ -176,6 +176,13 @@ func (c *checker) values(field string, values []float64, needed bool) {
 func (c *checker) steps() {
 	s := c.file.Steps
 	c.oneOf("steps.kind", s.Kind, string(rundir.LoadStep), string(rundir.TimelineStep))
+	c.oneOf("steps.timeline_records", s.TimelineRecords, string(rundir.FlowingRecords), string(rundir.GeneratedRecords))
+	if s.Kind == string(rundir.TimelineStep) {
+		c.atLeast("steps.timeline_queries", float64(s.TimelineQueries), 1)
+		if s.TimelineRecords == string(rundir.GeneratedRecords) && !(c.file.Load.MatchingPerSecond > 0) {
+			c.fault("load.matching_per_second", "it is 0, and steps.timeline_records is generated: no record would be made for a query to find")
+		}
+	}
 	c.oneOf("steps.axis", s.Axis, string(rundir.Queries), string(rundir.QueriesPerSecond), string(rundir.RecordsPerSecond))
 	c.oneOf("steps.search", s.Search, texts(tuning.SearchKinds())...)
 	c.values("steps.values", s.Values, !c.everyConfigurationHasSteps())
@@ -260,6 +267,9 @@ func (c *checker) launch() {
 		c.atLeast("launch.local.workers", float64(l.Local.Workers), 1)
 		if l.Local.WorkerHeap.MiB() < 64 {
 			c.fault("launch.local.worker_heap", "%d MiB is less than the 64 MiB that a worker needs", l.Local.WorkerHeap.MiB())
+		}
+		if k := l.Local.Kafka; k != nil && k.Bootstrap == "" {
+			c.atLeast("launch.local.kafka.partitions", float64(k.Partitions), 1)
 		}
 	default:
 		c.command(*l.Command)

@@ -58,7 +58,7 @@ func (f *File) asked() rundir.Asked {
 		asked.CatchUpFactor, asked.CatchUpMs = tuning.Figure(f.Steps.CatchUp.Factor), time.Duration(f.Steps.CatchUp.Sustain).Milliseconds()
 	}
 	if f.Steps.Kind == string(rundir.TimelineStep) {
-		asked.TimelineQueries = f.Steps.TimelineQueries
+		asked.TimelineQueries, asked.TimelineRecords = f.Steps.TimelineQueries, rundir.TimelineRecords(f.Steps.TimelineRecords)
 	}
 	return asked
 }

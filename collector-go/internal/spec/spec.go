@@ -2,7 +2,11 @@
 // such a file (docs/experiments.md) and makes the plan of a run from it. It knows no cluster, no clock and no earlier run.
 package spec
 
-import "time"
+import (
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
 
 // File is an experiment's file. Every field has its line in docs/experiments.md; a test holds them together.
 type File struct {
@@ -82,6 +86,7 @@ type Steps struct {
 	InconclusiveRepeats int       `yaml:"inconclusive_repeats"`
 	CatchUp             CatchUp   `yaml:"catch_up"`
 	TimelineQueries     int       `yaml:"timeline_queries"`
+	TimelineRecords     string    `yaml:"timeline_records"`
 }
 
 // CatchUp is a time after each step in which more records are offered than the step's rate.
@@ -119,6 +124,14 @@ type Launch struct {
 type Local struct {
 	Workers    int   `yaml:"workers"`
 	WorkerHeap Bytes `yaml:"worker_heap"`
+	// Kafka is where records come from; nil for the topology's own source.
+	Kafka *Kafka `yaml:"kafka"`
+}
+
+// Kafka is a broker that the records come through: one that is started on this machine, unless Bootstrap is given.
+type Kafka struct {
+	Partitions int    `yaml:"partitions"`
+	Bootstrap  string `yaml:"bootstrap"`
 }
 
 // Command launches on a cluster that is there.
@@ -148,7 +161,7 @@ func defaults() *File {
 		OnFail: FailFails, MinHostIdle: 0.05,
 		Records: Records{MeanSize: 1843, Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3}, // the generator's
 		Steps: Steps{Kind: "load", Axis: "queries", WarmUp: Duration(time.Minute), Sustain: Duration(5 * time.Minute), Search: "full", Repeats: 1, InconclusiveRepeats: 1,
-			TimelineQueries: 100},
+			TimelineQueries: 100, TimelineRecords: string(rundir.FlowingRecords)},
 		Load: Load{Submit: SubmitByGateway, Class: "raw", RecordsPerSecond: Rate{Calibrated: true}, LeaveIdle: 0.4, Records: 10, DRPCFunction: "bullet-query",
 			Duration: Duration(30 * time.Second), MatchingPerSecond: 0.4},
 		Launch: Launch{SliceWidth: Duration(10 * time.Second), SliceLateness: Duration(5 * time.Second)},

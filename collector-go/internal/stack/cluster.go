@@ -50,10 +50,11 @@ func (s *Stack) SubmitAs(ctx context.Context, name string, settings []string) er
 	}
 }
 
-// Kill ends a topology and returns when its workers have ended.
+// Kill ends a topology and its source, and returns when its workers have ended.
 func (s *Stack) Kill(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
+	s.stopSource(ctx.Done())
 	if _, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("kill", "--topology", name, "--wait-secs", "0")...).Output(); err != nil {
 		return fmt.Errorf("end topology %s: %w", name, withStderr(err))
 	}

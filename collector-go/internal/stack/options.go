@@ -39,6 +39,8 @@ type Options struct {
 	Workers int
 	// WorkerHeapMiB limits each worker's heap.
 	WorkerHeapMiB int
+	// Kafka is where the topology's records come from; nil for the topology's own source.
+	Kafka *Kafka
 }
 
 // DefaultOptions run the parts built under buildDir for a run in dir, two workers of 384 MiB heap each, on the addresses that
@@ -66,7 +68,11 @@ func (o Options) Validate() error {
 	if o.Workers < 1 || o.WorkerHeapMiB < 64 {
 		return errors.New("at least one worker with at least 64 MiB of heap is needed")
 	}
-	for _, path := range []string{o.Program, o.BulletConf, o.built("local-storm.jar"), o.built("storm"), o.built("bullet-topology.jar"), o.built("bullet-metrics-storm.jar")} {
+	parts := []string{o.Program, o.BulletConf, o.built("local-storm.jar"), o.built("storm"), o.built("bullet-topology.jar"), o.built("bullet-metrics-storm.jar")}
+	if o.Kafka != nil && o.Kafka.Bootstrap == "" {
+		parts = append(parts, o.built("local-kafka.jar"), o.built("kafka"))
+	}
+	for _, path := range parts {
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("%s is missing: type make build at the repository's root, and run the demo from there", path)
 		}
@@ -131,12 +137,17 @@ func (s *Stack) submitCommand(name string, settings []string) command {
 
 // AllSettings are what is laid over BulletConf: the addresses of this stack, then Settings.
 func (o Options) AllSettings() []string {
-	return append([]string{
+	all := []string{
 		"bullet.topology.custom.topology.workers=" + strconv.Itoa(o.Workers),
 		"bullet.topology.metrics.collector.address=" + o.GRPCListen,
 		"bullet.pubsub.rest.query.urls=[http://" + o.GatewayListen + "/api/bullet/pubsub/query]",
 		"bullet.topology.generator.control.url=http://" + o.GatewayListen + "/api/source/control",
-	}, o.Settings...)
+	}
+	if o.Kafka != nil {
+		all = append(all, "bullet.dsl.connector.kafka.bootstrap.servers="+strconv.Quote(o.Kafka.Bootstrap), "bullet.dsl.connector.kafka.topics=["+kafkaTopic+"]",
+			"bullet.topology.generator.records.per.second="+firstProducedPerSecond) // what the gateway asks of the producer at first
+	}
+	return append(all, o.Settings...)
 }
 
 func (o Options) settingArgs() []string {

@@ -41,10 +41,13 @@ type Stack struct {
 
 	cluster *Process
 	gateway *Process
+	kafka   *Process // the broker's launcher; nil where there is none of ours
 	failed  chan error
 
 	mu        sync.Mutex
 	collector *Process
+	producer  *Process // of the topology that runs; nil for none
+	broker    int      // the pid of our broker
 	restarts  int
 	daemons   map[string]int
 	stopping  bool
@@ -78,7 +81,7 @@ func (s *Stack) endLeftovers(ctx context.Context) error {
 		return nil
 	}
 	s.log.Info("ended what an earlier run had left running", "processes", names)
-	return s.down(ctx)
+	return errors.Join(s.down(ctx), s.kafkaDown(ctx))
 }
 
 // Start brings the parts up and returns when each says that it is ready. After an error Stop is still to be called.
@@ -94,6 +97,9 @@ func (s *Stack) Start(ctx context.Context) error {
 		return err
 	}
 	if s.gateway, err = s.launch(s.gatewayCommand()); err != nil {
+		return err
+	}
+	if err := s.startKafka(ctx); err != nil {
 		return err
 	}
 	if err := s.awaitCluster(ctx); err != nil {
@@ -170,21 +176,32 @@ func (s *Stack) Pids() map[string]int {
 	if s.gateway != nil {
 		pids["query gateway"] = s.gateway.Pid()
 	}
+	if s.broker != 0 {
+		pids["Kafka broker"] = s.broker
+	}
+	if s.producer != nil {
+		pids["record producer"] = s.producer.Pid()
+	}
 	return pids
 }
 
-// Stop ends the topology, the cluster, the gateway and the collector, in this order, and gives the directory back. It takes
+// AllSettings are what is laid over the Bullet YAML, the address of a broker that was started among them.
+func (s *Stack) AllSettings() []string { return s.options.AllSettings() }
+
+// Stop ends the topology and its source, the cluster, the gateway, the broker and the collector, in this order, and gives the directory back. It takes
 // bounded time; when hasten is closed it takes what it needs to kill them. Nothing is left running unless it returns an error.
 func (s *Stack) Stop(hasten <-chan struct{}) error {
 	defer s.place.leave()
 	collector := s.beginStop()
 	var problem error
+	s.stopSource(hasten)
 	if s.cluster != nil && (!s.cluster.stop(clusterStopGrace, hasten) || s.cluster.err != nil) {
 		problem = s.down(context.Background()) // workers may have outlived a launcher that was killed or failed
 	}
 	if s.gateway != nil {
 		s.gateway.stop(gatewayStopGrace, hasten)
 	}
+	problem = errors.Join(problem, s.stopKafka(hasten))
 	if collector != nil && !collector.stop(collectorStopGrace, hasten) {
 		s.log.Warn("the collector was killed; it recovers from its journal when started again")
 	}

@@ -12,23 +12,16 @@ const (
 // Stage is when a record reached a stage, relative to Query Received, over all queries; negative is before it.
 type Stage struct {
 	Name string `json:"stage"`
-	// Host stamped the stage, "" where that is not known: stages of two hosts are apart by their clocks' skew too.
+	// Host is whose clock stamped the stage, "" where that is not known: stages of two hosts are apart by their clocks' skew too.
 	Host  string `json:"host,omitempty"`
 	Count int    `json:"count"`
-	// The mean, the standard deviation and the ends of the delays, ms.
+	// The mean, the standard deviation, the ends and the percentiles of the delays, ms.
 	MeanMs      Figure `json:"mean_ms"`
 	DeviationMs Figure `json:"standard_deviation_ms"`
 	LeastMs     Figure `json:"least_ms"`
 	MedianMs    Figure `json:"median_ms"`
+	P95Ms       Figure `json:"p95_ms"`
 	MostMs      Figure `json:"most_ms"`
-}
-
-// Skew is how far the clock of a host is ahead of another's, and how well that is known.
-type Skew struct {
-	From   string   `json:"from"`
-	To     string   `json:"to"`
-	Offset Estimate `json:"offset_ms"`
-	Method string   `json:"method"`
 }
 
 // Timeline is what became of the records that a number of queries looked for.
@@ -37,10 +30,12 @@ type Timeline struct {
 	Queries  int     `json:"queries"`
 	Returned int     `json:"returned"`
 	Stages   []Stage `json:"stages"`
-	// AddedDelay is what Bullet adds: from when both record and query are there to the answer. FindTime is how long it takes to find a
-	// record that we generate.
+	// AddedDelay is what Bullet adds: from when both record and query have met to the answer. FindTime is how long it takes to find a
+	// record that we generate; unknown where the records were there already. Both are means with their confidence interval.
 	AddedDelay Estimate `json:"added_delay_ms"`
 	FindTime   Estimate `json:"find_time_ms"`
 	Skews      []Skew   `json:"skews"`
 	Notes      []string `json:"notes"`
+	// Journeys are the raw data: one for each query that found its record.
+	Journeys []Journey `json:"journeys,omitempty"`
 }

@@ -31,6 +31,7 @@ public final class FilterBolt extends QueryBolt {
     private static final Logger LOG = LoggerFactory.getLogger(FilterBolt.class);
 
     private final String recordComponent;
+    private final StageStamps stamps;
     private transient QueryManager queries;
     private transient ReducedMetric latency;
     private transient int ticksToReport;
@@ -46,6 +47,7 @@ public final class FilterBolt extends QueryBolt {
     public FilterBolt(String recordComponent, BulletStormConfig config) {
         super(config);
         this.recordComponent = recordComponent;
+        stamps = StageStamps.from(config);
     }
 
     @Override
@@ -60,9 +62,12 @@ public final class FilterBolt extends QueryBolt {
         if (!recordComponent.equals(tuple.getSourceComponent())) {
             return false;
         }
-        emit(queries.categorize((BulletRecord<?>) tuple.getValue(0)));
-        if (tuple.size() > 1) {
-            latency.update(System.currentTimeMillis() - tuple.getLong(1));
+        BulletRecord<?> record = (BulletRecord<?>) tuple.getValue(0);
+        Long emittedMs = tuple.size() > 1 ? tuple.getLong(1) : null;
+        stamps.stamp(record, emittedMs, System.currentTimeMillis());
+        emit(queries.categorize(record));
+        if (emittedMs != null) {
+            latency.update(System.currentTimeMillis() - emittedMs);
         }
         return true;
     }

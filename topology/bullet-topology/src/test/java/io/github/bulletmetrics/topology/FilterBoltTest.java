@@ -7,6 +7,7 @@ import com.yahoo.bullet.pubsub.Metadata;
 import com.yahoo.bullet.record.BulletRecord;
 import com.yahoo.bullet.storm.BulletStormConfig;
 import io.github.bulletmetrics.topology.source.RecordGenerator;
+import io.github.bulletmetrics.topology.source.SourceSettings;
 
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.core.LogEvent;
@@ -68,6 +69,26 @@ class FilterBoltTest {
         bolt.execute(Queries.notAQuery("q"));
         assertThat(collector.emitted).isEmpty();
         assertThat(collector.acked).hasSize(1);
+    }
+
+    @Test
+    void stampsTheStagesOfItsWayIntoARecordWhereTheirFieldsAreNamed() {
+        BulletRecord<?> plain = generator.background(1, 1);
+        bolt.execute(record(plain, 17L));
+        assertThat(plain.hasField("bullet_received_ms")).as("as Bullet has it by default").isFalse();
+
+        BulletStormConfig config = Queries.config();
+        config.set(SourceSettings.RECEIVED_FIELD, "bullet_received_ms");
+        config.set(SourceSettings.FILTERED_FIELD, "bullet_filtered_ms");
+        FilterBolt stamping = new FilterBolt(Streams.RECORD_COMPONENT, config);
+        stamping.prepare(Map.of(), new FakeContext(), collector.asCollector());
+        long before = System.currentTimeMillis();
+        stamping.execute(Queries.query("q", "SELECT bullet_received_ms, bullet_filtered_ms FROM STREAM(3600000, TIME) LIMIT 1"));
+        stamping.execute(record(generator.background(2, 1), 17L));
+
+        ArrayList<BulletRecord<?>> found = SerializerDeserializer.fromBytes((byte[]) collector.on(Streams.DEFAULT_STREAM).get(0).get(1));
+        assertThat(found.get(0).typedGet("bullet_received_ms").getValue()).isEqualTo(17L);
+        assertThat((Long) found.get(0).typedGet("bullet_filtered_ms").getValue()).isBetween(before, System.currentTimeMillis());
     }
 
     @Test

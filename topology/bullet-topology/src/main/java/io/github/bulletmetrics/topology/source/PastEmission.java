@@ -18,6 +18,21 @@ final class PastEmission {
         clockMicros = startMicros;
     }
 
+    /** Changes the rates from the moment that it has come to. */
+    void apply(SourceControl next) {
+        emission.apply(next, clockMicros);
+    }
+
+    /** What it follows. */
+    SourceControl control() {
+        return emission.control();
+    }
+
+    /** Records due and not yet emitted; may be asked by any thread. */
+    long lag(long nowMicros) {
+        return emission.lag(nowMicros);
+    }
+
     /** The next record that is due by now, or null; its own time is {@link #dueMs}. */
     BulletRecord<?> next(long nowMicros) {
         BulletRecord<?> record = emission.next(clockMicros);

@@ -17,6 +17,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -31,7 +32,7 @@ import java.util.logging.Logger;
 
 /**
  * Writes generated records to a Kafka topic as JSON: a backlog as fast as it can, with the timestamps that its records would have had,
- * then on at the rate. Ends at the count, after the seconds, or on SIGTERM, and prints on stdout what it wrote:
+ * then on at the rate, or as a query gateway says. Ends at the count, after the seconds, or on SIGTERM, and prints on stdout what it wrote:
  * <pre>
  * {"topic":"records","records":100000,"bytes":480000000,"failed":0,"first_ms":1795200000000,"last_ms":1795200299997}
  * </pre>
@@ -74,17 +75,26 @@ public final class RecordProducer implements Callable<Integer> {
         + " among them (default: ${DEFAULT-VALUE}).")
     private long seed;
 
+    @Option(names = "--control-url", paramLabel = "URL", description = "Asks a query gateway what to write, as the topology's own"
+        + " source does, and tells it what was written: http://HOST:PORT/api/source/control.")
+    private URI controlUrl;
+
     @Option(names = "-c", paramLabel = "key=value", description = "A setting of Kafka's producer; may be repeated.")
     private Map<String, String> settings = new LinkedHashMap<>();
 
     @Spec
     private CommandSpec spec;
 
+    private final Clock clock = new Clock();
+    private long start;
     private final CountDownLatch done = new CountDownLatch(1);
     private final AtomicLong failed = new AtomicLong();
     private final AtomicReference<Exception> firstFailure = new AtomicReference<>();
     private volatile boolean stopped;
-    private long sent;
+    // Written by the main thread alone, read by the control client's for its report.
+    private volatile long sent;
+    private volatile PastEmission emission;
+    private ControlClient client;
     private long bytes;
     private long firstMs;
     private long lastMs;
@@ -116,10 +126,14 @@ public final class RecordProducer implements Callable<Integer> {
         require(seconds == null || seconds >= 0, "--seconds cannot be below 0");
         Runtime.getRuntime().addShutdownHook(new Thread(this::stopInOrder, "stop-producer"));
         try (Producer<byte[], byte[]> producer = new KafkaProducer<>(producerSettings())) {
+            start();
             write(producer);
             producer.flush();
             print();
         } finally {
+            if (client != null) {
+                client.close();
+            }
             done.countDown();
         }
         if (firstFailure.get() != null) {
@@ -145,14 +159,30 @@ public final class RecordProducer implements Callable<Integer> {
         }
     }
 
+    private void start() {
+        start = clock.micros();
+        emission = new PastEmission(generator(), start - (long) (backlogSeconds * 1e6));
+        if (controlUrl != null) {
+            client = new ControlClient(controlUrl, GeneratorSettings.from(new BulletConfig()).controlPollMs(), this::report);
+            client.start();
+        }
+    }
+
+    /** As one task of a source that is named after its topic. */
+    private SourceReport report() {
+        long written = sent - failed.get();
+        return new SourceReport(topic, 0, emission.control().version(), written, written, failed.get(), emission.lag(clock.micros()), 0,
+                                client.failures());
+    }
+
     private void write(Producer<byte[], byte[]> producer) {
-        Clock clock = new Clock();
-        long start = clock.micros();
         long endMicros = seconds == null ? Long.MAX_VALUE : start + (long) (seconds * 1e6);
-        PastEmission emission = new PastEmission(generator(), start - (long) (backlogSeconds * 1e6));
         int partitions = producer.partitionsFor(topic).size();
         while (!stopped && (count == null || sent < count)) {
             long now = clock.micros();
+            if (client != null && client.latest() != null) {
+                emission.apply(client.latest());
+            }
             BulletRecord<?> record = emission.next(Math.min(now, endMicros));
             if (record != null) {
                 send(producer, (int) (sent % partitions), emission.dueMs(), RecordJson.of(record).getBytes(StandardCharsets.UTF_8));
@@ -175,7 +205,7 @@ public final class RecordProducer implements Callable<Integer> {
         producer.send(new ProducerRecord<>(topic, partition, timestampMs, null, value), this::sent);
         firstMs = sent == 0 ? timestampMs : firstMs;
         lastMs = timestampMs;
-        sent++;
+        sent = sent + 1;
         bytes += value.length;
     }
 

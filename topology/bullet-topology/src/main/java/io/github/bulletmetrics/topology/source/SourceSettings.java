@@ -12,15 +12,22 @@ import java.util.TreeSet;
  *
  * @param samplingPercentage how many of a hundred messages that were read go on, above 0 to 100.
  * @param timestampField the field of a record that takes the broker's timestamp, or null for none.
+ * @param receivedField the field of a record that takes when Bullet got it, or null for none.
+ * @param filteredField the field of a record that takes when a filter bolt showed it to the queries, or null for none.
  * @param metrics whether the {@code bullet_source_*} metrics are registered beside Bullet's own.
  */
-public record SourceSettings(double samplingPercentage, String timestampField, boolean metrics) implements Serializable {
+public record SourceSettings(double samplingPercentage, String timestampField, String receivedField, String filteredField,
+                             boolean metrics) implements Serializable {
     /** What every name starts with. */
     public static final String PREFIX = "bullet.topology.source.";
     /** How many of a hundred messages go on; 100.0 by default. */
     public static final String SAMPLING_PERCENTAGE = PREFIX + "sampling.percentage";
     /** The field that takes the broker's timestamp, ms since 1970; none by default. */
     public static final String TIMESTAMP_FIELD = PREFIX + "timestamp.field";
+    /** The field that takes when the source emitted the record into the topology, ms since 1970; none by default. */
+    public static final String RECEIVED_FIELD = PREFIX + "received.field";
+    /** The field that takes when a filter bolt showed the record to its queries, ms since 1970; none by default. */
+    public static final String FILTERED_FIELD = PREFIX + "filtered.field";
     /** Whether sources have metrics; true by default. They follow {@code bullet.topology.metrics.built.in.enable} too. */
     public static final String METRICS_ENABLE = PREFIX + "metrics.enable";
 
@@ -35,12 +42,14 @@ public record SourceSettings(double samplingPercentage, String timestampField, b
      */
     public static SourceSettings from(BulletConfig config) {
         refuseUnknown(config);
-        return new SourceSettings(percentage(config), field(config), flag(config));
+        return new SourceSettings(percentage(config), field(config, TIMESTAMP_FIELD), field(config, RECEIVED_FIELD),
+                                  field(config, FILTERED_FIELD), flag(config));
     }
 
     /** A slip here would go unnoticed: every message would go on, with no timestamp. */
     private static void refuseUnknown(BulletConfig config) {
-        Set<String> known = new TreeSet<>(Set.of(SAMPLING_PERCENTAGE, TIMESTAMP_FIELD, METRICS_ENABLE));
+        Set<String> known = new TreeSet<>(Set.of(SAMPLING_PERCENTAGE, TIMESTAMP_FIELD, RECEIVED_FIELD, FILTERED_FIELD,
+                                                     METRICS_ENABLE));
         for (String name : config.getAllWithPrefix(Optional.empty(), PREFIX, false).keySet()) {
             if (!known.contains(name)) {
                 throw new IllegalArgumentException("There is no setting " + name + ": there are " + known);
@@ -56,12 +65,12 @@ public record SourceSettings(double samplingPercentage, String timestampField, b
         throw new IllegalArgumentException(SAMPLING_PERCENTAGE + " must be a number above 0 and up to 100, but is " + value);
     }
 
-    private static String field(BulletConfig config) {
-        Object value = config.get(TIMESTAMP_FIELD);
+    private static String field(BulletConfig config, String setting) {
+        Object value = config.get(setting);
         if (value == null || value instanceof String name && !name.isBlank() && !name.contains(".")) {
             return (String) value;
         }
-        throw new IllegalArgumentException(TIMESTAMP_FIELD + " must be the name of a field, without dots, but is " + value);
+        throw new IllegalArgumentException(setting + " must be the name of a field, without dots, but is " + value);
     }
 
     private static boolean flag(BulletConfig config) {

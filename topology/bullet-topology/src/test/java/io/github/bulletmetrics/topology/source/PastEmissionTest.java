@@ -34,4 +34,17 @@ class PastEmissionTest {
         assertThat(emission.next(now)).as("nothing is due").isNull();
         assertThat(emission.next(now + SECOND)).isNotNull();
     }
+
+    @Test
+    void followsAControlFromTheMomentThatItHasComeTo() {
+        emission.next(START);
+        assertThat(emission.lag(START + SECOND)).isEqualTo(52);
+        emission.apply(new SourceControl(0, List.of(new Probe("probe-2", 4)), 7));
+        assertThat(emission.control().version()).isEqualTo(7);
+        assertThat(emission.lag(START + SECOND)).isEqualTo(4);
+
+        BulletRecord<?> record = emission.next(START + SECOND);
+        assertThat(record.typedGet(RecordFields.PROBE).getValue()).isEqualTo("probe-2");
+        assertThat(record.typedGet(RecordFields.PROBE_DUE).getValue()).isEqualTo(START + SECOND / 4);
+    }
 }

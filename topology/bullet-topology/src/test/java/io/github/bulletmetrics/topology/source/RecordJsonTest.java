@@ -36,12 +36,14 @@ class RecordJsonTest {
     }
 
     @Test
-    void itsSchemasNameEveryFieldAndThatOfKafkaTheTimestampToo() {
+    void itsSchemasNameEveryFieldAndThatOfKafkaTheTimestampsToo() {
         Map<String, String> fields = new LinkedHashMap<>();
         RecordFields.all().forEach((name, type) -> fields.put(name, type.toString()));
         assertThat(types(resource(DSL_SCHEMA, JsonObject.class).getAsJsonArray("fields"))).isEqualTo(fields);
 
-        fields.put("kafka_received_ms", "LONG");
+        for (String stage : new String[] {"kafka_received_ms", "bullet_received_ms", "bullet_filtered_ms"}) {
+            fields.put(stage, "LONG");
+        }
         assertThat(types(resource("generated_records_kafka_schema.json", JsonArray.class))).isEqualTo(fields);
     }
 

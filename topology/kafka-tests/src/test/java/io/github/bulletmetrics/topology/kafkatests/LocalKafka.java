@@ -34,8 +34,14 @@ final class LocalKafka implements AutoCloseable {
         return bootstrap;
     }
 
-    void createTopic(String topic, int partitions) throws IOException {
-        result(start("create-topic", "--dir", dir.toString(), "--topic", topic, "--partitions", Integer.toString(partitions)));
+    /** Settings are the topic's, key=value. */
+    void createTopic(String topic, int partitions, String... settings) throws IOException {
+        List<String> arguments = new ArrayList<>(List.of("create-topic", "--dir", dir.toString(), "--topic", topic, "--partitions",
+            Integer.toString(partitions)));
+        for (String setting : settings) {
+            arguments.addAll(List.of("-c", setting));
+        }
+        result(start(arguments.toArray(String[]::new)));
     }
 
     /** Starts a producer; {@link #result} is what it says at its end, {@link #end} ends one that would go on. */

@@ -1,0 +1,156 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// The stages beside the document's: the record's way begins where it is made, the query's way where a client submits it.
+const (
+	RecordMade     = "Record Made"
+	QuerySubmitted = "Query Submitted"
+	QueryReturned  = "Query Returned"
+)
+
+// Stages are all stages, the record's first, in the order in which they are shown.
+var Stages = []string{RecordMade, KafkaReceived, BulletReceived, BulletFiltered, QuerySubmitted, QueryReceived, QueryFinished, QueryReturned}
+
+// follows says which stages cannot be before a stage, whatever the clocks say. A record may be filtered before the join bolt has the query,
+// and a record that waits in Kafka is older than its query: those are not here.
+var follows = map[string][]string{
+	RecordMade:     {KafkaReceived},
+	KafkaReceived:  {BulletReceived},
+	BulletReceived: {BulletFiltered},
+	BulletFiltered: {QueryFinished},
+	QuerySubmitted: {QueryReceived, BulletFiltered},
+	QueryReceived:  {QueryFinished},
+	QueryFinished:  {QueryReturned},
+}
+
+// after are all stages that cannot be before one: follows, followed to its end.
+func after(stage string) (all []string) {
+	for _, next := range follows[stage] {
+		for _, s := range append([]string{next}, after(next)...) {
+			if !slices.Contains(all, s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// Journey is one query that found its record: when each stage was reached, ms since the Unix epoch, by the clock of whoever stamped it. A
+// stage that nobody stamped is not there.
+type Journey struct {
+	Query int                `json:"query"`
+	AtMs  map[string]float64 `json:"at_ms"`
+}
+
+// Since is the time from one stage to another; unknown where either is. It is below 0 where the second came first.
+func (j Journey) Since(from, to string) Figure {
+	a, known := j.AtMs[from]
+	b, also := j.AtMs[to]
+	if !known || !also {
+		return Unknown
+	}
+	return Figure(b - a)
+}
+
+// Added is what Bullet adds: from when the record and the query have met, which is the later of Query Received and Bullet Filtered, to
+// Query Finished. Where nobody stamped Bullet Filtered, from Query Received.
+func (j Journey) Added() Figure {
+	fromQuery, fromRecord := j.Since(QueryReceived, QueryFinished), j.Since(BulletFiltered, QueryFinished)
+	if !fromRecord.Known() {
+		return fromQuery
+	}
+	return min(fromQuery, fromRecord)
+}
+
+// TimelineOf puts journeys together. clocks names the clock that stamps each stage; queries were run. generated says that each record was
+// made after its query was submitted: only then is there a time to find it, from Bullet Received (else Kafka Received) to Query Finished.
+func TimelineOf(journeys []Journey, queries int, generated bool, clocks map[string]string) Timeline {
+	t := Timeline{Queries: queries, Returned: len(journeys), Journeys: journeys, Stages: []Stage{}, FindTime: Estimate{Unknown, Unknown, Unknown, ""}, Skews: skews(journeys, clocks), Notes: []string{}}
+	for _, name := range Stages {
+		t.Stages = append(t.Stages, stageOf(name, clocks[name], delays(journeys, func(j Journey) Figure { return j.Since(QueryReceived, name) })))
+	}
+	t.AddedDelay = meanOf(delays(journeys, Journey.Added))
+	if t.count(BulletFiltered) == 0 {
+		t.AddedDelay.Note = join(t.AddedDelay.Note, "from Query Received: nobody stamped Bullet Filtered")
+	}
+	if generated {
+		t.FindTime = t.findTime()
+	}
+	if lost := queries - len(journeys); lost > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d of %d queries returned without a record; they are in no delay.", lost, queries))
+	}
+	return t
+}
+
+func (t Timeline) findTime() Estimate {
+	from := BulletReceived
+	if t.count(from) == 0 {
+		from = KafkaReceived
+	}
+	e := meanOf(delays(t.Journeys, func(j Journey) Figure { return j.Since(from, QueryFinished) }))
+	e.Note = join("from "+from, e.Note)
+	return e
+}
+
+func (t Timeline) count(stage string) int {
+	for _, s := range t.Stages {
+		if s.Name == stage {
+			return s.Count
+		}
+	}
+	return 0
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+// delays are those that are known, ascending.
+func delays(journeys []Journey, of func(Journey) Figure) (all []float64) {
+	for _, j := range journeys {
+		if d := of(j); d.Known() {
+			all = append(all, float64(d))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func stageOf(name, host string, sorted []float64) Stage {
+	s := Stage{Name: name, Host: host, Count: len(sorted), MeanMs: Unknown, DeviationMs: Unknown, LeastMs: Unknown, MedianMs: Unknown, P95Ms: Unknown, MostMs: Unknown}
+	if len(sorted) == 0 {
+		return s
+	}
+	s.MeanMs, s.LeastMs, s.MostMs = Figure(stat.Mean(sorted, nil)), Figure(sorted[0]), Figure(sorted[len(sorted)-1])
+	s.MedianMs, s.P95Ms = Figure(stat.Quantile(0.5, stat.Empirical, sorted, nil)), Figure(stat.Quantile(0.95, stat.Empirical, sorted, nil))
+	if len(sorted) > 1 {
+		s.DeviationMs = Figure(stat.StdDev(sorted, nil))
+	}
+	return s
+}
+
+// meanOf is the mean with its confidence interval, as Student's t gives it.
+func meanOf(values []float64) Estimate {
+	e := Estimate{Unknown, Unknown, Unknown, ""}
+	switch n := float64(len(values)); {
+	case n == 0:
+		e.Note = "no query found a record"
+	case n == 1:
+		e.Value, e.Note = Figure(values[0]), "of one query"
+	default:
+		mean, deviation := stat.MeanStdDev(values, nil)
+		half := quantile(DefaultConfidence, n-1) * deviation / math.Sqrt(n)
+		e.Value, e.Low, e.High = Figure(mean), Figure(mean-half), Figure(mean+half)
+	}
+	return e
+}

@@ -1,0 +1,139 @@
+package tuning
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// documentDelays are the mean delays of a test of the document, ms relative to Query Received.
+func documentDelays(t *testing.T, file string) map[string]float64 {
+	t.Helper()
+	f, err := os.Open("../sheet/testdata/document/" + file)
+	require.NoError(t, err)
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
+	delays := map[string]float64{}
+	for _, row := range rows[1:] {
+		delays[row[0]], err = strconv.ParseFloat(row[1], 64)
+		require.NoError(t, err)
+	}
+	return delays
+}
+
+// around are queries whose delays are some ms less or more than the means, by turns, so that the means are those.
+func around(means map[string]float64, n int, ms float64) (all []Journey) {
+	for i := range n {
+		j := Journey{Query: i + 1, AtMs: map[string]float64{}}
+		for stage, mean := range means {
+			j.AtMs[stage] = 1.7952e12 + float64(1000*i) + mean
+			if stage != QueryReceived {
+				j.AtMs[stage] += ms * float64(1-2*(i%2))
+			}
+		}
+		all = append(all, j)
+	}
+	return all
+}
+
+func stage(t *testing.T, of Timeline, name string) Stage {
+	t.Helper()
+	for _, s := range of.Stages {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("no stage %s", name)
+	return Stage{}
+}
+
+// Test 1 of the document: records are there, and Bullet adds 1.66 ms.
+func TestTheTimelineOfTest1(t *testing.T) {
+	means := documentDelays(t, "latency-test1.csv")
+	got := TimelineOf(around(means, 100, 0.5), 100, false, nil)
+	assert.Equal(t, 100, got.Returned)
+	for name, mean := range means {
+		s := stage(t, got, name)
+		assert.Equal(t, 100, s.Count, name)
+		assert.InDelta(t, mean, float64(s.MeanMs), 1e-3, name)
+		if name != QueryReceived {
+			assert.InDelta(t, 0.5*math.Sqrt(100.0/99), float64(s.DeviationMs), 1e-3, name)
+			assert.InDelta(t, mean-0.5, float64(s.LeastMs), 1e-3, name)
+			assert.InDelta(t, mean+0.5, float64(s.P95Ms), 1e-3, name)
+		}
+	}
+	assert.Zero(t, stage(t, got, BulletReceived).Count, "the document's Test 1 does not have it")
+	assert.False(t, stage(t, got, BulletReceived).MeanMs.Known())
+	assert.InDelta(t, 1.66, float64(got.AddedDelay.Value), 1e-3, "the filter bolt was first, so from Query Received")
+	assert.Less(t, got.AddedDelay.Low, got.AddedDelay.Value)
+	assert.False(t, got.FindTime.Value.Known(), "nothing was generated")
+}
+
+// Test 2 of the document: the record is made when the query runs, and is found 10.3 ms after Bullet had it.
+func TestTheTimelineOfTest2(t *testing.T) {
+	got := TimelineOf(around(documentDelays(t, "latency-test2.csv"), 100, 0), 101, true, nil)
+	assert.InDelta(t, 10.3, float64(got.FindTime.Value), 1e-3)
+	assert.InDelta(t, 3.5, float64(got.AddedDelay.Value), 1e-3, "from Bullet Filtered, which is after Query Received here")
+	assert.InDelta(t, 445.7, float64(stage(t, got, KafkaReceived).MeanMs), 1e-3)
+	assert.Contains(t, got.Notes, "1 of 101 queries returned without a record; they are in no delay.")
+	_, err := json.Marshal(got)
+	require.NoError(t, err)
+}
+
+func TestATimelineOfNothing(t *testing.T) {
+	got := TimelineOf(nil, 100, true, nil)
+	assert.False(t, got.AddedDelay.Value.Known())
+	assert.Contains(t, got.AddedDelay.Note, "no query found a record")
+	text, err := json.Marshal(got)
+	require.NoError(t, err)
+	var again Timeline
+	require.NoError(t, json.Unmarshal(text, &again))
+	assert.Len(t, again.Stages, len(Stages))
+}
+
+// Every clock's true skew lies within its bounds, and the bounds are no wider than the fastest way there and back.
+func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
+	clocks := map[string]string{RecordMade: "client", KafkaReceived: "broker", BulletReceived: "source", BulletFiltered: "filter", QuerySubmitted: "client",
+		QueryReceived: "join", QueryFinished: "join", QueryReturned: "client"}
+	ahead := map[string]float64{"broker": 40, "source": -25, "filter": 7, "join": -3000}
+	true2 := map[string]float64{QuerySubmitted: 0, QueryReceived: 20, RecordMade: 500, KafkaReceived: 510, BulletReceived: 520, BulletFiltered: 525, QueryFinished: 530, QueryReturned: 540}
+	var journeys []Journey
+	for i := range 20 {
+		j := Journey{AtMs: map[string]float64{}}
+		for s, at := range true2 {
+			j.AtMs[s] = math.Floor(1e12 + at*(1+float64(i)/10) + ahead[clocks[s]])
+		}
+		journeys = append(journeys, j)
+	}
+	got := TimelineOf(journeys, 20, true, clocks)
+	bounds := map[string]Skew{}
+	for _, s := range got.Skews {
+		if s.From == "client" {
+			bounds[s.To] = s
+		}
+	}
+	require.Len(t, bounds, 4)
+	for clock, skew := range ahead {
+		assert.LessOrEqual(t, float64(bounds[clock].LeastMs), skew, clock)
+		assert.GreaterOrEqual(t, float64(bounds[clock].MostMs), skew, clock)
+		assert.LessOrEqual(t, float64(bounds[clock].MostMs-bounds[clock].LeastMs), 50.0, clock)
+		assert.True(t, bounds[clock].Excludes0() || clock == "filter", clock)
+	}
+	assert.InDelta(t, (500-20)*1.95+3000, float64(stage(t, got, RecordMade).MeanMs), 1, "delays are as stamped, the skew of the join bolt's clock in them")
+
+	// A maker of whose clock nothing else is known is bounded on one side only.
+	clocks[RecordMade] = "maker"
+	for _, s := range TimelineOf(journeys, 20, true, clocks).Skews {
+		if s.From == "client" && s.To == "broker" {
+			assert.False(t, s.MostMs.Known())
+			assert.True(t, s.LeastMs.Known())
+		}
+	}
+}

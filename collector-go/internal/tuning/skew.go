@@ -1,0 +1,77 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Skew is how far the clock To is ahead of the clock From: at least Least and at most Most ms, unknown where nothing bounds it on that side.
+// It is stated beside delays and never taken out of them.
+type Skew struct {
+	From    string `json:"from"`
+	To      string `json:"to"`
+	LeastMs Figure `json:"least_ms"`
+	MostMs  Figure `json:"most_ms"`
+	Method  string `json:"method"`
+}
+
+// Excludes0 tells whether the two clocks are apart for certain.
+func (s Skew) Excludes0() bool { return s.LeastMs > 0 || s.MostMs < 0 }
+
+// stampResolutionMs is how much earlier than the truth a stamp may be: most are whole milliseconds, cut off.
+const stampResolutionMs = 1
+
+// skews bounds each clock against the client's, and each against the one before it on the record's way, by causality: what follows a stage
+// by another's clock at once, or even before it, tells how far ahead that clock can be at most. The fastest of many is the tightest bound.
+func skews(journeys []Journey, clocks map[string]string) []Skew {
+	all := []Skew{}
+	add := func(from, to string) {
+		known := slices.ContainsFunc(all, func(s Skew) bool { return s.From == from && s.To == to || s.From == to && s.To == from })
+		if from == "" || to == "" || from == to || known {
+			return
+		}
+		if s := bound(journeys, clocks, from, to); s.LeastMs.Known() || s.MostMs.Known() {
+			all = append(all, s)
+		}
+	}
+	for _, stage := range Stages {
+		add(clocks[QuerySubmitted], clocks[stage])
+	}
+	way := []string{RecordMade, KafkaReceived, BulletReceived, BulletFiltered, QueryFinished}
+	for i := range way[1:] {
+		add(clocks[way[i]], clocks[way[i+1]])
+	}
+	return all
+}
+
+func bound(journeys []Journey, clocks map[string]string, from, to string) Skew {
+	least, most, records := math.Inf(-1), math.Inf(1), 0
+	for _, j := range journeys {
+		used := false
+		for _, earlier := range Stages {
+			for _, later := range after(earlier) {
+				d := j.Since(earlier, later)
+				if !d.Known() {
+					continue
+				}
+				switch {
+				case clocks[earlier] == from && clocks[later] == to:
+					most, used = min(most, float64(d)+stampResolutionMs), true
+				case clocks[earlier] == to && clocks[later] == from:
+					least, used = max(least, -float64(d)-stampResolutionMs), true
+				}
+			}
+		}
+		if used {
+			records++
+		}
+	}
+	known := func(v float64) Figure {
+		if math.IsInf(v, 0) {
+			return Unknown
+		}
+		return Figure(v)
+	}
+	return Skew{From: from, To: to, LeastMs: known(least), MostMs: known(most), Method: fmt.Sprintf("the order of cause and effect in %d records", records)}
+}
