@@ -11,12 +11,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// timeline runs the probe of a timeline step, once its warm-up is over. It ends with the last query, which may be after the step's end.
+// timeline runs the probe of a timeline step: in its warm-up queries that are not counted, then those that are. It ends with the last query, which may be after the step's end.
 // What went wrong is noted in the step.
 func (s *Session) timeline(step *rundir.Step, measured, end time.Time) {
-	if err := s.runner.until(s.ctx, measured, func() string { return "waiting for the warm-up's end" }); err != nil {
-		return
-	}
 	asked := s.o.Plan.Load
 	generated := asked.TimelineRecords == rundir.GeneratedRecords
 	prober, err := probe.New(probe.Options{
@@ -24,6 +21,9 @@ func (s *Session) timeline(step *rundir.Step, measured, end time.Time) {
 		Generated: generated, Probe: load.ProbeValue(0), PerSecond: float64(asked.MatchingPerSecond),
 	}, s.asked, s.runner.observe)
 	var journeys []tuning.Journey
+	if err == nil {
+		err = prober.WarmUp(s.ctx, measured)
+	}
 	if err == nil {
 		journeys, err = prober.Run(s.ctx)
 	}

@@ -70,6 +70,25 @@ func New(options Options, target load.Submitter, observe func(load.Outcome)) (*P
 	return &Prober{options: options, target: target, observe: observe}, options.Validate()
 }
 
+// warmUpPause is how long after another a query of the warm-up is run.
+const warmUpPause = time.Second
+
+// WarmUp runs queries of the same kind until a moment, and tells nobody of them: the first ones load classes and open connections. Their
+// failures show in Run.
+func (p *Prober) WarmUp(ctx context.Context, end time.Time) error {
+	for time.Now().Before(end) {
+		next := time.Now().Add(warmUpPause)
+		p.ask(ctx, -1)
+		if next.After(end) {
+			next = end
+		}
+		if err := until(ctx, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Run runs the queries and returns the journeys of those that found their record. The error says why there are no more: ctx ended, or too
 // many queries in a row found nothing.
 func (p *Prober) Run(ctx context.Context) ([]tuning.Journey, error) {

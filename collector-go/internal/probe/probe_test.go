@@ -107,6 +107,20 @@ func TestATopologyThatFindsNothingIsGivenUp(t *testing.T) {
 	assert.Equal(t, 13, ended)
 }
 
+func TestTheWarmUpIsNotCounted(t *testing.T) {
+	target := &answers{give: func(int, string) (load.Answer, error) { return record(`"event_time_ms":900`, meta), nil }}
+	p, err := New(flowing(3), target, func(load.Outcome) { t.Error("told of a query") })
+	require.NoError(t, err)
+	end := time.Now().Add(20 * time.Millisecond)
+	require.NoError(t, p.WarmUp(context.Background(), end))
+	assert.Len(t, target.asked, 1)
+	assert.False(t, time.Now().Before(end))
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	assert.ErrorIs(t, p.WarmUp(ctx, time.Now().Add(time.Hour)), context.Canceled)
+}
+
 func TestAnInterruptEndsAProbe(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("Ctrl-C")

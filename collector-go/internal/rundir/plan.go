@@ -194,13 +194,17 @@ func (a Asked) Describe(axis Axis) string {
 		}
 		parts = append(parts, records)
 	}
-	queries := fmt.Sprintf("%s queries of %d records or %s through %s, %s matching records/s each", a.Class, a.QueryLimit, time.Duration(a.QueryDurationMs)*time.Millisecond,
-		map[string]string{"gateway": "the gateway", "drpc": "DRPC"}[a.Submit], short(float64(a.MatchingPerSecond)))
+	way, life := map[string]string{"gateway": "the gateway", "drpc": "DRPC"}[a.Submit], time.Duration(a.QueryDurationMs)*time.Millisecond
+	queries := fmt.Sprintf("%s queries of %d records or %s through %s, %s matching records/s each", a.Class, a.QueryLimit, life, way, short(float64(a.MatchingPerSecond)))
 	if axis != Queries && a.Queries > 0 {
 		queries = fmt.Sprintf("%d %s", a.Queries, queries)
 	}
 	if a.TimelineQueries > 0 {
-		queries = fmt.Sprintf("%d %s, one after the other", a.TimelineQueries, queries)
+		which := "any record that flows"
+		if a.TimelineRecords == GeneratedRecords {
+			which = "a record that is generated once it runs"
+		}
+		queries = fmt.Sprintf("%d %s queries through %s, one after the other, each for %s, %s at most", a.TimelineQueries, a.Class, way, which, life)
 	}
 	return strings.Join(append(parts, queries), "; ")
 }

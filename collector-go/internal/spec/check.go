@@ -179,6 +179,9 @@ func (c *checker) steps() {
 	c.oneOf("steps.timeline_records", s.TimelineRecords, string(rundir.FlowingRecords), string(rundir.GeneratedRecords))
 	if s.Kind == string(rundir.TimelineStep) {
 		c.atLeast("steps.timeline_queries", float64(s.TimelineQueries), 1)
+		if c.file.Load.Class != "raw" {
+			c.fault("load.class", "%s queries return no record to follow; a timeline asks raw ones", c.file.Load.Class)
+		}
 		if s.TimelineRecords == string(rundir.GeneratedRecords) && !(c.file.Load.MatchingPerSecond > 0) {
 			c.fault("load.matching_per_second", "it is 0, and steps.timeline_records is generated: no record would be made for a query to find")
 		}

@@ -68,9 +68,11 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 		"no launch":                {"  local: {workers: 2, worker_heap: 384MiB}", "  slice_width: 10s", "launch: give one of local and command"},
 		"a placeholder": {"  local: {workers: 2, worker_heap: 384MiB}", "  command: {submit: [storm, \"{nmae}\"], kill: [storm], collector: a, gateway: b, workers: 1}",
 			"launch.command.submit[1]: unknown placeholder {nmae}; there are {name}, {conf}, {settings}, {workers}"},
-		"the name":        {"experiment: mine", "experiment: My Experiment", "experiment: \"My Experiment\" is not a name"},
-		"catch-up":        {"figure: filter_latency, statistic: mean, at_most: 200ms", "figure: catch_up, statistic: mean, at_least: 5", "a goal asks for the catch-up ratio"},
-		"a setting twice": {"    bullet.topology.filter.bolt.parallelism: 4", "    a: 4\n    a: 5", "already defined"},
+		"the name":             {"experiment: mine", "experiment: My Experiment", "experiment: \"My Experiment\" is not a name"},
+		"catch-up":             {"figure: filter_latency, statistic: mean, at_most: 200ms", "figure: catch_up, statistic: mean, at_least: 5", "a goal asks for the catch-up ratio"},
+		"a timeline's records": {"  values: [10, 20]", "  kind: timeline\n  timeline_records: generate\n  values: [1]", `steps.timeline_records: "generate" is none of flowing, generated; did you mean "generated"?`},
+		"partitions":           {"worker_heap: 384MiB}", "worker_heap: 384MiB, kafka: {partitions: 0}}", "launch.local.kafka.partitions: 0 is not at least 1"},
+		"a setting twice":      {"    bullet.topology.filter.bolt.parallelism: 4", "    a: 4\n    a: 5", "already defined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(whole, c.old, c.new, 1)
