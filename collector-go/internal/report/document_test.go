@@ -181,7 +181,10 @@ func TestTheReportOfTest1(t *testing.T) {
 		mean := tuning.Figure(numberIn(t, row, "delay_ms"))
 		timeline.Stages = append(timeline.Stages, tuning.Stage{Name: row["stage"], Host: "host-a", Count: 100, MeanMs: mean, DeviationMs: 0.2 * max(mean, -mean), LeastMs: mean - 0.5*max(mean, -mean), MedianMs: mean, MostMs: mean + 0.5*max(mean, -mean)})
 	}
-	_, text := written(t, asRun(t, rundir.OfTimeline, rundir.Queries, []column{{label: "as it is", cores: 2, memoryMiB: 100, cells: []cell{{value: 1, latencyMs: 2, verdict: tuning.OK, timeline: timeline}}}}))
+	starved := &tuning.Timeline{Queries: 100, Returned: 7, AddedDelay: tuning.Estimate{Value: 812}}
+	r, text := written(t, asRun(t, rundir.OfTimeline, rundir.Queries, []column{{label: "as it is", cores: 2, memoryMiB: 100, cells: []cell{
+		{value: 1, latencyMs: 2, verdict: tuning.Inconclusive, timeline: starved}, {value: 1, latencyMs: 2, verdict: tuning.OK, timeline: timeline}}}}))
+	require.Len(t, r.Judged.Timelines, 1, "of a step that was repeated the last one")
 	for _, want := range []string{"| Kafka Received | host-a | 100 | -710.8 |", "Delay that Bullet adds: 1.66 ms (95%: 1.5 to 1.8).", "| host-a | kafka-1 | 0.1 | 0.7 | round trips |",
 		"figures/timeline-stages.svg"} {
 		assert.Contains(t, text, want)

@@ -50,18 +50,32 @@ func (r *RunReport) judged() (j Judged) {
 	case rundir.OfConcurrency:
 		err = r.concurrency(&j)
 	case rundir.OfTimeline:
-		for _, t := range r.Trials {
-			for _, s := range t.Steps {
-				if s.timeline != nil {
-					j.Timelines = append(j.Timelines, NamedTimeline{t.Label, s.timeline})
-				}
-			}
-		}
+		j.Timelines = r.timelines()
 	}
 	if err != nil {
 		j.notes = append(j.notes, fmt.Sprintf("the trials together could not be judged: %v", err))
 	}
 	return j
+}
+
+// timelines are those of each trial; of a step that was repeated the last one.
+func (r *RunReport) timelines() (all []NamedTimeline) {
+	for _, t := range r.Trials {
+		at := map[float64]int{}
+		for _, s := range t.Steps {
+			if s.timeline == nil {
+				continue
+			}
+			named := NamedTimeline{t.Label, s.timeline}
+			if i, before := at[s.Value]; before {
+				all[i] = named
+				continue
+			}
+			at[s.Value] = len(all)
+			all = append(all, named)
+		}
+	}
+	return all
 }
 
 // latencyLimit is that of the goal about the filter latency, the document's where there is none.
