@@ -129,7 +129,7 @@ test-stores: toolchain build/tools/influxd ## Test every store on the network ag
 .PHONY: test-topology
 test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts
 	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests,topology/compat-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
-	@$(run) cd collector-go && go test -tags e2e -count=1 -timeout 20m -v ./e2e/...
+	@$(run) cd collector-go && go test -tags e2e -count=1 -timeout 30m -v ./e2e/...
 
 dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-lock.json
 	@command -v npm >/dev/null || { echo "the check of dashboards against Grafana's types needs Node.js 20 or newer, with npm" >&2; exit 1; }
