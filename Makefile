@@ -150,7 +150,7 @@ collector-go/internal/page/node_modules/.package-lock.json: collector-go/interna
 test-page: toolchain collector-go/internal/page/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png anew)
 	@.ci/chromium
 	@cd collector-go/internal/page && node --test --test-reporter=dot browser/modules.test.mjs
-	@$(run) cd collector-go && go test -tags page -count=1 -timeout 5m -run '^TestPageInABrowser$$' ./cmd/bullet-metrics
+	@$(run) cd collector-go && go test -tags page -count=1 -timeout 5m -run '^TestPage' ./cmd/bullet-metrics
 
 # --- checks ----------------------------------------------------------------------------------------------------------------------
 

@@ -83,6 +83,24 @@ func TestPageInABrowser(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// What the page tells to paste is what the program prints.
+func TestPageHasTheSnippetsLines(t *testing.T) {
+	index, err := os.ReadFile("../../internal/page/static/index.html")
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(index), `<pre id="snippet">`)
+	require.True(t, found)
+	told, _, _ := strings.Cut(rest, "</pre>")
+	printed, err := program("storm", "snippet", "--storm", "2.8.3", "--bullet", "1.5.2")
+	require.NoError(t, err)
+	var lines []string
+	for line := range strings.Lines(printed) {
+		if line = strings.TrimRight(line, "\n"); line != "" && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			lines = append(lines, line)
+		}
+	}
+	require.Equal(t, strings.Join(lines, "\n"), told)
+}
+
 func (r *running) address() string { return "http://" + r.col.httpListener.Addr().String() }
 
 // tellHostile sends twenty minutes of three workers that are called what nobody should be called. The second says nothing for three minutes.
