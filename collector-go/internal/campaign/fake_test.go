@@ -117,6 +117,9 @@ var probeIn = regexp.MustCompile(`probe = '([^']*)'`)
 func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, error) {
 	f.count(1)
 	defer f.count(-1)
+	if strings.HasSuffix(bql, "LIMIT 1") {
+		return f.find(ctx)
+	}
 	probe, from := probeIn.FindStringSubmatch(bql)[1], time.Now().Unix()
 	select {
 	case <-time.After(10*time.Second + 300*time.Millisecond):
@@ -128,6 +131,19 @@ func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, erro
 		answer.Records = append(answer.Records, json.RawMessage(fmt.Sprintf(`{"probe":%q,"probe_sequence":%d}`, probe, from+1+i)))
 	}
 	return answer, nil
+}
+
+// find finds one record, with the stamps of its way; it is made 200 ms after the query is submitted.
+func (f *fakeTopology) find(ctx context.Context) (load.Answer, error) {
+	submitted := time.Now().UnixMilli()
+	select {
+	case <-time.After(260 * time.Millisecond):
+	case <-ctx.Done():
+		return load.Answer{}, ctx.Err()
+	}
+	record := fmt.Sprintf(`{"event_time_ms":%d,"kafka_received_ms":%d,"bullet_received_ms":%d,"bullet_filtered_ms":%d}`, submitted+200, submitted+220, submitted+240, submitted+242)
+	return load.Answer{Records: []json.RawMessage{json.RawMessage(record)},
+		Meta: json.RawMessage(fmt.Sprintf(`{"Query":{"Receive Time":%d,"Finish Time":%d}}`, submitted+30, submitted+250))}, nil
 }
 
 func (f *fakeTopology) count(by int) {
