@@ -78,22 +78,17 @@ func (s *Session) noteClocks(skews []tuning.Skew) (notes []string) {
 	return notes
 }
 
-// workersSkew is what the collector knows of its workers' clocks, from the samples that they send.
+// workersSkew is what the collector knows of its workers' clocks: how far the times of their samples are ahead of its own when they come. On
+// its way a sample grows older, so that no clock is less ahead than that.
 func (s *Session) workersSkew() []tuning.Skew {
 	if s.ports.Calculator == nil {
 		return nil
 	}
-	skew := tuning.Skew{From: "the collector's host", To: "the workers", LeastMs: tuning.Unknown, MostMs: tuning.Unknown, Method: "the times of the samples that they sent, the way included (" + collectionSkew + ")"}
-	for aggregate, into := range map[string]*tuning.Figure{"min": &skew.LeastMs, "max": &skew.MostMs} {
-		v, err := s.ports.Calculator.Calculate(s.ctx, fmt.Sprintf("1000 * %s(%s)", aggregate, s.runner.options.selector(collectionSkew)), time.Now())
-		if err == nil {
-			*into = v
-		}
-	}
-	if !skew.LeastMs.Known() && !skew.MostMs.Known() {
+	least, err := s.ports.Calculator.Calculate(s.ctx, fmt.Sprintf("1000 * min(%s)", s.runner.options.selector(collectionSkew)), time.Now())
+	if err != nil || !least.Known() {
 		return nil
 	}
-	return []tuning.Skew{skew}
+	return []tuning.Skew{{From: "the collector's host", To: "the workers", LeastMs: least, MostMs: tuning.Unknown, Method: "the times of their samples when these came (" + collectionSkew + ")"}}
 }
 
 // collectionSkew is the collector's own figure of each worker's clock (proto/METRICS.md).
