@@ -137,3 +137,13 @@ func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
 		}
 	}
 }
+
+// A stamp that was cut to a whole millisecond looks up to one too early, and is no skew.
+func TestStampsThatAreCutOffAreNoSkew(t *testing.T) {
+	j := Journey{AtMs: map[string]float64{QuerySubmitted: 10.9, QueryReceived: 10, QueryFinished: 12, QueryReturned: 12.95}}
+	got := TimelineOf([]Journey{j}, 1, false, map[string]string{QuerySubmitted: "client", QueryReturned: "client", QueryReceived: "join", QueryFinished: "join"})
+	require.Len(t, got.Skews, 1)
+	assert.False(t, got.Skews[0].Excludes0(), "received 10.95, as 10")
+	assert.InDelta(t, 0.1, float64(got.Skews[0].MostMs), 1e-9)
+	assert.InDelta(t, -1.95, float64(got.Skews[0].LeastMs), 1e-9)
+}

@@ -30,7 +30,8 @@ class DSLPartsTest {
         "bullet.topology.source.sampling.percentage|0|must be a number above 0 and up to 100, but is 0",
         "bullet.topology.source.sampling.percentage|many|must be a number above 0 and up to 100, but is many",
         "bullet.topology.source.timestamp.field|received|needs com.yahoo.bullet.dsl.connector.KafkaConnector",
-        "bullet.topology.source.sampling.percent|50|there are [bullet.topology.source.filtered.field, bullet.topology.source.metrics.enable, "
+        "bullet.topology.source.sampling.percent|50|there are [bullet.topology.source.filtered.field, "
+            + "bullet.topology.source.metrics.enable, bullet.topology.source.received.field, "
             + "bullet.topology.source.sampling.percentage, bullet.topology.source.timestamp.field]",
         "bullet.topology.source.metrics.enable|perhaps|must be true or false, but is perhaps",
     })
