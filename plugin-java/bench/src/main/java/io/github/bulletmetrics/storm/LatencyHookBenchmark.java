@@ -4,6 +4,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.storm.hooks.BaseTaskHook;
+import org.apache.storm.hooks.info.BoltAckInfo;
 import org.apache.storm.hooks.info.BoltExecuteInfo;
 import org.apache.storm.hooks.info.EmitInfo;
 import org.apache.storm.tuple.Tuple;
@@ -48,6 +49,11 @@ public class LatencyHookBenchmark {
         public void emit(EmitInfo info) {
             kept = info;
         }
+
+        @Override
+        public void boltAck(BoltAckInfo info) {
+            kept = info;
+        }
     }
 
     private int next() {
@@ -83,6 +89,12 @@ public class LatencyHookBenchmark {
     @Benchmark
     public void stormsEmitInfo() {
         new EmitInfo(records.get(next()).getValues(), "default", 5, outTasks).applyOn(idle.context());
+    }
+
+    /** The same, once a tuple that a bolt acknowledged. */
+    @Benchmark
+    public void stormsAckInfo() {
+        new BoltAckInfo(records.get(next()), 5, null).applyOn(idle.context());
     }
 
     /** Storm's part and the hook's together, in FilterBolt. */

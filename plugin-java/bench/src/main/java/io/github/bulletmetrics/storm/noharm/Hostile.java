@@ -22,9 +22,9 @@ public final class Hostile {
      */
     public static void main(String[] arguments) throws Exception {
         Path capture = Paths.get(arguments[1], "capture-storm-2.8.4.jsonl");
-        System.out.println("| collector | % of a core | at most, with compiling and garbage | p999 of a call, ms of CPU | by the clock | longest by the clock, ms | calls a second of the caller's CPU (least to most) "
-                + "| samples queued | heap with the first tick, MiB | more at the end, MiB |");
-        System.out.println("|---|---|---|---|---|---|---|---|---|---|");
+        System.out.println("| collector | % of a core | at most, with compiling and garbage | p999 of a call, ms of CPU | the control's | p999 by the clock, ms | the control's | calls a second of the caller's CPU (least to most) "
+                + "| samples queued | heap with the first tick, MiB | more at the end, MiB | load |");
+        System.out.println("|---|---|---|---|---|---|---|---|---|---|---|---|");
         List<String> kinds = Arrays.asList(arguments).subList(2, arguments.length);
         if (kinds.isEmpty()) {
             try (Collector well = Collector.real(Paths.get(arguments[0]))) {

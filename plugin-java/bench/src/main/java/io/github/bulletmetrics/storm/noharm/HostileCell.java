@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.storm.noharm;
 
+import java.lang.management.ManagementFactory;
 import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.List;
@@ -11,12 +12,15 @@ import java.util.concurrent.locks.LockSupport;
  * What the consumer of 1,162 executors takes at the intervals of register() while a collector is hostile, in this JVM; prints a row.
  *
  * <p>Warmed up on the same collector until the queue is full, so that what is measured is the state that lasts. The CPU is that of the whole process less what
- * this program takes to make the reports: compiling and collecting garbage count as the plugin's.
+ * this program takes to make the reports: compiling, collecting garbage and the control (0.15% of a core) count as the plugin's.
  */
 public final class HostileCell {
-    private static final long WARM_UP_MS = 15_000;
-    private static final int TICKS = 2;
+    private static final long WARM_UP_MS = 1_000 * Math.min(15, Bench.SECONDS.orElse(15));
+    private static final int TICKS = Math.max(1, Bench.SECONDS.orElse(30) / Intervals.REGISTER.seconds);
+    /** As many calls as a worker's report makes. */
+    private static final int CALLS_OF_A_WORKER = Layout.EXECUTORS / Layout.WORKERS + 1;
     private static final Intervals INTERVALS = Intervals.REGISTER;
+    private static final long STEP_NS = TimeUnit.SECONDS.toNanos(INTERVALS.seconds) / Layout.WORKERS;
     private static final double MIB = 1 << 20;
     private static final double P999 = 0.999;
 
@@ -37,13 +41,15 @@ public final class HostileCell {
             long heapAtStart = Plugin.heapBytes() - heapBefore;
             long seconds = warmUp(plugin, reports);
             awaitDrained(plugin, arguments[0]);
+            long[][] latencies = new long[2][TICKS * (Layout.EXECUTORS + Layout.WORKERS)];
+            int count = 0;
+            Control control = new Control(TICKS * Layout.WORKERS, STEP_NS, CALLS_OF_A_WORKER);
             long threads = plugin.threadsNs();
             long calls = plugin.callsNs();
             long process = Plugin.processNs();
             long caller = Plugin.callerNs();
             long began = System.nanoTime();
-            long[][] latencies = new long[2][TICKS * (Layout.EXECUTORS + Layout.WORKERS)];
-            int count = 0;
+            control.start(plugin);
             for (int tick = 0; tick < TICKS; tick++) {
                 seconds += INTERVALS.seconds;
                 count = realTick(plugin, reports, seconds, latencies, count);
@@ -52,16 +58,23 @@ public final class HostileCell {
             double inCalls = plugin.callsNs() - calls;
             double inThreads = plugin.threadsNs() - threads;
             double atMost = Plugin.processNs() - process - (Plugin.callerNs() - caller) + inCalls;
-            Arrays.sort(latencies[0]);
-            Arrays.sort(latencies[1]);
+            double load = ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
+            long[][] ofControl = control.took();
+            for (long[] sorted : latencies) {
+                Arrays.sort(sorted, 0, count);
+            }
             long heap = Plugin.heapBytes() - heapBefore;
             long queued = plugin.queued();
             double[] throughput = throughput(plugin, reports, seconds);
-            System.out.printf(Locale.ROOT, "| %s | %.2f%% | %.2f%% | %.3f | %.3f | %.3f | %,.0f (%,.0f to %,.0f) | %,d | %.1f | %.1f |%n", arguments[0],
-                    100 * (inCalls + inThreads) / took, 100 * atMost / took, latencies[1][(int) (count * P999)] / 1e6, latencies[0][(int) (count * P999)] / 1e6,
-                    latencies[0][count - 1] / 1e6,
-                    throughput[0], throughput[1], throughput[2], queued, heapAtStart / MIB, (heap - heapAtStart) / MIB);
+            System.out.printf(Locale.ROOT, "| %s | %.2f%% | %.2f%% | %.3f | %.3f | %.3f | %.3f | %,.0f (%,.0f to %,.0f) | %,d | %.1f | %.1f | %.0f |%n", arguments[0],
+                    100 * (inCalls + inThreads) / took, 100 * atMost / took, p999Ms(latencies[1], count), p999Ms(ofControl[1], ofControl[1].length),
+                    p999Ms(latencies[0], count), p999Ms(ofControl[0], ofControl[0].length),
+                    throughput[0], throughput[1], throughput[2], queued, heapAtStart / MIB, (heap - heapAtStart) / MIB, load);
         }
+    }
+
+    private static double p999Ms(long[] sorted, int count) {
+        return sorted[(int) (count * P999)] / 1e6;
     }
 
     /** So that making reports is compiled, and its classes are loaded, before the heap is looked at. */
@@ -99,7 +112,6 @@ public final class HostileCell {
     private static int realTick(Plugin plugin, Reports reports, long seconds, long[][] latencies, int from) {
         int count = from;
         long began = System.nanoTime();
-        long step = TimeUnit.SECONDS.toNanos(INTERVALS.seconds) / Layout.WORKERS;
         for (int worker = 0; worker < Layout.WORKERS; worker++) {
             for (Reports.Report report : reports.tick(worker, seconds)) {
                 long[] took = plugin.handle(report);
@@ -107,8 +119,8 @@ public final class HostileCell {
                 latencies[1][count++] = took[1];
             }
             plugin.threadsNs();
-            while (System.nanoTime() - began < step * (worker + 1)) {
-                LockSupport.parkNanos(began + step * (worker + 1) - System.nanoTime());
+            while (System.nanoTime() - began < STEP_NS * (worker + 1)) {
+                LockSupport.parkNanos(began + STEP_NS * (worker + 1) - System.nanoTime());
             }
         }
         return count;

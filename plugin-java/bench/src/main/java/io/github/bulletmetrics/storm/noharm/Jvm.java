@@ -24,6 +24,7 @@ final class Jvm {
     private static List<String> command(String classPath, String heap, Class<?> main, String... arguments) {
         List<String> command = new ArrayList<>(Arrays.asList(Paths.get(System.getProperty("java.home"), "bin", "java").toString(), heap, "-cp", classPath,
                 main.getName()));
+        Bench.SECONDS.ifPresent(seconds -> command.add(1, "-Dbench.seconds=" + seconds));
         command.addAll(Arrays.asList(arguments));
         return command;
     }

@@ -92,6 +92,11 @@ final class Plugin implements AutoCloseable {
         return callsNs;
     }
 
+    /** A thread of the measuring itself, which is not the plugin's. */
+    void ignore(Thread thread) {
+        others.add(thread.getId());
+    }
+
     /** CPU of the plugin's threads so far, ns. To be asked often: a thread that has ended is known as it was last seen. */
     long threadsNs() {
         for (long thread : THREADS.getAllThreadIds()) {

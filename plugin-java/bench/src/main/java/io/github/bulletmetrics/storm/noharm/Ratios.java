@@ -21,7 +21,7 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
  * all of them; the ratio is taken in each round and its median is printed.
  */
 public final class Ratios {
-    private static final int ROUNDS = Integer.getInteger("rounds", 5);
+    private static final int ROUNDS = Bench.SECONDS.isPresent() ? 1 : Integer.getInteger("rounds", 5);
 
     private Ratios() {
     }
