@@ -18,7 +18,8 @@ public final class Hostile {
     /**
      * Prints the table.
      *
-     * @param arguments the collector's program, the directory of captures; then the kinds of {@link HostileCollector.Kind}, all where none is named.
+     * @param arguments the collector's program, the directory of captures; then WELL, DEAD and the kinds of {@link HostileCollector.Kind}, all where
+     *     none is named.
      */
     public static void main(String[] arguments) throws Exception {
         Path capture = Paths.get(arguments[1], "capture-storm-2.8.4.jsonl");
@@ -26,10 +27,12 @@ public final class Hostile {
                 + "| samples queued | heap with the first tick, MiB | more at the end, MiB | load |");
         System.out.println("|---|---|---|---|---|---|---|---|---|---|---|---|");
         List<String> kinds = Arrays.asList(arguments).subList(2, arguments.length);
-        if (kinds.isEmpty()) {
+        if (kinds.isEmpty() || kinds.contains("WELL")) {
             try (Collector well = Collector.real(Paths.get(arguments[0]))) {
                 cell(WELL, capture, well.address());
             }
+        }
+        if (kinds.isEmpty() || kinds.contains("DEAD")) {
             cell("DEAD PORT", capture, "127.0.0.1:" + deadPort());
         }
         for (HostileCollector.Kind kind : HostileCollector.Kind.values()) {

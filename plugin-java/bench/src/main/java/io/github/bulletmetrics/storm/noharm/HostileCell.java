@@ -112,13 +112,16 @@ public final class HostileCell {
     private static int realTick(Plugin plugin, Reports reports, long seconds, long[][] latencies, int from) {
         int count = from;
         long began = System.nanoTime();
+        List<Reports.Report> due = reports.tick(0, seconds);
         for (int worker = 0; worker < Layout.WORKERS; worker++) {
-            for (Reports.Report report : reports.tick(worker, seconds)) {
+            for (Reports.Report report : due) {
                 long[] took = plugin.handle(report);
                 latencies[0][count] = took[0];
                 latencies[1][count++] = took[1];
             }
             plugin.threadsNs();
+            // Made before the wait, so that the calls come first after it, as the control's work does.
+            due = reports.tick((worker + 1) % Layout.WORKERS, seconds);
             while (System.nanoTime() - began < STEP_NS * (worker + 1)) {
                 LockSupport.parkNanos(began + STEP_NS * (worker + 1) - System.nanoTime());
             }
