@@ -109,9 +109,9 @@ class GrpcTransportTest {
     @Test
     void theWayAStreamEndedIsUnderstood() throws Exception {
         start();
-        assertThat(endAfter(Status.INVALID_ARGUMENT.withDescription("batch.epoch")).kind()).isEqualTo(StreamEnd.Kind.NOT_UNDERSTOOD);
-        assertThat(endAfter(Status.UNAUTHENTICATED).kind()).isEqualTo(StreamEnd.Kind.DENIED);
-        assertThat(endAfter(Status.PERMISSION_DENIED).kind()).isEqualTo(StreamEnd.Kind.DENIED);
+        assertEndsAs(StreamEnd.Kind.NOT_UNDERSTOOD, Status.INVALID_ARGUMENT.withDescription("batch.epoch"));
+        assertEndsAs(StreamEnd.Kind.DENIED, Status.UNAUTHENTICATED);
+        assertEndsAs(StreamEnd.Kind.DENIED, Status.PERMISSION_DENIED);
         assertThat(endAfter(Status.UNAVAILABLE.withDescription("closing"))).satisfies(end -> {
             assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
             assertThat(end.message()).contains("UNAVAILABLE: closing");
@@ -199,6 +199,11 @@ class GrpcTransportTest {
 
     private Transport.Stream open(Security security) {
         return new GrpcTransport(security).open(Address.parse(collector.address()), OPEN, heard);
+    }
+
+    private void assertEndsAs(StreamEnd.Kind kind, Status status) throws Exception {
+        StreamEnd end = endAfter(status);
+        assertThat(end.kind()).as("%s: %s", status, end.message()).isEqualTo(kind);
     }
 
     private StreamEnd endAfter(Status status) throws Exception {
