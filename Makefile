@@ -38,8 +38,14 @@ tune-all: build ## Run the small experiments of Tests 1 to 7 on a local cluster,
 	build/bullet-metrics tune list --last 7; exit $$worst
 
 .PHONY: test
-test: test-proto test-plugin test-collector test-stores test-topology test-dashboards test-page ## Run every test of every part
+test: test-proto test-plugin ## Run every test of every part
+	@$(MAKE) --jobs=2 test-topology test-others
 	@echo "all tests passed"
+
+# What needs no cluster, one part after the other, while the tests of the cluster wait for it.
+.PHONY: test-others
+test-others:
+	@for part in collector stores dashboards page; do MAKEFLAGS= $(MAKE) test-$$part || exit; done
 
 # --- build ---------------------------------------------------------------------------------------------------------------------
 

@@ -127,7 +127,7 @@ func (endless) Select(ctx context.Context, _ bool, _ *storage.SelectHints, _ ...
 
 func TestQueryThatTakesTooLong(t *testing.T) {
 	h := handlerOver(t, storage.QueryableFunc(func(int64, int64) (storage.Querier, error) { return endless{storage.NoopQuerier()}, nil }))
-	for _, target := range []string{"query?query=up&time=1&timeout=5ms", "query_range?query=up&start=1&end=2&step=1&timeout=0.005"} {
+	for _, target := range []string{"query?query=up&time=1&timeout=300ms", "query_range?query=up&start=1&end=2&step=1&timeout=0.3"} {
 		assert.Equal(t, "503\nContent-Type: application/json\n\n"+`{"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}`+"\n",
 			get(t, h, "http://localhost/api/v1/"+target))
 	}
