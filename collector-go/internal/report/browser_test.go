@@ -62,6 +62,11 @@ func TestThePageInABrowser(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 		assert.NotContains(t, string(out), "CONSOLE", "the page has nothing to complain of")
 		assertPainted(t, picture, c.dark)
+		if os.Getenv("UPDATE_IMAGES") != "" {
+			text, err := os.ReadFile(picture)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile("../../../docs/images/report-"+name+".png", text, 0o644))
+		}
 	}
 	dom, err := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir="+filepath.Join(t.TempDir(), "profile"),
 		"--dump-dom", "file://"+page).Output()
