@@ -61,13 +61,17 @@ final class Matrix {
         }
     }
 
-    /** Without what the collector tells of the samples themselves and what its rules record; and a slice's extremes go with its mean. */
+    /**
+     * Without what the collector tells of the samples themselves, and what its rules record (a colon) or fire (ALERTS: whether one pends is chance); and a
+     * slice's extremes go with its mean.
+     */
     private static Set<String> names(Run run) throws IOException, InterruptedException {
         Set<String> names = new TreeSet<>();
         for (Series series : run.ask("group by (__name__) (last_over_time({%s}[1h]))")) {
             names.add(series.label("__name__"));
         }
-        names.removeIf(name -> name.startsWith("bullet_metrics_") || name.contains(":") || name.matches(".*_(min|max)(_[a-z]+)?(_per_second)?"));
+        names.removeIf(name -> name.startsWith("bullet_metrics_") || name.startsWith("ALERTS") || name.contains(":")
+            || name.matches(".*_(min|max)(_[a-z]+)?(_per_second)?"));
         return names;
     }
 
