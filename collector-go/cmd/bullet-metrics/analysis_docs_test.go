@@ -12,10 +12,14 @@ import (
 // console is a block with a command and what it writes.
 var console = regexp.MustCompile("(?s)```console\n\\$ bullet-metrics tune ([^\n]*)\n(.*?)```")
 
-// The page's outputs are the commands' own; UPDATE_DOCS=1 go test writes them.
-func TestTheAnalysisPageIsTrue(t *testing.T) {
-	const file = "docs/analysis.md"
+// The pages' outputs are the commands' own; UPDATE_DOCS=1 go test writes them.
+func TestTheAnalysisPagesAreTrue(t *testing.T) {
 	t.Chdir("../../..")
+	t.Run("analysis", func(t *testing.T) { analysisPage(t, "docs/analysis.md", 6) })
+	t.Run("tuning", func(t *testing.T) { analysisPage(t, "docs/tuning.md", 4) })
+}
+
+func analysisPage(t *testing.T, file string, commands int) {
 	page, err := os.ReadFile(file)
 	require.NoError(t, err)
 	ran := map[string]bool{}
@@ -29,10 +33,10 @@ func TestTheAnalysisPageIsTrue(t *testing.T) {
 		}
 		return "```console\n$ bullet-metrics tune " + command + "\n" + out + "```"
 	})
-	require.Len(t, ran, 6, "each command has its place on the page")
+	require.Len(t, ran, commands, "each command has its place on the page")
 	if os.Getenv("UPDATE_DOCS") != "" {
 		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
 		return
 	}
-	require.Equal(t, want, string(page), "type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run AnalysisPage")
+	require.Equal(t, want, string(page), "type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run AnalysisPages")
 }

@@ -25,7 +25,7 @@ and results, each change with its confidence interval.
 BEFORE and AFTER are directories of tune run, of one of its trials (to compare two configurations of one run), or the demo's "run". The
 exit code is 0 however much changed; with --fail-on-regression it is 99 where a figure clearly got worse by more than that.`,
 		Example: `  bullet-metrics tune compare runs/little-heap runs/much-heap --figures figures
-  bullet-metrics tune compare runs/test4/trials/01-96-MiB runs/test4/trials/02-384-MiB --output markdown`,
+  bullet-metrics tune compare runs/test4/trials/01-heap-96-MiB runs/test4/trials/02-heap-384-MiB --output markdown`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usageError{fmt.Errorf("%s takes two directories, before and after, not %d", cmd.CommandPath(), len(args))}

@@ -125,6 +125,12 @@ func TestTrialsOfOneRunAreCompared(t *testing.T) {
 	assert.Equal(t, []tuning.Verdict{tuning.Fail, tuning.OK}, []tuning.Verdict{p.Steps[3].VerdictBefore, p.Steps[3].VerdictAfter})
 }
 
+func TestATrialThatIsNotThereIsToldWithThoseThatAre(t *testing.T) {
+	trials := sampleRun + "/trials"
+	_, err := report.Compare(trials+"/01-1", trials+"/02-2-filter-bolts", 0.95)
+	require.ErrorContains(t, err, `the run has no trial "01-1"; it has 01-1-filter-bolts, 02-2-filter-bolts`)
+}
+
 func TestRunsWithNothingInCommonAreAnError(t *testing.T) {
 	before, _ := told(t)
 	_, err := report.Compare(before, sampleRun, 0.95)

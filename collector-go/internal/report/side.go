@@ -79,10 +79,22 @@ func openSide(dir string) (*side, error) {
 	}
 	if parent := filepath.Dir(filepath.Clean(dir)); filepath.Base(parent) == rundir.TrialsDir {
 		if run, parentErr := rundir.Load(filepath.Dir(parent)); parentErr == nil {
-			return sideOf(dir, run, func(t rundir.Trial) bool { return filepath.Base(t.Dir) == filepath.Base(filepath.Clean(dir)) })
+			return sideOfTrial(dir, run)
 		}
 	}
 	return singleSide(dir, err)
+}
+
+func sideOfTrial(dir string, run *rundir.Run) (*side, error) {
+	name := filepath.Base(filepath.Clean(dir))
+	var names []string
+	for _, t := range run.Trials {
+		names = append(names, filepath.Base(t.Dir))
+	}
+	if !slices.Contains(names, name) {
+		return nil, fmt.Errorf("%s: the run has no trial %q; it has %s", dir, name, strings.Join(names, ", "))
+	}
+	return sideOf(dir, run, func(t rundir.Trial) bool { return filepath.Base(t.Dir) == name })
 }
 
 func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side, error) {

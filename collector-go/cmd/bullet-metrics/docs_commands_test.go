@@ -1,0 +1,96 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	// fenced is a block of a page that has commands.
+	fenced = regexp.MustCompile("(?s)```(?:sh|console)\n(.*?)```")
+	// typed is a line that somebody types.
+	typed = regexp.MustCompile(`^(?:\$ )?(?:build/)?bullet-metrics (.*)$`)
+	// word is a word of a shell's command line, quoted or not, and a comment at its end.
+	word = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+)
+
+// commandsOf are the command lines of bullet-metrics in a page's blocks, as words.
+func commandsOf(page string) [][]string {
+	var found [][]string
+	for _, block := range fenced.FindAllStringSubmatch(page, -1) {
+		for line := range strings.Lines(strings.ReplaceAll(block[1], "\\\n", " ")) {
+			match := typed.FindStringSubmatch(strings.TrimSpace(line))
+			if match == nil {
+				continue
+			}
+			var words []string
+			for _, w := range word.FindAllString(match[1], -1) {
+				if strings.HasPrefix(w, "#") || w == "|" || w == ">" || w == "&" {
+					break
+				}
+				words = append(words, strings.NewReplacer("'", "", `"`, "").Replace(w))
+			}
+			found = append(found, words)
+		}
+	}
+	return found
+}
+
+// Whatever a page tells a reader to type is taken: the command, its flags, their values, and how many arguments.
+func TestCommandsOfThePagesAreTaken(t *testing.T) {
+	t.Chdir("../../..")
+	pages, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	for _, dir := range []string{"docs", "dashboards", "plugin-java", "topology", "collector-go"} {
+		require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "target" || entry.Name() == "testdata") {
+				return filepath.SkipDir
+			}
+			if filepath.Ext(path) == ".md" {
+				pages = append(pages, path)
+			}
+			return err
+		}))
+	}
+	commands := 0
+	for _, path := range pages {
+		page, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, words := range commandsOf(string(page)) {
+			commands++
+			assert.NoError(t, parse(words), "%s: bullet-metrics %s", path, strings.Join(words, " "))
+		}
+	}
+	assert.Greater(t, commands, 25, "the pages have commands")
+}
+
+func parse(words []string) error {
+	cmd, rest, err := newRootCommand().Find(words)
+	if err != nil {
+		return err
+	}
+	if err := cmd.ParseFlags(rest); err != nil && err != pflag.ErrHelp {
+		return err
+	}
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+func TestAWrongCommandOnAPageIsFound(t *testing.T) {
+	page := "```sh\nbullet-metrics tune run x.yaml   # go\nbullet-metrics load --rat 3 \\\n    --duration 1m\n```\n```sh\nbullet-metrics lode\n```\n"
+	commands := commandsOf(page)
+	require.Equal(t, [][]string{{"tune", "run", "x.yaml"}, {"load", "--rat", "3", "--duration", "1m"}, {"lode"}}, commands)
+	assert.NoError(t, parse(commands[0]))
+	assert.ErrorContains(t, parse(commands[1]), "--rat")
+	assert.Error(t, parse(commands[2]))
+}
