@@ -186,7 +186,7 @@ func (r *Runner) clients(step report.Step) report.Clients {
 	s := load.Summarise(r.outcomes, window)
 	return report.Clients{
 		Submitted: s.Submitted, Returned: s.Returned, Failed: s.Failed, Unfinished: s.Unfinished, CutOff: s.CutOff,
-		AverageResultSize: report.Figure(s.AverageResultSize), MissingRecords: s.Missing, RepeatedRecords: s.Repeated, ForeignRecords: s.Foreign,
+		AverageResultSize: report.Figure(s.AverageResultSize), GeneratedRecords: s.Generated, DueRecords: s.Due, MissingRecords: s.Missing, RepeatedRecords: s.Repeated, ForeignRecords: s.Foreign,
 		LatencyMeanMs: report.Figure(s.LatencyMeanMs), LatencyP50Ms: report.Figure(s.LatencyP50Ms), LatencyP99Ms: report.Figure(s.LatencyP99Ms),
 	}
 }

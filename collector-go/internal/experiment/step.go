@@ -286,6 +286,7 @@ func (s *Session) measures(step *rundir.Step, figures *report.Run) (tuning.StepM
 	}
 	m.Set(tuning.QueryLatency, tuning.Mean, step.Clients.LatencyMeanMs)
 	m.Set(tuning.ResultSize, tuning.Mean, step.Clients.AverageResultSize)
+	m.Set(tuning.Completeness, tuning.Mean, step.Clients.Completeness())
 	if ended := step.Clients.Returned + step.Clients.Failed; ended > 0 {
 		m.Set(tuning.FailedQueries, tuning.Mean, tuning.Figure(step.Clients.Failed)/tuning.Figure(ended))
 	}

@@ -70,8 +70,11 @@ type Summary struct {
 	Submitted, Returned, Failed, Unfinished, CutOff int
 	// AverageResultSize is the mean number of records of the queries that returned.
 	AverageResultSize float64
-	// Missing, Repeated and Foreign are records, over all queries that returned.
-	Missing, Repeated, Foreign int
+	// Generated is how many matching records were made in the lives of the queries that returned. Of those of which it can be told, Due
+	// is how many had to come back, and Missing how many of these did not.
+	Generated, Due, Missing int
+	// Repeated and Foreign are records, over all queries that returned.
+	Repeated, Foreign int
 	// Latencies of the queries that returned, from the intended start, ms.
 	LatencyMeanMs, LatencyP50Ms, LatencyP99Ms float64
 }
@@ -98,7 +101,9 @@ func Summarise(outcomes []Outcome, window Window) Summary {
 		switch o.End {
 		case Returned:
 			s.Returned++
-			s.Missing += o.Missing
+			s.Generated += o.Generated
+			s.Due += o.Due
+			s.Missing += min(o.Missing, o.Due)
 			s.Repeated += o.Repeated
 			s.Foreign += o.Foreign
 			records += o.Records

@@ -29,6 +29,17 @@ func TestSummarise(t *testing.T) {
 	assert.InDelta(t, 15_105, s.LatencyMeanMs, 1e-12)
 }
 
+// Records that had to come count where it can be told which they are, and no query lacks more than it had to have.
+func TestSummariseCountsWhatWasDue(t *testing.T) {
+	s := Summarise([]Outcome{
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 9, Generated: 12, Due: 10, Missing: 1},
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 1, Generated: 3, Missing: 2},          // too short to tell
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 0, Generated: 5, Due: 4, Missing: 9},  // no more than all
+		{SubmittedMs: 1, FinishedMs: 5, End: Failed, Records: 0, Generated: 12, Due: 10, Missing: 10}, // has no answer
+	}, Window{End: time.UnixMilli(10)})
+	assert.Equal(t, []int{20, 14, 5}, []int{s.Generated, s.Due, s.Missing})
+}
+
 func TestSummariseNothing(t *testing.T) {
 	s := Summarise(nil, Window{End: time.UnixMilli(1)})
 	assert.True(t, math.IsNaN(s.AverageResultSize))

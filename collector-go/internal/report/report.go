@@ -73,6 +73,8 @@ type StepReport struct {
 	AverageGCMsPerMinute  Figure         `json:"average_gc_ms_per_minute"`
 	GCShareOfCPU          Figure         `json:"gc_share_of_cpu"`
 	AverageHeapUsedBytes  Figure         `json:"average_heap_used_bytes"`
+	TotalGCMsPerMinute    Figure         `json:"total_gc_ms_per_minute"`
+	TotalHeapUsedBytes    Figure         `json:"total_heap_used_bytes"`
 	AverageResultSize     Figure         `json:"average_result_size"`
 	FilterLatencyMeanMs   Figure         `json:"filter_latency_mean_ms"`
 	Verdict               tuning.Verdict `json:"verdict"`
@@ -234,7 +236,7 @@ func stepReport(run *Run, step Step) StepReport {
 	return StepReport{
 		Queries: step.Queries, Workers: len(cpu), AverageCPUMsPerMinute: meanCPU, AverageCPUCores: meanCPU / Figure(minuteMs),
 		TotalCPUMsPerMinute: totalOrUnknown(cpu), AverageGCMsPerMinute: average(gc), GCShareOfCPU: average(gc) / meanCPU,
-		AverageHeapUsedBytes: average(heap), AverageResultSize: step.Clients.AverageResultSize,
+		AverageHeapUsedBytes: average(heap), TotalGCMsPerMinute: totalOrUnknown(gc), TotalHeapUsedBytes: totalOrUnknown(heap), AverageResultSize: step.Clients.AverageResultSize,
 		FilterLatencyMeanMs: average(run.filterLatencyMs(from, to)), HostIdle: step.HostIdle,
 		QueriesRunningMean: run.QueriesRunning.mean(from, to), Clients: step.Clients, RecordsPerSecond: step.RecordsPerSecond, MiBPerSecond: Unknown,
 		RecordsLag: step.RecordsLag, Shares: step.Shares, StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to,

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // table is a table of text, for HTML and Markdown alike.
@@ -40,20 +42,35 @@ func (r *Report) stepCell(s StepReport) string {
 // stepTable is the document's table: simultaneous queries, average CPU, average result size; then what it takes to believe them.
 func (r *Report) stepTable() table {
 	t := table{
-		Heads: []string{r.stepHead(), "Average CPU ms/min", "Average result size", "Filter latency, mean ms", "Verdict",
-			"Average cores", "Workers", "Total CPU ms/min", "Total cores", "GC of CPU", "Heap, mean MiB", "Host idle", "Records/s", "MiB/s"},
-		Numeric: []bool{true, true, true, true, false, true, true, true, true, true, true, true, true, true},
+		Heads: []string{r.stepHead(), "Average CPU ms/min", "Average result size", "Records generated", "Records missing", "Filter latency, mean ms", "Verdict",
+			"Average cores", "Workers", "Total CPU ms/min", "Total cores", "GC of CPU", "Total GC ms/min", "Heap, mean MiB", "Total heap MiB", "Host idle", "Records/s", "MiB/s"},
+		Numeric: []bool{true, true, true, true, true, true, false, true, true, true, true, true, true, true, true, true, true, true},
 	}
 	for _, s := range r.Steps {
 		size := number(s.AverageResultSize, 2)
 		if s.Queries == 0 {
 			size = ""
 		}
-		t.Rows = append(t.Rows, []string{r.stepCell(s), number(s.AverageCPUMsPerMinute, 0), size, number(s.FilterLatencyMeanMs, 2),
+		generated, missing := recordCells(s.Clients)
+		t.Rows = append(t.Rows, []string{r.stepCell(s), number(s.AverageCPUMsPerMinute, 0), size, generated, missing, number(s.FilterLatencyMeanMs, 2),
 			string(s.Verdict), number(s.AverageCPUCores, 2), strconv.Itoa(s.Workers), number(s.TotalCPUMsPerMinute, 0), number(s.TotalCPUMsPerMinute/Figure(minuteMs), 2),
-			percent(s.GCShareOfCPU), number(s.AverageHeapUsedBytes/(1<<20), 0), percent(s.HostIdle), number(s.RecordsPerSecond, 0), number(s.MiBPerSecond, 2)})
+			percent(s.GCShareOfCPU), number(s.TotalGCMsPerMinute, 0), number(s.AverageHeapUsedBytes/(1<<20), 0),
+			number(s.TotalHeapUsedBytes/(1<<20), 0), percent(s.HostIdle), number(s.RecordsPerSecond, 0), number(s.MiBPerSecond, 2)})
 	}
 	return t.withoutBlank()
+}
+
+// recordCells are how many records were generated for the queries that returned, and how many of those due are missing; blank where it
+// cannot be told.
+func recordCells(c Clients) (generated, missing string) {
+	if c.DueRecords == 0 {
+		return "", ""
+	}
+	missing = tuning.Grouped(strconv.Itoa(c.MissingRecords))
+	if c.MissingRecords > 0 {
+		missing += fmt.Sprintf(" of %s", tuning.Grouped(strconv.Itoa(c.DueRecords)))
+	}
+	return tuning.Grouped(strconv.Itoa(c.GeneratedRecords)), missing
 }
 
 // withoutBlank leaves out columns of which nothing is known.

@@ -64,12 +64,24 @@ type Clients struct {
 	Unfinished        int           `json:"unfinished"`
 	CutOff            int           `json:"cut_off"`
 	AverageResultSize tuning.Figure `json:"average_result_size"`
-	MissingRecords    int           `json:"missing_records"`
-	RepeatedRecords   int           `json:"repeated_records"`
-	ForeignRecords    int           `json:"foreign_records"`
-	LatencyMeanMs     tuning.Figure `json:"latency_mean_ms"`
-	LatencyP50Ms      tuning.Figure `json:"latency_p50_ms"`
-	LatencyP99Ms      tuning.Figure `json:"latency_p99_ms"`
+	// GeneratedRecords matched the queries that returned and were made in their lives; DueRecords had to come back, as far as that can be
+	// told, and MissingRecords of these did not. DueRecords is 0 where nothing can be told, and in runs from before it was written.
+	GeneratedRecords int           `json:"generated_records"`
+	DueRecords       int           `json:"due_records"`
+	MissingRecords   int           `json:"missing_records"`
+	RepeatedRecords  int           `json:"repeated_records"`
+	ForeignRecords   int           `json:"foreign_records"`
+	LatencyMeanMs    tuning.Figure `json:"latency_mean_ms"`
+	LatencyP50Ms     tuning.Figure `json:"latency_p50_ms"`
+	LatencyP99Ms     tuning.Figure `json:"latency_p99_ms"`
+}
+
+// Completeness is the share of the records due that came back; unknown where nothing can be told of it.
+func (c Clients) Completeness() tuning.Figure {
+	if c.DueRecords == 0 {
+		return tuning.Unknown
+	}
+	return 1 - tuning.Figure(min(c.MissingRecords, c.DueRecords))/tuning.Figure(c.DueRecords)
 }
 
 // Share is a process' share of all the host's processors over a step's measured time.

@@ -85,8 +85,10 @@ func (c *checker) goals() {
 		}
 		if g.AtMost.Given == g.AtLeast.Given {
 			c.fault(field, "give one of at_most and at_least")
-		} else if _, err := g.limit(); err != nil {
+		} else if limit, err := g.limit(); err != nil {
 			c.fault(field, "%s", err)
+		} else if g.Figure == string(tuning.Completeness) && limit > 1 {
+			c.fault(field, "completeness is a share: give at most 1, such as 99.9%% or 0.999")
 		}
 	}
 }

@@ -26,6 +26,9 @@ const (
 	QueryLatency GoalFigure = "query_latency"
 	// ResultSize is the records of a query that returned.
 	ResultSize GoalFigure = "result_size"
+	// Completeness is the share of the records due to queries that returned which came back, a ratio: each answer is compared with what
+	// was generated in its query's life.
+	Completeness GoalFigure = "completeness"
 	// FailedQueries is the share of the queries that failed, a ratio.
 	FailedQueries GoalFigure = "failed_queries"
 	// SourceLag is records that were due and not emitted at the step's end.
@@ -56,6 +59,7 @@ var statisticsOf = map[GoalFigure][]Statistic{
 	FilterLatency:  {Mean, P50, P95, P99, Max},
 	QueryLatency:   {P99, P95, P50, Mean, Max},
 	ResultSize:     {Mean},
+	Completeness:   {Mean},
 	FailedQueries:  {Mean},
 	SourceLag:      {AtEnd},
 	CatchUp:        {Mean},
@@ -65,7 +69,7 @@ var statisticsOf = map[GoalFigure][]Statistic{
 
 // GoalFigures are the names that goals may ask for.
 func GoalFigures() []GoalFigure {
-	return []GoalFigure{FilterLatency, QueryLatency, ResultSize, FailedQueries, SourceLag, CatchUp, AddedDelay, CapacityFigure}
+	return []GoalFigure{FilterLatency, QueryLatency, ResultSize, Completeness, FailedQueries, SourceLag, CatchUp, AddedDelay, CapacityFigure}
 }
 
 // Statistics are those that the figure is measured in, the usual one first; none for a figure that there is not.
@@ -94,6 +98,8 @@ func (g Goal) Validate() error {
 		return fmt.Errorf("%s needs one of at_most and at_least", g.Figure)
 	case cmp.Compare(g.limit(), 0) < 0:
 		return fmt.Errorf("the limit of %s must be at least 0", g.Figure)
+	case g.Figure == Completeness && g.limit() > 1:
+		return fmt.Errorf("%s is a share: its limit must be at most 1, such as 0.999 or 99.9%%", g.Figure)
 	}
 	return nil
 }
@@ -117,7 +123,7 @@ func (g Goal) String() string {
 func (g Goal) name() string {
 	name := strings.ReplaceAll(string(g.Figure), "_", " ")
 	switch g.Figure {
-	case CapacityFigure:
+	case CapacityFigure, Completeness:
 		return name
 	case FailedQueries:
 		return "share of failed queries"

@@ -42,7 +42,7 @@ type GoalStep struct {
 }
 
 // ofQueries are the figures that a step without queries does not have.
-var ofQueries = map[GoalFigure]bool{QueryLatency: true, ResultSize: true, FailedQueries: true, AddedDelay: true}
+var ofQueries = map[GoalFigure]bool{QueryLatency: true, ResultSize: true, Completeness: true, FailedQueries: true, AddedDelay: true}
 
 // JudgeGoals gives a step's verdict by its goals, in the light of what limited it: a starved host makes it inconclusive unless the
 // limit is shown to be the topology itself; after that a goal that was missed is a FAIL, and one that could not be measured
@@ -118,8 +118,11 @@ func (o GoalOutcome) miss() string {
 
 // written is a value of the goal's figure as people read it.
 func (g Goal) written(v Figure) string {
-	if g.Figure == FailedQueries {
+	switch g.Figure {
+	case FailedQueries:
 		return fmt.Sprintf("%.3g%%", 100*float64(v))
+	case Completeness:
+		return trimmed(fmt.Sprintf("%.3f", 100*float64(v))) + "%"
 	}
 	text := grouped(math.Round(float64(v)*100) / 100)
 	if unit := g.Figure.Unit(); unit != "" {

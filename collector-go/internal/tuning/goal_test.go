@@ -59,12 +59,30 @@ func TestStepsAreJudgedByTheirGoals(t *testing.T) {
 	}
 }
 
+// A mean result size may look whole where an answer here and there is not: completeness counts the records.
+func TestCompletenessIsJudgedByTheRecord(t *testing.T) {
+	goals := []tuning.Goal{atLeast(tuning.ResultSize, tuning.Mean, 9.9), atLeast(tuning.Completeness, tuning.Mean, 0.999)}
+	judge := func(size, completeness tuning.Figure) tuning.Judgement {
+		m := tuning.StepMeasures{}
+		m.Set(tuning.ResultSize, tuning.Mean, size)
+		m.Set(tuning.Completeness, tuning.Mean, completeness)
+		_, judgement, _ := tuning.JudgeGoals(goals, tuning.GoalStep{Measured: m, Asked: true, HostIdle: 0.4, LeastIdle: 0.05, Evidence: quiet()})
+		return judgement
+	}
+	assert.Equal(t, tuning.OK, judge(10, 0.999).Verdict)
+	missed := judge(9.95, 0.995)
+	assert.Equal(t, tuning.Fail, missed.Verdict)
+	assert.Equal(t, "completeness 99.5% is below 99.9%", missed.Reasons[0])
+	assert.Equal(t, []string{"the completeness was not measured"}, judge(10, tuning.Unknown).Reasons)
+}
+
 func TestGoalsThatMakeNoSense(t *testing.T) {
 	require.NoError(t, atMost(tuning.QueryLatency, tuning.P99, 100).Validate())
 	require.ErrorContains(t, atMost("luck", tuning.Mean, 1).Validate(), `there is no figure "luck"`)
 	require.ErrorContains(t, atMost(tuning.ResultSize, tuning.P99, 1).Validate(), "is not measured as")
 	require.ErrorContains(t, atMost(tuning.ResultSize, tuning.Mean, tuning.Unknown).Validate(), "needs one of")
 	require.ErrorContains(t, atMost(tuning.ResultSize, tuning.Mean, -1).Validate(), "at least 0")
+	require.ErrorContains(t, atLeast(tuning.Completeness, tuning.Mean, 99.9).Validate(), "at most 1, such as 0.999")
 	assert.Equal(t, "mean filter latency at most 200 ms", atMost(tuning.FilterLatency, tuning.Mean, 200).String())
 	assert.Equal(t, "share of failed queries at most 1%", atMost(tuning.FailedQueries, tuning.Mean, 0.01).String())
 	assert.Equal(t, "capacity at least 400", atLeast(tuning.CapacityFigure, tuning.AtEnd, 400).String())
