@@ -92,7 +92,7 @@ func (r *Runner) watch(ctx context.Context, start, measured, end time.Time, stat
 // fill sets what two looks at the machine and the source tell of the time between them.
 func fill(step *report.Step, before, after look) {
 	step.HostIdle = figure(after.host.idleSince(before.host))
-	step.RecordsPerSecond = figure(float64(after.source.Emitted-before.source.Emitted) / after.at.Sub(before.at).Seconds())
+	step.RecordsPerSecond = figure(emittedPerSecond(before, after))
 	step.RecordsLag = after.source.Lag
 	step.Shares = shares(before, after)
 }

@@ -199,7 +199,7 @@ func (s *Session) catchUp(step *rundir.Step) error {
 	if err != nil {
 		return err
 	}
-	taken := float64(after.source.Emitted-before.source.Emitted)/after.at.Sub(before.at).Seconds() - s.runner.probesPerSecond()
+	taken := emittedPerSecond(before, after) - s.runner.probesPerSecond()
 	step.CatchUpRatio = figure(max(0, taken) / base)
 	return s.runner.setRate(s.ctx, base)
 }
@@ -236,6 +236,7 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 	plain = reportOf(*step)
 	step.CPUCores, step.Workers = cores(figures.Workers, step.MeasuredFromMs, step.EndMs)
 	e := s.evidence(plain, from, to)
+	e.Supply, e.FromMs, e.ToMs = s.supply(step), step.MeasuredFromMs, step.EndMs
 	if seconds := to.Sub(from).Seconds(); lives > 0 && seconds > 0 {
 		e.Queries.Submitted = tuning.Figure(lives.Seconds() / seconds)
 	}

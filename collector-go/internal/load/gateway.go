@@ -107,6 +107,25 @@ type Status struct {
 	Failed  int64 `json:"failed"`
 	LeftOut int64 `json:"left_out"`
 	Lag     int64 `json:"lag"`
+	// Tasks are the reports that these figures are the sums of.
+	Tasks []TaskStatus `json:"tasks"`
+}
+
+// TaskStatus is when one of the source's tasks last told its figures: AgeMs before the answer.
+type TaskStatus struct {
+	AgeMs int64 `json:"age_ms"`
+}
+
+// Age is how old the figures are, the mean over the tasks: each tells its own at an interval.
+func (s Status) Age() time.Duration {
+	if len(s.Tasks) == 0 {
+		return 0
+	}
+	total := int64(0)
+	for _, t := range s.Tasks {
+		total += t.AgeMs
+	}
+	return time.Duration(total) * time.Millisecond / time.Duration(len(s.Tasks))
 }
 
 // Status asks what the source has done.

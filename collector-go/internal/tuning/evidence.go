@@ -14,6 +14,7 @@ type Evidence struct {
 	GC        GCEvidence        `json:"gc"`
 	Spout     SpoutEvidence     `json:"spout"`
 	Source    SourceEvidence    `json:"source"`
+	Supply    SupplyEvidence    `json:"supply"`
 	Client    ClientEvidence    `json:"client"`
 	Host      HostEvidence      `json:"host"`
 	Collector CollectorEvidence `json:"collector"`
@@ -181,6 +182,7 @@ func NoEvidence() Evidence {
 		GC:        GCEvidence{ShareOfTime: u, ShareOfCPU: u, HeapUsedMost: u},
 		Spout:     SpoutEvidence{Executors: u, MaxPending: u, BatchSize: u, HeldByPending: u, HeldByBackPressure: u, CompleteLatencyMs: u},
 		Source:    SourceEvidence{Partitions: u, RecordsPerSecond: u, BytesPerSecond: u, LagStart: u, LagEnd: u, LagGrowth: u},
+		Supply:    SupplyEvidence{AskedPerSecond: u, MadePerSecond: u},
 		Client:    ClientEvidence{LatenessP99Ms: u, CPUCores: u, CPULimitCores: u},
 		Host:      HostEvidence{IdleRatio: u, MinIdleRatio: u, Cores: u},
 		Collector: CollectorEvidence{ShareOfHost: u, ExpectedSlices: u, MissingSlices: u, LateSamples: u, DroppedSamples: u},

@@ -29,6 +29,8 @@ func (l *Limitation) Temper(j Judgement) Judgement {
 		return Judgement{Inconclusive, append([]string{l.Text}, j.Reasons...)}
 	case j.Verdict == Fail && l.Known() && !l.BlamesTopology(), j.Verdict == OK && l.held():
 		return Judgement{Limited, append([]string{l.Text}, j.Reasons...)}
+	case j.Verdict == OK && l.short() != nil:
+		return l.ofShort()
 	case j.Verdict == Fail && l.Known():
 		return Judgement{Fail, append(slices.Clone(j.Reasons), l.Text)}
 	case j.Verdict == Fail:

@@ -41,6 +41,9 @@ func Limit(e Evidence) Limitation {
 	for _, rule := range []func(Evidence) LimiterFinding{filterRule, boltRule, gcRule, restartRule, pendingRule, sourceRule, endpointRule, clientRule, hostRule, collectorRule} {
 		l.findings = append(l.findings, rule(e))
 	}
+	if e.Supply.known() { // who runs no source of ours knows nothing of it, and lacks nothing
+		l.findings = append(l.findings, supplyRule(e))
+	}
 	l.explain()
 	return l.conclude()
 }
@@ -102,6 +105,7 @@ func (l *limiting) explain() {
 			l.follows(source, "records wait because of "+busy)
 		}
 	}
+	l.explainSupply(busy)
 }
 
 // covered tells whether the bolt's busy time was spent on a processor, as far as its workers' CPU can tell.

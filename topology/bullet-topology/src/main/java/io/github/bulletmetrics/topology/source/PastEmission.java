@@ -13,8 +13,8 @@ final class PastEmission {
     private final Emission emission;
     private long clockMicros;
 
-    PastEmission(GeneratorSettings settings, long startMicros) {
-        emission = new Emission(settings, 0, 1, startMicros);
+    PastEmission(GeneratorSettings settings, int task, int tasks, long startMicros) {
+        emission = new Emission(settings, task, tasks, startMicros);
         clockMicros = startMicros;
     }
 

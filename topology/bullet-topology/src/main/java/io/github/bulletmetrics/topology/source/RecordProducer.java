@@ -79,6 +79,11 @@ public final class RecordProducer implements Callable<Integer> {
         + " source does, and tells it what was written: http://HOST:PORT/api/source/control.")
     private URI controlUrl;
 
+    @Option(names = "--part", defaultValue = "1/1", paramLabel = "I/N", converter = Part.Converter.class, description = "Writes the"
+        + " I-th of N shares of all rates, so that N producers, on any hosts, write what is asked for together and no record twice"
+        + " (default: all).")
+    private Part part;
+
     @Option(names = "-c", paramLabel = "key=value", description = "A setting of Kafka's producer; may be repeated.")
     private Map<String, String> settings = new LinkedHashMap<>();
 
@@ -161,17 +166,17 @@ public final class RecordProducer implements Callable<Integer> {
 
     private void start() {
         start = clock.micros();
-        emission = new PastEmission(generator(), start - (long) (backlogSeconds * 1e6));
+        emission = new PastEmission(generator(), part.task(), part.of(), start - (long) (backlogSeconds * 1e6));
         if (controlUrl != null) {
             client = new ControlClient(controlUrl, GeneratorSettings.from(new BulletConfig()).controlPollMs(), this::report);
             client.start();
         }
     }
 
-    /** As one task of a source that is named after its topic. */
+    /** As one task, that of its part, of a source that is named after its topic. */
     private SourceReport report() {
         long written = sent - failed.get();
-        return new SourceReport(topic, 0, emission.control().version(), written, written, failed.get(), emission.lag(clock.micros()), 0,
+        return new SourceReport(topic, part.task(), emission.control().version(), written, written, failed.get(), emission.lag(clock.micros()), 0,
                                 client.failures());
     }
 

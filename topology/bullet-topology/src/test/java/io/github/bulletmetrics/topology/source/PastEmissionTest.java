@@ -13,7 +13,7 @@ class PastEmissionTest {
     private static final long SECOND = 1_000_000L;
 
     private final PastEmission emission = new PastEmission(new GeneratorSettings(9, 4, 64, 10_000,
-        new SourceControl(50, List.of(new Probe("probe-1", 2)), 0), null, 1_000), START);
+        new SourceControl(50, List.of(new Probe("probe-1", 2)), 0), null, 1_000), 0, 1, START);
 
     @Test
     void givesThePastEachRecordWithItsOwnTimeThenWaitsForTheClock() {

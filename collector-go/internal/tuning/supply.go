@@ -1,0 +1,79 @@
+package tuning
+
+import (
+	"fmt"
+	"strings"
+)
+
+// LimitedByRecordSource is what makes the records: the topology was given fewer than the step says.
+const LimitedByRecordSource Limiter = "the record source"
+
+// SupplyEvidence is whether the records that a step asks for were made: with the topology's own source what that emitted, with Kafka what
+// the producers wrote. Both are of the whole topology and hold the records that queries look for.
+type SupplyEvidence struct {
+	AskedPerSecond Figure `json:"asked_records_per_second"`
+	MadePerSecond  Figure `json:"made_records_per_second"`
+}
+
+// Bounds of what counts as short.
+const (
+	// supplyBound is the least share of the records asked for that must be made.
+	supplyBound = 0.9
+	// leastShort is how many records must be lacking at least: of a few, one more or less at the step's ends is a large share.
+	leastShort = 10
+)
+
+func (s SupplyEvidence) known() bool { return s.AskedPerSecond > 0 && s.MadePerSecond.Known() }
+
+// supplyRule compares what was made with what was asked for.
+func supplyRule(e Evidence) LimiterFinding {
+	s, seconds := e.Supply, Figure(e.ToMs-e.FromMs)/1000
+	share := s.MadePerSecond / s.AskedPerSecond
+	numbers := []Number{{"asked for", s.AskedPerSecond, "records/s"}, {"made", s.MadePerSecond, "records/s"}, {"share", share, "ratio"}}
+	says := fmt.Sprintf("the record source made %s of the %s records/s asked for, %s", Digits(s.MadePerSecond), Digits(s.AskedPerSecond), shareText(share))
+	short := share < supplyBound && !((s.AskedPerSecond-s.MadePerSecond)*seconds < leastShort)
+	if short && e.Source.Kind == SourceKafka {
+		says += " (producers share a rate: RecordProducer --part)"
+	}
+	return finding(LimitedByRecordSource, stateOf(short), numbers, "%s", says)
+}
+
+// explainSupply takes a shortage for a consequence where its maker waits for something: the topology's own source for whatever holds the
+// topology up, producers beside Kafka for the host's processors alone.
+func (l *limiting) explainSupply(busy string) {
+	switch {
+	case l.reached(LimitedByHost):
+		l.follows(LimitedByRecordSource, "the host left it no processor")
+	case l.evidence.Source.Kind == SourceKafka:
+	case busy != "":
+		l.follows(LimitedByRecordSource, "the topology takes no more because of "+busy)
+	case l.reached(LimitedBySpouts):
+		l.follows(LimitedByRecordSource, "the spouts emit no more")
+	}
+}
+
+// short is what was found of a shortage of records; nil where there was none.
+func (l *Limitation) short() *LimiterFinding {
+	for i, f := range l.Findings {
+		if f.Limiter == LimitedByRecordSource && (f.State == Reached || f.State == Consequence) {
+			return &l.Findings[i]
+		}
+	}
+	return nil
+}
+
+// ofShort is the verdict of a step that met its goals with fewer records than it says: it did not hold its load where the topology itself
+// is why, and else tells nothing of that load.
+func (l *Limitation) ofShort() Judgement {
+	short, reasons := l.short(), []string{l.Text}
+	if !strings.Contains(l.Text, short.Says) {
+		reasons = []string{short.Says, l.Text}
+	}
+	switch {
+	case l.spoiled():
+		return Judgement{Inconclusive, reasons}
+	case short.State == Consequence && l.BlamesTopology():
+		return Judgement{Fail, reasons}
+	}
+	return Judgement{Limited, reasons}
+}
