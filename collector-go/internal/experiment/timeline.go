@@ -34,15 +34,14 @@ func (s *Session) timeline(step *rundir.Step, measured, end time.Time) {
 		step.Notes = append(step.Notes, fmt.Sprintf("the timeline is not whole: %v", err))
 	}
 	t := tuning.TimelineOf(journeys, asked.TimelineQueries, generated, s.clocks())
-	t.Notes = append(t.Notes, s.noteClocks(t.Skews)...)
-	t.Skews = append(t.Skews, s.workersSkew()...)
+	s.addClocks(&t, measured)
 	if step.Timeline, err = json.Marshal(t); err != nil {
 		step.Notes = append(step.Notes, fmt.Sprintf("the timeline was not kept: %v", err))
 	}
 	step.AddedDelayMs = &t.AddedDelay.Value
 }
 
-// The clocks that stamp stages. Those of two workers may be one machine's.
+// The clocks that stamp stages, by their roles. Those of two workers may be one machine's, and a bolt's those of many machines.
 const (
 	clientClock = "this host"
 	makerClock  = "the record's maker"
@@ -65,31 +64,3 @@ func (s *Session) clocks() map[string]string {
 	}
 	return clocks
 }
-
-func (s *Session) noteClocks(skews []tuning.Skew) (notes []string) {
-	for _, skew := range skews {
-		if skew.Excludes0() {
-			notes = append(notes, fmt.Sprintf("The clocks of %s and %s are apart for certain: delays between their stages are wrong by that much.", skew.From, skew.To))
-		}
-	}
-	if s.local() {
-		notes = append(notes, "All parts ran on this machine, by one clock. That the bounds of its skew hold 0 shows only that the stamps are in order.")
-	}
-	return notes
-}
-
-// workersSkew is what the collector knows of its workers' clocks: how far the times of their samples are ahead of its own when they come. On
-// its way a sample grows older, so that no clock is less ahead than that.
-func (s *Session) workersSkew() []tuning.Skew {
-	if s.ports.Calculator == nil {
-		return nil
-	}
-	least, err := s.ports.Calculator.Calculate(s.ctx, fmt.Sprintf("1000 * min(%s)", s.runner.options.selector(collectionSkew)), time.Now())
-	if err != nil || !least.Known() {
-		return nil
-	}
-	return []tuning.Skew{{From: "the collector's host", To: "the workers", LeastMs: least, MostMs: tuning.Unknown, Method: "the times of their samples when these came (" + collectionSkew + ")"}}
-}
-
-// collectionSkew is the collector's own figure of each worker's clock (proto/METRICS.md).
-const collectionSkew = "bullet_metrics_collection_skew_seconds"

@@ -40,6 +40,10 @@ func OfTimeline(t *tuning.Timeline) *Analysis {
 	if len(t.Skews) > 0 {
 		a.add("How far a clock is ahead of another", skewTable(t.Skews))
 	}
+	if len(t.Hosts) > 0 {
+		a.Findings = append(a.Findings, hostsFinding(t.Hosts))
+		a.add("How far each worker host's clock is ahead of the collector's, at least", hostTable(t.Hosts))
+	}
 	if len(t.Stages) > 0 {
 		a.Charts = []Chart{{Name: "timeline-stages", Title: "A record's way through Bullet: mean, standard deviation (thick) and range (thin) of each stage",
 			xLabel: "ms relative to Query Received (negative: before it)", limit: Unknown, stages: t.Stages}}
@@ -50,9 +54,42 @@ func OfTimeline(t *tuning.Timeline) *Analysis {
 func skewTable(skews []tuning.Skew) table {
 	rows := table{Heads: []string{"Clock", "Ahead of", "At least ms", "At most ms", "Known by"}, Numeric: []bool{false, false, true, true, false}}
 	for _, s := range skews {
-		rows.Rows = append(rows.Rows, []string{s.To, s.From, tuning.Digits(s.LeastMs), tuning.Digits(s.MostMs), s.Method})
+		rows.Rows = append(rows.Rows, []string{clockText(s.To, s.ToClocks), clockText(s.From, s.FromClocks), tuning.Digits(s.LeastMs), tuning.Digits(s.MostMs), s.Method + contradiction(s)})
 	}
 	return rows
+}
+
+// clockText is a clock's name, with how many hosts' clocks stand under it.
+func clockText(name string, clocks int) string {
+	if clocks < 2 {
+		return name
+	}
+	return fmt.Sprintf("%s (%d hosts)", name, clocks)
+}
+
+// contradiction points out bounds between which there is nothing.
+func contradiction(s tuning.Skew) string {
+	if !s.Empty() {
+		return ""
+	}
+	return "; no one skew fits all of them"
+}
+
+// hostsFinding says on how many hosts the workers ran, and how far their clocks seem to be apart.
+func hostsFinding(hosts []tuning.HostClock) string {
+	if len(hosts) == 1 {
+		return fmt.Sprintf("The workers ran on one host, whose clock is ahead of the collector's by at least %s ms.", tuning.Digits(hosts[0].AheadMs))
+	}
+	return fmt.Sprintf("The workers ran on %d hosts, whose clocks seem to be up to %s ms apart, by the times of their freshest samples: no delay between two hosts is known better than that.",
+		len(hosts), tuning.Digits(tuning.Apart(hosts)))
+}
+
+func hostTable(hosts []tuning.HostClock) table {
+	t := table{Heads: []string{"Host", "Workers", "Readings", "Ahead by at least ms", "Mean reading ms", "Standard deviation ms", "Lowest reading ms"}, Numeric: []bool{false, true, true, true, true, true, true}}
+	for _, h := range hosts {
+		t.Rows = append(t.Rows, []string{h.Host, fmt.Sprint(h.Workers), fmt.Sprint(h.Readings), tuning.Digits(h.AheadMs), tuning.Digits(h.MeanMs), tuning.Digits(h.DeviationMs), tuning.Digits(h.LowestMs)})
+	}
+	return t
 }
 
 // scaleStages puts a stage a row, the first at the top, over an axis that holds 0.

@@ -14,6 +14,10 @@ type Skew struct {
 	LeastMs Figure `json:"least_ms"`
 	MostMs  Figure `json:"most_ms"`
 	Method  string `json:"method"`
+	// FromClocks and ToClocks are how many hosts' clocks stand under the names, 0 where nobody counted: bounds of several hold for no one
+	// pair of them.
+	FromClocks int `json:"from_clocks,omitempty"`
+	ToClocks   int `json:"to_clocks,omitempty"`
 }
 
 // Excludes0 tells whether the two clocks are apart for certain.

@@ -35,7 +35,9 @@ type Timeline struct {
 	AddedDelay Estimate `json:"added_delay_ms"`
 	FindTime   Estimate `json:"find_time_ms"`
 	Skews      []Skew   `json:"skews"`
-	Notes      []string `json:"notes"`
+	// Hosts are those that the topology's workers ran on.
+	Hosts []HostClock `json:"hosts,omitempty"`
+	Notes []string    `json:"notes"`
 	// Journeys are the raw data: one for each query that found its record.
 	Journeys []Journey `json:"journeys,omitempty"`
 }

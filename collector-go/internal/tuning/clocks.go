@@ -1,0 +1,88 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// HostClock is what the collector knows of the clock of a host that workers ran on. A reading is how far the time of a worker's freshest
+// sample was ahead of the collector's clock when it came, ms: on its way a sample grows older, so that the clock is ahead by no less than
+// any reading, and the highest tells most.
+type HostClock struct {
+	Host     string `json:"host"`
+	Workers  int    `json:"workers"`
+	Readings int    `json:"readings"`
+	// AheadMs is the highest reading, LowestMs the lowest.
+	AheadMs     Figure `json:"ahead_at_least_ms"`
+	MeanMs      Figure `json:"mean_ms"`
+	DeviationMs Figure `json:"standard_deviation_ms"`
+	LowestMs    Figure `json:"lowest_ms"`
+}
+
+// HostClockOf puts the readings of a host's workers together; ok is false where there are none.
+func HostClockOf(host string, workers int, readings []Figure) (clock HostClock, ok bool) {
+	known := floatsOf(readings)
+	if len(known) == 0 {
+		return HostClock{}, false
+	}
+	slices.Sort(known)
+	clock = HostClock{Host: host, Workers: workers, Readings: len(known), AheadMs: Figure(known[len(known)-1]), LowestMs: Figure(known[0]),
+		MeanMs: Figure(stat.Mean(known, nil)), DeviationMs: Unknown}
+	if len(known) > 1 {
+		clock.DeviationMs = Figure(stat.StdDev(known, nil))
+	}
+	return clock, true
+}
+
+// Apart is how far the hosts' clocks seem to be apart, by their highest readings: as close to the truth as their fastest samples are alike.
+// Unknown of fewer than two hosts.
+func Apart(hosts []HostClock) Figure {
+	if len(hosts) < 2 {
+		return Unknown
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, h := range hosts {
+		low, high = min(low, float64(h.AheadMs)), max(high, float64(h.AheadMs))
+	}
+	return Figure(high - low)
+}
+
+// Empty tells whether no skew lies within the bounds: they are not of one pair of clocks that both went on undisturbed.
+func (s Skew) Empty() bool { return s.LeastMs > s.MostMs }
+
+// Clocks are how many hosts' clocks stamp by a role; of a role that is not there nobody knows more than one.
+type Clocks map[string]int
+
+// Flag says of each skew whether it mixes several clocks, and gives what a reader must know of those that do or that contradict
+// themselves.
+func (c Clocks) Flag(all []Skew) (notes []string) {
+	for i := range all {
+		s := &all[i]
+		s.FromClocks, s.ToClocks = c[s.From], c[s.To]
+		several := s.FromClocks > 1 || s.ToClocks > 1
+		switch {
+		case several && s.Empty():
+			notes = append(notes, fmt.Sprintf("No one skew of %s and %s fits all records (at least %s ms, at most %s ms): these are several clocks, %s against %s.",
+				s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs), clocksText(s.FromClocks), clocksText(s.ToClocks)))
+		case several:
+			notes = append(notes, fmt.Sprintf("The bounds of %s and %s are of several clocks together, %s against %s: of one pair of them they may be wider, and the pairs may differ.",
+				s.From, s.To, clocksText(s.FromClocks), clocksText(s.ToClocks)))
+		case s.Empty():
+			notes = append(notes, fmt.Sprintf("The bounds of %s and %s contradict each other (at least %s ms, at most %s ms): there are more clocks than are known here, or one was set in the meantime.",
+				s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs)))
+		case s.Excludes0():
+			notes = append(notes, fmt.Sprintf("The clocks of %s and %s are apart for certain: delays between their stages are wrong by that much.", s.From, s.To))
+		}
+	}
+	return notes
+}
+
+func clocksText(n int) string {
+	if n <= 1 {
+		return "one clock"
+	}
+	return fmt.Sprintf("those of %d hosts", n)
+}
