@@ -12,19 +12,7 @@ func OfConcurrency(c *tuning.Concurrency) *Analysis {
 	a := &Analysis{Title: "Simultaneous queries: completeness and cost", notes: c.Notes}
 	a.Findings = append(a.Findings, "Capacity: "+capacity(c.Capacity)+" simultaneous queries."+sentence(c.Capacity.Note),
 		fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.", tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize)))
-	if c.BaselineCPUMsPerMinute.Known() {
-		a.Findings = append(a.Findings, fmt.Sprintf("Baseline without queries: %s ms/min of CPU a worker (%s cores).", tuning.Digits(c.BaselineCPUMsPerMinute), tuning.Digits(c.BaselineCPUCores)))
-	}
-	a.Findings = append(a.Findings, "Each query adds: "+estimate(c.Marginal, c.Confidence, "ms/min of CPU a worker")+"; "+estimate(c.MarginalCores, c.Confidence, "cores")+".")
-	if c.MarginalWhileComplete.Value.Known() && c.MarginalWhileComplete.Value != c.Marginal.Value {
-		a.Findings = append(a.Findings, "Over the complete steps alone: "+estimate(c.MarginalWhileComplete, c.Confidence, "ms/min of CPU a worker")+".")
-	}
-	if c.MarginalTotal.Value.Known() {
-		a.Findings = append(a.Findings, "In the whole topology each query adds: "+estimate(c.MarginalTotal, c.Confidence, "ms/min of CPU")+".")
-	}
-	if c.GCCorrelation.Known() {
-		a.Findings = append(a.Findings, fmt.Sprintf("Correlation of GC time with CPU over the steps: %s.", tuning.Digits(c.GCCorrelation)))
-	}
+	a.Findings = append(a.Findings, costFindings(c)...)
 	a.add("Steps", concurrencyTable(c))
 	a.Charts = []Chart{costChart(c), completenessChart(c)}
 	return a
@@ -43,13 +31,13 @@ func concurrencyTable(c *tuning.Concurrency) table {
 		Numeric: []bool{true, false, true, true, true, true, true, true}}
 	gc := c.GCCorrelation.Known() || len(c.Steps) > 0 && c.Steps[0].GCShareOfTime.Known()
 	if gc {
-		t.Heads, t.Numeric = append(t.Heads, "GC of CPU", "GC of time"), append(t.Numeric, true, true)
+		t.Heads, t.Numeric = append(t.Heads, "GC of CPU", "GC of time", "Total GC ms/min"), append(t.Numeric, true, true, true)
 	}
 	for _, s := range c.Steps {
 		row := []string{strconv.Itoa(s.Queries), string(s.Verdict), tuning.Digits(s.AverageResultSize), tuning.Digits(s.AverageCPUMsPerMinute), tuning.Digits(s.AverageCPUCores),
 			tuning.Digits(s.Workers), tuning.Digits(s.TotalCPUMsPerMinute), tuning.Digits(s.TotalCPUCores)}
 		if gc {
-			row = append(row, percent(s.GCShareOfCPU), percent(s.GCShareOfTime))
+			row = append(row, percent(s.GCShareOfCPU), percent(s.GCShareOfTime), tuning.Digits(s.TotalGCMsPerMinute))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -13,7 +13,8 @@ var comparedFigures = []struct {
 	{"GC of all workers", "ms/min", "up", func(s stepOf) []Figure { return s.slices(func(w Worker) Slices { return w.GCSeconds }, totalOrUnknown) }},
 	{"GC, mean of a worker", "ms/min", "", func(s stepOf) []Figure { return s.slices(func(w Worker) Slices { return w.GCSeconds }, average) }},
 	{"GC's share of CPU", "%", "up", stepOf.gcShare},
-	{"heap used, mean of a worker", "MiB", "", stepOf.heap},
+	{"heap used, all workers", "MiB", "", func(s stepOf) []Figure { return s.heap(totalOrUnknown) }},
+	{"heap used, mean of a worker", "MiB", "", func(s stepOf) []Figure { return s.heap(average) }},
 	{"filter latency, mean", "ms", "up", stepOf.filterLatency},
 	{"result size", "records", "down", stepOf.resultSizes},
 	{"time to result", "ms", "up", stepOf.queryLatencies},
@@ -72,13 +73,16 @@ func (s stepOf) gcShare() (out []Figure) {
 	return out
 }
 
-func (s stepOf) heap() (out []Figure) {
+// heap is what the workers' heaps held in each slice, MiB, put together over the workers.
+func (s stepOf) heap(together func([]Figure) Figure) (out []Figure) {
 	for _, t := range s.ends() {
 		var all []Figure
 		for _, w := range s.run.Workers {
-			all = append(all, w.HeapUsedBytes.at(t)/(1<<20))
+			if w.HeapUsedBytes.mean(s.step.MeasuredFromMs, s.step.EndMs).Known() {
+				all = append(all, w.HeapUsedBytes.at(t)/(1<<20))
+			}
 		}
-		out = append(out, average(all))
+		out = append(out, together(all))
 	}
 	return out
 }

@@ -36,6 +36,8 @@ type ComparedConfiguration struct {
 	Moved   []tuning.Variable `json:"moved"`
 	Steps   []ComparedStep    `json:"steps"`
 	GC      []ComparedGC      `json:"gc"`
+	// Marginal is what a query costs, where the steps ascend along queries and tell it on both sides.
+	Marginal []ComparedFigure `json:"marginal,omitempty"`
 	// GCBefore and GCAfter are how GC time went along with CPU and with the filter latency.
 	GCBefore *GCReport `json:"gc_before,omitempty"`
 	GCAfter  *GCReport `json:"gc_after,omitempty"`
@@ -122,8 +124,8 @@ func (c *Comparison) pairs(a, b *side) (pairs [][2]configuration) {
 
 func (c *Comparison) compare(a, b configuration) ComparedConfiguration {
 	out := ComparedConfiguration{Before: a.label, After: b.label, before: a, after: b, Changes: tuning.DiffSettings(a.values, b.values), Steps: []ComparedStep{}, GC: []ComparedGC{},
-		GCBefore: a.launches[0].report.GC, GCAfter: b.launches[0].report.GC}
-	out.Moved = tuning.Moved(out.Changes)
+		GCBefore: a.gc(), GCAfter: b.gc()}
+	out.Moved, out.Marginal = tuning.Moved(out.Changes), marginal(a, b, c.Confidence)
 	for _, place := range a.places() {
 		before, after := a.at(place.value), b.at(place.value)
 		if len(after) == 0 {

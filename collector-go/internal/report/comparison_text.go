@@ -52,7 +52,8 @@ func (c *Comparison) Analysis() *Analysis {
 	}
 	a.note("A change is after less before. " + notClear + " marks one whose interval of " + tuning.Digits(Figure(100*c.Confidence)) +
 		"% holds 0: it may be none; the relative change has an interval of its own, of the logarithms. Where a figure has no interval it was measured once a side.")
-	a.note("A worker's mean falls when the worker gets smaller, without the topology costing less: compare the figures of all workers, beside the number of workers.")
+	a.note(workersMean)
+	a.note(tuning.GCIsWallTime + ".")
 	return a
 }
 
@@ -88,6 +89,7 @@ func (p *ComparedConfiguration) add(a *Analysis, confidence float64, several boo
 			}
 		}
 	}
+	a.add("What a query costs"+suffix, figureTable(p.Marginal, confidence))
 	a.add("Garbage collectors before and after"+suffix, p.gcTable(confidence))
 	a.Charts = append(a.Charts, p.changeChart(suffix), p.overlay(suffix))
 }
@@ -122,6 +124,9 @@ func (p *ComparedConfiguration) findings(confidence float64, suffix string) (out
 		}
 		out = append(out, fmt.Sprintf("%s%s: %s.", s.Name, suffix, text))
 	}
+	for _, f := range p.Marginal {
+		out = append(out, p.marginalText(f, suffix, confidence))
+	}
 	for _, when := range []struct {
 		name string
 		gc   *GCReport
@@ -153,16 +158,22 @@ func (p *ComparedConfiguration) changeTable() table {
 }
 
 func (s ComparedStep) table(confidence float64) table {
+	t := figureTable(s.Figures, confidence)
+	t.Rows = append([][]string{{"verdict", "", string(s.VerdictBefore), string(s.VerdictAfter), "", "", ""}}, t.Rows...)
+	return t
+}
+
+// figureTable is each figure before and after, with its change.
+func figureTable(figures []ComparedFigure, confidence float64) table {
 	t := table{Heads: []string{"Figure", "Unit", "Before", "After", within("Change", confidence), within("Relative", confidence), ""},
 		Numeric: []bool{false, false, true, true, true, true, false}}
-	t.Rows = append(t.Rows, []string{"verdict", "", string(s.VerdictBefore), string(s.VerdictAfter), "", "", ""})
-	for _, f := range s.Figures {
+	for _, f := range figures {
 		mark := ""
 		if f.Change.Low.Known() && !f.Clear {
 			mark = notClear
 		}
 		t.Rows = append(t.Rows, []string{f.Name, f.Unit, tuning.Digits(f.Before), tuning.Digits(f.After), f.absoluteText(), f.relativeText(), mark})
-		if f.Unit == "ms/min" {
+		if strings.HasPrefix(f.Name, "CPU") { // GC time is no CPU
 			cores := func(f Figure) string { return tuning.Digits(f / Figure(minuteMs)) }
 			t.Rows = append(t.Rows, []string{"  the same", "cores", cores(f.Before), cores(f.After), signedDigits(f.Change.Value / Figure(minuteMs)), "", ""})
 		}

@@ -117,6 +117,7 @@ func (r *Report) gcBlocks() []block {
 			percent(s.MostShareOfTime), number(s.CollectionsPerMin, 1), number(s.MeanCollectionInMs, 1), number(s.TotalMsPerMinute, 0), strconv.Itoa(s.Workers)})
 	}
 	return []block{tabled(t), list([]string{
+		tuning.GCIsWallTime + ".",
 		"Correlation of GC time with CPU time over the measured slices: " + estimate(r.GC.WithCPU, r.GC.Confidence, "") + ".",
 		"Correlation of GC time with the mean filter latency over the measured slices: " + estimate(r.GC.WithLatency, r.GC.Confidence, "") + ".",
 	})}

@@ -15,7 +15,9 @@ type Judged struct {
 	Data    *tuning.Data    `json:"data,omitempty"`
 	// Concurrency is of one configuration each, in the rows' order.
 	Concurrency []NamedConcurrency `json:"concurrency,omitempty"`
-	Timelines   []NamedTimeline    `json:"timelines,omitempty"`
+	// Costs are the same of a run about queries per core, whose steps are judged by their latency.
+	Costs     []NamedConcurrency `json:"costs,omitempty"`
+	Timelines []NamedTimeline    `json:"timelines,omitempty"`
 
 	points  []tuning.QueryPoint
 	volumes []tuning.DataRow
@@ -42,13 +44,16 @@ func (r *RunReport) judged() (j Judged) {
 		if len(j.points) > 0 {
 			j.Queries, err = tuning.AnalyzeQueries(j.points, tuning.QueryGoals{LimitMs: r.latencyLimit(), Headroom: tuning.DefaultHeadroom, Confidence: tuning.DefaultConfidence})
 		}
+		if err == nil {
+			j.Costs, err = r.concurrency()
+		}
 	case rundir.OfData:
 		j.volumes = r.volumes(&j)
 		if len(j.volumes) > 0 {
 			j.Data, err = tuning.AnalyzeData(j.volumes, tuning.DefaultConfidence)
 		}
 	case rundir.OfConcurrency:
-		err = r.concurrency(&j)
+		j.Concurrency, err = r.concurrency()
 	case rundir.OfTimeline:
 		j.Timelines = r.timelines()
 	}
@@ -251,40 +256,4 @@ func (r *RunReport) volumes(j *Judged) (rows []tuning.DataRow) {
 	}
 	slices.SortFunc(rows, func(a, b tuning.DataRow) int { return cmp.Compare(a.RecordsPerS, b.RecordsPerS) })
 	return rows
-}
-
-// concurrency judges each configuration's steps.
-func (r *RunReport) concurrency(j *Judged) error {
-	goals := tuning.DefaultGoals()
-	if n := r.plan.Load.QueryLimit; n > 0 {
-		goals.ExpectedResultSize = float64(n)
-	}
-	for _, g := range r.Goals {
-		if g.Figure == tuning.ResultSize && g.AtLeast.Known() && float64(g.AtLeast) <= goals.ExpectedResultSize {
-			goals.Tolerance = 1 - float64(g.AtLeast)/goals.ExpectedResultSize
-		}
-	}
-	for _, row := range r.Rows {
-		var rows []tuning.ConcurrencyRow
-		for _, m := range r.measured(row.Configuration) {
-			cpu := m.mean(func(s *StepReport) Figure { return s.AverageCPUMsPerMinute })
-			if !cpu.Known() || r.Axis != rundir.Queries {
-				continue
-			}
-			rows = append(rows, tuning.ConcurrencyRow{Queries: int(m.value), AverageCPUMsPerMinute: cpu, Verdict: m.verdict(),
-				AverageResultSize:    m.mean(func(s *StepReport) Figure { return s.AverageResultSize }),
-				Workers:              m.mean(func(s *StepReport) Figure { return Figure(s.Workers) }),
-				TotalCPUMsPerMinute:  m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute }),
-				AverageGCMsPerMinute: m.mean(func(s *StepReport) Figure { return s.AverageGCMsPerMinute })})
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		c, err := tuning.AnalyzeConcurrency(rows, goals, tuning.DefaultConfidence)
-		if err != nil {
-			return err
-		}
-		j.Concurrency = append(j.Concurrency, NamedConcurrency{row.Label, c})
-	}
-	return nil
 }

@@ -23,17 +23,19 @@ type RunReport struct {
 	Axis       rundir.Axis     `json:"axis"`
 	About      string          `json:"about,omitempty"`
 	// Verdict is inconclusive until the run has ended by itself; Finished says whether it has.
-	Verdict   tuning.Verdict  `json:"verdict"`
-	Finished  bool            `json:"finished"`
-	StartedMs int64           `json:"started_ms"`
-	Goals     []tuning.Goal   `json:"goals"`
-	Rows      []RowReport     `json:"rows"`
-	Trials    []TrialReport   `json:"trials"`
-	Judged    Judged          `json:"judged"`
-	Manifest  rundir.Manifest `json:"manifest"`
-	Load      string          `json:"load"`
-	Notes     []string        `json:"notes"`
-	Caveats   []string        `json:"caveats"`
+	Verdict   tuning.Verdict `json:"verdict"`
+	Finished  bool           `json:"finished"`
+	StartedMs int64          `json:"started_ms"`
+	Goals     []tuning.Goal  `json:"goals"`
+	Rows      []RowReport    `json:"rows"`
+	Trials    []TrialReport  `json:"trials"`
+	Judged    Judged         `json:"judged"`
+	// Compared are the configurations against the first one.
+	Compared []ConfigurationChange `json:"compared,omitempty"`
+	Manifest rundir.Manifest       `json:"manifest"`
+	Load     string                `json:"load"`
+	Notes    []string              `json:"notes"`
+	Caveats  []string              `json:"caveats"`
 
 	plan rundir.Plan
 }
@@ -100,6 +102,7 @@ func OpenRunReport(dir string) (*RunReport, error) {
 		r.Trials = append(r.Trials, *trial)
 	}
 	r.rows(run.Result)
+	r.compareConfigurations(dir, run)
 	r.Judged = r.judged()
 	r.Notes = append(r.Notes, r.Judged.notes...)
 	r.Caveats = r.caveats()

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -23,8 +24,14 @@ func (r *RunReport) analyses() (all []*Analysis) {
 	for _, c := range r.Judged.Concurrency {
 		all = append(all, named(OfConcurrency(c.Concurrency), c.Label, len(r.Judged.Concurrency)))
 	}
+	for _, c := range r.Judged.Costs {
+		all = append(all, named(OfCost(c.Concurrency), c.Label, len(r.Judged.Costs)))
+	}
 	for _, t := range r.Judged.Timelines {
 		all = append(all, named(OfTimeline(t.Timeline), t.Label, len(r.Judged.Timelines)))
+	}
+	for i := range r.Compared {
+		all = append(all, r.Compared[i].Analysis())
 	}
 	if len(r.Judged.Concurrency) > 1 {
 		all = append([]*Analysis{{Title: "Simultaneous queries: the configurations beside each other", Charts: []Chart{r.configurationsChart()}}}, all...)
@@ -151,7 +158,7 @@ func (r *RunReport) tables() map[string][]byte {
 		}
 		files["data.csv"] = csvOf(rows)
 	}
-	for i, c := range r.Judged.Concurrency {
+	for i, c := range append(slices.Clone(r.Judged.Concurrency), r.Judged.Costs...) {
 		rows := [][]string{{tuning.ColumnSimultaneousQueries, tuning.ColumnAverageCPU, tuning.ColumnAverageResultSize, tuning.ColumnWorkers, tuning.ColumnTotalCPU, tuning.ColumnAverageGC}}
 		for _, s := range c.Steps {
 			rows = append(rows, []string{strconv.Itoa(s.Queries), plain(float64(s.AverageCPUMsPerMinute)), plain(float64(s.AverageResultSize)), plain(float64(s.Workers)),

@@ -30,6 +30,8 @@ type configuration struct {
 	label    string
 	values   map[string]string // settings, versions, machine and load by name
 	launches []launch
+	// queries says that its steps ascend along simultaneous queries.
+	queries bool
 }
 
 // launch is what was measured of a topology once.
@@ -113,7 +115,7 @@ func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side,
 		if !found {
 			i = len(s.configurations)
 			numbers[t.Configuration] = i
-			s.configurations = append(s.configurations, configuration{label: t.Label, values: valuesOf(run, t)})
+			s.configurations = append(s.configurations, configuration{label: t.Label, values: valuesOf(run, t), queries: run.Plan.Axis == rundir.Queries})
 		}
 		s.configurations[i].launches = append(s.configurations[i].launches, *l)
 	}
@@ -186,7 +188,7 @@ func singleSide(dir string, noRun error) (*side, error) {
 			values[key] = e.Value
 		}
 	}
-	return &side{dir: dir, id: run.Topology, startedMs: run.SubmittedMs, configurations: []configuration{{label: "", values: values, launches: []launch{l}}}}, nil
+	return &side{dir: dir, id: run.Topology, startedMs: run.SubmittedMs, configurations: []configuration{{label: "", values: values, launches: []launch{l}, queries: true}}}, nil
 }
 
 // manifestKeys are the names under which a comparison knows lines of a single run's manifest.

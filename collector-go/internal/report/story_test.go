@@ -26,6 +26,8 @@ type story struct {
 	// lost is the share of the records that is lost from 300 queries on.
 	lost    float64
 	startMs int64
+	// repeat tells launches of the same configuration apart, from 0.
+	repeat int
 }
 
 var (
@@ -71,7 +73,7 @@ func (s story) total(queries int) float64 {
 
 // figures are the trial's series, with a scatter that resembles itself from slice to slice.
 func (s story) figures() *report.Run {
-	random := rand.New(rand.NewPCG(uint64(s.heapMiB), 7))
+	random := rand.New(rand.NewPCG(uint64(s.heapMiB), 7+uint64(s.repeat)))
 	end := s.startMs + storyStep*int64(len(storyQueries))
 	run := &report.Run{Topology: "bullet", Goals: tuning.DefaultGoals(), SubmittedMs: s.startMs - 60_000, CollectedMs: end + 30_000, StoredSliceMs: storySlice, SliceMs: 60_000,
 		Query: "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10", Calibration: report.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: 4000}}
@@ -116,16 +118,35 @@ func put(s *report.Slices, t int64, v float64) {
 // tell writes the story as a run's directory.
 func (s story) tell(t *testing.T, dir string) {
 	t.Helper()
+	tellAll(t, dir, "as it is", s)
+}
+
+// trial is the story's place in a run of several.
+func (s story) trial(number int, label string, steps []rundir.PlannedStep) rundir.PlannedTrial {
+	configuration := 1
+	if label == "" {
+		configuration, label = s.heapMiB, fmt.Sprintf("%d MiB", s.heapMiB)
+	}
+	return rundir.PlannedTrial{Number: number, Label: label, Configuration: configuration, Repeat: s.repeat + 1, Steps: steps, Settings: []rundir.Entry{
+		{Key: "bullet.topology.filter.bolt.memory.on.heap.load", Value: fmt.Sprint(float64(s.heapMiB))}}}
+}
+
+// tellAll writes stories as the trials of one run; without a label each heap is a configuration of its own.
+func tellAll(t *testing.T, dir, label string, stories ...story) {
+	t.Helper()
+	s := stories[0]
 	steps := make([]rundir.PlannedStep, len(storyQueries))
 	for i, q := range storyQueries {
 		steps[i] = rundir.PlannedStep{Kind: rundir.LoadStep, Value: float64(q)}
 	}
-	trial := rundir.PlannedTrial{Number: 1, Label: "as it is", Configuration: 1, Repeat: 1, Steps: steps, Settings: []rundir.Entry{
-		{Key: "bullet.topology.filter.bolt.memory.on.heap.load", Value: fmt.Sprint(float64(s.heapMiB))}}}
+	var trials []rundir.PlannedTrial
+	for i, each := range stories {
+		trials = append(trials, each.trial(i+1, label, steps))
+	}
 	u := tuning.Unknown
 	plan := rundir.Plan{Experiment: "test4", Title: "What a larger heap does for simultaneous RAW queries", Test: 4, Analysis: rundir.OfConcurrency, Axis: rundir.Queries,
 		Goals:       []tuning.Goal{{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: u, AtLeast: 9.9}, {Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: u}},
-		MinHostIdle: 0.05, Search: tuning.FullSearch, WarmUpMs: 60_000, SustainMs: 300_000, SliceMs: storySlice, ReportSliceMs: 60_000, Launch: "command", Trials: []rundir.PlannedTrial{trial},
+		MinHostIdle: 0.05, Search: tuning.FullSearch, WarmUpMs: 60_000, SustainMs: 300_000, SliceMs: storySlice, ReportSliceMs: 60_000, Launch: "command", Trials: trials,
 		Load:    rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: u, RecordsPerSecond: 4000, TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, QueryDurationMs: 30_000, MatchingPerSecond: 0.4, MeanRecordBytes: 1843},
 		Caveats: []string{"Made up, for tests."}}
 	manifest := rundir.Manifest{ID: fmt.Sprintf("test4-%d", s.startMs/1000), StartedMs: s.startMs, Command: "bullet-metrics tune run test4.yaml",
@@ -136,8 +157,18 @@ func (s story) tell(t *testing.T, dir string) {
 	w, err := rundir.Create(dir, []byte("experiment: test4\n"), plan, manifest)
 	require.NoError(t, err)
 	defer w.Close()
+	result := rundir.Result{Verdict: tuning.OK, Notes: []string{}}
+	for i, each := range stories {
+		each.tellTrial(t, w, dir, trials[i], &result)
+	}
+	require.NoError(t, w.SaveResult(result))
+}
+
+// tellTrial writes what was measured, and adds what it came to.
+func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundir.PlannedTrial, result *rundir.Result) {
+	t.Helper()
 	require.NoError(t, w.BeginTrial(trial, []byte("bullet.topology.name: bullet\n"), rundir.Arguments{}))
-	require.NoError(t, w.Tell(rundir.Event{AtMs: s.startMs, Kind: rundir.TrialStarted, Trial: 1, Launch: 1}))
+	require.NoError(t, w.Tell(rundir.Event{AtMs: s.startMs, Kind: rundir.TrialStarted, Trial: trial.Number, Launch: 1}))
 	run := s.figures()
 	var outcomes []byte
 	worst := tuning.OK
@@ -154,15 +185,18 @@ func (s story) tell(t *testing.T, dir string) {
 	}
 	require.NoError(t, run.Save(rundir.TrialDir(dir, trial)))
 	require.NoError(t, os.WriteFile(filepath.Join(rundir.TrialDir(dir, trial), rundir.OutcomesFile), outcomes, 0o644))
-	require.NoError(t, w.Tell(rundir.Event{AtMs: run.CollectedMs, Kind: rundir.TrialFinished, Trial: 1}))
+	require.NoError(t, w.Tell(rundir.Event{AtMs: run.CollectedMs, Kind: rundir.TrialFinished, Trial: trial.Number}))
 	held, failed := 200.0, 300.0
 	capacity := tuning.Interval{LastOK: &held, FirstFail: &failed}
 	if worst == tuning.OK {
 		capacity = tuning.Interval{LastOK: &failed, Censored: true}
 	}
-	require.NoError(t, w.SaveResult(rundir.Result{FinishedMs: run.CollectedMs, Verdict: worst, Notes: []string{},
-		Trials: []rundir.TrialResult{{Number: 1, Label: trial.Label, State: rundir.Finished, Steps: len(storyQueries), Result: worst, Capacity: capacity}},
-		Rows:   []rundir.RowResult{{Configuration: 1, Label: trial.Label, Capacity: capacity, Verdict: worst}}}))
+	result.FinishedMs = run.CollectedMs
+	if worst != tuning.OK {
+		result.Verdict = worst
+	}
+	result.Trials = append(result.Trials, rundir.TrialResult{Number: trial.Number, Label: trial.Label, State: rundir.Finished, Steps: len(storyQueries), Result: worst, Capacity: capacity})
+	result.Rows = append(result.Rows, rundir.RowResult{Configuration: trial.Configuration, Label: trial.Label, Capacity: capacity, Verdict: worst})
 }
 
 // step is a step with its queries one by one.

@@ -23,6 +23,9 @@ const (
 	ColumnAverageGC           = "average_gc_ms_per_minute"
 )
 
+// GCIsWallTime says what figures of garbage collection are made of.
+const GCIsWallTime = "GC time is wall time, as the JVM tells it, and not CPU: a pause in which several threads collect uses more CPU than it lasts, and a concurrent phase counts while the worker goes on"
+
 // msPerCore is what one core that is busy all the time spends in a minute.
 const msPerCore = 60_000
 
@@ -34,6 +37,8 @@ type ConcurrencyRow struct {
 	Workers               Figure
 	TotalCPUMsPerMinute   Figure
 	AverageGCMsPerMinute  Figure
+	// Launches are those that the row is the mean of, where there was more than one.
+	Launches []LaunchCost
 	// Verdict is given where more was looked at than the result size; "" leaves it to that.
 	Verdict Verdict
 }
@@ -50,9 +55,16 @@ type ConcurrencyStep struct {
 	TotalCPUMsPerMinute Figure `json:"total_cpu_ms_per_minute"`
 	TotalCPUCores       Figure `json:"total_cpu_cores"`
 	AverageResultSize   Figure `json:"average_result_size"`
-	// GC as a share of the CPU time, and as a share of a minute.
+	// GC is wall time, of a worker's mean and of all workers, as a share of the CPU time, and as a share of a minute.
+	AverageGCMsPerMinute Figure `json:"average_gc_ms_per_minute"`
+	TotalGCMsPerMinute   Figure `json:"total_gc_ms_per_minute"`
+
 	GCShareOfCPU  Figure `json:"gc_share_of_cpu"`
 	GCShareOfTime Figure `json:"gc_share_of_time"`
+
+	launches []LaunchCost
+	// doubtful is a baseline whose own step was not OK.
+	doubtful bool
 }
 
 // Concurrency is the judgement of a table of steps.
@@ -61,17 +73,23 @@ type Concurrency struct {
 	SmallestResultSize Figure            `json:"smallest_result_size"`
 	Steps              []ConcurrencyStep `json:"steps"`
 	Capacity           Capacity          `json:"capacity"`
-	// Baseline is what a worker spends with no query.
-	BaselineCPUMsPerMinute Figure `json:"baseline_cpu_ms_per_minute"`
-	BaselineCPUCores       Figure `json:"baseline_cpu_cores"`
-	// Marginal is the slope of a worker's mean CPU over queries, all steps; MarginalWhileComplete leaves out those that failed.
+	// Baseline is what a worker, and the whole topology, spends with no query.
+	BaselineCPUMsPerMinute      Figure `json:"baseline_cpu_ms_per_minute"`
+	BaselineCPUCores            Figure `json:"baseline_cpu_cores"`
+	BaselineTotalCPUMsPerMinute Figure `json:"baseline_total_cpu_ms_per_minute"`
+	BaselineTotalCPUCores       Figure `json:"baseline_total_cpu_cores"`
+	// Marginal is the slope of a worker's mean CPU over queries, all steps; MarginalWhileComplete takes only those that were OK, and the
+	// baseline.
 	Marginal              Estimate `json:"marginal_cpu_ms_per_minute_per_query"`
 	MarginalCores         Estimate `json:"marginal_cpu_cores_per_query"`
 	MarginalWhileComplete Estimate `json:"marginal_cpu_ms_per_minute_per_query_while_complete"`
 	// MarginalTotal is the same of the topology's total, where the number of workers or the total is known.
-	MarginalTotal Estimate `json:"marginal_total_cpu_ms_per_minute_per_query"`
-	// CPUFit is the line that Marginal is the slope of.
-	CPUFit Line `json:"cpu_fit"`
+	MarginalTotal                   Estimate `json:"marginal_total_cpu_ms_per_minute_per_query"`
+	MarginalTotalWhileComplete      Estimate `json:"marginal_total_cpu_ms_per_minute_per_query_while_complete"`
+	MarginalTotalCoresWhileComplete Estimate `json:"marginal_total_cpu_cores_per_query_while_complete"`
+	// CPUFit is the line that Marginal is the slope of, TotalFitWhileComplete that of MarginalTotalWhileComplete. A point is a launch.
+	CPUFit                Line `json:"cpu_fit"`
+	TotalFitWhileComplete Line `json:"total_cpu_fit_while_complete"`
 	// GCCorrelation is Pearson's between GC time and CPU over the steps.
 	GCCorrelation Figure   `json:"gc_cpu_correlation"`
 	Confidence    float64  `json:"confidence"`
@@ -85,17 +103,17 @@ func AnalyzeConcurrency(rows []ConcurrencyRow, goals Goals, confidence float64) 
 	}
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b ConcurrencyRow) int { return cmp.Compare(a.Queries, b.Queries) })
 	c := &Concurrency{ExpectedResultSize: Figure(goals.ExpectedResultSize), SmallestResultSize: Figure(goals.SmallestResultSize()),
-		BaselineCPUMsPerMinute: Unknown, Confidence: confidence, Notes: []string{}}
+		BaselineCPUMsPerMinute: Unknown, BaselineTotalCPUMsPerMinute: Unknown, Confidence: confidence, Notes: []string{}}
 	var verdicts []verdictAt
 	for _, r := range rows {
 		step := concurrencyStep(r, goals)
 		c.Steps = append(c.Steps, step)
 		verdicts = append(verdicts, verdictAt{step.Queries, step.Verdict})
 		if step.Verdict == Baseline {
-			c.BaselineCPUMsPerMinute = r.AverageCPUMsPerMinute
+			c.BaselineCPUMsPerMinute, c.BaselineTotalCPUMsPerMinute = step.AverageCPUMsPerMinute, step.TotalCPUMsPerMinute
 		}
 	}
-	c.BaselineCPUCores = c.BaselineCPUMsPerMinute / msPerCore
+	c.BaselineCPUCores, c.BaselineTotalCPUCores = c.BaselineCPUMsPerMinute/msPerCore, c.BaselineTotalCPUMsPerMinute/msPerCore
 	c.Capacity = capacityOf(verdicts)
 	c.fitCost()
 	c.explain()
@@ -129,12 +147,13 @@ func checkConcurrency(rows []ConcurrencyRow) error {
 
 func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
 	step := ConcurrencyStep{Queries: r.Queries, AverageCPUMsPerMinute: r.AverageCPUMsPerMinute, AverageCPUCores: r.AverageCPUMsPerMinute / msPerCore,
-		Workers: r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize,
+		Workers: r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize, launches: r.Launches,
+		AverageGCMsPerMinute: r.AverageGCMsPerMinute, TotalGCMsPerMinute: r.Workers * r.AverageGCMsPerMinute,
 		GCShareOfCPU: r.AverageGCMsPerMinute / r.AverageCPUMsPerMinute, GCShareOfTime: r.AverageGCMsPerMinute / msPerCore}
 	step.TotalCPUCores = step.TotalCPUMsPerMinute / msPerCore
 	switch size, least := float64(r.AverageResultSize), goals.SmallestResultSize(); {
 	case r.Queries == 0:
-		step.Verdict = Baseline
+		step.Verdict, step.doubtful = Baseline, r.Verdict != "" && r.Verdict != OK
 	case r.Verdict != "":
 		step.Verdict = r.Verdict
 	case math.IsNaN(size):
@@ -153,30 +172,6 @@ func (r ConcurrencyRow) totalCPU() Figure {
 		return r.TotalCPUMsPerMinute
 	}
 	return r.Workers * r.AverageCPUMsPerMinute
-}
-
-func (c *Concurrency) fitCost() {
-	fit := func(cpu func(ConcurrencyStep) Figure, take func(ConcurrencyStep) bool) Line {
-		var x, y []float64
-		for _, s := range c.Steps {
-			if v := cpu(s); v.Known() && take(s) {
-				x, y = append(x, float64(s.Queries)), append(y, float64(v))
-			}
-		}
-		return FitLine(x, y, c.Confidence)
-	}
-	all := func(ConcurrencyStep) bool { return true }
-	mean := func(s ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute }
-	c.CPUFit = fit(mean, all)
-	c.Marginal = c.CPUFit.slope()
-	c.MarginalCores = Estimate{Value: c.Marginal.Value / msPerCore, Low: c.Marginal.Low / msPerCore, High: c.Marginal.High / msPerCore, Note: c.Marginal.Note}
-	c.MarginalWhileComplete = fit(mean, func(s ConcurrencyStep) bool { return s.Verdict != Fail }).slope()
-	c.MarginalTotal = fit(func(s ConcurrencyStep) Figure { return s.TotalCPUMsPerMinute }, all).slope()
-	c.GCCorrelation = c.correlateGC()
-}
-
-func (l Line) slope() Estimate {
-	return Estimate{Value: l.Slope, Low: l.Low, High: l.High, Note: l.Note}
 }
 
 func (c *Concurrency) correlateGC() Figure {
@@ -199,6 +194,9 @@ func (c *Concurrency) explain() {
 	}
 	workers := map[Figure]bool{}
 	for _, s := range c.Steps {
+		if s.doubtful {
+			c.Notes = append(c.Notes, "the step of 0 queries was not OK itself: the baseline is as it was measured, and not among the complete steps")
+		}
 		if s.Workers.Known() {
 			workers[s.Workers] = true
 			if total := s.Workers * s.AverageCPUMsPerMinute; math.Abs(float64(total-s.TotalCPUMsPerMinute)) > 0.01*float64(total) {
@@ -219,5 +217,8 @@ func (c *Concurrency) explain() {
 	}
 	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.Verdict == Fail }) {
 		c.Notes = append(c.Notes, "the marginal cost is fitted over all steps; those that lost records may have worked less than they should have, so compare the one over complete steps")
+	}
+	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.GCShareOfTime.Known() }) {
+		c.Notes = append(c.Notes, GCIsWallTime)
 	}
 }
