@@ -73,12 +73,18 @@ type Parameters struct {
 	PerSecond float64
 	// NoSource says that nobody makes matching records, so that nothing can be told of completeness.
 	NoSource bool
+	// Text is somebody's own BQL, asked instead of the class' query; nothing is then told of completeness either.
+	Text string
 }
 
 // NewQuery returns the query of a class, checked.
 func NewQuery(class Class, p Parameters) (Query, error) {
 	if p.Duration == 0 {
 		p.Duration = DefaultRawQuery().Duration
+	}
+	if p.Text != "" {
+		query := TextQuery{Of: class, Text: p.Text, Duration: p.Duration}
+		return query, query.Validate()
 	}
 	var query Query
 	switch class {
