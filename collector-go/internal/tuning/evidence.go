@@ -152,6 +152,9 @@ type HostEvidence struct {
 	Cores        Figure `json:"cores"`
 	// Shares are of the processes that are known by name.
 	Shares []ProcessShare `json:"shares"`
+	// OfClient says that this is the load client's machine alone: no worker runs there, it excuses no goal that is missed, and how busy the
+	// workers' machines were was not measured.
+	OfClient bool `json:"of_load_client,omitempty"`
 }
 
 // CollectorEvidence is whether what was collected can be believed, and what the collecting cost.

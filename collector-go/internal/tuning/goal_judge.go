@@ -36,7 +36,8 @@ type GoalStep struct {
 	// Asked says that queries were asked; without any, goals about queries are not judged.
 	Asked bool
 	// Unfinished counts queries that were overdue when the step was judged.
-	Unfinished          int
+	Unfinished int
+	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfClient says that it is none of the workers', it judges nothing.
 	HostIdle, LeastIdle Figure
 	Evidence            Evidence
 }
@@ -75,14 +76,15 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 }
 
 func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
-	if math.IsNaN(float64(s.HostIdle)) {
+	elsewhere := s.Evidence.Host.OfClient
+	if math.IsNaN(float64(s.HostIdle)) && !elsewhere {
 		unknown = append(unknown, "how busy the host was is not known")
 	}
 	if s.Unfinished > 0 {
 		unknown = append(unknown, fmt.Sprintf("%d queries were overdue when the step was judged", s.Unfinished))
 	}
 	switch {
-	case s.HostIdle < s.LeastIdle && !l.BlamesTopology():
+	case s.HostIdle < s.LeastIdle && !elsewhere && !l.BlamesTopology():
 		return Judgement{Inconclusive, []string{fmt.Sprintf("only %.1f%% of the host was idle (less than %.0f%%): the figures are the host's, not the topology's",
 			100*s.HostIdle, 100*s.LeastIdle)}}
 	case len(missed) > 0:

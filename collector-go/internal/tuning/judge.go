@@ -16,6 +16,7 @@ func (g Goals) JudgeLimited(f StepFigures, e Evidence) (Judgement, Limitation) {
 		e.Host.MinIdleRatio = Figure(g.MinHostIdle)
 	}
 	l := Limit(e)
+	f.HostElsewhere = e.Host.OfClient
 	f.LimitedByTopology = f.LimitedByTopology || l.BlamesTopology()
 	j := l.Temper(g.Judge(f))
 	return j, l

@@ -175,6 +175,10 @@ func clientRule(e Evidence) LimiterFinding {
 
 func hostRule(e Evidence) LimiterFinding {
 	h := e.Host
+	if h.OfClient {
+		numbers := []Number{{"idle on the load client's host", h.IdleRatio, "ratio"}}
+		return finding(LimitedByHost, NotKnown, numbers, "worker hosts: not measured (%s of the load client's host was idle)", shareText(h.IdleRatio))
+	}
 	if !h.IdleRatio.Known() {
 		return finding(LimitedByHost, NotKnown, nil, "how busy the host was is not known")
 	}
@@ -203,7 +207,7 @@ func collectorRule(e Evidence) LimiterFinding {
 	}
 	numbers := []Number{{"share of the host", c.ShareOfHost, "ratio"}, {"missing slices", c.MissingSlices, "slices"}, {"expected slices", c.ExpectedSlices, "slices"},
 		{"late samples", c.LateSamples, "samples"}, {"dropped samples", c.DroppedSamples, "samples"}}
-	starved := e.Host.IdleRatio < e.leastIdle() && c.ShareOfHost >= collectorBound
+	starved := !e.Host.OfClient && e.Host.IdleRatio < e.leastIdle() && c.ShareOfHost >= collectorBound
 	says := "the collector"
 	if c.ShareOfHost.Known() {
 		says += " took " + shareText(c.ShareOfHost) + " of the host"

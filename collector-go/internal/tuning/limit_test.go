@@ -2,6 +2,7 @@ package tuning_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -164,6 +165,22 @@ func TestWhatCannotBeTold(t *testing.T) {
 	})
 }
 
+// On a cluster that others run, the host is the load client's: it limits nothing, and that a filter was busy without its workers' CPU shows
+// no filter.
+func TestTheLoadClientsHostLimitsNothing(t *testing.T) {
+	e := quiet()
+	e.Host.IdleRatio, e.Host.OfClient, e.Collector.ShareOfHost = 0.01, true, 0.3
+	l := tuning.Limit(e)
+	assert.Empty(t, l.Limiters)
+	assert.Equal(t, "cannot tell: worker hosts: not measured (1% of the load client's host was idle)", l.Text)
+	filterBusy(&e, 0.97, 0.8)
+	l = tuning.Limit(e)
+	assert.Empty(t, l.Limiters)
+	assert.Contains(t, l.Text, "it may have waited for a host that was not measured")
+	filterBusy(&e, 0.97, 1.9)
+	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU}, tuning.Limit(e).Limiters)
+}
+
 func figures() tuning.StepFigures {
 	return tuning.StepFigures{Queries: 30, FilterLatencyMeanMs: 5, AverageResultSize: 10, Returned: 90, HostIdle: 0.4}
 }
@@ -189,6 +206,10 @@ func TestVerdictsInTheLightOfTheLimit(t *testing.T) {
 			func(f *tuning.StepFigures) { f.FilterLatencyMeanMs, f.HostIdle = 900, 0.01 }, tuning.Fail, "limited by filter CPU and the host"},
 		"slow, with holes in what was collected": {func(e *tuning.Evidence) { e.Collector.MissingSlices = 6 },
 			func(f *tuning.StepFigures) { f.FilterLatencyMeanMs = 900 }, tuning.Inconclusive, "limited by the collector"},
+		"slow, and the load client's host starved": {func(e *tuning.Evidence) { filterBusy(e, 0.98, 2); e.Host.IdleRatio, e.Host.OfClient = 0.01, true },
+			func(f *tuning.StepFigures) { f.FilterLatencyMeanMs, f.HostIdle = 900, 0.01 }, tuning.Fail, "limited by filter CPU"},
+		"well, and nothing known of any host": {func(e *tuning.Evidence) { e.Host.IdleRatio, e.Host.OfClient = tuning.Unknown, true },
+			func(f *tuning.StepFigures) { f.HostIdle = math.NaN() }, tuning.OK, ""},
 		"slow for no reason": {func(*tuning.Evidence) {}, func(f *tuning.StepFigures) { f.FilterLatencyMeanMs = 900 }, tuning.Fail, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

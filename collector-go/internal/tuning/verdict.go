@@ -28,6 +28,8 @@ type StepFigures struct {
 	Returned, Failed, Unfinished int
 	// HostIdle is the ratio of the host's processors that was idle; NaN if unknown.
 	HostIdle float64
+	// HostElsewhere says that the host is none that workers run on: it excuses nothing and need not be known.
+	HostElsewhere bool
 	// LimitedByTopology says that the limit was shown to be the topology itself, so that a busy host excuses nothing.
 	LimitedByTopology bool
 }
@@ -57,7 +59,7 @@ func (g Goals) Judge(f StepFigures) Judgement {
 }
 
 func (g Goals) starved(f StepFigures) string {
-	if f.LimitedByTopology || !(f.HostIdle < g.MinHostIdle) {
+	if f.LimitedByTopology || f.HostElsewhere || !(f.HostIdle < g.MinHostIdle) {
 		return ""
 	}
 	return fmt.Sprintf("only %.1f%% of the host was idle (less than %.0f%%): the figures are the host's, not the topology's",
@@ -84,7 +86,7 @@ func (g Goals) missed(f StepFigures) []string {
 
 func (g Goals) unknown(f StepFigures) []string {
 	var unknown []string
-	if math.IsNaN(f.HostIdle) {
+	if math.IsNaN(f.HostIdle) && !f.HostElsewhere {
 		unknown = append(unknown, "how busy the host was is not known")
 	}
 	if math.IsNaN(f.FilterLatencyMeanMs) {
