@@ -125,7 +125,11 @@ func (p *planned) text() string {
 	for _, goal := range plan.Goals {
 		line("  %s", goal)
 	}
-	line("  at least %g%% of the host idle, or the step is inconclusive", 100*float64(plan.MinHostIdle))
+	if plan.Launch == "local" {
+		line("  at least %g%% of the host idle, or the step is inconclusive", 100*float64(plan.MinHostIdle))
+	} else {
+		line("  worker hosts: not measured, so that none makes a step inconclusive; the host of the figures is the load client's")
+	}
 	line("  a missed goal %s", map[bool]string{true: "fails the run (exit code 99)", false: "ends the search and fails nothing: the capacity lies below it"}[plan.FailFails])
 	line("\nLoad")
 	line("  %s", plan.Load.Describe(plan.Axis))

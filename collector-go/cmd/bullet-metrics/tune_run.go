@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func (o *tuneRunOptions) run(parent context.Context, args []string, say *termina
 func (o *tuneRunOptions) measure(ctx context.Context, file *spec.File, run *rundir.Run, writer *rundir.Writer, launcher campaign.Launcher, began time.Time, say *terminal) (*rundir.Result, error) {
 	options := campaign.Options{Lateness: time.Duration(file.Launch.SliceLateness)}
 	if file.Launch.Command != nil {
-		options.Wait = time.Duration(file.Launch.Command.Wait)
+		options.Wait = time.Duration(cmp.Or(file.Launch.Command.Wait, spec.DefaultWait))
 	}
 	if o.limit > 0 {
 		options.Deadline = began.Add(o.limit)
@@ -161,12 +162,16 @@ func (o *tuneRunOptions) reopen() (*spec.File, *rundir.Writer, error) {
 func (o *tuneRunOptions) launcher(file *spec.File, run *rundir.Run, say *terminal, hasten <-chan struct{}) (campaign.Launcher, error) {
 	if c := file.Launch.Command; c != nil {
 		o := campaign.CommandOptions{
-			Submit: c.Submit, Kill: c.Kill, Conf: file.Conf(), Collector: c.Collector, Gateway: c.Gateway, MostQueries: run.Plan.MostQueries(),
+			Submit: c.Submit, Kill: c.Kill, Conf: file.Conf(), Collector: c.Collector, Access: experiment.CollectorAccess{CA: file.CA(), TokenFile: file.Token()}, Gateway: c.Gateway,
+			NoSource: run.Plan.Load.NoSource(), MostQueries: run.Plan.MostQueries(), Leftover: campaign.LeftoverOf(run),
 			Around: experiment.Around{Endpoint: tuning.EndpointGateway},
 		}
 		if file.Load.Submit == spec.SubmitByDRPC {
 			o.DRPC, o.DRPCFunction = file.Load.DRPC, file.Load.DRPCFunction
 			o.Around = experiment.Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: file.Load.DRPCThreads}
+		}
+		if _, err := experiment.NewCollectorAt(o.Collector, o.Access); err != nil {
+			return nil, fmt.Errorf("launch.command: %w", err)
 		}
 		return campaign.NewCommand(o, say), nil
 	}

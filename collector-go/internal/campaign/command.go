@@ -22,14 +22,46 @@ type CommandOptions struct {
 	// Submit and Kill are words, with the placeholders of an experiment's file.
 	Submit, Kill []string
 	// Conf is the Bullet YAML.
-	Conf               string
-	Collector, Gateway string
+	Conf string
+	// Collector is its HTTP, "host:port" or a URL; Access is how it lets us in.
+	Collector string
+	Access    experiment.CollectorAccess
+	// Gateway is the query gateway; "" where neither queries nor records go through it. NoSource says that no records are steered.
+	Gateway  string
+	NoSource bool
 	// DRPC are the servers that queries go through, in turn; none for the gateway.
 	DRPC         []string
 	DRPCFunction string
 	// Around is what else is known of what is around the topology.
 	Around      experiment.Around
 	MostQueries int
+	// Leftover is the launch that a run which was killed may have left, ended before the first; nil for none.
+	Leftover *Leftover
+}
+
+// Leftover is a launch whose end was not told.
+type Leftover struct {
+	Trial rundir.PlannedTrial
+	Name  string
+}
+
+// LeftoverOf finds the launch of a run that nobody ended: the last one that was begun, unless the run was interrupted in order.
+func LeftoverOf(run *rundir.Run) *Leftover {
+	var left *Leftover
+	for _, e := range run.Events {
+		switch e.Kind {
+		case rundir.TrialStarted:
+			left = nil
+			for _, t := range run.Trials {
+				if t.Number == e.Trial {
+					left = &Leftover{Trial: t.PlannedTrial, Name: e.Text}
+				}
+			}
+		case rundir.TrialFinished, rundir.TrialFailed, rundir.RunInterrupted, rundir.RunFinished:
+			left = nil
+		}
+	}
+	return left
 }
 
 // Command launches by commands of its user's.
@@ -76,12 +108,15 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 	if err != nil {
 		return nil, err
 	}
-	collector, err := experiment.NewCollector(l.options.Collector)
+	collector, err := experiment.NewCollectorAt(l.options.Collector, l.options.Access)
 	if err != nil {
 		return nil, err
 	}
 	machine, err := experiment.NewProc()
 	if err != nil {
+		return nil, err
+	}
+	if err := l.endLeftover(ctx); err != nil {
 		return nil, err
 	}
 	submitted := time.Now()
@@ -91,13 +126,36 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 		return nil, fmt.Errorf("submit topology %s: %w", name, err)
 	}
 	ports := experiment.SessionPorts{Calculator: collector, Facts: collector}
-	ports.Source, ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.gateway, l.target(), collector, collector, machine
+	ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.target(), collector, collector, machine
+	if !l.options.NoSource {
+		ports.Source = l.gateway
+	}
 	ports.Processes = func() map[string]int { return map[string]int{experiment.ClientProcess: os.Getpid()} }
+	around := l.options.Around
+	around.HostOfClient = true
 	arguments := rundir.Arguments{Launch: words}
 	for _, e := range t.Settings {
 		arguments.Settings = append(arguments.Settings, e.Key+"="+e.Value)
 	}
-	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf, Around: l.options.Around}, nil
+	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf, Around: around}, nil
+}
+
+// endLeftover ends what a killed run left, since its queries would be answered twice and its workers be in the way. That the command fails
+// is told: most often the topology is not there any more.
+func (l *Command) endLeftover(ctx context.Context) error {
+	left := l.options.Leftover
+	if left == nil {
+		return nil
+	}
+	l.options.Leftover = nil
+	l.progress.Say("ending topology %s, which the killed run may have left", left.Name)
+	if err := l.call(ctx, l.fill(l.options.Kill, left.Trial, left.Name)); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		l.progress.Say("topology %s was not ended; if it still runs, end it by hand, or two share the cluster: %v", left.Name, err)
+	}
+	return nil
 }
 
 // fill puts a trial into the placeholders of a command.
@@ -149,6 +207,9 @@ func (l *Command) End(ctx context.Context, logs string, _ bool) error {
 
 // Stop implements Launcher.
 func (l *Command) Stop(<-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
+	defer cancel()
+	_ = l.endLeftover(ctx) // where nothing was left to be launched; an error is this context's end, and said
 	l.gateway.Close()
 	for _, server := range l.drpc {
 		server.Close()

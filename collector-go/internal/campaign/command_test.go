@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,6 +48,50 @@ func TestCommandsAreFilledInAndRun(t *testing.T) {
 	require.NoError(t, l.End(t.Context(), filepath.Join(dir, "logs"), false), "it is ended once")
 	assert.NoFileExists(t, kill+".words")
 }
+
+// A run that was killed could not end its topology; the one that goes on with it does, before it submits its own.
+func TestWhatAKilledRunLeftIsEndedFirst(t *testing.T) {
+	dir := t.TempDir()
+	log, conf := filepath.Join(dir, "log"), filepath.Join(dir, "bullet.yaml")
+	require.NoError(t, os.WriteFile(conf, nil, 0o644))
+	command := func(code string) []string {
+		return []string{"sh", "-c", "echo $0 >> " + log + "; exit " + code}
+	}
+	kill, submit := append(command("1"), "kill {name}"), append(command("0"), "submit {name}")
+	trials := []rundir.Trial{{PlannedTrial: rundir.PlannedTrial{Number: 1}}, {PlannedTrial: rundir.PlannedTrial{Number: 2}}}
+	begun := func(trial int, name string) rundir.Event {
+		return rundir.Event{Kind: rundir.TrialStarted, Trial: trial, Text: name}
+	}
+	events := []rundir.Event{{Kind: rundir.RunStarted}, begun(1, "t-01"), {Kind: rundir.TrialFinished, Trial: 1}, begun(2, "t-02"), {Kind: rundir.StepFinished, Trial: 2}}
+	left := LeftoverOf(&rundir.Run{Trials: trials, Events: events})
+	require.NotNil(t, left)
+	assert.Equal(t, "t-02", left.Name)
+	for _, end := range []rundir.EventKind{rundir.TrialFinished, rundir.TrialFailed, rundir.RunInterrupted, rundir.RunFinished} {
+		assert.Nil(t, LeftoverOf(&rundir.Run{Trials: trials, Events: append(events, rundir.Event{Kind: end, Trial: 2})}), "%s came after its end", end)
+	}
+	said := &saying{}
+	l := NewCommand(CommandOptions{Submit: submit, Kill: kill, Conf: conf, Collector: "c:1", Gateway: "g:1", Leftover: left}, said)
+	_, err := l.Launch(t.Context(), rundir.PlannedTrial{}, "t-02-launch2")
+	require.NoError(t, err, "that nothing was there to be ended ends nothing")
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	assert.Equal(t, "kill t-02\nsubmit t-02-launch2\n", string(text))
+	assert.Contains(t, said.text, "topology t-02 was not ended; if it still runs, end it by hand")
+	require.NoError(t, l.Stop(nil))
+
+	// Where only the end of the last trial was not told, nothing is launched any more.
+	require.NoError(t, os.Remove(log))
+	require.NoError(t, NewCommand(CommandOptions{Kill: kill, Conf: conf, Leftover: left}, said).Stop(nil))
+	text, err = os.ReadFile(log)
+	require.NoError(t, err)
+	assert.Equal(t, "kill t-02\n", string(text))
+}
+
+// saying keeps what is said.
+type saying struct{ text string }
+
+func (s *saying) Say(format string, args ...any) { s.text += fmt.Sprintf(format, args...) + "\n" }
+func (*saying) Show(string, ...any)              {}
 
 func TestACommandThatFailsTellsItsOutput(t *testing.T) {
 	dir := t.TempDir()

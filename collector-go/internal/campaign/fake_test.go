@@ -26,6 +26,8 @@ type world struct {
 	// starved tells whether the host has nothing left at a moment; broken why a trial's topology cannot be launched.
 	starved func() bool
 	broken  map[string]error
+	// behind makes something of each topology that lies behind a broker; nil for none.
+	behind func(*fakeTopology) *brokered
 
 	mu       sync.Mutex
 	launches []string
@@ -54,7 +56,11 @@ func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*
 	ports := experiment.SessionPorts{}
 	ports.Source, ports.Queries, ports.Slices, ports.Machine, ports.Marks = f, f, f, f, f
 	ports.Processes = func() map[string]int { return map[string]int{"worker 1": 1} }
-	return &campaign.Launched{Submitted: time.Now(), Ports: ports, Failed: w.failed, Settings: []byte("a: 1\n"), Arguments: rundir.Arguments{Settings: []string{"a=1"}}}, nil
+	var around experiment.Around
+	if w.behind != nil {
+		around = w.behind(f).join(&ports)
+	}
+	return &campaign.Launched{Submitted: time.Now(), Ports: ports, Around: around, Failed: w.failed, Settings: []byte("a: 1\n"), Arguments: rundir.Arguments{Settings: []string{"a=1"}}}, nil
 }
 
 func (w *world) End(_ context.Context, _ string, broken bool) error {

@@ -124,8 +124,8 @@ func (c *Campaign) steps(session *experiment.Session, t *rundir.Trial) error {
 
 // setRate sets the record rate of the run, which is calibrated once.
 func (c *Campaign) setRate(session *experiment.Session, t *rundir.Trial) error {
-	if c.run.Plan.Axis == rundir.RecordsPerSecond {
-		return nil // each step sets its own
+	if c.run.Plan.Axis == rundir.RecordsPerSecond || c.run.Plan.Load.NoSource() {
+		return nil // each step sets its own, or nobody does
 	}
 	if c.rate > 0 {
 		return session.SetRate(c.rate)
@@ -179,11 +179,26 @@ func (c *Campaign) sayStep(t *rundir.Trial, s rundir.Step) {
 	if s.Attempt > 1 {
 		attempt = fmt.Sprintf(" (attempt %d)", s.Attempt)
 	}
-	c.progress.Say("trial %d, %g %s%s: %s%s; %.0f records/s, host idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(), attempt, s.Verdict, figures,
-		float64(s.RecordsPerSecond), 100*float64(s.HostIdle))
+	c.progress.Say("trial %d, %g %s%s: %s%s; %s records/s, %s idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(), attempt, s.Verdict, figures,
+		recordsText(s.RecordsPerSecond), c.host(), 100*float64(s.HostIdle))
 	for _, reason := range s.Reasons {
 		c.progress.Say("  %s", reason)
 	}
+}
+
+func recordsText(perSecond tuning.Figure) string {
+	if !perSecond.Known() {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.0f", float64(perSecond))
+}
+
+// host names the machine whose idle is told.
+func (c *Campaign) host() string {
+	if c.run.Plan.Launch == "command" {
+		return "load client's host"
+	}
+	return "host"
 }
 
 // keep gathers the trial's figures into its directory, together with those of its earlier launches.

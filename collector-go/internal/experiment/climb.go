@@ -16,6 +16,7 @@ type look struct {
 	at        time.Time
 	host      HostTime
 	processes map[string]usage
+	asked     bool // whether there is a source that can be asked
 	source    load.Status
 }
 
@@ -92,8 +93,7 @@ func (r *Runner) watch(ctx context.Context, start, measured, end time.Time, stat
 // fill sets what two looks at the machine and the source tell of the time between them.
 func fill(step *report.Step, before, after look) {
 	step.HostIdle = figure(after.host.idleSince(before.host))
-	step.RecordsPerSecond = figure(emittedPerSecond(before, after))
-	step.RecordsLag = after.source.Lag
+	step.RecordsPerSecond, step.RecordsLag = after.recordsSince(before), after.source.Lag
 	step.Shares = shares(before, after)
 }
 
@@ -128,7 +128,9 @@ func (r *Runner) look(ctx context.Context) (look, error) {
 			l.processes[name] = usage{pid, cpu}
 		}
 	}
-	l.source, err = r.ports.Source.Status(ctx)
+	if l.asked = r.ports.Source != nil; l.asked {
+		l.source, err = r.ports.Source.Status(ctx)
+	}
 	return l, err
 }
 

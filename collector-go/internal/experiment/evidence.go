@@ -29,6 +29,7 @@ const (
 	recordsMetric     = "bullet_source_records_total"
 	bytesMetric       = "bullet_source_bytes_total"
 	lagMetric         = "bullet_source_lag_records"
+	emittedMetric     = "storm_emitted_total"
 )
 
 // ownComponents leaves Storm's own bolts out.
@@ -229,7 +230,7 @@ func (g *evidence) spouts() error {
 
 // source reads whether records are taken as fast as they come.
 func (g *evidence) source() error {
-	records, err := g.read(recordsMetric)
+	records, estimated, err := recordSeries(g.read)
 	if err != nil {
 		return err
 	}
@@ -246,11 +247,15 @@ func (g *evidence) source() error {
 	total := sum(lag)
 	g.Source.LagStart, g.Source.LagEnd, g.Source.LagGrowth = g.first(total), g.last(total), g.slope(total)
 	switch {
-	case len(bytes) > 0:
+	case len(bytes) > 0, g.topology.readsThroughBroker():
 		g.Source.Kind = tuning.SourceKafka
-	case len(records) > 0:
+	case len(records) > 0 && !estimated:
 		g.Source.Kind = tuning.SourceGenerator
-	default:
+	}
+	switch {
+	case estimated:
+		g.note("no record source reports its records; records/s are what Storm counted of DataSource's tuples, an estimate from a sample")
+	case len(records) == 0:
 		g.note("no record source reports its records (bullet.topology.source.metrics.enable)")
 	}
 	return nil

@@ -17,6 +17,8 @@ type Around struct {
 	EndpointCapacity int
 	// Partitions are those of the Kafka topic that the spouts read, 0 where that is not known or there is none.
 	Partitions int
+	// HostOfClient says that the machine whose processors are looked at is the load client's, and none that workers run on.
+	HostOfClient bool
 }
 
 // Names of processes whose share of the host is evidence.
@@ -47,7 +49,7 @@ func Explain(ctx context.Context, collector Slices, facts Facts, around Around, 
 }
 
 func (a Around) addTo(e *tuning.Evidence) {
-	e.Queries.Endpoint = a.Endpoint
+	e.Queries.Endpoint, e.Host.OfClient = a.Endpoint, a.HostOfClient
 	if a.EndpointCapacity > 0 {
 		e.Queries.EndpointCapacity = tuning.Figure(a.EndpointCapacity)
 	}
@@ -73,7 +75,7 @@ func addStep(e *tuning.Evidence, step report.Step, minIdle float64) {
 			e.Collector.ShareOfHost = s.Ratio
 		}
 	}
-	if !e.Source.LagEnd.Known() {
+	if !e.Source.LagEnd.Known() && e.Source.Kind != tuning.SourceKafka { // of Kafka the gateway's status is the producer's
 		e.Source.LagEnd = tuning.Figure(step.RecordsLag)
 	}
 }

@@ -33,6 +33,10 @@ type Options struct {
 	RecordsPerSecond float64
 	Query            load.Query
 	Goals            tuning.Goals
+	// Wait is how long the workers may take to report, where that is longer than the usual.
+	Wait time.Duration
+	// Elsewhere says that the workers run on other machines than this.
+	Elsewhere bool
 }
 
 // DefaultOptions are those of the demo: the document's queries in four steps of a minute, on a machine left 40% idle.

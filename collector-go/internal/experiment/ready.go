@@ -14,7 +14,7 @@ const (
 	pollInterval     = 500 * time.Millisecond
 	sourceReadyLimit = 2 * time.Minute
 	followLimit      = 10 * time.Second
-	workersLimit     = 2 * time.Minute
+	workersLimit     = 2 * time.Minute // unless Options.Wait is longer
 	gatherLimit      = 30 * time.Second
 )
 
@@ -53,14 +53,21 @@ func (r *Runner) awaitSource(ctx context.Context) error {
 }
 
 func (r *Runner) awaitSourceWithin(ctx context.Context, limit time.Duration) error {
+	if r.ports.Source == nil {
+		return nil // nobody tells but the collector
+	}
 	return r.poll(ctx, limit, "the topology's first records", func(ctx context.Context) (bool, error) {
 		status, err := r.ports.Source.Status(ctx)
 		return status.Reporting > 0 && status.Emitted > 0, err
 	})
 }
 
-// setRate asks for background records, and for those that the queries look for, and waits until all tasks follow.
+// setRate asks for background records, and for those that the queries look for, and waits until all tasks follow. A source that is not
+// ours makes what it makes.
 func (r *Runner) setRate(ctx context.Context, rate float64) error {
+	if r.ports.Source == nil {
+		return nil
+	}
 	control := load.Control{RecordsPerSecond: rate, Probes: load.Probes(r.options.Query, r.options.mostQueries())}
 	if err := r.ports.Source.SetControl(ctx, control); err != nil {
 		return fmt.Errorf("set the record rate: %w", err)
@@ -131,16 +138,34 @@ func (r *Runner) watchWorkers(ctx context.Context, since time.Time, fail context
 	silent := quiet{r.ports.Progress}
 	watcher := Runner{options: r.options, ports: r.ports}
 	watcher.ports.Progress = silent
-	what := fmt.Sprintf("%d workers to report their CPU time to the collector: see the workers' logs in storm/logs", r.options.Workers)
-	err := watcher.poll(ctx, workersLimit, what, func(ctx context.Context) (bool, error) {
-		series, err := r.ports.Slices.Slices(ctx, r.options.selector(cpuMetric), since, time.Now())
-		return len(byLabel(series, "worker")) >= r.options.Workers, err
-	})
-	if err != nil {
+	if err := watcher.awaitWorkers(ctx, since); err != nil {
 		fail(err)
 		return
 	}
 	r.ports.Progress.Say("%d workers report", r.options.Workers)
+}
+
+// awaitWorkers waits until so many workers as there must be have reported after a moment.
+func (r *Runner) awaitWorkers(ctx context.Context, since time.Time) error {
+	what := fmt.Sprintf("%d workers to report their CPU time to the collector: %s", r.options.Workers, r.options.workersHint())
+	reporting := 0
+	err := r.poll(ctx, max(workersLimit, r.options.Wait), what, func(ctx context.Context) (bool, error) {
+		series, err := r.ports.Slices.Slices(ctx, r.options.selector(cpuMetric), since, time.Now())
+		reporting = len(byLabel(series, "worker"))
+		return reporting >= r.options.Workers, err
+	})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w (%d report)", err, reporting)
+	}
+	return err
+}
+
+// workersHint says where to look when workers do not report.
+func (o Options) workersHint() string {
+	if o.Elsewhere {
+		return "see the workers' logs on the cluster, whether they reach the collector, and whether launch.command.workers is their number (bullet-metrics doctor tells more)"
+	}
+	return "see the workers' logs in storm/logs"
 }
 
 // quiet is a progress that does not show what holds.

@@ -43,7 +43,7 @@ type Progress interface {
 
 // Ports are the parts that a run works on. All are used by the run's goroutines at the same time.
 type Ports struct {
-	Source  Source
+	Source  Source // nil where the records are not ours: nobody steers them, and only the collector knows of them
 	Queries load.Submitter
 	Slices  Slices
 	Machine Machine

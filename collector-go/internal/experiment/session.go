@@ -23,8 +23,8 @@ type Calculator interface {
 
 // SessionOptions say what is measured in all steps of a session.
 type SessionOptions struct {
-	// Topology is the topology's name, Workers how many workers must report; Wait is how long its first records may take, 0 for the
-	// usual.
+	// Topology is the topology's name, Workers how many workers must report; Wait is how long its first records, and its workers' figures,
+	// may take, 0 for the usual.
 	Topology string
 	Workers  int
 	Wait     time.Duration
@@ -46,6 +46,11 @@ type Session struct {
 	asked     *underway
 	rate      float64 // of background records, as last set
 	warm      bool    // the launch's first step has begun
+	// throughBroker says that records come through Kafka, paused that the source was told to make none, loaded when the last load ended,
+	// offered what a step was to catch up.
+	throughBroker, paused bool
+	loaded                time.Time
+	offered               *offer
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -64,6 +69,7 @@ type SessionPorts struct {
 func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
 	query, err := load.NewQuery(load.Class(o.Plan.Load.Class), load.Parameters{
 		Limit: o.Plan.Load.QueryLimit, Duration: milliseconds(o.Plan.Load.QueryDurationMs), PerSecond: float64(o.Plan.Load.MatchingPerSecond),
+		NoSource: o.Plan.Load.NoSource(), Text: o.Plan.Load.BQL,
 	})
 	if err != nil {
 		return nil, err
@@ -72,16 +78,27 @@ func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted t
 	s.ports.Queries = s.asked
 	s.runner = &Runner{ports: s.ports.Ports, options: Options{
 		Topology: o.Topology, Workers: o.Workers, Ladder: []int{o.Plan.MostQueries()}, SliceWidth: milliseconds(o.Plan.SliceMs), SliceLateness: o.Lateness,
-		TargetIdle: float64(o.Plan.Load.TargetIdle), Query: query, Goals: goalsOf(o.Plan),
+		TargetIdle: float64(o.Plan.Load.TargetIdle), Query: query, Goals: goalsOf(o.Plan), Wait: o.Wait, Elsewhere: o.Plan.Launch == "command",
 	}}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	if err := s.runner.awaitSourceWithin(s.ctx, max(o.Wait, sourceReadyLimit)); err != nil {
+	if err := s.awaitTopology(); err != nil {
 		s.cancel(nil)
 		return nil, err
 	}
 	s.watch.Go(func() { s.runner.watchWorkers(s.ctx, submitted, s.cancel) })
 	s.held = load.NewHeld(query, s.asked, load.DefaultHeldOptions(), s.runner.observe)
 	return s, nil
+}
+
+// awaitTopology waits for the first records. On a cluster that others run, the topology before may still be ending and emit; there, and
+// where the records are not ours, the workers must have reported first.
+func (s *Session) awaitTopology() error {
+	if s.runner.options.Elsewhere || s.ports.Source == nil {
+		if err := s.runner.awaitWorkers(s.ctx, s.submitted); err != nil {
+			return err
+		}
+	}
+	return s.runner.awaitSourceWithin(s.ctx, max(s.o.Wait, sourceReadyLimit))
 }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -136,6 +153,9 @@ func (s *Session) Figures(until time.Time) (*report.Run, error) {
 	run := &report.Run{
 		Topology: s.o.Topology, Goals: s.runner.options.Goals, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs,
 		Query: s.runner.options.Query.BQL("…"), Calibration: report.Calibration{TargetIdle: report.Unknown, RecordsPerSecond: report.Figure(s.rate)},
+	}
+	if s.ports.Source == nil {
+		run.Calibration.RecordsPerSecond = report.Unknown
 	}
 	if err := s.read(until, s.submitted, run); err != nil {
 		return nil, err

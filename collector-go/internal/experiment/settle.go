@@ -47,12 +47,13 @@ func (r *Runner) settleLimit(submitted time.Time) time.Duration {
 	return min(longest, max(left, r.options.tail()))
 }
 
-// awaitSlices waits until every series that the report is made of has its slice that ends at end.
-func (r *Runner) awaitSlices(ctx context.Context, limit time.Duration, end time.Time) error {
+// awaitSlices waits until every series that the report is made of has its slice that ends at end, and so those of further selectors that
+// have any.
+func (r *Runner) awaitSlices(ctx context.Context, limit time.Duration, end time.Time, further ...string) error {
 	var behind []string
 	err := r.poll(ctx, limit, "the collector's last slices", func(ctx context.Context) (bool, error) {
 		var err error
-		behind, err = r.behind(ctx, end)
+		behind, err = r.behind(ctx, end, further)
 		return err == nil && len(behind) == 0, err
 	})
 	if err != nil && len(behind) > 0 {
@@ -62,11 +63,10 @@ func (r *Runner) awaitSlices(ctx context.Context, limit time.Duration, end time.
 }
 
 // behind names the series whose newest slice ends before end.
-func (r *Runner) behind(ctx context.Context, end time.Time) ([]string, error) {
+func (r *Runner) behind(ctx context.Context, end time.Time, further []string) ([]string, error) {
 	var behind []string
-	for _, selector := range []string{
-		r.options.selector(cpuMetric), r.options.selector(heapMetric), r.options.selector(queriesMetric, joinBolt), r.options.selector(latencyMetric),
-	} {
+	needed := []string{r.options.selector(cpuMetric), r.options.selector(heapMetric), r.options.selector(queriesMetric, joinBolt), r.options.selector(latencyMetric)}
+	for i, selector := range append(slices.Clone(needed), further...) {
 		newest, err := r.ports.Slices.Newest(ctx, selector, time.Now())
 		if err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (r *Runner) behind(ctx context.Context, end time.Time) ([]string, error) {
 				behind = append(behind, fmt.Sprintf("%s of %s%s", selector, series.Labels["worker"], series.Labels["task"]))
 			}
 		}
-		if len(newest) == 0 {
+		if len(newest) == 0 && i < len(needed) {
 			behind = append(behind, selector)
 		}
 	}

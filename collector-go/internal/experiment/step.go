@@ -38,6 +38,9 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	plan := s.o.Plan
 	step := rundir.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt, Launch: order.Launch, QueriesPerSecond: tuning.Unknown,
 		CatchUpRatio: tuning.Unknown, Notes: []string{}}
+	if err := s.drain(&step); err != nil {
+		return step, err
+	}
 	if err := s.setAxis(&step); err != nil {
 		return step, err
 	}
@@ -58,6 +61,7 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	if err != nil {
 		return step, err
 	}
+	s.loaded = end
 	if err := s.catchUp(&step); err != nil {
 		return step, err
 	}
@@ -104,9 +108,14 @@ func (s *Session) setAxis(step *rundir.Step) error {
 		step.QueriesPerSecond = s.o.Plan.Load.QueriesPerSecond
 	}
 	step.RecordsPerSecondAsked = tuning.Figure(rate)
-	if step.Number > 1 && rate == s.rate {
+	if s.ports.Source == nil {
+		step.RecordsPerSecondAsked = tuning.Unknown
 		return nil
 	}
+	if step.Number > 1 && rate == s.rate && !s.paused {
+		return nil
+	}
+	s.paused = false
 	return s.SetRate(rate)
 }
 
@@ -174,47 +183,12 @@ func openOptions(rate float64, length time.Duration, probes int) load.OpenOption
 	return o
 }
 
-// catchUp offers more records than the step's rate and notes how many times the rate is taken.
-func (s *Session) catchUp(step *rundir.Step) error {
-	asked := s.o.Plan.Load
-	if !asked.CatchUpFactor.Known() || !(step.RecordsPerSecondAsked > 0) {
-		return nil
-	}
-	base := float64(step.RecordsPerSecondAsked)
-	if err := s.runner.setRate(s.ctx, base*float64(asked.CatchUpFactor)); err != nil {
-		return err
-	}
-	before, err := s.runner.look(s.ctx)
-	if err != nil {
-		return err
-	}
-	until := time.Now().Add(milliseconds(asked.CatchUpMs))
-	status := func() string {
-		return fmt.Sprintf("step %d: catching up, %g times %s records/s offered", step.Number, float64(asked.CatchUpFactor), shortNumber(base))
-	}
-	if err := s.runner.until(s.ctx, until, status); err != nil {
-		return err
-	}
-	after, err := s.runner.look(s.ctx)
-	if err != nil {
-		return err
-	}
-	taken := emittedPerSecond(before, after) - s.runner.probesPerSecond()
-	step.CatchUpRatio = figure(max(0, taken) / base)
-	return s.runner.setRate(s.ctx, base)
-}
-
-// probesPerSecond is how many records the source makes beside the background: those that queries look for.
-func (r *Runner) probesPerSecond() float64 {
-	return float64(r.options.mostQueries()) * r.options.Query.ProbeRate()
-}
-
 // settle waits for the step's last slices and for the queries that it submitted; what does not come in time is noted.
 func (s *Session) settle(step *rundir.Step, end time.Time) {
 	limit := s.runner.options.Query.Life() + load.DefaultHeldOptions().Grace + s.runner.options.tail()
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
 	defer cancel()
-	if err := s.runner.awaitSlices(ctx, limit, end); err != nil && s.ctx.Err() == nil {
+	if err := s.runner.awaitSlices(ctx, limit, s.loaded, s.lateSeries()...); err != nil && s.ctx.Err() == nil {
 		step.Notes = append(step.Notes, fmt.Sprintf("the last slices were not all in when the step was judged: %v", err))
 	}
 	err := s.runner.poll(ctx, limit, "the step's last queries", func(context.Context) (bool, error) { return s.asked.before(end) == 0, nil })
@@ -270,7 +244,11 @@ func (s *Session) evidence(step report.Step, from, to time.Time) tuning.Evidence
 		}
 	}
 	s.o.Around.addTo(&e)
+	lag := e.Source.LagEnd
 	addStep(&e, step, float64(s.o.Plan.MinHostIdle))
+	if s.collected() {
+		e.Source.LagEnd = lag // what the gateway says is the record maker's
+	}
 	return e
 }
 
@@ -291,7 +269,9 @@ func (s *Session) measures(step *rundir.Step, figures *report.Run) (tuning.StepM
 	if ended := step.Clients.Returned + step.Clients.Failed; ended > 0 {
 		m.Set(tuning.FailedQueries, tuning.Mean, tuning.Figure(step.Clients.Failed)/tuning.Figure(ended))
 	}
-	m.Set(tuning.SourceLag, tuning.AtEnd, tuning.Figure(step.RecordsLag))
+	if err := s.takeIn(step, m); err != nil {
+		return nil, err
+	}
 	m.Set(tuning.CatchUp, tuning.Mean, step.CatchUpRatio)
 	if step.AddedDelayMs != nil {
 		m.Set(tuning.AddedDelay, tuning.Mean, *step.AddedDelayMs)

@@ -73,7 +73,7 @@ func (r *Report) askedBlocks(machine tuning.Machine) []block {
 func (r *Report) machine() tuning.Machine {
 	m := tuning.Machine{CPUCores: 1, MemoryMiB: Unknown}
 	for _, s := range r.Steps {
-		if s.Evidence != nil && s.Evidence.Host.Cores.Known() {
+		if s.Evidence != nil && s.Evidence.Host.Cores.Known() && !s.Evidence.Host.OfClient {
 			m.CPUCores = s.Evidence.Host.Cores
 		}
 	}
@@ -82,7 +82,7 @@ func (r *Report) machine() tuning.Machine {
 
 // evidenceTable is what limited the steps, and the evidence that people look for first.
 func (r *Report) evidenceTable() table {
-	t := table{Heads: []string{r.stepHead(), "Verdict", "Limited by", "Busiest filter", "GC of time", "Spouts held back", "Source behind, records/s", "Active at most", "Workers restarted", "Host idle"},
+	t := table{Heads: []string{r.stepHead(), "Verdict", "Limited by", "Busiest filter", "GC of time", "Spouts held back", "Source behind, records/s", "Active at most", "Workers restarted", idleHead(r.host())},
 		Numeric: []bool{true, false, false, true, true, true, true, true, true, true}}
 	for _, s := range r.Steps {
 		if s.Evidence != nil && s.Limitation != nil {

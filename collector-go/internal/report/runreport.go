@@ -269,7 +269,9 @@ func (r *RunReport) caveats() (all []string) {
 		}
 	}
 	add(r.plan.Caveats)
-	if r.plan.Launch == "local" {
+	if hostOfClient(r.plan) {
+		add([]string{WorkerHosts})
+	} else if r.plan.Launch == "local" {
 		add([]string{oneMachine})
 	}
 	for _, t := range r.Trials {

@@ -113,12 +113,15 @@ func (r *RunReport) goals() (out []string) {
 		text := g.String()
 		out = append(out, strings.ToUpper(text[:1])+text[1:]+".")
 	}
+	if hostOfClient(r.plan) {
+		return out
+	}
 	return append(out, fmt.Sprintf("At least %s of the host idle; below that a step is inconclusive unless its limit is shown to be the topology.", percent(r.plan.MinHostIdle)))
 }
 
 // rowTable is what each configuration came to.
 func (r *RunReport) rowTable() table {
-	t := table{Heads: []string{"Configuration", "Verdict", "Capacity, " + r.axis(), "Limited by", "Least host idle", "Launches"},
+	t := table{Heads: []string{"Configuration", "Verdict", "Capacity, " + r.axis(), "Limited by", "Least " + r.host() + " idle", "Launches"},
 		Numeric: []bool{false, false, true, false, true, true}}
 	for _, row := range r.Rows {
 		t.Rows = append(t.Rows, []string{cmp.Or(row.Label, "–"), string(row.Verdict), intervalText(row.Capacity), cmp.Or(strings.Join(row.Limiters, "; "), "–"),
@@ -227,7 +230,7 @@ func (s TrialStep) why() []string {
 
 // beliefBlocks tell what the figures are worth: how whole the collection was, and how busy the host.
 func (r *RunReport) beliefBlocks() []block {
-	t := table{Heads: []string{"Trial", "Collection", "Missing slices", "Collector restarts", "Worker restarts", "Least host idle", "Most of the host in one process"},
+	t := table{Heads: []string{"Trial", "Collection", "Missing slices", "Collector restarts", "Worker restarts", "Least " + r.host() + " idle", "Most of the " + r.host() + " in one process"},
 		Numeric: []bool{false, false, true, true, true, true, false}}
 	for _, trial := range r.Trials {
 		if trial.Report == nil {
@@ -301,7 +304,7 @@ func (r *RunReport) addTrial(p *page, t *TrialReport, open bool) {
 		return
 	}
 	blocks := []block{tabled(t.Report.stepTable()), list(append(t.Report.reasons(), t.Report.doubts()...)), heading4("What the steps ran against"), tabled(t.Report.evidenceTable()),
-		drawn(r.trialDrawing(t)), heading4("Queries"), verbatim(t.Report.Query), tabled(t.Report.queryTable()), heading4("Share of the host's processors"), tabled(t.Report.shareTable())}
+		drawn(r.trialDrawing(t)), heading4("Queries"), verbatim(t.Report.Query), tabled(t.Report.queryTable()), heading4("Share of the " + r.host() + "'s processors"), tabled(t.Report.shareTable())}
 	if gc := t.Report.gcBlocks(); len(gc) > 0 {
 		blocks = append(append(blocks, heading4("Garbage collection")), gc...)
 	}
@@ -365,6 +368,9 @@ func (r *RunReport) manifestTable() table {
 		add(e.Key, e.Value)
 	}
 	if m.Machine.Cores > 0 {
+		if hostOfClient(r.plan) {
+			add("Machine", "the load client's; worker hosts were not measured")
+		}
 		add("Processors", strings.TrimSpace(fmt.Sprintf("%d x %s", m.Machine.Cores, m.Machine.CPUModel)))
 		add("Usable cores", tuning.Digits(m.Machine.UsableCores))
 	}

@@ -43,7 +43,7 @@ func (r *Report) stepCell(s StepReport) string {
 func (r *Report) stepTable() table {
 	t := table{
 		Heads: []string{r.stepHead(), "Average CPU ms/min", "Average result size", "Records generated", "Records missing", "Filter latency, mean ms", "Verdict",
-			"Average cores", "Workers", "Total CPU ms/min", "Total cores", "GC of CPU", "Total GC ms/min", "Heap, mean MiB", "Total heap MiB", "Host idle", "Records/s", "MiB/s"},
+			"Average cores", "Workers", "Total CPU ms/min", "Total cores", "GC of CPU", "Total GC ms/min", "Heap, mean MiB", "Total heap MiB", idleHead(r.host()), "Records/s", "MiB/s"},
 		Numeric: []bool{true, true, true, true, true, true, false, true, true, true, true, true, true, true, true, true, true, true},
 	}
 	for _, s := range r.Steps {

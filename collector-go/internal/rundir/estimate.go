@@ -21,7 +21,7 @@ func (p Plan) Estimate() (about, most time.Duration) {
 		launch := nextLaunch
 		if i == 0 {
 			launch = firstLaunch
-			if !p.Load.RecordsPerSecond.Known() && p.Axis != RecordsPerSecond {
+			if !p.Load.RecordsPerSecond.Known() && !p.Load.NoSource() && p.Axis != RecordsPerSecond {
 				launch += calibration
 			}
 		}

@@ -106,6 +106,10 @@ type Asked struct {
 	// internal/load.
 	Submit string `json:"submit"`
 	Class  string `json:"class"`
+	// Source is "none" where the records are not ours: nobody steers them, and their rate is what the collector says; else "".
+	Source string `json:"source,omitempty"`
+	// BQL is asked instead of the class' own query; "" for none.
+	BQL string `json:"bql,omitempty"`
 	// Queries are held where the axis is another; QueriesPerSecond likewise.
 	Queries          int           `json:"queries"`
 	QueriesPerSecond tuning.Figure `json:"queries_per_second"`
@@ -126,6 +130,12 @@ type Asked struct {
 	MatchingPerSecond tuning.Figure `json:"matching_per_second"`
 	MeanRecordBytes   tuning.Figure `json:"mean_record_bytes"`
 }
+
+// SourceNone is the source of records that nobody steers.
+const SourceNone = "none"
+
+// NoSource tells whether the records are not ours.
+func (a Asked) NoSource() bool { return a.Source == SourceNone }
 
 // PlannedTrial is one launch of the topology in one configuration.
 type PlannedTrial struct {
@@ -189,13 +199,21 @@ func (a Asked) Describe(axis Axis) string {
 	var parts []string
 	if axis != RecordsPerSecond {
 		records := "records at a rate calibrated to leave " + short(100*float64(a.TargetIdle)) + "% of the host idle without queries"
-		if a.RecordsPerSecond.Known() {
+		if a.NoSource() {
+			records = "the records that the topology reads, at their own rate"
+		} else if a.RecordsPerSecond.Known() {
 			records = short(float64(a.RecordsPerSecond)) + " records/s"
 		}
 		parts = append(parts, records)
 	}
 	way, life := map[string]string{"gateway": "the gateway", "drpc": "DRPC"}[a.Submit], time.Duration(a.QueryDurationMs)*time.Millisecond
-	queries := fmt.Sprintf("%s queries of %d records or %s through %s, %s matching records/s each", a.Class, a.QueryLimit, life, way, short(float64(a.MatchingPerSecond)))
+	queries := fmt.Sprintf("%s queries of %d records or %s through %s", a.Class, a.QueryLimit, life, way)
+	if a.BQL != "" {
+		queries = fmt.Sprintf("the file's own BQL for %s at most through %s", life, way)
+	}
+	if !a.NoSource() {
+		queries += fmt.Sprintf(", %s matching records/s each", short(float64(a.MatchingPerSecond)))
+	}
 	if axis != Queries && a.Queries > 0 {
 		queries = fmt.Sprintf("%d %s", a.Queries, queries)
 	}

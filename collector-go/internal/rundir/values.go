@@ -67,9 +67,14 @@ func (p Plan) addLoad(values map[string]string) {
 	l := p.Load
 	values["load.class"], values["load.submit"] = l.Class, l.Submit
 	values["load.query"] = fmt.Sprintf("%d records or %s, %s matching records/s", l.QueryLimit, time.Duration(l.QueryDurationMs)*time.Millisecond, short(float64(l.MatchingPerSecond)))
+	if l.BQL != "" {
+		values["load.query"] = l.BQL
+	}
 	values["load.queries"] = strconv.Itoa(l.Queries)
 	values["data.records_per_second"] = "calibrated"
-	if l.RecordsPerSecond.Known() {
+	if l.NoSource() {
+		values["data.records_per_second"] = "what the topology reads"
+	} else if l.RecordsPerSecond.Known() {
 		values["data.records_per_second"] = short(float64(l.RecordsPerSecond))
 	} else if l.TargetIdle.Known() {
 		values["data.records_per_second"] = fmt.Sprintf("calibrated to leave %s%% of the host idle", short(100*float64(l.TargetIdle)))

@@ -242,6 +242,7 @@ func (c *checker) load() {
 	case l.Submit == SubmitByDRPC && len(l.DRPC) == 0:
 		c.fault("load.drpc", "it is missing; list the DRPC servers' HTTP ports as host:port")
 	}
+	c.source()
 	c.atLeast("load.drpc_threads", float64(l.DRPCThreads), 0)
 	if l.Queries < 0 || l.Queries > maxQueries {
 		c.fault("load.queries", "%d is not between 0 and %d", l.Queries, maxQueries)
@@ -306,18 +307,25 @@ func (c *checker) command(l Command) {
 		c.fault("launch.command.submit", "it does not say {name}: each trial has a name of its own, by which its figures are found")
 	}
 	if l.Collector == "" {
-		c.fault("launch.command.collector", "it is missing; give the address of the collector's HTTP, host:port")
+		c.fault("launch.command.collector", "it is missing; give the address of the collector's HTTP, host:port or https://host:port")
 	}
-	if l.Gateway == "" {
+	if l.Gateway == "" && c.needsGateway() {
 		c.fault("launch.command.gateway", "it is missing; give the address of the query gateway, host:port")
 	}
 	c.atLeast("launch.command.workers", float64(l.Workers), 1)
 }
 
 // Conf is the path of the Bullet YAML.
-func (f *File) Conf() string {
-	if filepath.IsAbs(f.Topology.Conf) {
-		return f.Topology.Conf
+func (f *File) Conf() string { return f.beside(f.Topology.Conf) }
+
+// CA and Token are the paths of the command launch's files; "" for none.
+func (f *File) CA() string    { return f.beside(f.Launch.Command.TLSCA) }
+func (f *File) Token() string { return f.beside(f.Launch.Command.TokenFile) }
+
+// beside is a path of the file as others open it.
+func (f *File) beside(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
 	}
-	return filepath.Join(filepath.Dir(f.path), f.Topology.Conf)
+	return filepath.Join(filepath.Dir(f.path), path)
 }

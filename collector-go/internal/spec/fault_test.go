@@ -29,6 +29,12 @@ launch:
   local: {workers: 2, worker_heap: 384MiB}
 `
 
+// local is the whole file's launch, elsewhere one on somebody's cluster.
+const (
+	local     = "  local: {workers: 2, worker_heap: 384MiB}"
+	elsewhere = "  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1}"
+)
+
 func TestAWholeFileIsRead(t *testing.T) {
 	f, err := spec.Parse("mine.yaml", []byte(whole))
 	require.NoError(t, err)
@@ -72,6 +78,10 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 		"catch-up":             {"figure: filter_latency, statistic: mean, at_most: 200ms", "figure: catch_up, statistic: mean, at_least: 5", "a goal asks for the catch-up ratio"},
 		"a timeline's records": {"  values: [10, 20]", "  kind: timeline\n  timeline_records: generate\n  values: [1]", `steps.timeline_records: "generate" is none of flowing, generated; did you mean "generated"?`},
 		"partitions":           {"worker_heap: 384MiB}", "worker_heap: 384MiB, kafka: {partitions: 0}}", "launch.local.kafka.partitions: 0 is not at least 1"},
+		"calibrated elsewhere": {local, elsewhere, "mine.yaml:1:1: load.records_per_second: calibrated needs the host of the workers, and with launch.command only the load client's is measured; give a number"},
+		"no gateway":           {local, strings.Replace(elsewhere, "gateway: b, ", "", 1) + "\nload: {records_per_second: 5}", "launch.command.gateway: it is missing"},
+		"a source":             {local, local + "\nload: {source: nome}", `load.source: "nome" is none of gateway, none; did you mean "none"?`},
+		"no source at home":    {local, local + "\nload: {source: none}", "load.source: the topology of a local launch has a source of ours"},
 		"a setting twice":      {"    bullet.topology.filter.bolt.parallelism: 4", "    a: 4\n    a: 5", "already defined"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +91,48 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 			require.Error(t, err)
 			assert.Contains(t, err.Error(), c.want)
 			assert.Contains(t, err.Error(), "mine.yaml")
+		})
+	}
+}
+
+// live is an experiment with records that nobody of us makes.
+const live = `experiment: mine
+title: Mine
+analysis: queries
+goals:
+  - {figure: filter_latency, statistic: mean, at_most: 200ms}
+  - {figure: source_lag, at_most: 1000}
+topology: {conf: /etc/bullet.yaml}
+steps: {values: [10, 20]}
+load: {source: none, submit: drpc, drpc: ["drpc:3774"]}
+launch:
+  command: {submit: [storm, "{name}"], kill: [storm], collector: "https://a:443/metrics", tls_ca: ca.pem, token_file: /etc/token, workers: 1}
+`
+
+func TestRecordsThatNobodySteers(t *testing.T) {
+	f, err := spec.Parse("there/mine.yaml", []byte(live))
+	require.NoError(t, err, "neither a rate nor a gateway is asked for")
+	plan := f.Plan()
+	assert.True(t, plan.Load.NoSource())
+	assert.False(t, plan.Load.RecordsPerSecond.Known())
+	assert.False(t, plan.Load.TargetIdle.Known())
+	assert.Contains(t, plan.Load.Describe(plan.Axis), "the records that the topology reads, at their own rate")
+	assert.NotContains(t, plan.Load.Describe(plan.Axis), "matching")
+	assert.Equal(t, []string{"there/ca.pem", "/etc/token"}, []string{f.CA(), f.Token()})
+	for name, c := range map[string]struct{ old, new, want string }{
+		"a result size":          {"figure: source_lag, at_most: 1000", "figure: result_size, statistic: mean, at_least: 9", "goals[1].figure: with load.source none nobody knows how many records a query must find"},
+		"a catch-up":             {"values: [10, 20]", "values: [10, 20], catch_up: {factor: 5, sustain: 1m}", "steps.catch_up: with load.source none"},
+		"steps by records":       {"values: [10, 20]", "values: [10, 20], axis: records_per_second", "steps.axis: with load.source none nobody sets the records a second"},
+		"generated":              {"values: [10, 20]", "values: [1], kind: timeline, timeline_records: generated", "steps.timeline_records: with load.source none no record is made"},
+		"own BQL and a timeline": {"values: [10, 20]}\nload: {", "values: [1], kind: timeline}\nload: {bql: SELECT, ", "load.bql: a timeline asks queries of its own"},
+		"own BQL and a source":   {"source: none", "bql: SELECT", "load.bql: the records that are made are for the queries of load.class"},
+		"a rate":                 {"source: none", "source: none, records_per_second: 100", "load.records_per_second: with load.source none nobody makes records"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(live, c.old, c.new, 1)
+			require.NotEqual(t, live, text)
+			_, err := spec.Parse("mine.yaml", []byte(text))
+			require.ErrorContains(t, err, c.want)
 		})
 	}
 }

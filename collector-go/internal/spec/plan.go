@@ -49,7 +49,9 @@ func (f *File) asked() rundir.Asked {
 	if l.QueriesPerSecond > 0 {
 		asked.QueriesPerSecond = tuning.Figure(l.QueriesPerSecond)
 	}
-	if l.RecordsPerSecond.Calibrated {
+	if f.noSource() {
+		asked.Source, asked.BQL, asked.MatchingPerSecond = rundir.SourceNone, f.Load.BQL, 0
+	} else if l.RecordsPerSecond.Calibrated {
 		asked.TargetIdle = tuning.Figure(l.LeaveIdle)
 	} else {
 		asked.RecordsPerSecond = tuning.Figure(l.RecordsPerSecond.PerSecond)

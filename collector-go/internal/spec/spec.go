@@ -98,10 +98,12 @@ type CatchUp struct {
 // Load is what is asked of the topology in all steps.
 type Load struct {
 	Submit            string   `yaml:"submit"`
+	Source            string   `yaml:"source"`
 	DRPC              []string `yaml:"drpc"`
 	DRPCFunction      string   `yaml:"drpc_function"`
 	DRPCThreads       int      `yaml:"drpc_threads"`
 	Class             string   `yaml:"class"`
+	BQL               string   `yaml:"bql"`
 	Queries           int      `yaml:"queries"`
 	QueriesPerSecond  float64  `yaml:"queries_per_second"`
 	RecordsPerSecond  Rate     `yaml:"records_per_second"`
@@ -139,6 +141,8 @@ type Command struct {
 	Submit    []string `yaml:"submit"`
 	Kill      []string `yaml:"kill"`
 	Collector string   `yaml:"collector"`
+	TLSCA     string   `yaml:"tls_ca"`
+	TokenFile string   `yaml:"token_file"`
 	Gateway   string   `yaml:"gateway"`
 	Workers   int      `yaml:"workers"`
 	Wait      Duration `yaml:"wait"`
@@ -149,11 +153,16 @@ const (
 	SubmitByGateway = "gateway"
 	SubmitByDRPC    = "drpc"
 
+	SourceByGateway = "gateway"
+
 	FailFails    = "fail"
 	FailBrackets = "bracket"
 
 	calibrated = "calibrated"
 )
+
+// DefaultWait is how long a topology of a command launch may take to report.
+const DefaultWait = Duration(10 * time.Minute)
 
 // Defaults are what a field has that a file leaves out.
 func defaults() *File {
@@ -162,7 +171,7 @@ func defaults() *File {
 		Records: Records{MeanSize: 1843, Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3}, // the generator's
 		Steps: Steps{Kind: "load", Axis: "queries", WarmUp: Duration(time.Minute), Sustain: Duration(5 * time.Minute), Search: "full", Repeats: 1, InconclusiveRepeats: 1,
 			TimelineQueries: 100, TimelineRecords: string(rundir.FlowingRecords)},
-		Load: Load{Submit: SubmitByGateway, Class: "raw", RecordsPerSecond: Rate{Calibrated: true}, LeaveIdle: 0.4, Records: 10, DRPCFunction: "bullet-query",
+		Load: Load{Submit: SubmitByGateway, Source: SourceByGateway, Class: "raw", RecordsPerSecond: Rate{Calibrated: true}, LeaveIdle: 0.4, Records: 10, DRPCFunction: "bullet-query",
 			Duration: Duration(30 * time.Second), MatchingPerSecond: 0.4},
 		Launch: Launch{SliceWidth: Duration(10 * time.Second), SliceLateness: Duration(5 * time.Second)},
 	}
