@@ -7,9 +7,10 @@ import (
 var concurrencyColumns = []Column{
 	{Name: tuning.ColumnSimultaneousQueries, Kind: Whole}, {Name: tuning.ColumnAverageCPU, Kind: Number},
 	{Name: tuning.ColumnAverageResultSize, Kind: Number, MayBeEmpty: true},
-	{Name: tuning.ColumnWorkers, Kind: Whole, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnWorkers, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnTotalCPU, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnAverageGC, Kind: Number, Optional: true, MayBeEmpty: true},
+	verdictColumn,
 }
 
 // Concurrency reads a table of steps.
@@ -19,10 +20,16 @@ func Concurrency(path string) (*Table, []tuning.ConcurrencyRow, error) {
 		return nil, nil, err
 	}
 	var rows []tuning.ConcurrencyRow
+	var wrong []error
 	for i := range t.Len() {
+		verdict, err := t.verdict(i)
+		if err != nil {
+			wrong = append(wrong, err)
+		}
 		rows = append(rows, tuning.ConcurrencyRow{Queries: t.Whole(i, tuning.ColumnSimultaneousQueries), AverageCPUMsPerMinute: t.Figure(i, tuning.ColumnAverageCPU),
 			AverageResultSize: t.Figure(i, tuning.ColumnAverageResultSize), Workers: t.Figure(i, tuning.ColumnWorkers),
-			TotalCPUMsPerMinute: t.Figure(i, tuning.ColumnTotalCPU), AverageGCMsPerMinute: t.Figure(i, tuning.ColumnAverageGC)})
+			TotalCPUMsPerMinute: t.Figure(i, tuning.ColumnTotalCPU), AverageGCMsPerMinute: t.Figure(i, tuning.ColumnAverageGC),
+			Verdict: verdict})
 	}
-	return t, rows, nil
+	return t, rows, t.first(wrong)
 }

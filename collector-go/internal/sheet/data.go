@@ -6,10 +6,12 @@ import (
 
 var dataColumns = []Column{
 	{Name: tuning.ColumnDataRate, Kind: Number}, {Name: tuning.ColumnRecordRate, Kind: Number},
-	{Name: tuning.ColumnComponent, Optional: true}, {Name: tuning.ColumnParallelism, Kind: Whole, Optional: true},
-	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true}, {Name: tuning.ColumnCPUEach, Kind: Number, Optional: true}, {Name: columnCPU, Kind: Number, Optional: true},
-	{Name: tuning.ColumnOnHeap, Kind: Number, Optional: true}, {Name: tuning.ColumnOffHeap, Kind: Number, Optional: true, MayBeEmpty: true},
-	{Name: tuning.ColumnTotalCPU6, Kind: Number}, {Name: tuning.ColumnTotalMemory, Kind: Number},
+	// A topology may set neither CPU nor heap of a component, and may not have told its components or its memory at all.
+	{Name: tuning.ColumnComponent, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnParallelism, Kind: Whole, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: columnCPU, Kind: Number, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnOffHeap, Kind: Number, Optional: true, MayBeEmpty: true},
+	{Name: tuning.ColumnTotalCPU6, Kind: Number}, {Name: tuning.ColumnTotalMemory, Kind: Number, MayBeEmpty: true},
 }
 
 // Data reads a table of volumes, with or without the components of each.

@@ -10,6 +10,7 @@ var queryColumns = []Column{
 	{Name: tuning.ColumnFilterBolts, Kind: Whole}, {Name: tuning.ColumnQueries, Kind: Whole}, {Name: tuning.ColumnLatency, Kind: Number},
 	{Name: tuning.ColumnTopologyCPU, Kind: Number}, {Name: tuning.ColumnTopologyMemory, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnRecordRate, Kind: Number, Optional: true},
+	verdictColumn,
 }
 
 // QueryTable is a grid of filter bolts by queries.
@@ -27,10 +28,15 @@ func Queries(path string) (*QueryTable, error) {
 		return nil, err
 	}
 	q := &QueryTable{Table: t, RecordsPerS: tuning.Unknown}
+	var wrong []error
 	for i := range t.Len() {
+		verdict, err := t.verdict(i)
+		if err != nil {
+			wrong = append(wrong, err)
+		}
 		q.Points = append(q.Points, tuning.QueryPoint{FilterBolts: t.Whole(i, tuning.ColumnFilterBolts), Queries: t.Whole(i, tuning.ColumnQueries),
 			LatencyMs: float64(t.Figure(i, tuning.ColumnLatency)), TopologyCPUCores: t.Figure(i, tuning.ColumnTopologyCPU),
-			TopologyMemoryMiB: t.Figure(i, tuning.ColumnTopologyMemory)})
+			TopologyMemoryMiB: t.Figure(i, tuning.ColumnTopologyMemory), Verdict: verdict})
 		rate := t.Figure(i, tuning.ColumnRecordRate)
 		if i > 0 && rate.Known() && rate != q.RecordsPerS {
 			return nil, fmt.Errorf("%s: %g records/s, but line %d has %g; a grid is measured at one rate, so keep a file for each",
@@ -38,5 +44,5 @@ func Queries(path string) (*QueryTable, error) {
 		}
 		q.RecordsPerS = rate
 	}
-	return q, nil
+	return q, t.first(wrong)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -18,7 +19,7 @@ const (
 // mibPerGiB turns MiB into GiB.
 const mibPerGiB = 1024
 
-// DataRow is one component of the configuration that held one volume, or, without a component, the volume alone.
+// DataRow is one component of the configuration that held one volume, or, without a component, the volume alone. A memory that is not known is NaN.
 type DataRow struct {
 	DataMiBPerS, RecordsPerS      float64
 	Component                     Component // Name is empty where the table has none
@@ -67,12 +68,7 @@ func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 		return nil, err
 	}
 	d := &Data{Rows: volumes, Audit: []Finding{}, Confidence: confidence, Notes: []string{}}
-	var cores, records, mib, gib []float64
-	for _, v := range volumes {
-		cores, records = append(cores, float64(v.TotalCPUCores)), append(records, float64(v.RecordsPerS))
-		mib, gib = append(mib, float64(v.DataMiBPerS)), append(gib, float64(v.TotalMemoryMiB/mibPerGiB))
-	}
-	d.Fits = DataFits{FitLine(cores, records, confidence), FitLine(cores, mib, confidence), FitLine(cores, gib, confidence)}
+	d.fit()
 	for i := range d.Rows {
 		v := &d.Rows[i]
 		v.ResidualRecords = v.RecordsPerS - d.Fits.RecordsPerCore.At(float64(v.TotalCPUCores))
@@ -88,6 +84,21 @@ func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 	return d, nil
 }
 
+// fit draws the lines; volumes whose memory is not known are in none of it.
+func (d *Data) fit() {
+	var cores, records, mib, gibCores, gib []float64
+	for _, v := range d.Rows {
+		cores, records, mib = append(cores, float64(v.TotalCPUCores)), append(records, float64(v.RecordsPerS)), append(mib, float64(v.DataMiBPerS))
+		if v.TotalMemoryMiB.Known() {
+			gibCores, gib = append(gibCores, float64(v.TotalCPUCores)), append(gib, float64(v.TotalMemoryMiB/mibPerGiB))
+		}
+	}
+	d.Fits = DataFits{FitLine(cores, records, d.Confidence), FitLine(cores, mib, d.Confidence), FitLine(gibCores, gib, d.Confidence)}
+	if len(gib) < len(cores) {
+		d.Notes = append(d.Notes, fmt.Sprintf("the memory of %d of %d volumes is not known: they are not in GiB per core", len(cores)-len(gib), len(cores)))
+	}
+}
+
 // volumesOf gathers the rows of each volume; volumes ascend.
 func volumesOf(rows []DataRow) ([]Volume, error) {
 	var wrong faults
@@ -99,7 +110,9 @@ func volumesOf(rows []DataRow) ([]Volume, error) {
 		wrong.more(n, ColumnDataRate, r.DataMiBPerS, 0)
 		wrong.more(n, ColumnRecordRate, r.RecordsPerS, 0)
 		wrong.more(n, ColumnTotalCPU6, r.TotalCPUCores, 0)
-		wrong.more(n, ColumnTotalMemory, r.TotalMemoryMiB, 0)
+		if !math.IsNaN(r.TotalMemoryMiB) {
+			wrong.more(n, ColumnTotalMemory, r.TotalMemoryMiB, 0)
+		}
 		key := [2]float64{r.DataMiBPerS, r.RecordsPerS}
 		place, known := places[key]
 		if !known {
@@ -111,7 +124,7 @@ func volumesOf(rows []DataRow) ([]Volume, error) {
 		if r.TotalCPUCores != float64(v.TotalCPUCores) {
 			wrong.repeats(n, v.row, ColumnTotalCPU6, "%g cores in all, but the same volume has %g in another row", r.TotalCPUCores, float64(v.TotalCPUCores))
 		}
-		if r.TotalMemoryMiB != float64(v.TotalMemoryMiB) {
+		if memory := float64(v.TotalMemoryMiB); r.TotalMemoryMiB != memory && !(math.IsNaN(r.TotalMemoryMiB) && math.IsNaN(memory)) {
 			wrong.repeats(n, v.row, ColumnTotalMemory, "%g MiB in all, but the same volume has %g in another row", r.TotalMemoryMiB, float64(v.TotalMemoryMiB))
 		}
 		name := fmt.Sprint(key, strings.ToLower(r.Component.Name))

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -14,15 +15,20 @@ type Demand struct {
 	// QueryTestRecordsPerS is the record rate at which the grid of queries was measured; unknown where nobody said.
 	QueryTestRecordsPerS Figure  `json:"-"`
 	Machine              Machine `json:"-"`
+	// Class is the queries' class, for the text; "" is RAW.
+	Class string `json:"-"`
 	// Extrapolate sizes also for what lies outside of what was measured.
 	Extrapolate bool `json:"-"`
 }
 
-// Measurements are what was measured: volumes and a grid of queries, and, for components that neither moves, a table of components.
+// Measurements are what was measured: volumes and a grid of queries, and, for components that neither moves, a table of components. Without
+// one of volumes and points, what it tells is not known, and the sizing says so.
 type Measurements struct {
 	Volumes []DataRow
 	Points  []QueryPoint
 	Others  []Component
+	// OthersFrom says what Others is; "" is the table of components.
+	OthersFrom string
 }
 
 // OutOfRange is a demand outside of what was measured.
@@ -34,31 +40,61 @@ func (o OutOfRange) Error() string {
 
 // checkRange refuses what was not measured, unless told otherwise.
 func (z *sizer) checkRange() error {
-	least, most := math.Inf(1), math.Inf(-1)
-	for _, row := range z.queries.Rows {
-		for _, p := range row.Points {
-			least = min(least, float64(p.Queries))
+	if z.queries != nil {
+		least, most, err := z.queries.heldRange()
+		if err != nil {
+			return err
 		}
-		if row.Capacity.LastOK != nil {
-			most = max(most, float64(*row.Capacity.LastOK))
+		if math.Ceil(z.capacity()) >= least {
+			least = math.Inf(-1) // the headroom leads to what was measured
 		}
+		z.within("queries", float64(z.Queries), least, most, "held within the limit")
 	}
-	if math.IsInf(most, -1) {
-		return fmt.Errorf("every measured point is above the limit of %g ms: no configuration is known to hold any query", z.Goals.LimitMs)
+	if len(z.volumes) > 0 {
+		z.within("records/s", z.RecordsPerS, float64(z.volumes[0].RecordsPerS), float64(z.volumes[len(z.volumes)-1].RecordsPerS), "measured")
 	}
-	z.within("queries", float64(z.Queries), least, most, "held within the limit")
-	z.within("records/s", z.RecordsPerS, float64(z.volumes[0].RecordsPerS), float64(z.volumes[len(z.volumes)-1].RecordsPerS), "measured")
 	if len(z.s.Outside) > 0 && !z.Extrapolate {
 		return OutOfRange{z.s.Outside}
 	}
 	return nil
 }
 
+// capacity is what holds the queries with their headroom.
+func (z *sizer) capacity() float64 { return float64(z.Queries) / (1 - z.Goals.Headroom) }
+
+// heldRange is from the fewest queries that were judged to the most that were held.
+func (q *Queries) heldRange() (least, most float64, err error) {
+	least, most = math.Inf(1), math.Inf(-1)
+	judged, above := 0, 0
+	for _, row := range q.Rows {
+		for _, p := range row.Points {
+			if !p.Verdict.tells() {
+				continue
+			}
+			judged++
+			least = min(least, float64(p.Queries))
+			if p.LatencyMs > q.LimitMs {
+				above++
+			}
+		}
+		if row.Capacity.LastOK != nil {
+			most = max(most, float64(*row.Capacity.LastOK))
+		}
+	}
+	switch {
+	case !math.IsInf(most, -1):
+		return least, most, nil
+	case judged > 0 && judged == above:
+		return 0, 0, fmt.Errorf("every measured point is above the limit of %g ms: no configuration is known to hold any query", float64(q.LimitMs))
+	}
+	return 0, 0, errors.New("no measured point is OK below the first that failed: no configuration is known to hold any query")
+}
+
 func (z *sizer) within(what string, v, least, most float64, how string) {
 	switch {
 	case v > most:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the most that was %s, %s", grouped(v), what, 100*(v/most-1), how, grouped(most)))
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the most that was %s, %s", Digits(Figure(v)), what, 100*(v/most-1), how, Digits(Figure(most))))
 	case v < least:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the least that was %s, %s", grouped(v), what, 100*(1-v/least), how, grouped(least)))
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the least that was %s, %s", Digits(Figure(v)), what, 100*(1-v/least), how, Digits(Figure(least))))
 	}
 }

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -8,16 +9,25 @@ import (
 // filterBolts finds both needs.
 func (z *sizer) filterBolts() error {
 	z.s.FilterBoltsForRecords = z.parallelism(filterBolt)
-	needed := float64(z.Queries) / (1 - z.Goals.Headroom)
-	need, err := z.boltsFor(needed)
+	if len(z.volumes) == 0 {
+		z.s.FilterBoltsForRecords.Note = "no data volumes were measured"
+	}
+	if z.queries == nil {
+		z.s.FilterBoltsForQueries = Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: "no filter bolts were measured over queries"}
+		return nil
+	}
+	need, err := z.boltsFor(z.capacity())
 	if err != nil {
 		return err
 	}
 	at := z.QueryTestRecordsPerS
+	if !at.Known() && len(z.volumes) == 0 {
+		return errors.New("the record rate at which the queries were measured is not known")
+	}
 	if !at.Known() {
 		at = z.volumes[0].RecordsPerS
 		z.note("the query test's record rate is not known (no column %s, no --query-records-per-s): taken as the smallest measured volume, %s records/s, "+
-			"which gives the most filter bolts", ColumnRecordRate, grouped(float64(at)))
+			"which gives the most filter bolts", ColumnRecordRate, Digits(at))
 	}
 	share := Figure(z.RecordsPerS) / at
 	if share != 1 {
@@ -104,6 +114,8 @@ func (z *sizer) parallelism(name string) Estimate {
 func (z *sizer) largerNeed() (Estimate, string) {
 	records, queries := z.s.FilterBoltsForRecords, z.s.FilterBoltsForQueries
 	switch {
+	case z.queries == nil:
+		return records, "for the records/s; what the queries ask for is not known"
 	case !records.Value.Known():
 		return queries, "for the queries; records/s tell none"
 	case queries.Value > records.Value:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Columns of a grid of filter bolts by queries.
@@ -17,12 +18,17 @@ const (
 	ColumnTopologyMemory = "topology_memory_mib"
 )
 
+// ColumnVerdict is the verdict of a step that was judged by more than the table's own figures.
+const ColumnVerdict = "verdict"
+
 // QueryPoint is one measurement of the grid.
 type QueryPoint struct {
 	FilterBolts, Queries                int
 	LatencyMs                           float64
 	TopologyCPUCores, TopologyMemoryMiB Figure
-	// Verdict is given where more was looked at than the latency; "" leaves it to the latency.
+	// Verdict is given where more was looked at than the latency; "" leaves it to the latency. A point that is neither OK nor FAIL says
+	// nothing of the topology: it is shown, and neither capacity nor knee is told from it. OK above the limit is a FAIL: the limit asked for is
+	// stricter than the one it was judged by.
 	Verdict Verdict
 }
 
@@ -115,6 +121,9 @@ func AnalyzeQueries(points []QueryPoint, goals QueryGoals) (*Queries, error) {
 		if r.Capacity.Note != "" {
 			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: %s", r.FilterBolts, r.Capacity.Note))
 		}
+		if left := r.leftOut(); left != "" {
+			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: left out, since they say nothing of the topology: %s", r.FilterBolts, left))
+		}
 		if r.Knee == nil {
 			q.Notes = append(q.Notes, fmt.Sprintf("%d filter bolts: no knee: %s", r.FilterBolts, r.KneeNote))
 		}
@@ -173,6 +182,9 @@ func queryRow(points []QueryPoint, goals QueryGoals) QueryRow {
 	for _, p := range points {
 		verdict := p.verdict(goals.LimitMs)
 		row.Points = append(row.Points, PointVerdict{p.Queries, Figure(p.LatencyMs), verdict})
+		if !verdict.tells() {
+			continue
+		}
 		verdicts = append(verdicts, verdictAt{p.Queries, verdict})
 		curve = append(curve, LatencyPoint{p.Queries, p.LatencyMs})
 	}
@@ -184,12 +196,26 @@ func queryRow(points []QueryPoint, goals QueryGoals) QueryRow {
 
 func (p QueryPoint) verdict(limitMs float64) Verdict {
 	switch {
-	case p.Verdict != "":
+	case p.Verdict != "" && p.Verdict != OK:
 		return p.Verdict
 	case p.LatencyMs > limitMs:
 		return Fail
 	}
 	return OK
+}
+
+// tells says whether the verdict says something of the topology.
+func (v Verdict) tells() bool { return v == OK || v == Fail }
+
+// leftOut lists the points that tell nothing, "40 queries (inconclusive)"; "" where there is none.
+func (r QueryRow) leftOut() string {
+	var points []string
+	for _, p := range r.Points {
+		if !p.Verdict.tells() {
+			points = append(points, fmt.Sprintf("%d queries (%s)", p.Queries, p.Verdict))
+		}
+	}
+	return strings.Join(points, ", ")
 }
 
 func (r *QueryRow) recommend(headroom float64) {

@@ -1,9 +1,11 @@
 package tuning
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Setting is one of Bullet's settings with what is known of it.
@@ -22,6 +24,7 @@ type Setting struct {
 type Sizing struct {
 	RecordsPerS Figure    `json:"records_per_s"`
 	Queries     int       `json:"queries"`
+	Class       string    `json:"query_class"`
 	LimitMs     Figure    `json:"limit_ms"`
 	Headroom    Figure    `json:"headroom_ratio"`
 	Settings    []Setting `json:"settings"`
@@ -39,6 +42,8 @@ type Sizing struct {
 	Confidence float64  `json:"confidence"`
 	// Measured are the volumes that it was made from.
 	Measured []Volume `json:"-"`
+
+	queriesMeasured bool
 }
 
 // sizer holds what a sizing is made from.
@@ -62,73 +67,117 @@ func Size(d Demand, e Measurements) (*Sizing, error) {
 	if err := d.Machine.Validate(); err != nil {
 		return nil, err
 	}
-	volumes, err := volumesOf(e.Volumes)
-	if err != nil {
-		return nil, err
-	}
-	queries, err := AnalyzeQueries(e.Points, d.Goals)
-	if err != nil {
-		return nil, err
-	}
-	z := &sizer{Demand: d, evidence: e, volumes: volumes, queries: queries, s: &Sizing{RecordsPerS: Figure(d.RecordsPerS), Queries: d.Queries,
+	z := &sizer{Demand: d, evidence: e, s: &Sizing{RecordsPerS: Figure(d.RecordsPerS), Queries: d.Queries, Class: cmp.Or(strings.ToUpper(strings.ReplaceAll(d.Class, "_", " ")), "RAW"),
 		LimitMs: Figure(d.Goals.LimitMs), Headroom: Figure(d.Goals.Headroom), Machine: d.Machine, Confidence: d.Goals.Confidence,
 		Outside: []string{}, Notes: []string{}}}
+	if err := z.read(); err != nil {
+		return nil, err
+	}
 	if err := z.checkRange(); err != nil {
 		return nil, err
 	}
 	if err := z.filterBolts(); err != nil {
 		return nil, err
 	}
-	z.s.Measured = volumes
+	z.s.Measured, z.s.queriesMeasured = z.volumes, z.queries != nil
 	z.settings()
 	z.total()
 	return z.s, nil
+}
+
+// read judges the two tables, and says what one that is not there leaves unknown.
+func (z *sizer) read() (err error) {
+	if len(z.evidence.Volumes)+len(z.evidence.Points) == 0 {
+		return errors.New("nothing was measured: give data volumes, or filter bolts over queries, or both")
+	}
+	if len(z.evidence.Volumes) > 0 {
+		if z.volumes, err = volumesOf(z.evidence.Volumes); err != nil {
+			return err
+		}
+	} else {
+		z.note("what more records ask for is not known: no data volumes were measured")
+	}
+	if len(z.evidence.Points) == 0 {
+		z.note("what more queries ask for, and how many more there may be, is not known: no filter bolts were measured over queries")
+		return z.Goals.Validate()
+	}
+	z.queries, err = AnalyzeQueries(z.evidence.Points, z.Goals)
+	return err
 }
 
 func (z *sizer) note(format string, args ...any) {
 	z.s.Notes = append(z.s.Notes, fmt.Sprintf(format, args...))
 }
 
-// model is the volume whose instances are copied: the smallest that is not below the rate asked for, or the largest.
-func (z *sizer) model() Volume {
+// model is the volume whose instances are copied: the smallest that is not below the rate asked for, or the largest; one without
+// components where none was measured.
+func (z *sizer) model() (model Volume) {
 	for _, v := range z.volumes {
-		if float64(v.RecordsPerS) >= z.RecordsPerS {
-			return v
+		if model = v; float64(v.RecordsPerS) >= z.RecordsPerS {
+			break
 		}
 	}
-	return z.volumes[len(z.volumes)-1]
+	return model
 }
 
 // settings lists what Bullet is told.
 func (z *sizer) settings() {
 	model := z.model()
-	hasFilter := false
+	copied := fmt.Sprintf("as at %s records/s", Digits(model.RecordsPerS))
+	var own, unknown []string
 	for _, c := range model.Components {
 		prefix, known := prefixOf(c.Name, model.Components)
-		if !known {
-			z.note("Bullet has no settings for component %s, %d instances at %s records/s", c.Name, c.Parallelism, grouped(float64(model.RecordsPerS)))
-			continue
+		switch {
+		case !known && strings.HasPrefix(c.Name, "__"):
+			own = append(own, fmt.Sprintf("%s %d", c.Name, c.Parallelism))
+		case !known:
+			unknown = append(unknown, fmt.Sprintf("%s, %d instances", c.Name, c.Parallelism))
+		case plainName(c.Name) == filterBolt:
+			need, reason := z.largerNeed()
+			z.component(prefix, c, need, reason, copied)
+		default:
+			z.component(prefix, c, z.parallelism(plainName(c.Name)), "parallelism over records/s", copied)
 		}
-		parallelism, reason := z.parallelism(plainName(c.Name)), "parallelism over records/s"
-		if plainName(c.Name) == filterBolt {
-			hasFilter = true
-			parallelism, reason = z.largerNeed()
-		}
-		z.component(prefix, c, parallelism, reason, fmt.Sprintf("as at %s records/s", grouped(float64(model.RecordsPerS))))
 	}
-	if !hasFilter {
-		need, reason := z.largerNeed()
-		z.component("bullet.topology.filter.bolt", Component{CPUCoresEach: Unknown, CPUCoresTotal: Unknown, OnHeapMiB: Unknown, OffHeapMiB: Unknown}, need, reason, "")
+	for _, c := range unknown {
+		z.note("Bullet has no settings for component %s %s", c, strings.TrimPrefix(copied, "as "))
+	}
+	if len(own) > 0 {
+		z.note("Storm's own components follow from Storm's settings; %s there were %s", strings.TrimPrefix(copied, "as "), strings.Join(own, ", "))
+	}
+	if _, has := componentNamed(filterBolt, model.Components); !has {
+		z.filterAlone()
+	}
+	z.others(model.Components)
+}
+
+// filterAlone sizes the filter bolts where the volumes do not have them: their instances are those of the table of components.
+func (z *sizer) filterAlone() {
+	c, found := componentNamed(filterBolt, z.evidence.Others)
+	if !found {
+		c = Component{CPUCoresEach: Unknown, CPUCoresTotal: Unknown, OnHeapMiB: Unknown, OffHeapMiB: Unknown}
+	}
+	need, reason := z.largerNeed()
+	z.component("bullet.topology.filter.bolt", c, need, reason, "as in "+z.othersFrom())
+	if len(z.volumes) > 0 {
 		z.note("the table of volumes has no components, so only filter bolts are sized; spouts are not")
 	}
+}
+
+// others are the components that neither records nor queries move.
+func (z *sizer) others(sized []Component) {
+	from := z.othersFrom()
 	for _, c := range z.evidence.Others {
 		prefix, known := prefixOf(c.Name, z.evidence.Others)
-		if _, sized := componentNamed(plainName(c.Name), model.Components); known && !sized {
-			as := Estimate{Value: Figure(c.Parallelism), Low: Unknown, High: Unknown}
-			z.component(prefix, c, as, "as in the table of components, which no fit moves", "as in the table of components")
+		if _, has := componentNamed(plainName(c.Name), sized); has || !known || plainName(c.Name) == filterBolt {
+			continue
 		}
+		as := Estimate{Value: Figure(c.Parallelism), Low: Unknown, High: Unknown}
+		z.component(prefix, c, as, "as in "+from+", which no fit moves", "as in "+from)
 	}
 }
+
+func (z *sizer) othersFrom() string { return cmp.Or(z.evidence.OthersFrom, "the table of components") }
 
 func (z *sizer) component(prefix string, c Component, parallelism Estimate, reason, copied string) {
 	instances := 1.0
@@ -140,7 +189,12 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 			z.s.Settings = append(z.s.Settings, Setting{Key: prefix + key, Value: tidy(factor * float64(v)), Low: Unknown, High: Unknown, Reason: copied})
 		}
 	}
-	z.s.Settings = append(z.s.Settings, Setting{Key: prefix + ".parallelism", Value: instances, Low: parallelism.Low, High: parallelism.High, Reason: reason, whole: true})
+	if key := parallelismOf(prefix); key != "" {
+		z.s.Settings = append(z.s.Settings, Setting{Key: key, Value: instances, Low: parallelism.Low, High: parallelism.High, Reason: reason, whole: true})
+	}
+	if prefix == ackers {
+		return // their CPU and heap are one setting of Storm's for all
+	}
 	each := c.CPUCoresEach
 	if !each.Known() && c.Parallelism > 0 {
 		each = c.CPUCoresTotal / Figure(c.Parallelism)
@@ -150,17 +204,23 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 	add(".memory.off.heap.load", c.OffHeapMiB, 1)
 }
 
-// total estimates the whole topology: the power law over records/s, and the filter bolts that the queries need beyond it.
+// total estimates the whole topology: the power law over records/s, and the filter bolts that the queries need beyond it; without volumes,
+// what the query test's configurations asked for, over their filter bolts.
 func (z *sizer) total() {
-	z.s.CPUCores = z.over(func(v Volume) (Figure, bool) { return v.TotalCPUCores, true })
-	z.s.MemoryMiB = z.over(func(v Volume) (Figure, bool) { return v.TotalMemoryMiB, true })
+	if len(z.volumes) == 0 {
+		z.s.CPUCores = z.overBolts(func(r QueryRow) Figure { return r.TopologyCPUCores })
+		z.s.MemoryMiB = z.overBolts(func(r QueryRow) Figure { return r.TopologyMemoryMiB })
+	} else {
+		z.s.CPUCores = z.over(func(v Volume) (Figure, bool) { return v.TotalCPUCores, true })
+		z.s.MemoryMiB = z.over(func(v Volume) (Figure, bool) { return v.TotalMemoryMiB, true })
+	}
 	if extra := z.s.FilterBoltsForQueries.Value - z.s.FilterBoltsForRecords.Value; extra > 0 {
 		each := z.perFilterBolt(func(r QueryRow) Figure { return r.TopologyCPUCores })
 		z.s.CPUCores = z.s.CPUCores.plus(extra * each)
 		z.s.MemoryMiB = z.s.MemoryMiB.plus(extra * z.perFilterBolt(func(r QueryRow) Figure { return r.TopologyMemoryMiB }))
 	}
 	if !z.s.CPUCores.Value.Known() {
-		z.note("the topology's cores are not told by one volume alone")
+		z.note("the topology's cores are not told by one %s alone", map[bool]string{true: "configuration", false: "volume"}[len(z.volumes) == 0])
 		z.s.Limiting = LimitedByCPU
 		return
 	}
@@ -168,4 +228,27 @@ func (z *sizer) total() {
 	r.place()
 	z.s.Machines, z.s.Limiting = r.Machines, r.Limiting
 	z.s.Notes = append(z.s.Notes, r.Notes...)
+}
+
+// overBolts is what the query test's configurations asked for, at as many filter bolts as are needed: its interval is that of the bolts.
+func (z *sizer) overBolts(figure func(QueryRow) Figure) Estimate {
+	need := z.s.FilterBoltsForQueries
+	var known []QueryRow
+	for _, r := range z.queries.Rows {
+		if figure(r).Known() {
+			known = append(known, r)
+		}
+	}
+	if len(known) == 0 || len(known) == 1 && need.Value != Figure(known[0].FilterBolts) {
+		return Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: "one configuration tells no other"}
+	}
+	base := known[0]
+	for _, r := range known {
+		if Figure(r.FilterBolts) <= need.Value {
+			base = r
+		}
+	}
+	each := z.perFilterBolt(figure)
+	at := func(bolts Figure) Figure { return figure(base) + each*(bolts-Figure(base.FilterBolts)) }
+	return Estimate{Value: at(need.Value), Low: at(need.Low), High: at(need.High)}
 }

@@ -139,7 +139,7 @@ func TestSizeWritesBulletsSettings(t *testing.T) {
 	var known map[string]any
 	require.NoError(t, yaml.Unmarshal(text, &known))
 	e := evidence()
-	for _, name := range []string{"DataSource bolt", "Query spout", "Result bolt", "Loop bolt", "Replay bolt", "DSL spout", "ReturnResults bolt"} {
+	for _, name := range []string{"DataSource bolt", "Query spout", "Result bolt", "Loop bolt", "Replay bolt", "DSL spout", "ReturnResults bolt", "TickSpout", "DataSpout"} {
 		e.Others = append(e.Others, tuning.Component{Name: name, Parallelism: 1, CPUCoresEach: 1, CPUCoresTotal: tuning.Unknown, OnHeapMiB: 1, OffHeapMiB: 1, TotalMemoryMiB: tuning.Unknown})
 	}
 	s, err := tuning.Size(demand(8000, 100), e)

@@ -11,13 +11,18 @@ import (
 func (s *Sizing) YAML() string {
 	var out strings.Builder
 	comment := func(format string, args ...any) { fmt.Fprintf(&out, "# "+format+"\n", args...) }
-	comment("Bullet on Storm for %s records/s and %d RAW queries at an average filter latency of at most %g ms,", grouped(float64(s.RecordsPerS)), s.Queries, float64(s.LimitMs))
-	comment("with %g%% of the queries' capacity left free.", 100*float64(s.Headroom))
+	load := fmt.Sprintf("Bullet on Storm for %s records/s and %d %s queries at an average filter latency of at most %g ms", Digits(s.RecordsPerS), s.Queries, s.Class, float64(s.LimitMs))
+	if s.queriesMeasured {
+		comment("%s,", load)
+		comment("with %g%% of the queries' capacity left free.", 100*float64(s.Headroom))
+	} else {
+		comment("%s.", load)
+	}
 	comment("A parallelism is its estimate rounded up; behind it stands the interval that holds one such cluster with %g%% confidence.", 100*s.Confidence)
 	for _, o := range s.Outside {
 		comment("OUTSIDE THE MEASUREMENTS: %s.", o)
 	}
-	comment("The whole topology: %s CPU cores, %s MiB of memory; %d machines (%s).", s.CPUCores.text(), s.MemoryMiB.text(), s.Machines, s.Machine.text())
+	comment("The whole topology: %s CPU cores, %s MiB of memory; %s (%s).", s.CPUCores.text(), s.MemoryMiB.text(), s.MachinesText(), s.Machine.text())
 	for _, n := range s.Notes {
 		comment("Note: %s.", n)
 	}
@@ -25,6 +30,17 @@ func (s *Sizing) YAML() string {
 		fmt.Fprintf(&out, "%s: %s%s\n", setting.Key, setting.text(), setting.comment())
 	}
 	return out.String()
+}
+
+// MachinesText is how many machines it takes, "9 machines".
+func (s *Sizing) MachinesText() string {
+	switch s.Machines {
+	case 0:
+		return "an unknown number of machines"
+	case 1:
+		return "1 machine"
+	}
+	return fmt.Sprintf("%d machines", s.Machines)
 }
 
 func (s Setting) text() string {
@@ -72,20 +88,27 @@ func (s Setting) unit() string {
 	return ""
 }
 
+// wholeFrom is from where on an estimate is told without decimals.
+const wholeFrom = 100
+
 func (e Estimate) text() string {
 	if !e.Value.Known() {
 		return "an unknown number of"
 	}
-	if !e.Low.Known() || !e.High.Known() {
-		return grouped(math.Round(float64(e.Value)))
+	value, low, high := grouped(math.Round(float64(e.Value))), grouped(math.Floor(math.Max(0, float64(e.Low)))), grouped(math.Ceil(float64(e.High)))
+	if e.Value < wholeFrom {
+		value, low, high = Digits(e.Value), Digits(max(0, e.Low)), Digits(e.High)
 	}
-	return fmt.Sprintf("%s (%s to %s)", grouped(math.Round(float64(e.Value))), grouped(math.Floor(math.Max(0, float64(e.Low)))), grouped(math.Ceil(float64(e.High))))
+	if !e.Low.Known() || !e.High.Known() {
+		return value
+	}
+	return fmt.Sprintf("%s (%s to %s)", value, low, high)
 }
 
 func (m Machine) text() string {
 	text := fmt.Sprintf("%g cores", float64(m.CPUCores))
 	if m.MemoryMiB.Known() {
-		text += fmt.Sprintf(", %s MiB", grouped(float64(m.MemoryMiB)))
+		text += fmt.Sprintf(", %s MiB", Digits(m.MemoryMiB))
 	}
 	return text + " each"
 }
