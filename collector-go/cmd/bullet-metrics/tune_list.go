@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 func newTuneListCommand() *cobra.Command {
@@ -42,13 +43,15 @@ func newTuneListCommand() *cobra.Command {
 
 // listed is a line of the list.
 type listed struct {
-	Run        string         `json:"run"`
-	Experiment string         `json:"experiment"`
-	StartedMs  int64          `json:"started_ms"`
-	Trials     string         `json:"trials"`
-	Verdict    string         `json:"verdict"`
-	Rows       []string       `json:"rows"`
-	Result     *rundir.Result `json:"result"`
+	Run        string `json:"run"`
+	Experiment string `json:"experiment"`
+	StartedMs  int64  `json:"started_ms"`
+	Trials     string `json:"trials"`
+	Verdict    string `json:"verdict"`
+	// Volume is averaged over the run's measured time.
+	Volume rundir.DataVolume `json:"data_volume"`
+	Rows   []string          `json:"rows"`
+	Result *rundir.Result    `json:"result"`
 }
 
 func listRuns(out io.Writer, dir, form string, last int) error {
@@ -75,10 +78,10 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "STARTED (UTC)\tEXPERIMENT\tVERDICT\tTRIALS\tTOOK\tCAPACITY\tDIRECTORY")
+	fmt.Fprintln(table, "STARTED (UTC)\tEXPERIMENT\tVERDICT\tTRIALS\tTOOK\tRECORDS/S\tMIB/S\tCAPACITY\tDIRECTORY")
 	for i, l := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(l.StartedMs).UTC().Format("2006-01-02 15:04"), l.Experiment, l.Verdict, l.Trials, took(runs[i]),
-			strings.Join(l.Rows, "; "), l.Run)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(l.StartedMs).UTC().Format("2006-01-02 15:04"), l.Experiment, l.Verdict, l.Trials, took(runs[i]),
+			tuning.Digits(l.Volume.RecordsPerSecond), tuning.Digits(l.Volume.MiBPerSecond), strings.Join(l.Rows, "; "), l.Run)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -91,7 +94,7 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 
 func listedRun(run *rundir.Run) listed {
 	finished, failed, all := run.Progress()
-	l := listed{Run: run.Dir, Experiment: run.Plan.Experiment, StartedMs: run.Manifest.StartedMs, Verdict: "under way or interrupted", Result: run.Result, Rows: []string{}}
+	l := listed{Run: run.Dir, Experiment: run.Plan.Experiment, StartedMs: run.Manifest.StartedMs, Verdict: "under way or interrupted", Result: run.Result, Rows: []string{}, Volume: run.Volume()}
 	l.Trials = fmt.Sprintf("%d of %d", finished, all)
 	if failed > 0 {
 		l.Trials += fmt.Sprintf(", %d failed", failed)

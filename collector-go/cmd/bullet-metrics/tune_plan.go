@@ -133,6 +133,9 @@ func (p *planned) text() string {
 	line("  a missed goal %s", map[bool]string{true: "fails the run (exit code 99)", false: "ends the search and fails nothing: the capacity lies below it"}[plan.FailFails])
 	line("\nLoad")
 	line("  %s", plan.Load.Describe(plan.Axis))
+	if volume := plan.Volume(); volume != "" {
+		line("  data volume: %s", volume)
+	}
 	line("\nTrials")
 	p.trials(&out)
 	line("\nTime")
