@@ -9,15 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 func newAnalyzeCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "analyze",
-		Short: "Verdicts, capacities and fits of measurements in a CSV file",
-		Long: `Verdicts, capacities and fits of measurements that you have already, from a CSV file.
+		Short: "Verdicts, capacities and fits of a run, or of measurements in a CSV file",
+		Long: `Verdicts, capacities and fits of measurements that you have already, from a CSV file or from the directory of a run.
 
 A result is a result: a table with FAIL in it is exit code 0. 1 is a file that cannot be judged, 2 wrong usage.`,
 		Args: cobra.ArbitraryArgs,
@@ -45,11 +44,7 @@ func newAnalyzeResources() *cobra.Command {
 		RunE: runTune(func() error {
 			return errors.Join(in.validate(), show.validate(), checkCPU(cpu), machine.machine().Validate(), spouts.validate())
 		}, func(out io.Writer) error {
-			table, err := sheet.Resources(in.path, sheet.CPU(cpu))
-			if err != nil {
-				return err
-			}
-			result, err := table.Analyze(machine.machine())
+			result, err := readComponents(in.path, cpu, machine.machine())
 			if err != nil {
 				return err
 			}
@@ -81,7 +76,8 @@ func newAnalyzeConcurrency() *cobra.Command {
 	var in input
 	var show presentation
 	goals, confidence := tuning.DefaultGoals(), 0.0
-	command := &cobra.Command{
+	var command *cobra.Command
+	command = &cobra.Command{
 		Use:     "concurrency",
 		Short:   "Completeness of each step, capacity, and what a query costs",
 		Example: "  bullet-metrics tune analyze concurrency --input steps.csv --expected 10 --tolerance 0.01",
@@ -89,20 +85,26 @@ func newAnalyzeConcurrency() *cobra.Command {
 		RunE: runTune(func() error {
 			return errors.Join(in.validate(), show.validate(), goals.Validate(), tuning.CheckConfidence(confidence))
 		}, func(out io.Writer) error {
-			table, rows, err := sheet.Concurrency(in.path)
+			table, own, err := readSteps(in.path)
 			if err != nil {
 				return err
 			}
-			result, err := tuning.AnalyzeConcurrency(rows, goals, confidence)
-			if err != nil {
-				return table.Locate(err, nil)
+			if own != nil && !command.Flags().Changed("expected") {
+				goals.ExpectedResultSize = own.ExpectedResultSize
 			}
-			result.Notes = append(result.Notes, table.Notes...)
+			if own != nil && !command.Flags().Changed("tolerance") {
+				goals.Tolerance = own.Tolerance
+			}
+			result, err := tuning.AnalyzeConcurrency(table.rows, goals, confidence)
+			if err != nil {
+				return table.locate(err)
+			}
+			result.Notes = append(result.Notes, table.notes...)
 			return show.write(out, result, report.OfConcurrency(result))
 		}),
 	}
 	flags := command.Flags()
-	in.addFlag(flags, "simultaneous_queries, average_cpu_ms_per_minute, average_result_size and, if known, workers, total_cpu_ms_per_minute, average_gc_ms_per_minute")
+	in.addFlag(flags, "simultaneous_queries, average_cpu_ms_per_minute, average_result_size and, if known, workers, total_cpu_ms_per_minute, average_gc_ms_per_minute, verdict")
 	flags.Float64Var(&goals.ExpectedResultSize, "expected", goals.ExpectedResultSize, "records that a query returns when none is lost")
 	flags.Float64Var(&goals.Tolerance, "tolerance", goals.Tolerance, "share of them that may be missing on average, as a ratio")
 	addConfidence(flags, &confidence)
@@ -131,7 +133,8 @@ func newAnalyzeQueries() *cobra.Command {
 	var in input
 	var show presentation
 	var q queryFlags
-	command := &cobra.Command{
+	var command *cobra.Command
+	command = &cobra.Command{
 		Use:     "queries",
 		Short:   "Capacity and knee of each configuration, and queries per core",
 		Example: "  bullet-metrics tune analyze queries --input grid.csv --limit 200ms --figures figures",
@@ -139,19 +142,19 @@ func newAnalyzeQueries() *cobra.Command {
 		RunE: runTune(func() error {
 			return errors.Join(in.validate(), show.validate(), q.goals().Validate())
 		}, func(out io.Writer) error {
-			table, err := sheet.Queries(in.path)
+			table, err := readGrid(in.path)
 			if err != nil {
 				return err
 			}
-			result, err := tuning.AnalyzeQueries(table.Points, q.goals())
+			result, err := tuning.AnalyzeQueries(table.rows, table.goals(q.goals(), command.Flags().Changed("limit")))
 			if err != nil {
-				return table.Locate(err, nil)
+				return table.locate(err)
 			}
-			result.Notes = append(result.Notes, table.Notes...)
+			result.Notes = append(result.Notes, table.notes...)
 			return show.write(out, result, report.OfQueries(result))
 		}),
 	}
-	in.addFlag(command.Flags(), "filter_bolts, queries, average_latency_ms, topology_cpu_cores and, if known, topology_memory_mib, records_per_s")
+	in.addFlag(command.Flags(), "filter_bolts, queries, average_latency_ms, topology_cpu_cores and, if known, topology_memory_mib, records_per_s, verdict")
 	q.addFlags(command)
 	show.addFlags(command.Flags(), "table", "json", "markdown")
 	return command
@@ -170,16 +173,16 @@ func newAnalyzeData() *cobra.Command {
 		RunE: runTune(func() error {
 			return errors.Join(in.validate(), show.validate(), checkCPU(cpu), tuning.CheckConfidence(confidence))
 		}, func(out io.Writer) error {
-			table, rows, err := sheet.Data(in.path, sheet.CPU(cpu))
+			table, err := readVolumes(in.path, cpu)
 			if err != nil {
 				return err
 			}
-			result, err := tuning.AnalyzeData(rows, confidence)
+			result, err := tuning.AnalyzeData(table.rows, confidence)
 			if err != nil {
-				return table.Locate(err, nil)
+				return table.locate(err)
 			}
-			table.Lines(result.Audit)
-			result.Notes = append(result.Notes, table.Notes...)
+			table.lines(result.Audit)
+			result.Notes = append(result.Notes, table.notes...)
 			return show.write(out, result, report.OfData(result))
 		}),
 	}
@@ -206,13 +209,16 @@ func newAnalyzeScaling() *cobra.Command {
 			}
 			return errors.Join(in.validate(), show.validate(), wrong, tuning.CheckConfidence(confidence))
 		}, func(out io.Writer) error {
-			curve, err := sheet.Scaling(in.path)
+			curve, names, err := readCurve(in.path)
 			if err != nil {
 				return err
 			}
-			result, err := tuning.AnalyzeScaling(curve.Rows, curve.Names, discount, confidence)
+			result, err := tuning.AnalyzeScaling(curve.rows, names, discount, confidence)
 			if err != nil {
-				return curve.Locate(err, curve.Places)
+				return curve.locate(err)
+			}
+			if curve.run != nil { // of a file most columns are somebody else's
+				result.Notes = append(result.Notes, curve.notes...)
 			}
 			return show.write(out, result, report.OfScaling(result))
 		}),

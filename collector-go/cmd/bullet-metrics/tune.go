@@ -89,12 +89,12 @@ func (p *presentation) write(out io.Writer, result any, a *report.Analysis) erro
 type input struct{ path string }
 
 func (i *input) addFlag(flags *pflag.FlagSet, columns string) {
-	flags.StringVar(&i.path, "input", "", "CSV file with the columns "+columns)
+	flags.StringVar(&i.path, "input", "", "directory of a run, or CSV file with the columns "+columns)
 }
 
 func (i *input) validate() error {
 	if i.path == "" {
-		return errors.New("--input is missing; name the CSV file of the measurements")
+		return errors.New("--input is missing; name the CSV file of the measurements, or the directory of a run")
 	}
 	return nil
 }

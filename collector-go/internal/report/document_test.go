@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,7 +32,35 @@ type column struct {
 	label            string
 	filterBolts      int
 	cores, memoryMiB float64
-	cells            []cell
+	// components are what its topology asks for; nil for filter bolts alone.
+	components []report.Component
+	cells      []cell
+}
+
+// asks is what the topology told that it asks of the scheduler.
+func (c column) asks() *report.Asked {
+	u := tuning.Unknown
+	if c.components == nil {
+		return &report.Asked{Components: []report.Component{{Name: tuning.FilterBolt, Parallelism: max(1, c.filterBolts), CPUCoresTotal: report.Figure(c.cores), OnHeapMiB: 1, OffHeapMiB: u, MemoryMiB: report.Figure(c.memoryMiB)}},
+			Totals: tuning.StatedTotals{Parallelism: u, CPUCores: u, MemoryMiB: u}}
+	}
+	return &report.Asked{Components: c.components, Totals: tuning.StatedTotals{Parallelism: u, CPUCores: report.Figure(c.cores), MemoryMiB: report.Figure(c.memoryMiB), CPUColumn: tuning.ColumnCPUTotal}}
+}
+
+// instances are a component by what each of them takes.
+func instances(name string, n int, coresEach, onHeapMiB, offHeapMiB float64) report.Component {
+	return report.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(coresEach * float64(n)), OnHeapMiB: report.Figure(onHeapMiB), OffHeapMiB: report.Figure(offHeapMiB),
+		MemoryMiB: report.Figure(float64(n) * (onHeapMiB + offHeapMiB))}
+}
+
+// rest is one component that takes what the others leave of the total.
+func (c column) rest(name string, n int, offHeapMiB float64) report.Component {
+	cores, memory := c.cores, c.memoryMiB
+	for _, other := range c.components {
+		cores, memory = cores-float64(other.CPUCoresTotal), memory-float64(other.MemoryMiB)
+	}
+	cores = math.Round(10*cores) / 10
+	return report.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(cores), OnHeapMiB: report.Figure(memory/float64(n) - offHeapMiB), OffHeapMiB: report.Figure(offHeapMiB), MemoryMiB: report.Figure(memory)}
 }
 
 // asRun writes configurations as a run's directory.
@@ -41,20 +70,21 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 	u := tuning.Unknown
 	plan := rundir.Plan{Experiment: "document", Title: "The document's own figures", Analysis: analysis, Axis: axis, SliceMs: 10_000, ReportSliceMs: 10_000, WarmUpMs: 10_000, SustainMs: 50_000,
 		Goals: []tuning.Goal{{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: u}}, Search: tuning.FullSearch, MinHostIdle: 0.05, Launch: "command",
-		Load: rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: u, RecordsPerSecond: 1000, TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, MatchingPerSecond: 1, MeanRecordBytes: 1843}}
+		Load: rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: u, Queries: 400, RecordsPerSecond: 68_400, TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, MatchingPerSecond: 1, MeanRecordBytes: 1843}}
 	for i, c := range columns {
 		plan.Trials = append(plan.Trials, rundir.PlannedTrial{Number: i + 1, Label: c.label, Configuration: i + 1, Repeat: 1})
 	}
 	w, err := rundir.Create(dir, []byte("experiment: document\n"), plan, rundir.Manifest{ID: "document-1", StartedMs: originMs})
 	require.NoError(t, err)
 	defer w.Close()
+	result := rundir.Result{FinishedMs: originMs + 3_600_000, Verdict: tuning.OK, Notes: []string{}}
 	for i, c := range columns {
 		trial := plan.Trials[i]
 		require.NoError(t, w.BeginTrial(trial, nil, rundir.Arguments{}))
 		require.NoError(t, w.Tell(rundir.Event{AtMs: originMs, Kind: rundir.TrialStarted, Trial: i + 1, Launch: 1}))
 		run := &report.Run{Topology: "bullet", Goals: tuning.DefaultGoals(), SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000, FilterLatencySeconds: make([]report.Slices, 1),
-			Asked: &report.Asked{Components: []report.Component{{Name: tuning.FilterBolt, Parallelism: max(1, c.filterBolts), CPUCoresTotal: report.Figure(c.cores), OnHeapMiB: 1, OffHeapMiB: u, MemoryMiB: report.Figure(c.memoryMiB)}},
-				Totals: tuning.StatedTotals{Parallelism: u, CPUCores: u, MemoryMiB: u}}}
+			Asked: c.asks()}
+		var measured []tuning.Measured
 		for n, at := range c.cells {
 			start := originMs + int64(n)*60_000
 			step := rundir.Step{Number: n + 1, Kind: rundir.LoadStep, Value: at.value, Attempt: 1, Launch: 1, StartMs: start, MeasuredFromMs: start + 10_000, EndMs: start + 60_000,
@@ -71,11 +101,16 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 			for end := start + 10_000; end <= step.EndMs; end += 10_000 {
 				put(&run.FilterLatencySeconds[0], end, at.latencyMs/1000)
 			}
+			measured = append(measured, tuning.Measured{Value: at.value, Verdict: at.verdict})
 			run.Steps = append(run.Steps, report.Step{Queries: step.Queries, StartMs: start, MeasuredFromMs: step.MeasuredFromMs, EndMs: step.EndMs, HostIdle: 0.4, RecordsPerSecond: step.RecordsPerSecond})
 		}
 		require.NoError(t, run.Save(rundir.TrialDir(dir, trial)))
 		require.NoError(t, w.Tell(rundir.Event{AtMs: originMs, Kind: rundir.TrialFinished, Trial: i + 1}))
+		capacity := tuning.IntervalOf(measured)
+		result.Trials = append(result.Trials, rundir.TrialResult{Number: i + 1, Label: c.label, State: rundir.Finished, Steps: len(c.cells), Result: tuning.OK, Capacity: capacity})
+		result.Rows = append(result.Rows, rundir.RowResult{Configuration: i + 1, Label: c.label, Capacity: capacity, Verdict: tuning.OK})
 	}
+	require.NoError(t, w.SaveResult(result))
 	return dir
 }
 
@@ -118,38 +153,56 @@ func written(t *testing.T, dir string) (*report.RunReport, string) {
 	return r, string(text)
 }
 
-func TestTheReportOfTest7(t *testing.T) {
-	var columns []column
+// test7 are the document's rows of Test 7: filter bolts beside 16 spouts and the ackers, at 68,400 R/s and 105 MiB/s.
+func test7(t *testing.T) (columns []column) {
+	t.Helper()
 	for _, row := range document(t, "query-scaling-test7.csv") {
 		bolts := int(numberIn(t, row, "filter_bolts"))
 		if len(columns) == 0 || columns[len(columns)-1].filterBolts != bolts {
-			columns = append(columns, column{label: fmt.Sprintf("%d filter bolts", bolts), filterBolts: bolts, cores: numberIn(t, row, "topology_cpu_cores"), memoryMiB: numberIn(t, row, "topology_memory_mib")})
+			c := column{label: fmt.Sprintf("%d filter bolts", bolts), filterBolts: bolts, cores: numberIn(t, row, "topology_cpu_cores"), memoryMiB: numberIn(t, row, "topology_memory_mib"),
+				components: []report.Component{instances("DataSource", 16, 1, 1024, 192), instances("FilterBolt", bolts, 1, 1024, 192)}}
+			c.components = append(c.components, c.rest("__acker", 256, 0))
+			columns = append(columns, c)
 		}
-		at := cell{value: numberIn(t, row, "queries"), latencyMs: numberIn(t, row, "average_latency_ms"), recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK}
+		at := cell{value: numberIn(t, row, "queries"), latencyMs: numberIn(t, row, "average_latency_ms"), recordsPerS: 68_400, mibPerS: 105, verdict: tuning.OK}
 		if at.latencyMs > 200 {
 			at.verdict = tuning.Fail
 		}
 		columns[len(columns)-1].cells = append(columns[len(columns)-1].cells, at)
 	}
-	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, columns))
+	return columns
+}
+
+func TestTheReportOfTest7(t *testing.T) {
+	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, test7(t)))
 	require.NotNil(t, r.Judged.Queries)
 	assert.InDelta(t, 28.68, float64(r.Judged.Queries.Fit.QueriesPerCore), 0.01, "as tune analyze says")
 	assert.Contains(t, text, "| 4 | 78.3 | 112,256 | [50, 60) | 40 | yes | 32 | 36% |")
 	assert.Contains(t, text, "# for up to 400 simultaneous queries: 20% left free of the last step that held, capacity [500, 550), the knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
 }
 
-func TestTheReportOfTest6(t *testing.T) {
+// test6 are the document's volumes: each configuration holds its own rate and the one before, and fails at the next. The components are the
+// table's, as Bullet calls them, and one for what the table leaves out.
+func test6(t *testing.T) (columns []column) {
+	t.Helper()
 	volumes := map[float64]column{}
 	var order []float64
+	bulletsName := map[string]string{"DataSource spout": "DataSpout", "DataSource bolt": "DataSource", "Filter bolt": "FilterBolt"}
 	for _, row := range document(t, "data-scaling-test6.csv") {
 		rate := numberIn(t, row, "records_per_s")
-		if _, found := volumes[rate]; !found {
+		c, found := volumes[rate]
+		if !found {
 			order = append(order, rate)
+			c = column{label: fmt.Sprintf("for %g", rate), cores: numberIn(t, row, "total_cpu_cores"), memoryMiB: numberIn(t, row, "total_memory_mib"), cells: []cell{
+				{value: rate, latencyMs: 5, recordsPerS: rate, mibPerS: numberIn(t, row, "data_mib_per_s"), verdict: tuning.OK}}}
 		}
-		volumes[rate] = column{label: fmt.Sprintf("for %g", rate), cores: numberIn(t, row, "total_cpu_cores"), memoryMiB: numberIn(t, row, "total_memory_mib"), cells: []cell{
-			{value: rate, latencyMs: 5, recordsPerS: rate, mibPerS: numberIn(t, row, "data_mib_per_s"), verdict: tuning.OK}}}
+		c.components = append(c.components, instances(bulletsName[row["component"]], int(numberIn(t, row, "parallelism")), numberIn(t, row, "cpu_cores_each"), numberIn(t, row, "on_heap_mib"), 192))
+		volumes[rate] = c
 	}
-	var columns []column
+	for rate, c := range volumes {
+		c.components = append(c.components, c.rest("JoinBolt", 2, 192))
+		volumes[rate] = c
+	}
 	for i, rate := range order {
 		c := volumes[rate]
 		if i > 0 { // the configuration before fails at this rate, a larger one holds it too
@@ -164,7 +217,11 @@ func TestTheReportOfTest6(t *testing.T) {
 			columns[i].cells[0].mibPerS = volumes[order[i-1]].cells[0].mibPerS
 		}
 	}
-	r, text := written(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, columns))
+	return columns
+}
+
+func TestTheReportOfTest6(t *testing.T) {
+	r, text := written(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)))
 	require.NotNil(t, r.Judged.Data)
 	assert.InDelta(t, 782.2, float64(r.Judged.Data.Fits.RecordsPerCore.Slope), 0.1, "as tune analyze says")
 	assert.InDelta(t, 760.7, float64(r.Judged.Data.Fits.RecordsPerCore.ThroughOrigin), 0.1)

@@ -18,16 +18,19 @@ type Judged struct {
 	// Costs are the same of a run about queries per core, whose steps are judged by their latency.
 	Costs     []NamedConcurrency `json:"costs,omitempty"`
 	Timelines []NamedTimeline    `json:"timelines,omitempty"`
+	// Sizing is the configuration for the largest load that the run held.
+	Sizing *RunSizing `json:"sizing,omitempty"`
 
-	points  []tuning.QueryPoint
-	volumes []tuning.DataRow
-	notes   []string
+	tables Tables
+	notes  []string
 }
 
 // NamedConcurrency is the judgement of one configuration's steps.
 type NamedConcurrency struct {
 	Label string `json:"label"`
 	*tuning.Concurrency
+
+	rows []tuning.ConcurrencyRow
 }
 
 // NamedTimeline is that of one trial.
@@ -40,17 +43,17 @@ func (r *RunReport) judged() (j Judged) {
 	var err error
 	switch r.Analysis {
 	case rundir.OfQueries:
-		j.points = r.queryPoints(&j)
-		if len(j.points) > 0 {
-			j.Queries, err = tuning.AnalyzeQueries(j.points, tuning.QueryGoals{LimitMs: r.latencyLimit(), Headroom: tuning.DefaultHeadroom, Confidence: tuning.DefaultConfidence})
+		j.tables.Points = r.queryPoints(&j)
+		if len(j.tables.Points) > 0 {
+			j.Queries, err = tuning.AnalyzeQueries(j.tables.Points, r.queryGoals())
 		}
 		if err == nil {
 			j.Costs, err = r.concurrency()
 		}
 	case rundir.OfData:
-		j.volumes = r.volumes(&j)
-		if len(j.volumes) > 0 {
-			j.Data, err = tuning.AnalyzeData(j.volumes, tuning.DefaultConfidence)
+		j.tables.Volumes = r.volumes(&j)
+		if len(j.tables.Volumes) > 0 {
+			j.Data, err = tuning.AnalyzeData(j.tables.Volumes, tuning.DefaultConfidence)
 		}
 	case rundir.OfConcurrency:
 		j.Concurrency, err = r.concurrency()
@@ -60,6 +63,7 @@ func (r *RunReport) judged() (j Judged) {
 	if err != nil {
 		j.notes = append(j.notes, fmt.Sprintf("the trials together could not be judged: %v", err))
 	}
+	j.Sizing = r.sizing(&j)
 	return j
 }
 
@@ -206,6 +210,11 @@ func filterBoltsOf(t TrialReport) (bolts int) {
 }
 
 func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
+	if r.Axis != rundir.Queries {
+		j.note("the steps are of " + r.axis() + ", not of simultaneous queries: they tell no capacity over filter bolts")
+		return nil
+	}
+	var rates []Figure
 	for _, row := range r.Rows {
 		size := r.size(row.Configuration)
 		j.note(size.note)
@@ -215,12 +224,16 @@ func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
 		}
 		for _, m := range r.measured(row.Configuration) {
 			latency := m.mean(func(s *StepReport) Figure { return s.FilterLatencyMeanMs })
+			if m.verdict() == tuning.OK {
+				rates = append(rates, m.mean(func(s *StepReport) Figure { return s.RecordsPerSecond }))
+			}
 			if latency.Known() {
 				points = append(points, tuning.QueryPoint{FilterBolts: size.filterBolts, Queries: int(m.value), LatencyMs: float64(latency),
 					TopologyCPUCores: size.cores, TopologyMemoryMiB: size.memoryMiB, Verdict: m.verdict()})
 			}
 		}
 	}
+	j.tables.RecordsPerS = average(rates)
 	return points
 }
 
@@ -230,9 +243,10 @@ func (j *Judged) note(text string) {
 	}
 }
 
-// volumes takes, for each rate, the smallest configuration that held it.
+// volumes takes, for each rate, the smallest configuration that held it: a row for each of its components.
 func (r *RunReport) volumes(j *Judged) (rows []tuning.DataRow) {
 	best := map[float64]tuning.DataRow{}
+	configurations := map[float64]int{}
 	for _, row := range r.Rows {
 		size := r.size(row.Configuration)
 		j.note(size.note)
@@ -244,16 +258,16 @@ func (r *RunReport) volumes(j *Judged) (rows []tuning.DataRow) {
 			if held, found := best[m.value]; !found || float64(size.cores) < held.TotalCPUCores {
 				memory := size.memoryMiB
 				if !(memory > 0) {
-					memory = 1
-					j.note("the memory of a configuration is not known: GiB per core has no meaning")
+					memory = Unknown
 				}
 				best[m.value] = tuning.DataRow{DataMiBPerS: float64(volume), RecordsPerS: float64(records), TotalCPUCores: float64(size.cores), TotalMemoryMiB: float64(memory)}
+				configurations[m.value] = row.Configuration
 			}
 		}
 	}
-	for _, row := range best {
-		rows = append(rows, row)
+	for value, volume := range best {
+		rows = append(rows, withComponents(volume, r.components(configurations[value]))...)
 	}
-	slices.SortFunc(rows, func(a, b tuning.DataRow) int { return cmp.Compare(a.RecordsPerS, b.RecordsPerS) })
+	slices.SortStableFunc(rows, func(a, b tuning.DataRow) int { return cmp.Compare(a.RecordsPerS, b.RecordsPerS) })
 	return rows
 }

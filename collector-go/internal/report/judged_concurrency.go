@@ -25,7 +25,7 @@ func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, NamedConcurrency{row.Label, c})
+		all = append(all, NamedConcurrency{row.Label, c, rows})
 	}
 	return all, nil
 }

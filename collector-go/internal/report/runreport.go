@@ -36,6 +36,7 @@ type RunReport struct {
 	Load     string                `json:"load"`
 	Notes    []string              `json:"notes"`
 	Caveats  []string              `json:"caveats"`
+	Volume   VolumeReport          `json:"data_volume"`
 
 	plan rundir.Plan
 }
@@ -106,6 +107,7 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	r.Judged = r.judged()
 	r.Notes = append(r.Notes, r.Judged.notes...)
 	r.Caveats = r.caveats()
+	r.Volume = r.volumeReport(run)
 	return r, nil
 }
 

@@ -1,12 +1,7 @@
 package report
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -137,49 +132,5 @@ func (r *RunReport) recommendation() []block {
 	if text == "" {
 		return nil
 	}
-	return []block{paragraph("Operating points below the knee of each configuration. For another load, give this report's tables to tune size: " +
-		"bullet-metrics tune size --records-per-s N --queries N --from data.csv,queries.csv, with data.csv of a run of Test 6."), verbatim(text)}
-}
-
-// tables are the run's figures as the files that tune analyze and tune size read.
-func (r *RunReport) tables() map[string][]byte {
-	files := map[string][]byte{}
-	if points := r.Judged.points; len(points) > 0 {
-		rows := [][]string{{tuning.ColumnFilterBolts, tuning.ColumnQueries, tuning.ColumnLatency, tuning.ColumnTopologyCPU, tuning.ColumnTopologyMemory}}
-		for _, p := range points {
-			rows = append(rows, []string{strconv.Itoa(p.FilterBolts), strconv.Itoa(p.Queries), plain(p.LatencyMs), plain(float64(p.TopologyCPUCores)), plain(float64(p.TopologyMemoryMiB))})
-		}
-		files["queries.csv"] = csvOf(rows)
-	}
-	if volumes := r.Judged.volumes; len(volumes) > 0 {
-		rows := [][]string{{tuning.ColumnDataRate, tuning.ColumnRecordRate, tuning.ColumnTotalCPU6, tuning.ColumnTotalMemory}}
-		for _, v := range volumes {
-			rows = append(rows, []string{plain(v.DataMiBPerS), plain(v.RecordsPerS), plain(v.TotalCPUCores), plain(v.TotalMemoryMiB)})
-		}
-		files["data.csv"] = csvOf(rows)
-	}
-	for i, c := range append(slices.Clone(r.Judged.Concurrency), r.Judged.Costs...) {
-		rows := [][]string{{tuning.ColumnSimultaneousQueries, tuning.ColumnAverageCPU, tuning.ColumnAverageResultSize, tuning.ColumnWorkers, tuning.ColumnTotalCPU, tuning.ColumnAverageGC}}
-		for _, s := range c.Steps {
-			rows = append(rows, []string{strconv.Itoa(s.Queries), plain(float64(s.AverageCPUMsPerMinute)), plain(float64(s.AverageResultSize)), plain(float64(s.Workers)),
-				plain(float64(s.TotalCPUMsPerMinute)), plain(float64(s.GCShareOfTime) * float64(minuteMs))})
-		}
-		files[fmt.Sprintf("concurrency-%d.csv", i+1)] = csvOf(rows)
-	}
-	return files
-}
-
-// plain writes a number as a table of CSV has it; what is not known is an empty cell.
-func plain(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', 12, 64)
-}
-
-func csvOf(rows [][]string) []byte {
-	var out bytes.Buffer
-	w := csv.NewWriter(&out)
-	_ = w.WriteAll(rows) // a buffer takes all
-	return out.Bytes()
+	return []block{paragraph("Operating points below the knee of each configuration."), verbatim(text)}
 }

@@ -50,7 +50,7 @@ func (r *RunReport) JSON() ([]byte, error) {
 func (r *RunReport) page() *page {
 	p := &page{title: r.Title, verdict: r.Verdict, lead: r.lead()}
 	analyses := r.analyses()
-	p.add("Verdict", append([]block{tabled(r.rowTable())}, list(r.troubles()))...)
+	p.add("Verdict", append([]block{tabled(r.withVolumes(r.rowTable()))}, list(r.troubles()))...)
 	if main := mainChart(analyses); main != nil {
 		p.add("At a glance", drawn(main.drawing()))
 	} else if t := r.firstMeasured(); t != nil {
@@ -61,6 +61,7 @@ func (r *RunReport) page() *page {
 		p.add(a.Title, withoutChart(a, mainChart(analyses)).blocks()...)
 	}
 	p.add("Recommended", r.recommendation()...)
+	p.add("Sizing", r.sizingBlocks()...)
 	p.add("Goals", list(r.goals()), paragraph("%s", r.steps()), paragraph("Load: %s.", r.Load))
 	p.add("Caveats", list(r.Caveats))
 	p.add("What differs between the configurations", r.differenceBlocks()...)

@@ -116,6 +116,8 @@ func (z *sizer) largerNeed() (Estimate, string) {
 	switch {
 	case z.queries == nil:
 		return records, "for the records/s; what the queries ask for is not known"
+	case len(z.volumes) == 0:
+		return queries, "for the queries"
 	case !records.Value.Known():
 		return queries, "for the queries; records/s tell none"
 	case queries.Value > records.Value:

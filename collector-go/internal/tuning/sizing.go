@@ -94,6 +94,7 @@ func (z *sizer) read() (err error) {
 		if z.volumes, err = volumesOf(z.evidence.Volumes); err != nil {
 			return err
 		}
+		z.sameConfiguration()
 	} else {
 		z.note("what more records ask for is not known: no data volumes were measured")
 	}
@@ -103,6 +104,25 @@ func (z *sizer) read() (err error) {
 	}
 	z.queries, err = AnalyzeQueries(z.evidence.Points, z.Goals)
 	return err
+}
+
+// sameConfiguration says what volumes do not tell that were all held by one configuration.
+func (z *sizer) sameConfiguration() {
+	first := z.volumes[0]
+	for _, v := range z.volumes[1:] {
+		if v.TotalCPUCores != first.TotalCPUCores || len(v.Components) != len(first.Components) {
+			return
+		}
+		for i, c := range v.Components {
+			if c.Name != first.Components[i].Name || c.Parallelism != first.Components[i].Parallelism {
+				return
+			}
+		}
+	}
+	if len(z.volumes) > 1 {
+		z.note("one configuration held all %d measured volumes: an interval of no width says that nothing else was needed up to %s records/s, and tells nothing of more; measure until it fails",
+			len(z.volumes), Digits(z.volumes[len(z.volumes)-1].RecordsPerS))
+	}
 }
 
 func (z *sizer) note(format string, args ...any) {

@@ -48,6 +48,20 @@ func TestSizeFromQueriesAlone(t *testing.T) {
 	assert.ErrorContains(t, err, "the record rate at which the queries were measured is not known")
 }
 
+// Three volumes that the smallest configuration held tell nothing of how it grows, however narrow the intervals are.
+func TestOneConfigurationThatHeldAllVolumes(t *testing.T) {
+	e := evidence()
+	for i := range e.Volumes {
+		e.Volumes[i].TotalCPUCores, e.Volumes[i].TotalMemoryMiB, e.Volumes[i].Component.Parallelism = 10, 640, 4
+	}
+	s, err := tuning.Size(demand(8000, 160), e)
+	require.NoError(t, err)
+	assert.Contains(t, s.YAML(), "one configuration held all 4 measured volumes: an interval of no width says that nothing else was needed up to 32,000 records/s")
+	several, err := tuning.Size(demand(8000, 160), evidence())
+	require.NoError(t, err)
+	assert.NotContains(t, several.YAML(), "one configuration held all")
+}
+
 // What leaves a fifth of the smallest measured capacity free is inside of the measurements.
 func TestTheHeadroomBelowTheFewestMeasuredQueriesIsMeasured(t *testing.T) {
 	_, err := tuning.Size(demand(8000, 56), evidence())

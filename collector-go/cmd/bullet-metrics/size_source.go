@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// read takes each file or run's directory for what it is about.
+func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements, err error) {
+	seen := map[sheet.Measurement]string{}
+	for _, path := range o.from {
+		about, err := aboutOf(path)
+		if err != nil {
+			return evidence, err
+		}
+		if earlier, twice := seen[about]; twice {
+			return evidence, usageError{fmt.Errorf("%s and %s are both tables of %s; give one of a kind", earlier, path, about)}
+		}
+		seen[about] = path
+		if err := o.readOne(about, path, demand, &evidence); err != nil {
+			return evidence, err
+		}
+	}
+	for _, needed := range []struct {
+		table    sheet.Measurement
+		analysis rundir.Analysis
+		test     string
+	}{{sheet.OfData, rundir.OfData, "Test 6"}, {sheet.OfQueries, rundir.OfQueries, "Test 7"}} {
+		if seen[needed.table] == "" {
+			return evidence, usageError{fmt.Errorf("--from %s has no table of %s; name one more: a CSV file, or the directory of a run with analysis: %s (%s)",
+				strings.Join(o.from, ","), needed.table, needed.analysis, needed.test)}
+		}
+	}
+	return evidence, nil
+}
+
+// aboutOf tells a file by its columns and a run by its analysis.
+func aboutOf(path string) (sheet.Measurement, error) {
+	run, err := openRun(path)
+	if err != nil {
+		return "", err
+	}
+	if run == nil {
+		return sheet.About(path)
+	}
+	switch run.Analysis {
+	case rundir.OfData:
+		return sheet.OfData, nil
+	case rundir.OfQueries:
+		return sheet.OfQueries, nil
+	}
+	return "", fmt.Errorf("%s is a run of experiment %s, which is about %s (analysis: %s): nothing is sized from it; name runs with analysis: %s (Test 6) and analysis: %s (Test 7)",
+		path, run.Experiment, tableOf[run.Analysis], run.Analysis, rundir.OfData, rundir.OfQueries)
+}
+
+// readOne reads a table, and judges it by itself, so that a fault names its place.
+func (o *sizeOptions) readOne(about sheet.Measurement, path string, demand *tuning.Demand, evidence *tuning.Measurements) error {
+	switch about {
+	case sheet.OfData:
+		volumes, err := readVolumes(path, o.cpu)
+		if err != nil {
+			return err
+		}
+		evidence.Volumes = volumes.rows
+		o.notes = append(o.notes, volumes.notes...)
+		_, err = tuning.AnalyzeData(volumes.rows, demand.Goals.Confidence)
+		return volumes.locate(err)
+	case sheet.OfQueries:
+		return o.readGrid(path, demand, evidence)
+	default:
+		table, err := sheet.Resources(path, sheet.CPU(o.cpu))
+		if err != nil {
+			return err
+		}
+		evidence.Others = table.Components
+		_, err = table.Analyze(demand.Machine)
+		return err
+	}
+}
+
+func (o *sizeOptions) readGrid(path string, demand *tuning.Demand, evidence *tuning.Measurements) error {
+	points, err := readGrid(path)
+	if err != nil {
+		return err
+	}
+	evidence.Points, demand.QueryTestRecordsPerS = points.rows, points.recordsPerS
+	demand.Goals = points.goals(demand.Goals, o.limitGiven)
+	o.notes = append(o.notes, points.notes...)
+	queries, err := tuning.AnalyzeQueries(points.rows, demand.Goals)
+	if err != nil || points.run == nil {
+		return points.locate(err)
+	}
+	demand.Class = points.run.Class()
+	for _, row := range queries.Rows {
+		if row.Capacity.LastOK != nil {
+			return nil
+		}
+	}
+	return nothingHeld(path, points.run)
+}

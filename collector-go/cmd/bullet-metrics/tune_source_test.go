@@ -1,0 +1,101 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
+
+// The document's Tests 6 and 7 as runs.
+const (
+	run6 = "../../internal/report/testdata/runs/test6"
+	run7 = "../../internal/report/testdata/runs/test7"
+)
+
+// A run says what its tables say.
+func TestARunIsJudgedAsItsTable(t *testing.T) {
+	for _, c := range []struct{ analysis, run, table string }{
+		{"data", run6, "data-scaling-test6.csv"}, {"queries", run7, "query-scaling-test7.csv"}, {"scaling", run6, "data-scaling-test6.csv"},
+	} {
+		t.Run(c.analysis, func(t *testing.T) {
+			run, table := asJSON(t, "analyze", c.analysis, "--input", c.run), asJSON(t, "analyze", c.analysis, "--input", documents+c.table)
+			part := map[string]string{"data": "fits", "queries": "fit", "scaling": "rows"}[c.analysis]
+			assert.Equal(t, at(t, table, part), at(t, run, part))
+			if c.analysis == "data" {
+				assert.Empty(t, at(t, run, "audit"), "a run has all components, the document's table has not")
+			}
+		})
+	}
+}
+
+// Runs size as their tables do, and need no flags for what they know: the limit, and the record rate of the queries.
+func TestSizeFromRuns(t *testing.T) {
+	load := []string{"size", "--records-per-s", "300000", "--queries", "400", "--from"}
+	runs := asJSON(t, append(load, run6+","+run7)...)
+	files := asJSON(t, append(load, documents+"data-scaling-test6.csv,"+documents+"query-scaling-test7.csv", "--query-records-per-s", "68400", "--limit", "200ms")...)
+	for _, same := range []string{"filter_bolts_for_records", "filter_bolts_for_queries", "cpu_cores", "memory_mib", "machines", "limit_ms"} {
+		assert.Equal(t, at(t, files, same), at(t, runs, same), same)
+	}
+	yaml := at(t, runs, "yaml")
+	assert.Contains(t, yaml, "bullet.topology.dsl.spout.parallelism: 47  # 30 to 71; parallelism over records/s")
+	assert.Contains(t, yaml, "bullet.topology.dsl.bolt.memory.off.heap.load: 192.0")
+	assert.NotContains(t, yaml, "record rate is not known")
+
+	mixed := asJSON(t, append(load, run6, documents+"query-scaling-test7.csv", "--query-records-per-s", "68400")...)
+	assert.Equal(t, at(t, runs, "filter_bolts_for_queries"), at(t, mixed, "filter_bolts_for_queries"), "a run beside a file")
+	stricter := asJSON(t, append(load[:4:4], "20", "--from", run6+","+run7, "--limit", "15ms")...)
+	assert.Equal(t, 15.0, stricter["limit_ms"], "the command line's own")
+}
+
+func TestResourcesOfARun(t *testing.T) {
+	got := asJSON(t, "analyze", "resources", "--input", run7+"/trials/02-8-filter-bolts")
+	assert.Equal(t, 82.3, at(t, got, "totals", "cpu_cores"))
+	assert.Empty(t, at(t, got, "audit"))
+	_, err := tune(t, "analyze", "resources", "--input", run7)
+	require.ErrorContains(t, err, "is a run of 3 configurations; name the directory of a trial of the one that is meant: "+filepath.Join(run7, "trials", "01-4-filter-bolts"))
+}
+
+func TestRunsThatHaveNotWhatIsAskedFor(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	require.NoError(t, os.CopyFS(empty, os.DirFS(run6)))
+	for _, name := range []string{rundir.TrialsDir, rundir.ResultFile} {
+		require.NoError(t, os.RemoveAll(filepath.Join(empty, name)))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(empty, rundir.ProgressFile), nil, 0o644))
+	damaged := filepath.Join(t.TempDir(), "damaged")
+	require.NoError(t, os.CopyFS(damaged, os.DirFS(run6)))
+	require.NoError(t, os.WriteFile(filepath.Join(damaged, rundir.TrialsDir, "01-for-69700", rundir.StepsDir, "01.json"), []byte("{}"), 0o644))
+	load := []string{"size", "--records-per-s", "300000", "--queries", "400", "--from"}
+	for name, c := range map[string]struct {
+		args []string
+		says []string
+		code int
+	}{
+		"no run":            {[]string{"analyze", "queries", "--input", t.TempDir()}, []string{"is a directory and no run's: it has no experiment.yaml", "name a CSV file, or the directory that tune run wrote"}, exitFailed},
+		"a trial":           {[]string{"analyze", "queries", "--input", run7 + "/trials/01-4-filter-bolts"}, []string{"is a directory of one trial; name its run's, " + filepath.Clean(run7)}, exitFailed},
+		"of queries":        {[]string{"analyze", "data", "--input", run7}, []string{"is a run of experiment document, which is about filter bolts by queries (analysis: queries) and has no table of data volumes", "name a run of an experiment with analysis: data"}, exitFailed},
+		"of volumes":        {[]string{"analyze", "concurrency", "--input", run6}, []string{"about data volumes (analysis: data) and has no table of simultaneous queries"}, exitFailed},
+		"of one, scaling":   {[]string{"analyze", "scaling", "--input", run7}, []string{"has no table of data volumes"}, exitFailed},
+		"nothing measured":  {[]string{"analyze", "data", "--input", empty}, []string{"no step of the run was measured", "tune run --resume " + empty}, exitFailed},
+		"a damaged step":    {[]string{"analyze", "data", "--input", damaged}, []string{"is not what was written"}, exitFailed},
+		"no components":     {[]string{"analyze", "resources", "--input", sampleRun}, []string{"told what it asks of the scheduler"}, exitFailed},
+		"size, one of two":  {append(load, run6), []string{"has no table of filter bolts by queries", "the directory of a run with analysis: queries (Test 7)"}, exitUsage},
+		"size, two of one":  {append(load, run7, run7), []string{"are both tables of filter bolts by queries"}, exitUsage},
+		"size, nothing yet": {append(load, empty, run7), []string{"no step of the run was measured"}, exitFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := tune(t, c.args...)
+			require.Error(t, err)
+			assert.Empty(t, out)
+			for _, say := range c.says {
+				assert.ErrorContains(t, err, say)
+			}
+			assert.Equal(t, c.code, code(err))
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// tables are the run's figures as the files that tune analyze and tune size read. A number is written with all its digits, so that what is made of
+// the file is what the report says.
+func (r *RunReport) tables() map[string][]byte {
+	files := map[string][]byte{}
+	t := r.Tables()
+	if len(t.Points) > 0 {
+		files["queries.csv"] = csvOf(pointRows(t))
+	}
+	if len(t.Volumes) > 0 {
+		files["data.csv"] = csvOf(volumeRows(t.Volumes))
+	}
+	for i, c := range t.Concurrency {
+		files[fmt.Sprintf("concurrency-%d.csv", i+1)] = csvOf(stepRows(c.Rows))
+	}
+	return files
+}
+
+func pointRows(t Tables) [][]string {
+	head := []string{tuning.ColumnFilterBolts, tuning.ColumnQueries, tuning.ColumnLatency, tuning.ColumnTopologyCPU, tuning.ColumnTopologyMemory, tuning.ColumnVerdict}
+	if t.RecordsPerS.Known() {
+		head = append(head, tuning.ColumnRecordRate)
+	}
+	rows := [][]string{head}
+	for _, p := range t.Points {
+		row := []string{strconv.Itoa(p.FilterBolts), strconv.Itoa(p.Queries), plain(p.LatencyMs), plain(float64(p.TopologyCPUCores)), plain(float64(p.TopologyMemoryMiB)), string(p.Verdict)}
+		if t.RecordsPerS.Known() {
+			row = append(row, plain(float64(t.RecordsPerS)))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// volumeRows have the columns of the document's Test 6, and the off-heap memory.
+func volumeRows(volumes []tuning.DataRow) [][]string {
+	components := slices.ContainsFunc(volumes, func(v tuning.DataRow) bool { return v.Component.Name != "" })
+	head := []string{tuning.ColumnDataRate, tuning.ColumnRecordRate}
+	if components {
+		head = append(head, tuning.ColumnComponent, tuning.ColumnParallelism, tuning.ColumnCPUEach, tuning.ColumnOnHeap, tuning.ColumnOffHeap)
+	}
+	rows := [][]string{append(head, tuning.ColumnTotalCPU6, tuning.ColumnTotalMemory)}
+	for _, v := range volumes {
+		row := []string{plain(v.DataMiBPerS), plain(v.RecordsPerS)}
+		switch c := v.Component; {
+		case components && c.Name == "":
+			row = append(row, "", "", "", "", "")
+		case components:
+			row = append(row, c.Name, strconv.Itoa(c.Parallelism), plain(float64(c.CPUCoresEach)), plain(float64(c.OnHeapMiB)), plain(float64(c.OffHeapMiB)))
+		}
+		rows = append(rows, append(row, plain(v.TotalCPUCores), plain(v.TotalMemoryMiB)))
+	}
+	return rows
+}
+
+func stepRows(steps []tuning.ConcurrencyRow) [][]string {
+	rows := [][]string{{tuning.ColumnSimultaneousQueries, tuning.ColumnAverageCPU, tuning.ColumnAverageResultSize, tuning.ColumnWorkers, tuning.ColumnTotalCPU, tuning.ColumnAverageGC, tuning.ColumnVerdict}}
+	for _, s := range steps {
+		rows = append(rows, []string{strconv.Itoa(s.Queries), plain(float64(s.AverageCPUMsPerMinute)), plain(float64(s.AverageResultSize)), plain(float64(s.Workers)),
+			plain(float64(s.TotalCPUMsPerMinute)), plain(float64(s.AverageGCMsPerMinute)), string(s.Verdict)})
+	}
+	return rows
+}
+
+// plain writes a number as a table of CSV has it; what is not known is an empty cell.
+func plain(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+func csvOf(rows [][]string) []byte {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	_ = w.WriteAll(rows) // a buffer takes all
+	return out.Bytes()
+}
