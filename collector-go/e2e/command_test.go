@@ -1,0 +1,112 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// elsewhere is an experiment on a cluster that somebody else has brought up. Its submit command runs the topology's main class with Storm's
+// client class path, as storm jar does; its kill command asks Nimbus.
+const elsewhere = `experiment: elsewhere
+title: A cluster that others run
+analysis: concurrency
+goals:
+  - {figure: filter_latency, statistic: mean, at_most: 10s}
+on_fail: bracket
+topology:
+  conf: %[1]s
+  settings:
+    topology.builtin.metrics.bucket.size.secs: 5
+    topology.v2.metrics.tick.interval.seconds: 5
+    bullet.topology.metrics.built.in.emit.interval.mapping: {bullet_active_queries: 5, default: 5}
+%[2]s
+steps: {values: [2], warm_up: 0s, sustain: 5s, inconclusive_repeats: 0}
+load: {records_per_second: 100, duration: 3s, matching_per_second: 4}
+launch:
+  command:
+    submit: [%[3]s, submit, --dir, %[4]s, --jar, %[5]s, --main, io.github.bulletmetrics.topology.BulletTopology, --name, "{name}", --, --bullet-conf, "{conf}", "{settings}"]
+    kill: [%[3]s, kill, --dir, %[4]s, --topology, "{name}", --wait-secs, "0"]
+    collector: %[6]s
+    gateway: http://%[7]s
+    workers: 2
+    wait: 3m
+  slice_width: 5s
+  slice_lateness: 2s
+`
+
+// An experiment is run on a cluster that is there by its operator's own commands; the run is killed while its first topology starts, and
+// goes on without leaving that one on the cluster.
+func TestATuneRunOnACluster(t *testing.T) {
+	o := stack.DefaultOptions(filepath.Join(t.TempDir(), "cluster"), buildDir(t))
+	o.BulletConf = filepath.Join(root(t), o.BulletConf)
+	o.GRPCListen, o.HTTPListen, o.GatewayListen = freeAddress(t), freeAddress(t), freeAddress(t)
+	o.SliceWidth, o.SliceLateness = 5*time.Second, 2*time.Second
+	cluster, err := stack.Enter(t.Context(), o, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, cluster.Stop(nil)) })
+	require.NoError(t, cluster.Start(t.Context()))
+
+	runs := t.TempDir()
+	file, out := filepath.Join(runs, "elsewhere.yaml"), filepath.Join(runs, "run")
+	require.NoError(t, os.WriteFile(file, []byte(experimentOn(o)), 0o644))
+	first := startCluster(t, runs, "tune", "run", file, "--runs", runs, "--out", out)
+	first.awaitLine(t, "topology elsewhere-01 is submitted")
+	require.NoError(t, first.cmd.Process.Kill())
+	assert.Equal(t, -1, first.end(t))
+
+	second := startCluster(t, runs, "tune", "run", "--resume", out, "--runs", runs)
+	second.awaitLine(t, "ending topology elsewhere-01, which the killed run may have left")
+	second.awaitLine(t, "topology elsewhere-01-launch2 is submitted") // for which there is room only where the first gave its slots back
+	assert.Equal(t, 0, second.end(t))
+	assert.NotContains(t, strings.Join(second.seen, "\n"), "was not ended")
+	workers, err := cluster.Workers(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, workers, "the run has ended its topology")
+	assertMeasuredOnACluster(t, out)
+}
+
+// experimentOn is the experiment for a cluster.
+func experimentOn(o stack.Options) string {
+	var settings []string
+	for _, setting := range o.AllSettings() {
+		key, value, _ := strings.Cut(setting, "=")
+		settings = append(settings, "    "+key+": "+value)
+	}
+	localStorm := fmt.Sprintf("%s, -XX:TieredStopAtLevel=1, -jar, %s", o.Java, filepath.Join(o.BuildDir, "local-storm.jar"))
+	return fmt.Sprintf(elsewhere, o.BulletConf, strings.Join(settings, "\n"), localStorm, filepath.Join(o.Dir, "storm"),
+		filepath.Join(o.BuildDir, "bullet-topology.jar"), o.HTTPListen, o.GatewayListen)
+}
+
+func assertMeasuredOnACluster(t *testing.T, out string) {
+	t.Helper()
+	run, err := rundir.Load(out)
+	require.NoError(t, err)
+	require.NotNil(t, run.Result)
+	require.Len(t, run.Trials[0].Steps, 1)
+	step := run.Trials[0].Steps[0]
+	assert.Equal(t, tuning.OK, step.Verdict, step.Reasons)
+	assert.Equal(t, 2, step.Launch)
+	assert.Equal(t, 2, step.Workers)
+	assert.Greater(t, float64(step.RecordsPerSecond), 50.0)
+	assert.Positive(t, step.Clients.Returned)
+	assert.Contains(t, string(step.Limitation), "worker hosts: not measured")
+	page, err := os.ReadFile(filepath.Join(out, rundir.ReportDir, "report.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), report.WorkerHosts)
+	assert.Contains(t, string(page), "Load client's host idle")
+}
