@@ -92,7 +92,7 @@ func (l *limiting) explain() {
 	}
 	busy := ""
 	for _, f := range l.findings {
-		if f.State == Reached && slices.Contains([]Limiter{LimitedByFilterCPU, LimitedByBoltCPU, LimitedByGC, LimitedByHost, LimitedByRestart}, f.Limiter) {
+		if f.State == Reached && slices.Contains([]Limiter{LimitedByFilterCPU, LimitedByBoltCPU, LimitedByBoltBusy, LimitedByGC, LimitedByHost, LimitedByRestart}, f.Limiter) {
 			busy = string(f.Limiter)
 			break
 		}

@@ -1,6 +1,9 @@
 package tuning
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // filterRule looks at the filter bolts' executors.
 func filterRule(e Evidence) LimiterFinding {
@@ -28,7 +31,8 @@ func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {
 	return f
 }
 
-// boltRule looks at the busiest of the other bolts.
+// boltRule looks at the busiest of the other bolts. One that waits within a tuple, as for an answer over HTTP, is busy without computing:
+// it is then not said to lack CPU.
 func boltRule(e Evidence) LimiterFinding {
 	busiest := NoBoltEvidence("any other bolt")
 	for _, b := range e.Bolts {
@@ -36,7 +40,38 @@ func boltRule(e Evidence) LimiterFinding {
 			busiest = b
 		}
 	}
-	return busyRule(LimitedByBoltCPU, busiest)
+	f := busyRule(LimitedByBoltCPU, busiest)
+	if f.State == Reached {
+		if why, waits := e.waits(busiest); waits {
+			f.Limiter = LimitedByBoltBusy
+			f.Says += "; " + why + ", so that its executors waited for part of that time: waiting for an answer over HTTP counts as busy"
+		}
+	}
+	return f
+}
+
+// publishers are Bullet's bolts that hand results and loops to the pub-sub, and wait for it where that is over HTTP.
+var publishers = []string{"ResultBolt", "LoopBolt"}
+
+// waits tells whether a bolt's executors were busy without computing, and by what that is known. On a starved host they may have waited for
+// a processor. A worker's CPU is that of all it holds: for a bolt that is known to wait, the CPU of all workers must cover all bolts.
+func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
+	if !(e.Host.IdleRatio >= e.leastIdle()) {
+		return "", false
+	}
+	if b.WorkersCPU < coveredBound*b.busyCores() {
+		return fmt.Sprintf("that is less than the %s cores' time that they were busy", Digits(b.busyCores())), true
+	}
+	all := Figure(0)
+	for _, other := range e.Bolts {
+		if cores := other.busyCores(); cores.Known() {
+			all += cores
+		}
+	}
+	if slices.Contains(publishers, b.Component) && e.Workers.CPUCores < coveredBound*all {
+		return fmt.Sprintf("all bolts together were busy for %s cores' time, and all workers used %s cores", Digits(all), Digits(e.Workers.CPUCores)), true
+	}
+	return "", false
 }
 
 func gcRule(e Evidence) LimiterFinding {

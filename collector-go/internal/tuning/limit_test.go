@@ -45,8 +45,22 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 			[]tuning.Limiter{tuning.LimitedByFilterCPU}, "limited by filter CPU: FilterBolt was 98% busy in its busiest executor, 98% over all 2; its workers used 2.1 cores, its executors can have 2", true},
 		"one hot filter": {func(e *tuning.Evidence) { filterBusy(e, 0.5, 1.2); e.Bolts[0].BusyMost = 0.97 },
 			[]tuning.Limiter{tuning.LimitedByFilterCPU}, "97% busy in its busiest executor, 50% over all 2", true},
-		"another bolt": {func(e *tuning.Evidence) { e.Bolts[1].BusyMean, e.Bolts[1].BusyMost = 0.95, 0.95 },
+		"another bolt": {func(e *tuning.Evidence) {
+			e.Bolts[1].BusyMean, e.Bolts[1].BusyMost, e.Bolts[1].WorkersCPU = 0.95, 0.95, 1.1
+		},
 			[]tuning.Limiter{tuning.LimitedByBoltCPU}, "JoinBolt was 95% busy", true},
+		"a bolt that waits": {func(e *tuning.Evidence) {
+			e.Bolts[1] = tuning.BoltEvidence{Component: "ResultBolt", Executors: 2, BusyMean: 0.95, BusyMost: 0.96, QueueMost: 0, WorkersCPU: 0.4}
+		}, []tuning.Limiter{tuning.LimitedByBoltBusy},
+			"limited by a bolt's executors: ResultBolt was 96% busy in its busiest executor, 95% over all 2; its workers used 0.4 cores, its executors can have 2; that is less than the 1.9 cores' time that they were busy, so that its executors waited", true},
+		"a bolt that waits beside others": {func(e *tuning.Evidence) {
+			e.Bolts[0].BusyMean, e.Bolts[0].BusyMost, e.Workers.CPUCores = 0.3, 0.3, 1
+			e.Bolts[1] = tuning.BoltEvidence{Component: "LoopBolt", Executors: 1, BusyMean: 0.95, BusyMost: 0.95, QueueMost: 0, WorkersCPU: 1}
+		}, []tuning.Limiter{tuning.LimitedByBoltBusy}, "all bolts together were busy for 1.55 cores' time, and all workers used 1 cores, so that", true},
+		"a bolt that computes beside others": {func(e *tuning.Evidence) {
+			e.Workers.CPUCores = 1.2
+			e.Bolts[1] = tuning.BoltEvidence{Component: "ResultBolt", Executors: 1, BusyMean: 0.95, BusyMost: 0.95, QueueMost: 0, WorkersCPU: 1.2}
+		}, []tuning.Limiter{tuning.LimitedByBoltCPU}, "ResultBolt was 95% busy", true},
 		"GC": {func(e *tuning.Evidence) { e.GC.ShareOfTime, e.GC.ShareOfCPU, e.GC.HeapUsedMost = 0.25, 0.4, 0.97 },
 			[]tuning.Limiter{tuning.LimitedByGC}, "garbage collection took 25% of the time in worker h:6700, 40% of its CPU, with 97% of the heap in use", true},
 		"a killed worker": {func(e *tuning.Evidence) { e.Workers.Restarts = 1 },

@@ -7,6 +7,7 @@ type Limiter string
 const (
 	LimitedByFilterCPU  Limiter = "filter CPU"
 	LimitedByBoltCPU    Limiter = "a bolt's CPU"
+	LimitedByBoltBusy   Limiter = "a bolt's executors" // busy, and not with computing alone
 	LimitedByGC         Limiter = "garbage collection"
 	LimitedByRestart    Limiter = "a worker's restart"
 	LimitedByPending    Limiter = "max spout pending"
@@ -23,7 +24,7 @@ const (
 // The others are settings and what is around it: more of the same topology would not help.
 func (l Limiter) OfTopology() bool {
 	switch l {
-	case LimitedByFilterCPU, LimitedByBoltCPU, LimitedByGC, LimitedByRestart, LimitedBySpouts:
+	case LimitedByFilterCPU, LimitedByBoltCPU, LimitedByBoltBusy, LimitedByGC, LimitedByRestart, LimitedBySpouts:
 		return true
 	}
 	return false
