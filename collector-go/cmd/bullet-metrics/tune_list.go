@@ -105,6 +105,9 @@ func listedRun(run *rundir.Run) listed {
 	l.Verdict = string(run.Result.Verdict)
 	for _, row := range run.Result.Rows {
 		text := row.Capacity.String()
+		if run.Plan.Analysis == rundir.OfTimeline {
+			text = "–" // a timeline has none
+		}
 		if len(run.Result.Rows) > 1 {
 			text = row.Label + ": " + text
 		}

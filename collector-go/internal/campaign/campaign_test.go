@@ -110,8 +110,19 @@ func assertWhole(t *testing.T, trial rundir.Trial) {
 	figures, err := report.LoadRun(trial.Dir)
 	require.NoError(t, err)
 	assert.Len(t, figures.Steps, len(trial.Steps))
-	_, err = report.Build(figures)
+	built, err := report.Build(figures)
 	require.NoError(t, err)
+	assert.Zero(t, built.Collection.MissingSlices)
+	titles := map[string]int{}
+	for _, m := range figures.Marks {
+		titles[m.Title]++
+	}
+	assert.Len(t, titles, 1+len(trial.Steps), "the trial's annotations are kept with it: %v", titles)
+	assert.Equal(t, 1, titles["Changed a setting of "+figures.Topology])
+	for i, step := range figures.Steps {
+		assert.NotNil(t, step.Sharing)
+		assert.Equal(t, trial.Steps[i].Launch, step.Launch)
+	}
 	for _, step := range trial.Steps {
 		assert.Equal(t, int64(15_000), step.EndMs-step.MeasuredFromMs)
 		assert.Equal(t, step.Queries, int(step.Value))
@@ -233,6 +244,16 @@ func assertJoined(t *testing.T, trial rundir.Trial) {
 	figures, err := report.LoadRun(trial.Dir)
 	require.NoError(t, err)
 	require.Len(t, figures.Workers, 1)
+	titles := map[string]bool{}
+	for _, m := range figures.Marks {
+		titles[m.Title] = true
+	}
+	assert.Subset(t, titles, map[string]bool{"Changed a setting of grid-02": true, "Changed a setting of grid-02-launch2": true}, "of both launches")
+	built, err := report.Build(figures)
+	require.NoError(t, err)
+	assert.Zero(t, built.Collection.MissingSlices, "between the launches nothing is expected")
+	assert.Equal(t, 1, built.Collection.Relaunches)
+	assert.Greater(t, built.Collection.BetweenLaunchesMs, int64(3_600_000))
 	cpu := figures.Workers[0].CPUSeconds
 	first, last := trial.Steps[0], trial.Steps[len(trial.Steps)-1]
 	assert.LessOrEqual(t, cpu.TimesMs[0], first.EndMs)

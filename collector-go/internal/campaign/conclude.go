@@ -130,9 +130,12 @@ func exitCode(plan rundir.Plan, r rundir.Result) int {
 func Summary(plan rundir.Plan, r rundir.Result) (lines []string) {
 	lines = append(lines, fmt.Sprintf("verdict: %s", r.Verdict))
 	for _, row := range r.Rows {
-		line := fmt.Sprintf("  %s: %s, capacity %s %s", row.Label, row.Verdict, row.Capacity, plan.Axis.Unit())
-		if row.Capacity.Note != "" {
-			line += " (" + row.Capacity.Note + ")"
+		line := fmt.Sprintf("  %s: %s", row.Label, row.Verdict)
+		if plan.Analysis != rundir.OfTimeline { // which has no capacity
+			line += fmt.Sprintf(", capacity %s %s", row.Capacity, plan.Axis.Unit())
+			if row.Capacity.Note != "" {
+				line += " (" + row.Capacity.Note + ")"
+			}
 		}
 		lines = append(lines, line)
 	}

@@ -174,6 +174,28 @@ func (f *fakeTopology) Host() (experiment.HostTime, error) {
 
 func (*fakeTopology) Process(int) (time.Duration, bool) { return 0, true }
 
+// MarkedWithin lists the steps, and a setting that somebody changed 20 s after the topology was launched.
+func (f *fakeTopology) MarkedWithin(_ context.Context, topology string, from, to time.Time) (marks []experiment.Mark, err error) {
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	of := f.world.topology[topology]
+	if of == nil {
+		return nil, errors.New("no topology " + topology)
+	}
+	all := []experiment.Mark{{ID: "auto-" + topology, Topology: topology, Start: of.began.Add(20 * time.Second), Title: "Changed a setting of " + topology, Text: "- a: 1\n+ a: 2", Tags: []string{"config"}}}
+	for _, m := range f.world.marks {
+		if m.Topology == topology {
+			all = append(all, m)
+		}
+	}
+	for _, m := range all {
+		if !m.Start.Before(from) && !m.Start.After(to) {
+			marks = append(marks, m)
+		}
+	}
+	return marks, nil
+}
+
 func (f *fakeTopology) SetMark(_ context.Context, m experiment.Mark) error {
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()

@@ -225,6 +225,9 @@ func (c *Campaign) keep(session *experiment.Session, t *rundir.Trial, launched *
 		run.CollectorRestarts = launched.CollectorRestarts()
 	}
 	run.Settings = t.Settings
+	if err := session.Detail(run, c.launchNames(t)); err != nil {
+		return err
+	}
 	if err := run.Save(t.Dir); err != nil {
 		return err
 	}
@@ -254,6 +257,17 @@ func (c *Campaign) earlier(t *rundir.Trial) (all []launch) {
 		}
 	}
 	return all
+}
+
+// launchNames are the names of the trial's topology in each of its launches.
+func (c *Campaign) launchNames(t *rundir.Trial) map[int]string {
+	names := map[int]string{t.Launches: c.name(t)}
+	for _, e := range c.run.Events {
+		if e.Kind == rundir.TrialStarted && e.Trial == t.Number {
+			names[e.Launch] = e.Text
+		}
+	}
+	return names
 }
 
 // record keeps the further series that the experiment asks for.

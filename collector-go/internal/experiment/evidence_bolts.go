@@ -148,7 +148,8 @@ func (g *evidence) busyFromCounts(busy map[string]map[string]busyTask) error {
 	}
 	for _, s := range executed {
 		if took, found := times[streamOf(s.Labels)]; found {
-			addBusy(busy, s.Labels, g.spent(s.Slices, took)/report.Figure(g.seconds()))
+			_, spent := g.executions(s.Slices, took)
+			addBusy(busy, s.Labels, spent/report.Figure(g.seconds()))
 		}
 	}
 	return nil
@@ -158,16 +159,17 @@ func streamOf(labels map[string]string) [4]string {
 	return [4]string{labels["component"], labels["task"], labels["source"], labels["stream"]}
 }
 
-// spent is the sum over the step's slices of how many were executed times how long one took, in seconds.
-func (g *evidence) spent(executed, took report.Slices) report.Figure {
-	total := report.Figure(0)
-	low, high := g.within(executed)
+// executions are how many tuples were executed in the span's slices, as far as it is known how long one took, and how long they took together,
+// in seconds.
+func (p span) executions(executed, took report.Slices) (tuples, seconds report.Figure) {
+	low, high := p.within(executed)
 	for i := max(low, 1); i < high; i++ {
 		each := valueAt(took, executed.TimesMs[i])
 		if !each.Known() {
 			continue // a slice without tuples has no mean
 		}
-		total += (executed.Values[i] - executed.Values[i-1]) * each
+		n := executed.Values[i] - executed.Values[i-1]
+		tuples, seconds = tuples+n, seconds+n*each
 	}
-	return total
+	return tuples, seconds
 }

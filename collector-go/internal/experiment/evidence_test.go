@@ -43,7 +43,9 @@ func (*stored) Newest(context.Context, string, time.Time) ([]Newest, error) { re
 
 func matches(labels map[string]string, matchers string) bool {
 	for _, m := range strings.Split(matchers, ",")[1:] {
-		if name, value, found := strings.Cut(m, "="); found && !strings.HasPrefix(value, "~") && labels[strings.TrimSuffix(name, "!")] != strings.Trim(value, `"`) {
+		name, value, found := strings.Cut(m, "=")
+		name, not := strings.CutSuffix(name, "!")
+		if found && !strings.HasPrefix(value, "~") && (labels[name] == strings.Trim(value, `"`)) == not {
 			return false
 		}
 	}

@@ -34,7 +34,7 @@ func Explain(ctx context.Context, collector Slices, facts Facts, around Around, 
 	if err != nil {
 		return err
 	}
-	run.Asked = t.Asks(around.Partitions)
+	run.Asked, run.Placement = t.Asks(around.Partitions), t.Placement()
 	for i := range run.Steps {
 		step := &run.Steps[i]
 		e, err := GatherEvidence(ctx, collector, t, time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs), time.Duration(run.StoredSliceMs)*time.Millisecond)
@@ -44,6 +44,10 @@ func Explain(ctx context.Context, collector Slices, facts Facts, around Around, 
 		around.addTo(&e)
 		addStep(&e, *step, run.Goals.MinHostIdle)
 		step.Evidence = &e
+		calculator, _ := collector.(Calculator) // who only has slices has no percentiles
+		if err := detail(ctx, collector, calculator, run.Topology, step); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ type reader func(metric string, more ...string) ([]Series, error)
 func gather(ctx context.Context, collector Slices, o Options, from, to time.Time, run *report.Run) error {
 	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, report.Slices{}
 	gatherHealth(ctx, collector, o, from, to, run)
+	gatherMarks(ctx, collector, o, from, to, run)
 	var read reader = func(metric string, more ...string) ([]Series, error) {
 		return collector.Slices(ctx, o.selector(metric, more...), from, to)
 	}

@@ -16,6 +16,7 @@ type Mark struct {
 	Start, End  time.Time // End is zero while it is open
 	Title, Text string
 	Tags        []string
+	Origin      string // who made it, as the collector tells
 }
 
 // Marks takes a run's steps as annotations. Collector is one.
@@ -39,17 +40,22 @@ func (c *Collector) SetMark(ctx context.Context, m Mark) error {
 func epochSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // Marked lists the marks of a topology that have a tag, by time.
-func (c *Collector) Marked(ctx context.Context, topology, tag string) (marks []Mark, err error) {
+func (c *Collector) Marked(ctx context.Context, topology, tag string) ([]Mark, error) {
+	return c.marks(ctx, parameters("topology", topology, "tag", tag))
+}
+
+// marks lists those that further parameters choose.
+func (c *Collector) marks(ctx context.Context, chosen string) (marks []Mark, err error) {
 	var all []struct {
-		ID, Topology, Title, Text, Time string
-		EndTime                         string `json:"end_time"`
-		Tags                            []string
+		ID, Topology, Title, Text, Time, Origin string
+		EndTime                                 string `json:"end_time"`
+		Tags                                    []string
 	}
-	if err := c.call(ctx, http.MethodGet, "/api/v1/annotations?limit=1000000"+parameters("topology", topology, "tag", tag), nil, &all); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/api/v1/annotations?limit=1000000"+chosen, nil, &all); err != nil {
 		return nil, err
 	}
 	for _, a := range all {
-		m := Mark{ID: a.ID, Topology: a.Topology, Title: a.Title, Text: a.Text, Tags: a.Tags}
+		m := Mark{ID: a.ID, Topology: a.Topology, Title: a.Title, Text: a.Text, Tags: a.Tags, Origin: a.Origin}
 		if m.Start, err = time.Parse(time.RFC3339Nano, a.Time); err == nil && a.EndTime != "" {
 			m.End, err = time.Parse(time.RFC3339Nano, a.EndTime)
 		}

@@ -162,7 +162,7 @@ func (s *Session) Figures(until time.Time) (*report.Run, error) {
 	}
 	if s.ports.Facts != nil {
 		if t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology); err == nil {
-			run.Asked = t.Asks(s.o.Around.Partitions)
+			run.Asked, run.Placement = t.Asks(s.o.Around.Partitions), t.Placement()
 		}
 	}
 	run.CollectedMs, run.Notes = time.Now().UnixMilli(), s.runner.notes

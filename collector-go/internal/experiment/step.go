@@ -355,7 +355,7 @@ func percentile(sorted []float64, p float64) tuning.Figure {
 func reportOf(s rundir.Step) report.Step {
 	out := report.Step{
 		Queries: s.Queries, StartMs: s.StartMs, MeasuredFromMs: s.MeasuredFromMs, EndMs: s.EndMs, Clients: s.Clients, HostIdle: s.HostIdle, Shares: s.Shares,
-		RecordsPerSecond: s.RecordsPerSecond, RecordsLag: s.RecordsLag,
+		RecordsPerSecond: s.RecordsPerSecond, RecordsLag: s.RecordsLag, Launch: s.Launch,
 	}
 	if len(s.Evidence) > 0 {
 		e := tuning.NoEvidence()

@@ -32,6 +32,7 @@ type Topology struct {
 	}
 	Workers []struct {
 		Worker     string
+		Host       string
 		Port       int
 		Pid        int
 		Alive      bool

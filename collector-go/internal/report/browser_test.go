@@ -68,6 +68,11 @@ func TestThePageInABrowser(t *testing.T) {
 			require.NoError(t, os.WriteFile("../../../docs/images/report-"+name+".png", text, 0o644))
 		}
 	}
+	if os.Getenv("UPDATE_IMAGES") != "" {
+		text, err := os.ReadFile(filepath.Join(dir, "figures", "trial-01-timeline.svg"))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile("../../../docs/images/timeline.svg", text, 0o644))
+	}
 	dom, err := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir="+filepath.Join(t.TempDir(), "profile"),
 		"--dump-dom", "file://"+page).Output()
 	require.NoError(t, err)

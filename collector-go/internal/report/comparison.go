@@ -34,8 +34,10 @@ type ComparedConfiguration struct {
 	// Changes are the settings, versions, machine and load that differ; Moved are the controlled variables that they move.
 	Changes []tuning.Change   `json:"changes"`
 	Moved   []tuning.Variable `json:"moved"`
-	Steps   []ComparedStep    `json:"steps"`
-	GC      []ComparedGC      `json:"gc"`
+	// Capacity is nil where there is none to compare, such as of timelines.
+	Capacity *ComparedCapacity `json:"capacity,omitempty"`
+	Steps    []ComparedStep    `json:"steps"`
+	GC       []ComparedGC      `json:"gc"`
 	// Marginal is what a query costs, where the steps ascend along queries and tell it on both sides.
 	Marginal []ComparedFigure `json:"marginal,omitempty"`
 	// GCBefore and GCAfter are how GC time went along with CPU and with the filter latency.
@@ -125,7 +127,7 @@ func (c *Comparison) pairs(a, b *side) (pairs [][2]configuration) {
 func (c *Comparison) compare(a, b configuration) ComparedConfiguration {
 	out := ComparedConfiguration{Before: a.label, After: b.label, before: a, after: b, Changes: tuning.DiffSettings(a.values, b.values), Steps: []ComparedStep{}, GC: []ComparedGC{},
 		GCBefore: a.gc(), GCAfter: b.gc()}
-	out.Moved, out.Marginal = tuning.Moved(out.Changes), marginal(a, b, c.Confidence)
+	out.Moved, out.Marginal, out.Capacity = tuning.Moved(out.Changes), marginal(a, b, c.Confidence), compareCapacities(a, b)
 	for _, place := range a.places() {
 		before, after := a.at(place.value), b.at(place.value)
 		if len(after) == 0 {

@@ -93,12 +93,53 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(out, "compare.txt"), []byte(text), 0o644))
 	}
 	require.NoError(t, report.WriteCharts(a.Charts, out))
+	if os.Getenv("UPDATE_IMAGES") != "" {
+		drawn, err := os.ReadFile(filepath.Join(out, "overlay.svg"))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile("../../../docs/images/overlay.svg", drawn, 0o644))
+	}
 	for _, name := range []string{"changes.svg", "overlay.png"} {
 		assert.FileExists(t, filepath.Join(out, name))
 	}
 	data, err := c.JSON()
 	require.NoError(t, err)
 	assert.True(t, json.Valid(data))
+}
+
+// Each row says whether one capacity could lie in both intervals, in every form.
+func TestCapacitiesAreCompared(t *testing.T) {
+	before, after := told(t)
+	for name, c := range map[string]struct {
+		before, after, cell, says string
+		overlap                   bool
+	}{
+		"another":  {before, after, "| as it is | [200, 300) | at least 300 | queries | no |", "Capacity: [200, 300) before, at least 300 after (queries): the intervals do not overlap, so that the capacity is another.", false},
+		"the same": {before, before, "| as it is | [200, 300) | [200, 300) | queries | yes |", "Capacity: [200, 300) before, [200, 300) after (queries): the intervals overlap, so that the capacity may be the same.", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			compared, err := report.Compare(c.before, c.after, 0.95)
+			require.NoError(t, err)
+			a := compared.Analysis()
+			assert.Contains(t, a.Text(), c.says)
+			assert.Contains(t, a.Text(), "Intervals overlap")
+			assert.Contains(t, a.Markdown(""), c.says)
+			assert.Contains(t, a.Markdown(""), c.cell)
+			data, err := compared.JSON()
+			require.NoError(t, err)
+			var decoded struct {
+				Configurations []struct {
+					Capacity struct {
+						Overlap *bool `json:"intervals_overlap"`
+						Before  tuning.Interval
+					}
+				}
+			}
+			require.NoError(t, json.Unmarshal(data, &decoded))
+			require.NotNil(t, decoded.Configurations[0].Capacity.Overlap)
+			assert.Equal(t, c.overlap, *decoded.Configurations[0].Capacity.Overlap)
+			assert.InDelta(t, 200, *decoded.Configurations[0].Capacity.Before.LastOK, 0)
+		})
+	}
 }
 
 // A run against itself has no change in it.

@@ -47,6 +47,7 @@ func differ(n int) string {
 func (c *Comparison) Analysis() *Analysis {
 	a := &Analysis{Title: fmt.Sprintf("%s against %s", c.After.Directory, c.Before.Directory), notes: append([]string{}, c.Notes...)}
 	a.Findings = append(a.Findings, fmt.Sprintf("Before: %s, %s. After: %s, %s.", c.Before.ID, moment(c.Before.StartedMs), c.After.ID, moment(c.After.StartedMs)))
+	a.add("Capacity", c.capacityTable())
 	for i := range c.Configurations {
 		c.Configurations[i].add(a, c.Confidence, len(c.Configurations) > 1)
 	}
@@ -110,6 +111,9 @@ func (p *ComparedConfiguration) findings(confidence float64, suffix string) (out
 	default:
 		out = append(out, fmt.Sprintf("Configuration%s: %s; of the eight controlled variables %d moved (%s), so that no change can be put down to one of them.",
 			suffix, differ(len(p.Changes)), len(moved), strings.Join(moved, ", ")))
+	}
+	if p.Capacity != nil {
+		out = append(out, fmt.Sprintf("Capacity%s: %s.", suffix, p.Capacity.text()))
 	}
 	for _, s := range p.Steps {
 		var clear []string

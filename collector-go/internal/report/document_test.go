@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,6 +32,7 @@ type cell struct {
 type column struct {
 	label            string
 	filterBolts      int
+	repeatOf         int // the configuration of which this is a further launch; 0 for one of its own
 	cores, memoryMiB float64
 	// components are what its topology asks for; nil for filter bolts alone.
 	components []report.Component
@@ -72,7 +74,14 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 		Goals: []tuning.Goal{{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: u}}, Search: tuning.FullSearch, MinHostIdle: 0.05, Launch: "command",
 		Load: rundir.Asked{Submit: "gateway", Class: "raw", QueriesPerSecond: u, Queries: 400, RecordsPerSecond: 68_400, TargetIdle: u, CatchUpFactor: u, QueryLimit: 10, MatchingPerSecond: 1, MeanRecordBytes: 1843}}
 	for i, c := range columns {
-		plan.Trials = append(plan.Trials, rundir.PlannedTrial{Number: i + 1, Label: c.label, Configuration: i + 1, Repeat: 1})
+		trial := rundir.PlannedTrial{Number: i + 1, Label: c.label, Configuration: i + 1, Repeat: 1}
+		if c.repeatOf > 0 {
+			trial.Configuration, trial.Repeat = c.repeatOf, i+2-c.repeatOf
+		}
+		if c.filterBolts > 0 {
+			trial.Settings = []rundir.Entry{{Key: "bullet.topology.filter.bolt.parallelism", Value: strconv.Itoa(c.filterBolts)}}
+		}
+		plan.Trials = append(plan.Trials, trial)
 	}
 	w, err := rundir.Create(dir, []byte("experiment: document\n"), plan, rundir.Manifest{ID: "document-1", StartedMs: originMs})
 	require.NoError(t, err)
@@ -175,9 +184,19 @@ func test7(t *testing.T) (columns []column) {
 
 func TestTheReportOfTest7(t *testing.T) {
 	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, test7(t)))
+	if os.Getenv("UPDATE_IMAGES") != "" {
+		out := t.TempDir()
+		require.NoError(t, r.Write(out))
+		drawn, err := os.ReadFile(filepath.Join(out, "figures", "trials.svg"))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile("../../../docs/images/trials.svg", drawn, 0o644))
+	}
 	require.NotNil(t, r.Judged.Queries)
 	assert.InDelta(t, 28.68, float64(r.Judged.Queries.Fit.QueriesPerCore), 0.01, "as tune analyze says")
 	assert.Contains(t, text, "| 4 | 78.3 | 112,256 | [50, 60) | 40 | yes | 32 | 36% |")
+	assert.Contains(t, text, "| T2 | 8 filter bolts | bullet.topology.filter.bolt.parallelism: 4 → 8 |", "what was changed between the trials")
+	assert.Contains(t, text, "figures/trials.svg")
+	assert.NotContains(t, text, "n 2)", "nothing was repeated")
 	assert.Contains(t, text, "# for up to 400 simultaneous queries: 20% left free of the last step that held, capacity [500, 550), the knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
 }
 
@@ -242,8 +261,51 @@ func TestTheReportOfTest1(t *testing.T) {
 	r, text := written(t, asRun(t, rundir.OfTimeline, rundir.Queries, []column{{label: "as it is", cores: 2, memoryMiB: 100, cells: []cell{
 		{value: 1, latencyMs: 2, verdict: tuning.Inconclusive, timeline: starved}, {value: 1, latencyMs: 2, verdict: tuning.OK, timeline: timeline}}}}))
 	require.Len(t, r.Judged.Timelines, 1, "of a step that was repeated the last one")
+	first, _, _ := strings.Cut(text, "## At a glance")
+	assert.Contains(t, first, "| Configuration | Verdict | Added delay, mean ms | Time to find a record, mean ms | Records found |")
+	assert.Contains(t, first, "| as it is | OK | 1.66 (95%: 1.5 to 1.8) | 10.3 (95%: 9 to 11.6) | 100 of 100 |")
+	assert.NotContains(t, first, "Capacity", "a timeline has none")
 	for _, want := range []string{"| Kafka Received | host-a | 100 | -710.8 |", "Delay that Bullet adds: 1.66 ms (95%: 1.5 to 1.8).", "| host-a | kafka-1 | 0.1 | 0.7 | round trips |",
 		"figures/timeline-stages.svg"} {
 		assert.Contains(t, text, want)
 	}
+}
+
+// Of two launches of one configuration the report has the mean and, beside it, how far they are apart.
+func TestRepeatsHaveASpread(t *testing.T) {
+	cells := func(latencyMs, more float64, last tuning.Verdict) []cell {
+		return []cell{{value: 100, latencyMs: latencyMs, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK}, {value: 200, latencyMs: more, recordsPerS: 1000, mibPerS: 1.8, verdict: last}}
+	}
+	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, []column{
+		{label: "4 filter bolts", filterBolts: 4, cores: 80, memoryMiB: 1000, cells: cells(10, 90, tuning.OK)},
+		{label: "4 filter bolts", filterBolts: 4, repeatOf: 1, cores: 80, memoryMiB: 1000, cells: cells(14, 250, tuning.Fail)}}))
+	require.Len(t, r.Judged.Repeats, 2)
+	latency := r.Judged.Repeats[0].Figures[0]
+	assert.Equal(t, "filter latency, mean", latency.Name)
+	assert.Equal(t, 2, latency.Launches)
+	for want, got := range map[float64]report.Figure{12: latency.Mean, 10: latency.Least, 14: latency.Most, 2.8284: latency.Deviation} {
+		assert.InDelta(t, want, float64(got), 1e-3)
+	}
+	for _, want := range []string{"| 4 filter bolts | 100 | OK | 12 (10 to 14, n 2) |", "| 4 filter bolts | 200 | OK, FAIL | 170 (90 to 250, n 2) |",
+		"| Capacity of each repeat |", "| at least 200; [100, 200) |", "| T2 | 4 filter bolts (repeat 2) |  |"} {
+		assert.Contains(t, text, want)
+	}
+}
+
+// A knee that one point decides is no ground for a recommendation.
+func TestARecommendationOnAnUnstableKneeSaysSo(t *testing.T) {
+	var cells []cell
+	for i, latencyMs := range []float64{5, 5.1, 60, 61, 62, 180, 900} {
+		at := cell{value: float64(100 * (i + 1)), latencyMs: latencyMs, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK}
+		if latencyMs > 200 {
+			at.verdict = tuning.Fail
+		}
+		cells = append(cells, at)
+	}
+	r, text := written(t, asRun(t, rundir.OfQueries, rundir.Queries, []column{{label: "4 filter bolts", filterBolts: 4, cores: 80, memoryMiB: 1000, cells: cells}}))
+	knee := r.Judged.Queries.Rows[0].Knee
+	require.NotNil(t, knee)
+	require.False(t, knee.Stable)
+	assert.Contains(t, text, "The recommendation for 4 filter bolts rests on a knee that is not stable: take it for a guess.")
+	assert.Contains(t, text, "# which is not stable: without one of the points it would be more than a step elsewhere")
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"time"
 
@@ -89,15 +90,19 @@ func (r *Report) draw(f figure, legend legend, c draw.Canvas) {
 	head := legend.height()
 	rectangle(c, paper, c.Min.X, c.Min.Y, c.Max.X, c.Max.Y)
 	r.drawHead(draw.Crop(c, sideMargin, -sideMargin, f.height(0), 0), legend)
-	r.drawPanels(f, head, c)
+	r.timeAxis().drawPanels(f, head, c)
+}
+
+// timeAxis is that of the report's figures.
+func (r *Report) timeAxis() axis {
+	return axis{timesMs: r.TimesMs, sliceMs: r.SliceMs, originMs: r.StartedMs, steps: r.Steps, restarts: r.restarts(), marks: r.axisMarks()}
 }
 
 // drawPanels draws the panels below the head, over one axis.
-func (r *Report) drawPanels(f figure, head vg.Length, c draw.Canvas) {
-	axis := axis{timesMs: r.TimesMs, sliceMs: r.SliceMs, originMs: r.StartedMs, steps: r.Steps, restarts: r.restarts()}
+func (a axis) drawPanels(f figure, head vg.Length, c draw.Canvas) {
 	rows := make([][]*plot.Plot, len(f.panels))
 	for i, p := range f.panels {
-		rows[i] = []*plot.Plot{p.plot(axis, i == 0, i == len(f.panels)-1)}
+		rows[i] = []*plot.Plot{p.plot(a, i == 0, i == len(f.panels)-1)}
 	}
 	tiles := draw.Tiles{Rows: len(rows), Cols: 1, PadY: panelGap, PadLeft: sideMargin, PadRight: sideMargin, PadBottom: 4}
 	canvases := plot.Align(rows, tiles, draw.Crop(c, 0, 0, 0, -head))
@@ -122,7 +127,7 @@ func (p panel) plot(a axis, labelled, last bool) *plot.Plot {
 	plt.X.Padding, plt.Y.Padding = 0, 0
 	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceTime(plt.X.Max-plt.X.Min, 12), clock)
 	p.scaleY(plt)
-	p.dress(plt, last)
+	p.dress(plt, a, last)
 	plt.Add(bands{a, labelled}, rules{}, heading(p.heading()), rightMargin{})
 	if p.right != nil {
 		plt.Add(rightTicks(p.right))
@@ -133,17 +138,17 @@ func (p panel) plot(a axis, labelled, last bool) *plot.Plot {
 	for _, l := range p.lines {
 		plt.Add(curve{a, l})
 	}
-	plt.Add(restartMarks{a, labelled})
+	plt.Add(restartMarks{a, labelled}, annotationMarks{a})
 	return plt
 }
 
-func (p panel) dress(plt *plot.Plot, last bool) {
+func (p panel) dress(plt *plot.Plot, a axis, last bool) {
 	dressAxes(plt)
 	if !p.log { // see Chart.plot
 		plt.Y.Label.Text = p.yLabel
 	}
 	if last {
-		plt.X.Label.Text = "time since the first step began, minutes:seconds"
+		plt.X.Label.Text = cmp.Or(a.label, "time since the first step began, minutes:seconds")
 		return
 	}
 	plt.X.Tick.Marker = unlabelled(plt.X.Tick.Marker.(plot.ConstantTicks))

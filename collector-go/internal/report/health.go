@@ -20,7 +20,7 @@ const (
 func markOf(c *collection.Collection) string {
 	switch {
 	case c == nil:
-		return "–"
+		return "not told"
 	case c.Complete:
 		return markComplete
 	}
@@ -143,7 +143,7 @@ func (r *RunReport) healthBlocks() (blocks []block) {
 		}
 		whole := wholeBlocks(trial.Report.Collection.Health)
 		if len(r.Trials) > 1 {
-			whole[0].Text = trial.Label + ": " + whole[0].Text
+			whole[0].Text = trial.name() + ": " + whole[0].Text
 		}
 		blocks = append(blocks, whole...)
 	}

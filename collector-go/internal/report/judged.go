@@ -20,6 +20,8 @@ type Judged struct {
 	Timelines []NamedTimeline    `json:"timelines,omitempty"`
 	// Sizing is the configuration for the largest load that the run held.
 	Sizing *RunSizing `json:"sizing,omitempty"`
+	// Repeats are how far the launches of one configuration are apart, where it had several.
+	Repeats []Repeated `json:"repeats,omitempty"`
 
 	tables Tables
 	notes  []string
@@ -37,6 +39,8 @@ type NamedConcurrency struct {
 type NamedTimeline struct {
 	Label string `json:"label"`
 	*tuning.Timeline
+
+	configuration int
 }
 
 func (r *RunReport) judged() (j Judged) {
@@ -60,6 +64,7 @@ func (r *RunReport) judged() (j Judged) {
 	case rundir.OfTimeline:
 		j.Timelines = r.timelines()
 	}
+	j.Repeats = r.repeats()
 	if err != nil {
 		j.notes = append(j.notes, fmt.Sprintf("the trials together could not be judged: %v", err))
 	}
@@ -69,13 +74,14 @@ func (r *RunReport) judged() (j Judged) {
 
 // timelines are those of each trial; of a step that was repeated the last one.
 func (r *RunReport) timelines() (all []NamedTimeline) {
-	for _, t := range r.Trials {
+	for i := range r.Trials {
+		t := &r.Trials[i]
 		at := map[float64]int{}
 		for _, s := range t.Steps {
 			if s.timeline == nil {
 				continue
 			}
-			named := NamedTimeline{t.Label, s.timeline}
+			named := NamedTimeline{t.name(), s.timeline, t.Configuration}
 			if i, before := at[s.Value]; before {
 				all[i] = named
 				continue

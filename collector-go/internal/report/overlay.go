@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -47,10 +48,27 @@ func nameSuffix(suffix string) string {
 func (p *ComparedConfiguration) overlay(suffix string) Chart {
 	before, after := p.before.launches[0].report, p.after.launches[0].report
 	draws := func(c draw.Canvas) { drawOverlay(before, after, suffix, c) }
-	return Chart{Name: "overlay" + nameSuffix(suffix), Title: "Both over time" + suffix, own: draws, ownHeight: figure{panels: overlayPanels(before, after)}.height(overlayHead())}
+	return Chart{Name: "overlay" + nameSuffix(suffix), Title: "Both over time" + suffix, own: draws, ownHeight: figure{panels: overlayPanels(before, after)}.height(overlayLegend(overlayMarks(before, after)).height())}
 }
 
-func overlayHead() vg.Length { return legend{rows: 1}.height() }
+// overlayMarks are the annotations of both, each in its side's colour, at their times since each one's first step began.
+func overlayMarks(before, after *Report) (all []axisMark) {
+	for side, r := range []*Report{before, after} {
+		for _, m := range r.axisMarks() {
+			m.ms += before.StartedMs - r.StartedMs
+			m.name, m.colour = strconv.Itoa(len(all)+1), workerColour(side)
+			m.title = []string{"before: ", "after: "}[side] + m.title
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func overlayLegend(marks []axisMark) legend {
+	l := legend{rows: 1, keys: []key{{name: "before", colour: workerColour(0)}, {name: "after", colour: workerColour(1), x: keyWidth + 60}}}
+	l.addMarks(marks, markRows)
+	return l
+}
 
 // overlayPanels are the figures of the topology as a whole, those before in blue, those after in orange.
 func overlayPanels(before, after *Report) []panel {
@@ -107,6 +125,9 @@ func drawOverlay(before, after *Report, suffix string, c draw.Canvas) {
 	head := draw.Crop(c, sideMargin, -sideMargin, f.height(0), 0)
 	head.FillText(style(titleSize, ink), vg.Point{X: head.Min.X, Y: head.Max.Y - 15},
 		fmt.Sprintf("Before and after%s, slices of %d s; the steps are those before (darker: warm-up)", suffix, before.SliceMs/1000))
-	legend{rows: 1, keys: []key{{name: "before", colour: 0}, {name: "after", colour: 1, x: keyWidth + 60}}}.draw(head)
-	before.drawPanels(f, overlayHead(), c)
+	axis := before.timeAxis()
+	axis.marks = overlayMarks(before, after)
+	legend := overlayLegend(axis.marks)
+	legend.draw(head)
+	axis.drawPanels(f, legend.height(), c)
 }

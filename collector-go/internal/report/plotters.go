@@ -20,6 +20,8 @@ type axis struct {
 	originMs int64
 	steps    []StepReport
 	restarts []restart
+	marks    []axisMark
+	label    string // of the axis; "" for the usual
 }
 
 func (a axis) seconds(ms int64) float64 { return float64(ms-a.originMs) / 1000 }

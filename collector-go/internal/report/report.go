@@ -31,10 +31,15 @@ type Report struct {
 	Manifest            []Entry        `json:"manifest"`
 	Settings            []Entry        `json:"settings"`
 	// Axis is what the steps ascend along, as people call it.
-	Axis    string    `json:"axis"`
-	GC      *GCReport `json:"gc,omitempty"`
-	Asked   *Asked    `json:"asked,omitempty"`
-	Caveats []string  `json:"caveats"`
+	Axis  string    `json:"axis"`
+	GC    *GCReport `json:"gc,omitempty"`
+	Asked *Asked    `json:"asked,omitempty"`
+	// Placement is where the tasks ran, Marks are the collector's annotations of the topology.
+	Placement *Placement `json:"placement,omitempty"`
+	Marks     []Mark     `json:"marks"`
+	Caveats   []string   `json:"caveats"`
+
+	percentiles bool // whether the hook's distribution of the filter latency is known
 }
 
 // GoalsReport are the goals with their statistics named.
@@ -65,33 +70,38 @@ type WorkerReport struct {
 type StepReport struct {
 	Queries int `json:"queries"`
 	// Label is what the step is called where it is not its queries.
-	Label                 string         `json:"label,omitempty"`
-	Workers               int            `json:"workers"`
-	AverageCPUMsPerMinute Figure         `json:"average_cpu_ms_per_minute"`
-	AverageCPUCores       Figure         `json:"average_cpu_cores"`
-	TotalCPUMsPerMinute   Figure         `json:"total_cpu_ms_per_minute"`
-	AverageGCMsPerMinute  Figure         `json:"average_gc_ms_per_minute"`
-	GCShareOfCPU          Figure         `json:"gc_share_of_cpu"`
-	AverageHeapUsedBytes  Figure         `json:"average_heap_used_bytes"`
-	TotalGCMsPerMinute    Figure         `json:"total_gc_ms_per_minute"`
-	TotalHeapUsedBytes    Figure         `json:"total_heap_used_bytes"`
-	AverageResultSize     Figure         `json:"average_result_size"`
-	FilterLatencyMeanMs   Figure         `json:"filter_latency_mean_ms"`
-	Verdict               tuning.Verdict `json:"verdict"`
-	Reasons               []string       `json:"reasons"`
-	HostIdle              Figure         `json:"host_idle"`
-	QueriesRunningMean    Figure         `json:"queries_running_mean"`
-	Clients               Clients        `json:"clients"`
-	RecordsPerSecond      Figure         `json:"records_per_second"`
-	MiBPerSecond          Figure         `json:"mib_per_second"`
-	RecordsLag            int64          `json:"records_lag"`
-	Shares                []Share        `json:"shares"`
-	StartMs               int64          `json:"start_ms"`
-	MeasuredFromMs        int64          `json:"measured_from_ms"`
-	EndMs                 int64          `json:"end_ms"`
+	Label                 string `json:"label,omitempty"`
+	Workers               int    `json:"workers"`
+	AverageCPUMsPerMinute Figure `json:"average_cpu_ms_per_minute"`
+	AverageCPUCores       Figure `json:"average_cpu_cores"`
+	TotalCPUMsPerMinute   Figure `json:"total_cpu_ms_per_minute"`
+	AverageGCMsPerMinute  Figure `json:"average_gc_ms_per_minute"`
+	GCShareOfCPU          Figure `json:"gc_share_of_cpu"`
+	AverageHeapUsedBytes  Figure `json:"average_heap_used_bytes"`
+	TotalGCMsPerMinute    Figure `json:"total_gc_ms_per_minute"`
+	TotalHeapUsedBytes    Figure `json:"total_heap_used_bytes"`
+	AverageResultSize     Figure `json:"average_result_size"`
+	FilterLatencyMeanMs   Figure `json:"filter_latency_mean_ms"`
+	// FilterLatency are the percentiles that the latency hook told; nil where it told none.
+	FilterLatency      *Percentiles   `json:"filter_latency,omitempty"`
+	Verdict            tuning.Verdict `json:"verdict"`
+	Reasons            []string       `json:"reasons"`
+	HostIdle           Figure         `json:"host_idle"`
+	QueriesRunningMean Figure         `json:"queries_running_mean"`
+	Clients            Clients        `json:"clients"`
+	RecordsPerSecond   Figure         `json:"records_per_second"`
+	MiBPerSecond       Figure         `json:"mib_per_second"`
+	RecordsLag         int64          `json:"records_lag"`
+	Shares             []Share        `json:"shares"`
+	StartMs            int64          `json:"start_ms"`
+	MeasuredFromMs     int64          `json:"measured_from_ms"`
+	EndMs              int64          `json:"end_ms"`
 	// Limitation is what limited the step; null where no evidence was gathered.
 	Limitation *tuning.Limitation `json:"limitation,omitempty"`
 	Evidence   *tuning.Evidence   `json:"evidence,omitempty"`
+	Sharing    *Sharing           `json:"sharing,omitempty"`
+
+	launch int
 }
 
 // Collection is how well the collector collected.
@@ -102,6 +112,10 @@ type Collection struct {
 	ExpectedSlices    int `json:"expected_slices"`
 	MissingSlices     int `json:"missing_slices"`
 	CollectorRestarts int `json:"collector_restarts"`
+	// Relaunches is how often the topology was launched again after an interrupt, BetweenLaunchesMs how long nothing ran in between:
+	// a known gap, in which no slices are expected.
+	Relaunches        int   `json:"relaunches,omitempty"`
+	BetweenLaunchesMs int64 `json:"between_launches_ms,omitempty"`
 	// Health is how the samples came, by worker and metric; nil where the collector did not tell.
 	Health *collection.Collection `json:"health,omitempty"`
 }
@@ -127,7 +141,8 @@ func Build(run *Run) (*Report, error) {
 	r.FilterLatencyMeanMs = each(r.TimesMs, func(t int64) Figure { return average(run.filterLatencyMs(t-run.SliceMs, t)) })
 	r.FilterLatencyMaxMs = each(r.TimesMs, func(t int64) Figure { return largest(run.filterLatencyMs(t-run.SliceMs, t)) })
 	r.judge(run)
-	r.GC, r.Asked = gcReport(run, r), run.Asked
+	r.Placement, r.Marks = run.Placement, run.Marks
+	r.GC, r.Asked, r.percentiles = gcReport(run, r), run.Asked, run.hasPercentiles()
 	r.Caveats = caveats(run, r)
 	return r, nil
 }
@@ -240,6 +255,7 @@ func stepReport(run *Run, step Step) StepReport {
 		FilterLatencyMeanMs: average(run.filterLatencyMs(from, to)), HostIdle: step.HostIdle,
 		QueriesRunningMean: run.QueriesRunning.mean(from, to), Clients: step.Clients, RecordsPerSecond: step.RecordsPerSecond, MiBPerSecond: Unknown,
 		RecordsLag: step.RecordsLag, Shares: step.Shares, StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to,
+		FilterLatency: step.FilterLatency, Sharing: step.Sharing, launch: step.Launch,
 	}
 }
 
@@ -248,16 +264,4 @@ func totalOrUnknown(figures []Figure) Figure {
 		return Unknown
 	}
 	return total(figures)
-}
-
-func collected(run *Run) Collection {
-	c := Collection{StoredSliceMs: run.StoredSliceMs, CollectorRestarts: run.CollectorRestarts, Health: run.Health}
-	from, to := run.Steps[0].StartMs, run.Steps[len(run.Steps)-1].EndMs
-	for _, w := range run.Workers {
-		expected := int((to-from)/max(1, run.StoredSliceMs)) + 1
-		low, high := w.CPUSeconds.within(from, to)
-		c.ExpectedSlices += expected
-		c.MissingSlices += max(0, expected-(high-low))
-	}
-	return c
 }

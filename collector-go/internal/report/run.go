@@ -58,7 +58,9 @@ type Share = rundir.Share
 
 // Step is one step of the run. Its measured time is (MeasuredFromMs, EndMs]; what comes before is warm-up.
 type Step struct {
-	Queries        int     `json:"queries"`
+	Queries int `json:"queries"`
+	// Launch counts from 1 the launches of the trial's topology; 0 where it was launched once.
+	Launch         int     `json:"launch,omitempty"`
 	StartMs        int64   `json:"start_ms"`
 	MeasuredFromMs int64   `json:"measured_from_ms"`
 	EndMs          int64   `json:"end_ms"`
@@ -70,6 +72,9 @@ type Step struct {
 	RecordsLag       int64  `json:"records_lag"`
 	// Evidence is of what limited the step; nil where nobody gathered any.
 	Evidence *tuning.Evidence `json:"evidence,omitempty"`
+	// FilterLatency are the percentiles that the latency hook told, Sharing is who shared what; nil where nobody told.
+	FilterLatency *Percentiles `json:"filter_latency,omitempty"`
+	Sharing       *Sharing     `json:"sharing,omitempty"`
 }
 
 // Component is a row of what the topology asks of the scheduler; what is not set is null.
@@ -127,7 +132,11 @@ type Run struct {
 	QueriesRunning       Slices   `json:"queries_running"`
 	FilterLatencySeconds []Slices `json:"filter_latency_seconds"`
 	// Asked is nil where the topology did not tell.
-	Asked             *Asked `json:"asked,omitempty"`
+	Asked *Asked `json:"asked,omitempty"`
+	// Placement is where the tasks ran when the figures were read; nil where the topology did not tell.
+	Placement *Placement `json:"placement,omitempty"`
+	// Marks are the collector's annotations of the topology, by time; nil where the collector did not tell.
+	Marks             []Mark `json:"marks,omitzero"`
 	CollectorRestarts int    `json:"collector_restarts"`
 	// Health is how the samples came; nil where the collector did not tell.
 	Health *collection.Collection `json:"health,omitempty"`
@@ -153,6 +162,7 @@ func (r *Run) Join(earlier *Run) {
 		workers[i] = workers[i].joined(w)
 	}
 	r.Health = earlier.Health.Join(r.Health)
+	r.Marks = append(slices.Clone(earlier.Marks), r.Marks...)
 	r.Workers, r.Notes = workers, append(slices.Clone(earlier.Notes), r.Notes...)
 }
 

@@ -49,6 +49,8 @@ type RowReport struct {
 	Launches      int                 `json:"launches"`
 	Verdict       tuning.Verdict      `json:"verdict"`
 	Capacity      tuning.Interval     `json:"capacity"`
+	// Repeats are the capacities of each of its trials by itself, in the trials' order.
+	Repeats []tuning.Interval `json:"capacity_of_each_repeat"`
 	// Limiters name what limited the steps that missed their goals or were capped.
 	Limiters []string `json:"limiters"`
 	// LeastHostIdle is that of the step in which the host was busiest.
@@ -63,10 +65,12 @@ type TrialReport struct {
 	Repeat        int                 `json:"repeat"`
 	Point         []rundir.Coordinate `json:"point"`
 	Settings      []rundir.Entry      `json:"settings"`
-	State         rundir.TrialState   `json:"state"`
-	Error         string              `json:"error,omitempty"`
-	Launches      int                 `json:"launches"`
-	Steps         []TrialStep         `json:"steps"`
+	// Changes are what differs from the trial that was measured before it.
+	Changes  []tuning.Change   `json:"changed_since_the_trial_before"`
+	State    rundir.TrialState `json:"state"`
+	Error    string            `json:"error,omitempty"`
+	Launches int               `json:"launches"`
+	Steps    []TrialStep       `json:"steps"`
 	// Report is what its figures and tables are drawn from; null where no step was measured.
 	Report *Report `json:"report"`
 }
@@ -95,10 +99,18 @@ func OpenRunReport(dir string) (*RunReport, error) {
 		r.Verdict, r.Finished = run.Result.Verdict, true
 		r.Notes = append(r.Notes, run.Result.Notes...)
 	}
+	var before map[string]string
 	for _, t := range run.Trials {
 		trial, err := r.trial(t)
 		if err != nil {
 			return nil, err
+		}
+		values := valuesOf(run, t)
+		if trial.Changes = []tuning.Change{}; before != nil {
+			trial.Changes = tuning.DiffSettings(before, values)
+		}
+		if trial.Report != nil {
+			before = values
 		}
 		r.Trials = append(r.Trials, *trial)
 	}
@@ -129,6 +141,7 @@ func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
 	if run == nil || len(run.Steps) == 0 || run.SliceMs <= 0 {
 		return out, nil
 	}
+	run.adopt(t.Steps)
 	if out.Report, err = Build(run); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(t.Dir, runFile), err)
 	}
@@ -226,7 +239,7 @@ func (r *RunReport) rows(result *rundir.Result) {
 		if i < 0 {
 			i = len(r.Rows)
 			r.Rows = append(r.Rows, RowReport{Configuration: t.Configuration, Label: t.Label, Point: t.Point, Verdict: tuning.Inconclusive,
-				Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{}, LeastHostIdle: Unknown})
+				Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{}, LeastHostIdle: Unknown, Repeats: []tuning.Interval{}})
 		}
 		r.Rows[i].add(t)
 	}
@@ -244,6 +257,9 @@ func (r *RunReport) rows(result *rundir.Result) {
 
 func (row *RowReport) add(t TrialReport) {
 	row.Launches += t.Launches
+	if len(t.Steps) > 0 {
+		row.Repeats = append(row.Repeats, t.capacity())
+	}
 	for _, s := range t.lastAttempts() {
 		if s.HostIdle.Known() && !(s.HostIdle >= row.LeastHostIdle) {
 			row.LeastHostIdle = s.HostIdle
@@ -261,6 +277,15 @@ func (row *RowReport) add(t TrialReport) {
 	}
 }
 
+// capacity is the trial's own.
+func (t TrialReport) capacity() tuning.Interval {
+	var all []tuning.Measured
+	for _, s := range t.Steps {
+		all = append(all, tuning.Measured{Value: s.Value, Verdict: s.Verdict})
+	}
+	return tuning.IntervalOf(all)
+}
+
 // caveats are the run's own, then those that every report has, each once.
 func (r *RunReport) caveats() (all []string) {
 	add := func(lines []string) {
@@ -270,6 +295,7 @@ func (r *RunReport) caveats() (all []string) {
 			}
 		}
 	}
+	percentiles := false
 	add(r.plan.Caveats)
 	if hostOfClient(r.plan) {
 		add([]string{WorkerHosts})
@@ -279,9 +305,10 @@ func (r *RunReport) caveats() (all []string) {
 	for _, t := range r.Trials {
 		if t.Report != nil {
 			add(t.Report.Caveats)
+			percentiles = percentiles || t.Report.percentiles
 		}
 	}
-	add(generalCaveats())
+	add(generalCaveats(percentiles))
 	return all
 }
 

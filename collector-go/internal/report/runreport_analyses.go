@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -118,6 +120,7 @@ func (r *RunReport) recommendation() []block {
 		return nil
 	}
 	text := ""
+	var unstable []string
 	for _, row := range r.Judged.Queries.Rows {
 		if row.Recommended == nil {
 			continue
@@ -125,6 +128,10 @@ func (r *RunReport) recommendation() []block {
 		knee := ""
 		if row.Knee != nil {
 			knee = fmt.Sprintf(", the knee at %d", row.Knee.Queries)
+			if !row.Knee.Stable {
+				knee += ",\n# which is not stable: without one of the points it would be more than a step elsewhere; measure more steps about it before relying on this"
+				unstable = append(unstable, strconv.Itoa(row.FilterBolts))
+			}
 		}
 		text += fmt.Sprintf("# for up to %d simultaneous queries: %s left free of the last step that held, capacity %s%s\n%s: %d\n",
 			*row.Recommended, percent(row.Headroom), capacity(row.Capacity), knee, filterParallelism, row.FilterBolts)
@@ -132,5 +139,9 @@ func (r *RunReport) recommendation() []block {
 	if text == "" {
 		return nil
 	}
-	return []block{paragraph("Operating points below the knee of each configuration."), verbatim(text)}
+	blocks := []block{paragraph("Operating points below the knee of each configuration.")}
+	if len(unstable) > 0 {
+		blocks = append(blocks, paragraph("The recommendation for %s filter bolts rests on a knee that is not stable: take it for a guess.", strings.Join(unstable, ", ")))
+	}
+	return append(blocks, verbatim(text))
 }

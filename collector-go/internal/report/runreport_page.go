@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ func (r *RunReport) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := writeDrawings(p.drawings(), filepath.Join(dir, figuresDir)); err != nil {
+	if err := writeDrawings(append(p.drawings(), r.panelDrawings()...), filepath.Join(dir, figuresDir)); err != nil {
 		return err
 	}
 	data, err := r.JSON()
@@ -60,10 +59,12 @@ func (r *RunReport) page() *page {
 	for _, a := range analyses {
 		p.add(a.Title, withoutChart(a, mainChart(analyses)).blocks()...)
 	}
+	p.add("Repeats", r.repeatBlocks()...)
 	p.add("Recommended", r.recommendation()...)
 	p.add("Sizing", r.sizingBlocks()...)
 	p.add("Goals", list(r.goals()), paragraph("%s", r.steps()), paragraph("Load: %s.", r.Load))
 	p.add("Caveats", list(r.Caveats))
+	p.add("The trials one after the other", r.successionBlocks()...)
 	p.add("What differs between the configurations", r.differenceBlocks()...)
 	for i := range r.Trials {
 		r.addTrial(p, &r.Trials[i], i == 0 && len(r.Trials) == 1)
@@ -120,17 +121,6 @@ func (r *RunReport) goals() (out []string) {
 	return append(out, fmt.Sprintf("At least %s of the host idle; below that a step is inconclusive unless its limit is shown to be the topology.", percent(r.plan.MinHostIdle)))
 }
 
-// rowTable is what each configuration came to.
-func (r *RunReport) rowTable() table {
-	t := table{Heads: []string{"Configuration", "Verdict", "Capacity, " + r.axis(), "Limited by", "Least " + r.host() + " idle", "Launches"},
-		Numeric: []bool{false, false, true, false, true, true}}
-	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, []string{cmp.Or(row.Label, "–"), string(row.Verdict), intervalText(row.Capacity), cmp.Or(strings.Join(row.Limiters, "; "), "–"),
-			percent(row.LeastHostIdle), strconv.Itoa(row.Launches)})
-	}
-	return t
-}
-
 // shortNote is how long a note may be to stand in the place of a capacity.
 const shortNote = 24
 
@@ -158,13 +148,13 @@ func (r *RunReport) troubles() []string {
 	var all []string
 	for _, t := range r.Trials {
 		if t.Error != "" {
-			all = append(all, fmt.Sprintf("%s could not be measured: %s.", t.Label, strings.TrimSuffix(t.Error, ".")))
+			all = append(all, fmt.Sprintf("%s could not be measured: %s.", t.name(), strings.TrimSuffix(t.Error, ".")))
 		}
 		starved, rest := t.starved()
 		all = append(all, starved...)
 		for _, s := range rest {
 			if s.Verdict != tuning.OK {
-				all = append(all, fmt.Sprintf("%s, %s (%s): %s.", t.Label, s.Name, s.Verdict, strings.TrimSuffix(strings.Join(s.why(), "; "), ".")))
+				all = append(all, fmt.Sprintf("%s, %s (%s): %s.", t.name(), s.Name, s.Verdict, strings.TrimSuffix(strings.Join(s.why(), "; "), ".")))
 			}
 		}
 	}
@@ -190,7 +180,7 @@ func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
 		}
 	}
 	if len(names) > 0 {
-		sentences = append(sentences, fmt.Sprintf("%s (inconclusive at %s): the figures are the host's and not the topology's; at its busiest %s.", t.Label,
+		sentences = append(sentences, fmt.Sprintf("%s (inconclusive at %s): the figures are the host's and not the topology's; at its busiest %s.", t.name(),
 			strings.Join(names, ", "), saysOf(least.Limitation, tuning.LimitedByHost)))
 	}
 	return sentences, rest
@@ -229,38 +219,6 @@ func (s TrialStep) why() []string {
 	return why
 }
 
-// beliefBlocks tell what the figures are worth: how whole the collection was, and how busy the host.
-func (r *RunReport) beliefBlocks() []block {
-	t := table{Heads: []string{"Trial", "Collection", "Missing slices", "Collector restarts", "Worker restarts", "Least " + r.host() + " idle", "Most of the " + r.host() + " in one process"},
-		Numeric: []bool{false, false, true, true, true, true, false}}
-	for _, trial := range r.Trials {
-		if trial.Report == nil {
-			continue
-		}
-		c, restarts := trial.Report.Collection, 0
-		for _, w := range trial.Report.Workers {
-			restarts += len(w.RestartsMs)
-		}
-		idle, most := Unknown, Share{Ratio: Unknown}
-		for _, s := range trial.Report.Steps {
-			if s.HostIdle.Known() && !(s.HostIdle >= idle) {
-				idle = s.HostIdle
-			}
-			for _, share := range s.Shares {
-				if share.Ratio.Known() && !(share.Ratio <= most.Ratio) {
-					most = share
-				}
-			}
-		}
-		process := "–"
-		if most.Process != "" {
-			process = fmt.Sprintf("%s, %s", most.Process, percent(most.Ratio))
-		}
-		t.Rows = append(t.Rows, []string{trial.Label, markOf(c.Health), fmt.Sprintf("%d of %d", c.MissingSlices, c.ExpectedSlices), strconv.Itoa(c.CollectorRestarts), strconv.Itoa(restarts), percent(idle), process})
-	}
-	return append([]block{tabled(t)}, r.healthBlocks()...)
-}
-
 // differenceBlocks are the settings that the configurations do not share.
 func (r *RunReport) differenceBlocks() []block {
 	if len(r.Rows) < 2 {
@@ -296,16 +254,18 @@ func (r *RunReport) differenceBlocks() []block {
 
 // addTrial is all that there is of one launch, folded away unless it is the only one.
 func (r *RunReport) addTrial(p *page, t *TrialReport, open bool) {
-	title := fmt.Sprintf("Trial %d: %s", t.Number, t.Label)
-	if t.Repeat > 1 {
-		title += fmt.Sprintf(" (repeat %d)", t.Repeat)
-	}
+	title := fmt.Sprintf("Trial %d: %s", t.Number, t.name())
 	if t.Report == nil {
 		p.add(title, paragraph("%s%s.", t.State, sentence(t.Error)))
 		return
 	}
 	blocks := []block{tabled(t.Report.stepTable()), list(append(t.Report.reasons(), t.Report.doubts()...)), heading4("What the steps ran against"), tabled(t.Report.evidenceTable()),
-		drawn(r.trialDrawing(t)), heading4("Queries"), verbatim(t.Report.Query), tabled(t.Report.queryTable()), heading4("Share of the " + r.host() + "'s processors"), tabled(t.Report.shareTable())}
+		drawn(r.trialDrawing(t)), paragraph("Each figure alone: %s.", t.panelNames())}
+	blocks = append(append(blocks, heading4("Annotations on this axis")), t.Report.markBlocks()...)
+	blocks = append(blocks, heading4("Queries"), verbatim(t.Report.Query), tabled(t.Report.queryTable()), heading4("Share of the "+r.host()+"'s processors"), tabled(t.Report.shareTable()))
+	if shared := t.Report.sharingBlocks(); len(shared) > 0 {
+		blocks = append(append(blocks, heading4("Who shares what")), shared...)
+	}
 	if gc := t.Report.gcBlocks(); len(gc) > 0 {
 		blocks = append(append(blocks, heading4("Garbage collection")), gc...)
 	}
@@ -319,9 +279,38 @@ func (r *RunReport) addTrial(p *page, t *TrialReport, open bool) {
 // trialDrawing is the trial's figure over time, under a name of its own.
 func (r *RunReport) trialDrawing(t *TrialReport) drawing {
 	d := t.Report.drawing(t.Report.figures()[0])
-	d.name = fmt.Sprintf("trial-%02d-%s", t.Number, timeline)
-	d.alt = fmt.Sprintf("Trial %d, %s: all figures over one time axis", t.Number, t.Label)
+	d.name = t.figureName(timeline)
+	d.alt = fmt.Sprintf("Trial %d, %s: all figures over one time axis", t.Number, t.name())
 	return d
+}
+
+func (t *TrialReport) figureName(name string) string {
+	return fmt.Sprintf("trial-%02d-%s", t.Number, name)
+}
+
+// panelDrawings are each trial's figures one by one, which the page has together.
+func (r *RunReport) panelDrawings() (all []*drawing) {
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		if t.Report == nil {
+			continue
+		}
+		for _, f := range t.Report.figures()[1:] {
+			d := t.Report.drawing(f)
+			d.name = t.figureName(f.name)
+			all = append(all, &d)
+		}
+	}
+	return all
+}
+
+// panelNames are the files of those figures.
+func (t *TrialReport) panelNames() string {
+	var names []string
+	for _, f := range t.Report.figures()[1:] {
+		names = append(names, fmt.Sprintf("%s/%s.svg", figuresDir, t.figureName(f.name)))
+	}
+	return strings.Join(names, ", ") + ", and .png beside each"
 }
 
 func (r *RunReport) firstMeasured() *TrialReport {

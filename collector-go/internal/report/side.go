@@ -28,6 +28,7 @@ type side struct {
 // configuration is one of a side, with all its launches.
 type configuration struct {
 	label    string
+	unit     string            // what its capacity counts, "" where it has none
 	values   map[string]string // settings, versions, machine and load by name
 	launches []launch
 	// queries says that its steps ascend along simultaneous queries.
@@ -40,6 +41,8 @@ type launch struct {
 	report   *Report
 	steps    []placed
 	outcomes []outcome
+	// judged are all attempts, also those that were measured again.
+	judged []tuning.Measured
 }
 
 // placed is a step at its place on the axis.
@@ -115,7 +118,7 @@ func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side,
 		if !found {
 			i = len(s.configurations)
 			numbers[t.Configuration] = i
-			s.configurations = append(s.configurations, configuration{label: t.Label, values: valuesOf(run, t), queries: run.Plan.Axis == rundir.Queries})
+			s.configurations = append(s.configurations, configuration{label: t.Label, unit: capacityUnit(run.Plan), values: valuesOf(run, t), queries: run.Plan.Axis == rundir.Queries})
 		}
 		s.configurations[i].launches = append(s.configurations[i].launches, *l)
 	}
@@ -145,6 +148,7 @@ func openLaunch(t rundir.Trial, namer *RunReport) (*launch, error) {
 	if err != nil {
 		return nil, err
 	}
+	run.adopt(t.Steps)
 	l := &launch{run: run}
 	if l.report, err = Build(run); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Dir, err)
@@ -153,7 +157,7 @@ func openLaunch(t rundir.Trial, namer *RunReport) (*launch, error) {
 		step := Step{Queries: s.Queries, StartMs: s.StartMs, MeasuredFromMs: s.MeasuredFromMs, EndMs: s.EndMs, HostIdle: s.HostIdle, RecordsPerSecond: s.RecordsPerSecond}
 		at := placed{value: s.Value, name: namer.stepName(s), step: step, size: s.Clients.AverageResultSize, verdict: s.Verdict}
 		l.steps = slices.DeleteFunc(l.steps, func(p placed) bool { return p.value == s.Value }) // an earlier attempt
-		l.steps = append(l.steps, at)
+		l.steps, l.judged = append(l.steps, at), append(l.judged, tuning.Measured{Value: s.Value, Verdict: s.Verdict})
 	}
 	l.outcomes, err = readOutcomes(filepath.Join(t.Dir, rundir.OutcomesFile))
 	return l, err
@@ -175,6 +179,7 @@ func singleSide(dir string, noRun error) (*side, error) {
 	l := launch{run: run, report: r}
 	for i, s := range run.Steps {
 		l.steps = append(l.steps, placed{float64(s.Queries), stepName(r.Steps[i]), s, s.Clients.AverageResultSize, r.Steps[i].Verdict})
+		l.judged = append(l.judged, tuning.Measured{Value: float64(s.Queries), Verdict: r.Steps[i].Verdict})
 	}
 	if l.outcomes, err = readOutcomes(filepath.Join(dir, "queries.jsonl")); err != nil {
 		return nil, err
@@ -188,7 +193,8 @@ func singleSide(dir string, noRun error) (*side, error) {
 			values[key] = e.Value
 		}
 	}
-	return &side{dir: dir, id: run.Topology, startedMs: run.SubmittedMs, configurations: []configuration{{label: "", values: values, launches: []launch{l}, queries: true}}}, nil
+	only := configuration{label: "", unit: rundir.Queries.Unit(), values: values, launches: []launch{l}, queries: true}
+	return &side{dir: dir, id: run.Topology, startedMs: run.SubmittedMs, configurations: []configuration{only}}, nil
 }
 
 // manifestKeys are the names under which a comparison knows lines of a single run's manifest.

@@ -108,7 +108,42 @@ func (s story) figures() *report.Run {
 	}, Totals: tuning.StatedTotals{Parallelism: 20, CPUCores: 20, MemoryMiB: tuning.Figure(3840 + 16*(s.heapMiB+192))}}
 	pending := tuning.PendingOf(500, 30, 4, 16, 8)
 	run.Asked.Spouts = &pending
+	run.Placement = s.placement()
+	run.Marks = []report.Mark{
+		{ID: "auto-1", StartMs: s.startMs - 60_000, Title: "Topology bullet submitted", Tags: []string{"submitted"}, Origin: "registry"},
+		{ID: "step-1", StartMs: s.startMs, EndMs: s.startMs + storyStep, Title: "step 1: 0 queries", Tags: []string{"step"}, Origin: "api"},
+		{ID: "auto-2", StartMs: s.startMs + storyStep + 150_000, Title: "Changed topology.max.spout.pending", Text: "- topology.max.spout.pending: 30\n+ topology.max.spout.pending: 60",
+			Tags: []string{"config", "settings"}, Origin: "registry"},
+		{ID: "op-1", StartMs: s.startMs + 3*storyStep + 100_000, EndMs: s.startMs + 3*storyStep + 160_000, Title: "Neighbour's nightly batch", Tags: []string{"cluster"}, Origin: "api"},
+	}
 	return run
+}
+
+// placement puts the filters on all workers and the rest on the first ones, three workers a host.
+func (s story) placement() *report.Placement {
+	p := &report.Placement{}
+	for w := range s.workers {
+		placed := report.PlacedWorker{Worker: fmt.Sprintf("host-%d:6700", w), Host: fmt.Sprintf("host-%d", w/3),
+			Components: []report.PlacedTasks{{Component: "FilterBolt", Tasks: (16 + w) / s.workers}, {Component: "__acker", Tasks: 1}}}
+		if w < 4 {
+			placed.Components = append(placed.Components, report.PlacedTasks{Component: "DataSource", Tasks: 1})
+		}
+		if w < 2 {
+			placed.Components = append(placed.Components, report.PlacedTasks{Component: "JoinBolt", Tasks: 1})
+		}
+		p.Workers = append(p.Workers, placed)
+	}
+	return p
+}
+
+// sharing is what the components waited and took with so many queries, and what two workers sent to each other.
+func (s story) sharing(queries int) *report.Sharing {
+	q := tuning.Figure(queries)
+	return &report.Sharing{Components: []report.ComponentFlow{
+		{Component: "DataSource", TuplesPerSecond: tuning.Unknown, QueueWaitMs: tuning.Unknown, QueueWaitMostMs: tuning.Unknown, ExecuteMs: tuning.Unknown},
+		{Component: "FilterBolt", TuplesPerSecond: 4000 + q, QueueWaitMs: 0.2 + q*q/3000, QueueWaitMostMs: 0.4 + q*q/2000, ExecuteMs: 1.1 + q/200},
+		{Component: "JoinBolt", TuplesPerSecond: q + 1, QueueWaitMs: 0.02, QueueWaitMostMs: 0.03, ExecuteMs: 0.06},
+	}, Traffic: []report.Traffic{{From: "host-0:6700", To: "host-1:6700", MessagesPerSecond: 812 + q}, {From: "host-1:6700", To: "host-0:6700", MessagesPerSecond: 790 + q}}, TrafficLeftOut: 0}
 }
 
 func put(s *report.Slices, t int64, v float64) {
@@ -178,7 +213,8 @@ func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundi
 		outcomes = append(outcomes, lines...)
 		require.NoError(t, w.FinishStep(trial, step, step.EndMs))
 		run.Steps = append(run.Steps, report.Step{Queries: queries, StartMs: start, MeasuredFromMs: start + 60_000, EndMs: start + storyStep, Clients: step.Clients, HostIdle: step.HostIdle,
-			Shares: step.Shares, RecordsPerSecond: 4000, Evidence: s.evidence(queries)})
+			Shares: step.Shares, RecordsPerSecond: 4000, Evidence: s.evidence(queries), Sharing: s.sharing(queries),
+			FilterLatency: &report.Percentiles{Records: 1.2e6, P50Ms: 3, P95Ms: 18 + tuning.Figure(queries)/10, P99Ms: 30 + tuning.Figure(queries)/4}})
 		if step.Verdict != tuning.OK {
 			worst = step.Verdict
 		}

@@ -42,17 +42,20 @@ func (r *Report) stepCell(s StepReport) string {
 // stepTable is the document's table: simultaneous queries, average CPU, average result size; then what it takes to believe them.
 func (r *Report) stepTable() table {
 	t := table{
-		Heads: []string{r.stepHead(), "Average CPU ms/min", "Average result size", "Records generated", "Records missing", "Filter latency, mean ms", "Verdict",
+		Heads: []string{r.stepHead(), "Average CPU ms/min", "Average result size", "Records generated", "Records missing", "Filter latency, mean ms", "p99 ms by the hook", "Verdict",
 			"Average cores", "Workers", "Total CPU ms/min", "Total cores", "GC of CPU", "Total GC ms/min", "Heap, mean MiB", "Total heap MiB", idleHead(r.host()), "Records/s", "MiB/s"},
-		Numeric: []bool{true, true, true, true, true, true, false, true, true, true, true, true, true, true, true, true, true, true},
+		Numeric: []bool{true, true, true, true, true, true, true, false, true, true, true, true, true, true, true, true, true, true, true},
 	}
 	for _, s := range r.Steps {
-		size := number(s.AverageResultSize, 2)
+		size, p99 := number(s.AverageResultSize, 2), "–"
+		if s.FilterLatency != nil {
+			p99 = number(s.FilterLatency.P99Ms, 2)
+		}
 		if s.Queries == 0 {
 			size = ""
 		}
 		generated, missing := recordCells(s.Clients)
-		t.Rows = append(t.Rows, []string{r.stepCell(s), number(s.AverageCPUMsPerMinute, 0), size, generated, missing, number(s.FilterLatencyMeanMs, 2),
+		t.Rows = append(t.Rows, []string{r.stepCell(s), number(s.AverageCPUMsPerMinute, 0), size, generated, missing, number(s.FilterLatencyMeanMs, 2), p99,
 			string(s.Verdict), number(s.AverageCPUCores, 2), strconv.Itoa(s.Workers), number(s.TotalCPUMsPerMinute, 0), number(s.TotalCPUMsPerMinute/Figure(minuteMs), 2),
 			percent(s.GCShareOfCPU), number(s.TotalGCMsPerMinute, 0), number(s.AverageHeapUsedBytes/(1<<20), 0),
 			number(s.TotalHeapUsedBytes/(1<<20), 0), percent(s.HostIdle), number(s.RecordsPerSecond, 0), number(s.MiBPerSecond, 2)})

@@ -86,8 +86,12 @@ func (r *Report) howCalibrated() string {
 // howCollected tells whether the collector's figures are whole.
 func (r *Report) howCollected() string {
 	c := r.Collection
-	return fmt.Sprintf("Stored slices of %d s; %d of %d expected worker slices are missing; the collector was restarted %d times.",
+	text := fmt.Sprintf("Stored slices of %d s; %d of %d expected worker slices are missing; the collector was restarted %d times.",
 		c.StoredSliceMs/1000, c.MissingSlices, c.ExpectedSlices, c.CollectorRestarts)
+	if c.Relaunches > 0 {
+		text += fmt.Sprintf(" The topology was launched again %s: %s between launches, in which none are expected.", timesText(c.Relaunches), c.betweenLaunches())
+	}
+	return text
 }
 
 func (r *Report) when() string {
@@ -106,9 +110,10 @@ func (r *Report) page() *page {
 	p.add("Steps", tabled(r.stepTable()), list(append(r.reasons(), r.doubts()...)), tabled(r.evidenceTable()))
 	p.add("Collection", append(wholeBlocks(r.Collection.Health), paragraph("%s", r.howCollected()))...)
 	p.add("Goals", list(r.goals()))
-	p.add("Over time", drawn(r.drawing(r.figures()[0])))
+	p.add("Over time", append([]block{drawn(r.drawing(r.figures()[0])), heading4("Annotations on this axis")}, r.markBlocks()...)...)
 	p.add("Queries", verbatim(r.Query), tabled(r.queryTable()))
 	p.add("Share of the host's processors", paragraph("%s", r.howCalibrated()), tabled(r.shareTable()))
+	p.add("Who shares what", r.sharingBlocks()...)
 	p.add("Garbage collection", r.gcBlocks()...)
 	p.add("What the topology asks of the scheduler", r.askedBlocks(r.machine())...)
 	p.add("Caveats", list(r.Caveats))

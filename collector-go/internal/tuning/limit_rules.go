@@ -53,10 +53,10 @@ func boltRule(e Evidence) LimiterFinding {
 // publishers are Bullet's bolts that hand results and loops to the pub-sub, and wait for it where that is over HTTP.
 var publishers = []string{"ResultBolt", "LoopBolt"}
 
-// waits tells whether a bolt's executors were busy without computing, and by what that is known. On a starved host they may have waited for
-// a processor. A worker's CPU is that of all it holds: for a bolt that is known to wait, the CPU of all workers must cover all bolts.
+// waits tells whether a bolt's executors were busy without computing, and by what that is known. On a starved host, or on one
+// that was not looked at, they may have waited for a processor. A worker's CPU is that of all it holds: for a bolt that is known to wait, the CPU of all workers must cover all bolts.
 func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
-	if !(e.Host.IdleRatio >= e.leastIdle()) {
+	if e.Host.OfClient || !(e.Host.IdleRatio >= e.leastIdle()) {
 		return "", false
 	}
 	if b.WorkersCPU < coveredBound*b.busyCores() {

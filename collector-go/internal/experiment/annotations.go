@@ -1,0 +1,39 @@
+package experiment
+
+import (
+	"context"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+)
+
+// Annotated lists what is marked on a topology's time axis. A Slices that is one is asked; Collector is.
+type Annotated interface {
+	// MarkedWithin lists the marks that touch [from, to], by time.
+	MarkedWithin(ctx context.Context, topology string, from, to time.Time) ([]Mark, error)
+}
+
+// MarkedWithin implements Annotated.
+func (c *Collector) MarkedWithin(ctx context.Context, topology string, from, to time.Time) ([]Mark, error) {
+	return c.marks(ctx, parameters("topology", topology, "start", from.UTC().Format(time.RFC3339Nano), "end", to.UTC().Format(time.RFC3339Nano)))
+}
+
+// gatherMarks keeps the collector's annotations with the run. A collector that cannot tell leaves the run without them.
+func gatherMarks(ctx context.Context, collector Slices, o Options, from, to time.Time, run *report.Run) {
+	asked, can := collector.(Annotated)
+	if !can {
+		return
+	}
+	marks, err := asked.MarkedWithin(ctx, o.Topology, from.Truncate(time.Second), to) // what Storm's id tells is in whole seconds
+	if err != nil {
+		return
+	}
+	run.Marks = []report.Mark{}
+	for _, m := range marks {
+		kept := report.Mark{ID: m.ID, StartMs: m.Start.UnixMilli(), Title: m.Title, Text: m.Text, Tags: append([]string{}, m.Tags...), Origin: m.Origin}
+		if !m.End.IsZero() {
+			kept.EndMs = m.End.UnixMilli()
+		}
+		run.Marks = append(run.Marks, kept)
+	}
+}

@@ -1,0 +1,202 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// The metrics that tell who shares what.
+const (
+	queueWaitMetric     = "storm_receive_queue_sojourn_seconds"
+	queueArrivalsMetric = "storm_receive_queue_arrivals_per_second"
+	sentMetric          = "storm_connection_sent_messages_total"
+	transferMetric      = "storm_transfer_queue_arrivals_per_second"
+)
+
+// notOfSystem leaves out the bolt that Storm puts into every worker, which nobody sends a tuple that matters.
+const notOfSystem = `component!="__system"`
+
+// mostPairs bounds the pairs of workers whose traffic is kept: those with the most.
+const mostPairs = 100
+
+// GatherSharing reads how a topology's components and workers got on with each other in (from, to].
+func GatherSharing(ctx context.Context, collector Slices, topology string, from, to time.Time) (*report.Sharing, error) {
+	g := &sharing{span: span{from.UnixMilli(), to.UnixMilli()}, read: func(metric string, more ...string) ([]Series, error) {
+		return collector.Slices(ctx, Options{Topology: topology}.selector(metric, more...), from.Add(-evidenceLookback), to)
+	}, flows: map[string]*report.ComponentFlow{}}
+	for _, part := range []func() error{g.executions, g.queues, g.traffic} {
+		if err := part(); err != nil {
+			return nil, fmt.Errorf("who shares what: %w", err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.flows)) {
+		g.Components = append(g.Components, *g.flows[name])
+	}
+	return &g.Sharing, nil
+}
+
+// sharing is a report's on its way.
+type sharing struct {
+	report.Sharing
+	span
+	read  reader
+	flows map[string]*report.ComponentFlow
+}
+
+func (g *sharing) flow(component string) *report.ComponentFlow {
+	if g.flows[component] == nil {
+		u := tuning.Unknown
+		g.flows[component] = &report.ComponentFlow{Component: component, TuplesPerSecond: u, QueueWaitMs: u, QueueWaitMostMs: u, ExecuteMs: u}
+	}
+	return g.flows[component]
+}
+
+// executions reads how many tuples the components executed and how long one took.
+func (g *sharing) executions() error {
+	executed, err := g.read(executedMetric, notOfSystem)
+	if err != nil {
+		return err
+	}
+	latencies, err := g.read(executeTimeMetric, notOfSystem)
+	if err != nil {
+		return err
+	}
+	times := map[[4]string]report.Slices{}
+	for _, s := range latencies {
+		times[streamOf(s.Labels)] = s.Slices
+	}
+	for component, series := range byLabel(executed, "component") {
+		var tuples, timed, spent report.Figure
+		for _, s := range series {
+			if n := g.increase(s.Slices); n.Known() {
+				tuples += n
+			}
+			if took, found := times[streamOf(s.Labels)]; found {
+				n, seconds := g.span.executions(s.Slices, took)
+				timed, spent = timed+n, spent+seconds
+			}
+		}
+		if component == "" || tuples == 0 {
+			continue
+		}
+		f := g.flow(component)
+		f.TuplesPerSecond, f.ExecuteMs = tuples/report.Figure(g.seconds()), 1000*spent/timed
+	}
+	return nil
+}
+
+// queues reads how long tuples waited for the components' tasks: the mean over the tuples, so that a queue to which little comes counts for
+// little.
+func (g *sharing) queues() error {
+	waits, err := g.read(queueWaitMetric, notOfSystem)
+	if err != nil {
+		return err
+	}
+	arrivals, err := g.read(queueArrivalsMetric, notOfSystem)
+	if err != nil {
+		return err
+	}
+	came := map[[2]string]report.Slices{}
+	for _, s := range arrivals {
+		came[taskOf(s)] = s.Slices
+	}
+	for component, series := range byLabel(waits, "component") {
+		if component == "" {
+			continue
+		}
+		var weight, weighted report.Figure
+		most := tuning.Unknown
+		for _, s := range series {
+			n, waited := g.waited(s.Slices, came[taskOf(s)])
+			if n > 0 {
+				weight, weighted = weight+n, weighted+waited
+				if mean := waited / n; !(mean <= most) {
+					most = mean
+				}
+			}
+		}
+		if weight > 0 {
+			f := g.flow(component)
+			f.QueueWaitMs, f.QueueWaitMostMs = 1000*weighted/weight, 1000*most
+		}
+	}
+	return nil
+}
+
+func taskOf(s Series) [2]string { return [2]string{s.Labels["component"], s.Labels["task"]} }
+
+// waited is how many tuples a second came to a queue, added up over the span's slices, and that times how long one waited.
+func (p span) waited(wait, came report.Slices) (arrivals, waited report.Figure) {
+	low, high := p.within(wait)
+	for i := low; i < high; i++ {
+		if n := valueAt(came, wait.TimesMs[i]); n > 0 && wait.Values[i].Known() {
+			arrivals, waited = arrivals+n, waited+n*wait.Values[i]
+		}
+	}
+	return arrivals, waited
+}
+
+// traffic reads what went from worker to worker, or where Storm does not tell these apart, what each worker had to send.
+func (g *sharing) traffic() error {
+	g.Traffic = []report.Traffic{}
+	sent, err := g.read(sentMetric)
+	if err != nil {
+		return err
+	}
+	type pair struct{ from, to string }
+	messages := map[pair]report.Figure{}
+	for _, s := range sent {
+		if n := g.increase(s.Slices); n > 0 && s.Labels["peer"] != "" {
+			messages[pair{s.Labels["worker"], s.Labels["peer"]}] += n / report.Figure(g.seconds())
+		}
+	}
+	if len(messages) == 0 {
+		queued, err := g.read(transferMetric)
+		if err != nil {
+			return err
+		}
+		for _, s := range queued {
+			if n := g.mean(s.Slices); n > 0 {
+				messages[pair{s.Labels["worker"], ""}] += n
+			}
+		}
+	}
+	for at, n := range messages {
+		g.Traffic = append(g.Traffic, report.Traffic{From: at.from, To: at.to, MessagesPerSecond: n})
+	}
+	slices.SortFunc(g.Traffic, func(a, b report.Traffic) int {
+		return cmp.Or(cmp.Compare(b.MessagesPerSecond, a.MessagesPerSecond), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	if g.TrafficLeftOut = max(0, len(g.Traffic)-mostPairs); g.TrafficLeftOut > 0 {
+		g.Traffic = g.Traffic[:mostPairs]
+	}
+	return nil
+}
+
+// Placement is where the topology's tasks run; nil where the collector has not heard of any.
+func (t Topology) Placement() *report.Placement {
+	if len(t.Workers) == 0 {
+		return nil
+	}
+	p := &report.Placement{Unplaced: placed(t.Unplaced)}
+	for _, w := range t.Workers {
+		p.Workers = append(p.Workers, report.PlacedWorker{Worker: w.Worker, Host: w.Host, Components: placed(w.Components)})
+	}
+	return p
+}
+
+func placed(all []ComponentTasks) (out []report.PlacedTasks) {
+	for _, c := range all {
+		if c.Component != "__system" {
+			out = append(out, report.PlacedTasks{Component: c.Component, Tasks: len(c.Tasks)})
+		}
+	}
+	return out
+}

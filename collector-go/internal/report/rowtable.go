@@ -1,0 +1,83 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// rowTable is what each configuration came to.
+func (r *RunReport) rowTable() table {
+	if r.Analysis == rundir.OfTimeline {
+		return r.timelineTable()
+	}
+	t := table{Heads: []string{"Configuration", "Verdict", "Capacity, " + r.axis(), "Capacity of each repeat", "Limited by", "Least " + r.host() + " idle", "Launches"},
+		Numeric: []bool{false, false, true, false, false, true, true}}
+	for _, row := range r.Rows {
+		t.Rows = append(t.Rows, []string{cmp.Or(row.Label, "–"), string(row.Verdict), intervalText(row.Capacity), row.capacities(), row.limiters(), percent(row.LeastHostIdle),
+			strconv.Itoa(row.Launches)})
+	}
+	return t.withoutBlank()
+}
+
+func (row *RowReport) limiters() string { return cmp.Or(strings.Join(row.Limiters, "; "), "–") }
+
+// capacities are those of each repeat by itself; nothing where there was one.
+func (row *RowReport) capacities() string {
+	if len(row.Repeats) < 2 {
+		return ""
+	}
+	var all []string
+	for _, c := range row.Repeats {
+		all = append(all, intervalText(c))
+	}
+	return strings.Join(all, "; ")
+}
+
+// timelineTable has what a timeline is run for in the place of a capacity, which it has none of.
+func (r *RunReport) timelineTable() table {
+	t := table{Heads: []string{"Configuration", "Verdict", "Added delay, mean ms", "Time to find a record, mean ms", "Records found", "Limited by", "Least " + r.host() + " idle", "Launches"},
+		Numeric: []bool{false, false, true, true, true, false, true, true}}
+	for _, row := range r.Rows {
+		var delays, times []tuning.Estimate
+		found, asked := 0, 0
+		for _, line := range r.Judged.Timelines {
+			if line.configuration != row.Configuration {
+				continue
+			}
+			delays, times = append(delays, line.AddedDelay), append(times, line.FindTime)
+			found, asked = found+line.Returned, asked+line.Queries
+		}
+		records := "–"
+		if asked > 0 {
+			records = fmt.Sprintf("%d of %d", found, asked)
+		}
+		t.Rows = append(t.Rows, []string{cmp.Or(row.Label, "–"), string(row.Verdict), meansText(delays), meansText(times), records, row.limiters(), percent(row.LeastHostIdle),
+			strconv.Itoa(row.Launches)})
+	}
+	return t.withoutBlank()
+}
+
+// meansText is a mean with its interval; of several launches their mean with its spread.
+func meansText(all []tuning.Estimate) string {
+	var values []Figure
+	for _, e := range all {
+		values = append(values, e.Value)
+	}
+	switch s := SpreadOf(values); {
+	case s.Launches > 1:
+		return s.String()
+	case s.Launches == 0:
+		return "–"
+	}
+	for _, e := range all {
+		if e.Value.Known() && e.Low.Known() && e.High.Known() && e.High > e.Low {
+			return fmt.Sprintf("%s (%s%%: %s)", tuning.Digits(e.Value), tuning.Digits(Figure(100*tuning.DefaultConfidence)), between(e.Low, e.High))
+		}
+	}
+	return tuning.Digits(SpreadOf(values).Mean)
+}
