@@ -83,7 +83,7 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 		}
 		plan.Trials = append(plan.Trials, trial)
 	}
-	w, err := rundir.Create(dir, []byte("experiment: document\n"), plan, rundir.Manifest{ID: "document-1", StartedMs: originMs})
+	w, err := rundir.Create(dir, []byte("experiment: document\n"), plan, rundir.Manifest{ID: "document-1", StartedMs: originMs, Machine: rundir.Machine{Cores: 48, UsableCores: 47, MemoryBytes: 256 << 30}})
 	require.NoError(t, err)
 	defer w.Close()
 	result := rundir.Result{FinishedMs: originMs + 3_600_000, Verdict: tuning.OK, Notes: []string{}}
@@ -212,7 +212,7 @@ func test6(t *testing.T) (columns []column) {
 		c, found := volumes[rate]
 		if !found {
 			order = append(order, rate)
-			c = column{label: fmt.Sprintf("for %g", rate), cores: numberIn(t, row, "total_cpu_cores"), memoryMiB: numberIn(t, row, "total_memory_mib"), cells: []cell{
+			c = column{label: fmt.Sprintf("for %.0f", rate), cores: numberIn(t, row, "total_cpu_cores"), memoryMiB: numberIn(t, row, "total_memory_mib"), cells: []cell{
 				{value: rate, latencyMs: 5, recordsPerS: rate, mibPerS: numberIn(t, row, "data_mib_per_s"), verdict: tuning.OK}}}
 		}
 		c.components = append(c.components, instances(bulletsName[row["component"]], int(numberIn(t, row, "parallelism")), numberIn(t, row, "cpu_cores_each"), numberIn(t, row, "on_heap_mib"), 192))

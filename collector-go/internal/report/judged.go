@@ -24,7 +24,10 @@ type Judged struct {
 	Repeats []Repeated `json:"repeats,omitempty"`
 
 	tables Tables
-	notes  []string
+	// mostRecordsBy is the label of the configuration that held mostRecords a second.
+	mostRecords   float64
+	mostRecordsBy string
+	notes         []string
 }
 
 // NamedConcurrency is the judgement of one configuration's steps.
@@ -272,6 +275,9 @@ func (r *RunReport) volumes(j *Judged) (rows []tuning.DataRow) {
 		}
 	}
 	for value, volume := range best {
+		if volume.RecordsPerS >= j.mostRecords {
+			j.mostRecords, j.mostRecordsBy = volume.RecordsPerS, r.label(configurations[value])
+		}
 		rows = append(rows, withComponents(volume, r.components(configurations[value]))...)
 	}
 	slices.SortStableFunc(rows, func(a, b tuning.DataRow) int { return cmp.Compare(a.RecordsPerS, b.RecordsPerS) })

@@ -68,8 +68,8 @@ func (r *RunReport) sizeData(j *Judged) (*RunSizing, error) {
 	if s.Sizing, err = tuning.Size(r.demand(Figure(most.RecordsPerS), queries), tuning.Measurements{Volumes: volumes}); err != nil {
 		return s, err
 	}
-	s.Load = fmt.Sprintf("For the most records that this run held, %s records/s (%s MiB/s), and the %d queries that ran beside them. %s", tuning.Digits(Figure(most.RecordsPerS)),
-		tuning.Digits(Figure(most.DataMiBPerS)), queries, r.recordsHeadroom())
+	s.Load = fmt.Sprintf("For the most records that this run held, %s records/s (%s MiB/s), and the %d queries that ran beside them. %s The settings are those of the fits over all volumes that were held; "+
+		"what held this one was %q.", tuning.Digits(Figure(most.RecordsPerS)), tuning.Digits(Figure(most.DataMiBPerS)), queries, r.recordsHeadroom(), j.mostRecordsBy)
 	return s, nil
 }
 
@@ -92,11 +92,11 @@ func (r *RunReport) sizeQueries(j *Judged) (*RunSizing, error) {
 	if j.Queries == nil {
 		return s, errors.New("no step has filter bolts, cores and a filter latency that are known")
 	}
-	largest, most := 0, 0
+	largest, most, by := 0, 0, 0
 	for _, row := range j.Queries.Rows {
 		largest = row.FilterBolts
-		if row.Capacity.LastOK != nil {
-			most = max(most, *row.Capacity.LastOK)
+		if row.Capacity.LastOK != nil && *row.Capacity.LastOK > most {
+			most, by = *row.Capacity.LastOK, row.FilterBolts
 		}
 	}
 	rate := j.tables.RecordsPerS
@@ -113,7 +113,7 @@ func (r *RunReport) sizeQueries(j *Judged) (*RunSizing, error) {
 	if s.Sizing, err = tuning.Size(demand, tuning.Measurements{Points: j.tables.Points, Others: r.componentsWith(largest), OthersFrom: "this run"}); err != nil {
 		return s, err
 	}
-	s.Load = fmt.Sprintf("For %d queries at %s records/s: %s less than the most that this run held, %d.", demand.Queries, tuning.Digits(rate), percent(Figure(goals.Headroom)), most)
+	s.Load = fmt.Sprintf("For %d queries at %s records/s: %s less than the most that this run held, %d with %d filter bolts.", demand.Queries, tuning.Digits(rate), percent(Figure(goals.Headroom)), most, by)
 	return s, nil
 }
 

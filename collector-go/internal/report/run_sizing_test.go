@@ -45,7 +45,7 @@ func TestTheSizingOfARunOfVolumes(t *testing.T) {
 		assert.Regexp(t, key+`: \d+  # \d+ to \d+; `, s.YAML, "with its interval")
 	}
 	text := section(t, markdownOf(t, out), "Sizing")
-	for _, want := range []string{"For the most records that this run held, 1,004,500 records/s (4,024 MiB/s), and the 400 queries that ran beside them. Nothing is left free",
+	for _, want := range []string{"For the most records that this run held, 1,004,500 records/s (4,024 MiB/s), and the 400 queries that ran beside them. Nothing is left free", `what held this one was "for 1004500".`,
 		"# Bullet on Storm for 1,004,500 records/s and 400 RAW queries at an average filter latency of at most 200 ms.\n",
 		"what more queries ask for, and how many more there may be, is not known", "### What this run does not tell", "400 ran beside the records",
 		"topology/experiments/test7.yaml", "bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit 200ms --from THIS-RUN,RUN-OF-TEST-7"} {
@@ -70,7 +70,7 @@ func TestTheSizingOfARunOfQueries(t *testing.T) {
 	assert.InDelta(t, 94.3, float64(s.Sizing.CPUCores.Value), 1)
 	assert.Len(t, strings.Split(s.YAML, "bullet.topology.filter.bolt.parallelism:"), 2, "once")
 	text := section(t, markdownOf(t, out), "Sizing")
-	for _, want := range []string{"For 400 queries at 68,400 records/s: 20% less than the most that this run held, 500.", "with 20% of the queries' capacity left free.",
+	for _, want := range []string{"For 400 queries at 68,400 records/s: 20% less than the most that this run held, 500 with 20 filter bolts.", "with 20% of the queries' capacity left free.",
 		"as in this run, which no fit moves", "What more records/s ask for", "topology/experiments/test6.yaml", "--from RUN-OF-TEST-6,THIS-RUN"} {
 		assert.Contains(t, text, want)
 	}

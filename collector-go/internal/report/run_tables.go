@@ -94,6 +94,16 @@ const (
 	dslBoltEnable  = "bullet.topology.dsl.bolt.enable"
 )
 
+// label is what people call a configuration.
+func (r *RunReport) label(configuration int) string {
+	for _, row := range r.Rows {
+		if row.Configuration == configuration {
+			return row.Label
+		}
+	}
+	return ""
+}
+
 // componentName tells the DSL's spout that stands alone from Bullet's own: Bullet calls both DataSource, and they have settings of their own.
 func (r *RunReport) componentName(t TrialReport, name string) string {
 	if name == "DataSource" && strings.EqualFold(r.setting(t, dslSpoutEnable), "true") && !strings.EqualFold(r.setting(t, dslBoltEnable), "true") {

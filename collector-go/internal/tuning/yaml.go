@@ -40,7 +40,7 @@ func (s *Sizing) MachinesText() string {
 	case 1:
 		return "1 machine"
 	}
-	return fmt.Sprintf("%d machines", s.Machines)
+	return Grouped(strconv.Itoa(s.Machines)) + " machines"
 }
 
 func (s Setting) text() string {
