@@ -84,7 +84,7 @@ Ctrl-C ends the queries and gives the results so far.`,
 	flags.Float64Var(&o.background, "background", 0, "records a second that match no query, while the run lasts; unset leaves them as they are")
 	flags.IntVar(&o.probes, "probes", defaults.Probes, "different probes that queries of --rate look for")
 	flags.IntVar(&o.mostInFlight, "most-in-flight", defaults.MostInFlight, "the most queries of --rate that may be under way")
-	flags.StringVar(&o.collector, "collector", "", "address of a collector's HTTP, to tell how many queries the topology says are active")
+	flags.StringVar(&o.collector, "collector", "", "address of a collector's HTTP, host:port or a URL, to tell how many queries the topology says are active")
 	flags.StringVar(&o.topology, "topology", "bullet", "name of the topology at the collector")
 	flags.StringArrayVar(&o.thresholds, "threshold", nil, "a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
 	flags.StringVar(&o.output, "output", outputText, "text or json")

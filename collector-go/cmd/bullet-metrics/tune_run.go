@@ -170,6 +170,7 @@ func (o *tuneRunOptions) launcher(file *spec.File, run *rundir.Run, say *termina
 			o.DRPC, o.DRPCFunction = file.Load.DRPC, file.Load.DRPCFunction
 			o.Around = experiment.Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: file.Load.DRPCThreads}
 		}
+		o.Around.Partitions = c.Partitions
 		if _, err := experiment.NewCollectorAt(o.Collector, o.Access); err != nil {
 			return nil, fmt.Errorf("launch.command: %w", err)
 		}

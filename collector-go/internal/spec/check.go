@@ -313,6 +313,7 @@ func (c *checker) command(l Command) {
 		c.fault("launch.command.gateway", "it is missing; give the address of the query gateway, host:port")
 	}
 	c.atLeast("launch.command.workers", float64(l.Workers), 1)
+	c.atLeast("launch.command.partitions", float64(l.Partitions), 0)
 }
 
 // Conf is the path of the Bullet YAML.

@@ -145,7 +145,9 @@ type Command struct {
 	TokenFile string   `yaml:"token_file"`
 	Gateway   string   `yaml:"gateway"`
 	Workers   int      `yaml:"workers"`
-	Wait      Duration `yaml:"wait"`
+	// Partitions are those of the Kafka topic that is read; 0 where there is none, or nobody says.
+	Partitions int      `yaml:"partitions"`
+	Wait       Duration `yaml:"wait"`
 }
 
 // The values of fields that are words.
