@@ -130,12 +130,12 @@ func evidenceCells(s StepReport) []string {
 		number(e.Workers.Restarts, 0), percent(s.HostIdle)}
 }
 
-// doubts say what is missing where a step missed its goals for no known reason.
+// doubts say what is missing where a step missed its goals for no known reason, and which records are where it met them.
 func (r *Report) doubts() (out []string) {
 	for _, s := range r.Steps {
 		if s.Limitation != nil && !s.Limitation.Known() && s.Verdict == tuning.Fail {
 			out = append(out, fmt.Sprintf("%s: what limited the step: %s.", stepName(s), s.Limitation.Text))
 		}
 	}
-	return out
+	return append(out, r.missing()...)
 }
