@@ -42,7 +42,7 @@ func OfTimeline(t *tuning.Timeline) *Analysis {
 	}
 	if len(t.Hosts) > 0 {
 		a.Findings = append(a.Findings, hostsFinding(t.Hosts))
-		a.add("How far each worker host's clock is ahead of the collector's, at least", hostTable(t.Hosts))
+		a.add("How far each worker host's clock is ahead of the collector's, at least (negative: behind it by no more)", hostTable(t.Hosts))
 	}
 	if len(t.Stages) > 0 {
 		a.Charts = []Chart{{Name: "timeline-stages", Title: "A record's way through Bullet: mean, standard deviation (thick) and range (thin) of each stage",
@@ -78,7 +78,10 @@ func contradiction(s tuning.Skew) string {
 // hostsFinding says on how many hosts the workers ran, and how far their clocks seem to be apart.
 func hostsFinding(hosts []tuning.HostClock) string {
 	if len(hosts) == 1 {
-		return fmt.Sprintf("The workers ran on one host, whose clock is ahead of the collector's by at least %s ms.", tuning.Digits(hosts[0].AheadMs))
+		if ahead := hosts[0].AheadMs; ahead > 0 {
+			return fmt.Sprintf("The workers ran on one host, whose clock is ahead of the collector's by at least %s ms.", tuning.Digits(ahead))
+		}
+		return fmt.Sprintf("The workers ran on one host, whose clock is no more than %s ms behind the collector's.", tuning.Digits(-hosts[0].AheadMs))
 	}
 	return fmt.Sprintf("The workers ran on %d hosts, whose clocks seem to be up to %s ms apart, by the times of their freshest samples: no delay between two hosts is known better than that.",
 		len(hosts), tuning.Digits(tuning.Apart(hosts)))
