@@ -41,9 +41,11 @@ type counted struct {
 	NotSubmitted int `json:"not_submitted"`
 	Returned     int `json:"returned"`
 	Failed       int `json:"failed"`
-	TimedOut     int `json:"timed_out"`
-	Unfinished   int `json:"unfinished"`
-	CutOff       int `json:"cut_off"`
+	// Refused are those of the failed that the target turned away for want of room.
+	Refused    int `json:"refused"`
+	TimedOut   int `json:"timed_out"`
+	Unfinished int `json:"unfinished"`
+	CutOff     int `json:"cut_off"`
 	// ActiveMost is the most that the topology said were active.
 	ActiveMost *float64 `json:"active_most"`
 }
@@ -90,7 +92,7 @@ func (r *loadRun) result() loadResult {
 		Target: r.target, URL: r.url, Class: string(r.query.Class()), Query: r.query.BQL("…"), Rate: r.rate, Held: r.held,
 		BeganMs: r.began.UnixMilli(), EndMs: r.end.UnixMilli(), Achieved: math.Round(float64(t.Returned)/r.end.Sub(r.began).Seconds()*1000) / 1000,
 		Queries: counted{
-			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted, Returned: t.Returned, Failed: t.Failed,
+			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted, Returned: t.Returned, Failed: t.Failed, Refused: t.Refused,
 			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff,
 		},
 		Latency: millis(t.Latency), LowerBounds: t.LowerBounds, Lateness: millis(t.Lateness), ClientLimit: r.clientLimit(t),
@@ -139,6 +141,9 @@ func (r loadResult) text(out io.Writer, title string) error {
 	row("submitted", "%d of %d due, %d not submitted", q.Submitted, q.Due, q.NotSubmitted)
 	row("returned", "%d, %.4g a second", q.Returned, r.Achieved)
 	row("failed", "%d, timed out %d, unfinished %d, cut off at the end %d", q.Failed, q.TimedOut, q.Unfinished, q.CutOff)
+	if q.Refused > 0 {
+		row("refused", "%d of the failed: the target has no room for more (429, 503)", q.Refused)
+	}
 	if q.ActiveMost != nil {
 		row("active", "%.0f at most, as the topology says", *q.ActiveMost)
 	}

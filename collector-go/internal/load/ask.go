@@ -43,7 +43,7 @@ func (d desk) ask(slot int, probe string, s start) Outcome {
 		}
 	}
 	if err != nil {
-		outcome.Error = err.Error()
+		outcome.Error, outcome.Refused = err.Error(), Refused(err)
 		return outcome
 	}
 	outcome.Records, outcome.Due = check.Records, check.Due

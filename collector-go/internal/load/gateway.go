@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -176,9 +175,4 @@ func decode(response *http.Response, into any) error {
 	}
 	_, err = io.Copy(io.Discard, limited) // so that the connection can be used again
 	return err
-}
-
-func refusal(request *http.Request, response *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
-	return fmt.Errorf("%s %s: %s: %w", request.Method, request.URL, response.Status, errors.New(strings.TrimSpace(string(text))))
 }

@@ -104,7 +104,7 @@ func (o *OpenLoop) Run(ctx context.Context) {
 	d := desk{o.query, o.target, o.options.Grace, ctx}
 	k := 0
 	for ; o.within(o.intended(k)); k++ {
-		free, what := o.await(starting, o.intended(k), places)
+		free, what := o.await(ctx, starting, o.intended(k), places)
 		if what == noPlace {
 			o.count(func() { o.skipped = append(o.skipped, k) })
 			continue
@@ -154,32 +154,32 @@ const (
 	overNow
 )
 
-// await waits until a query is meant to start and may, or the context ends.
-func (o *OpenLoop) await(ctx context.Context, intended time.Time, places <-chan place) (place, turn) {
+// await waits until a query is meant to start and may, or the run is over: what is due and has a place starts however late the client
+// is, also after the last moment at which queries are started, which ends the wait for a place only. run ends with the queries under way.
+func (o *OpenLoop) await(run, starting context.Context, intended time.Time, places <-chan place) (place, turn) {
 	if wait := time.Until(intended); wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-		case <-ctx.Done():
-			return place{}, overNow
+		case <-run.Done():
 		}
 	}
-	if ctx.Err() != nil {
+	if run.Err() != nil {
 		return place{}, overNow
-	}
-	if o.options.Skip {
-		select {
-		case free := <-places:
-			return free, started
-		default:
-			return place{}, noPlace
-		}
 	}
 	select {
 	case free := <-places:
 		return free, started
-	case <-ctx.Done():
+	default:
+	}
+	if o.options.Skip {
+		return place{}, noPlace
+	}
+	select {
+	case free := <-places:
+		return free, started
+	case <-starting.Done():
 		return place{}, overNow
 	}
 }

@@ -31,6 +31,7 @@ type Tally struct {
 	latencies *hdrhistogram.Histogram // of what was due, us; of what did not return how long it took at least
 	lateness  *hdrhistogram.Histogram // the client's own
 	lower     int                     // latencies that are lower bounds
+	refused   int                     // of those that failed
 	errors    map[string]int
 
 	records, due, missing, repeated, foreign, judged, incomplete int
@@ -50,12 +51,15 @@ func (t *Tally) Add(o Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ends[o.End]++
+	if o.Refused {
+		t.refused++
+	}
 	switch o.End {
 	case Returned:
-		t.latency(o, false)
+		t.latency(o)
 		t.judge(o)
 	case TimedOut, Unfinished, NotSubmitted:
-		t.latency(o, true)
+		t.latency(o)
 	case Failed, CutOff: // an error comes at any speed, and a query that was cut off was not due: both are only counted
 	}
 	if o.End != NotSubmitted {
@@ -66,9 +70,9 @@ func (t *Tally) Add(o Outcome) {
 	}
 }
 
-func (t *Tally) latency(o Outcome, lower bool) {
+func (t *Tally) latency(o Outcome) {
 	_ = t.latencies.RecordValue(bounded(o.Latency().Microseconds())) // within the bounds it cannot fail
-	if lower {
+	if o.End.lowerBound() {
 		t.lower++
 	}
 }
@@ -100,6 +104,8 @@ func bounded(us int64) int64 { return min(max(us, leastLatencyUs), mostLatencyUs
 // Result is a tally as it is reported. Latencies are in seconds, NaN where there are none.
 type Result struct {
 	Returned, Failed, TimedOut, Unfinished, CutOff, NotSubmitted int
+	// Refused are those of the Failed that the target turned away for want of room.
+	Refused int
 	// Latency is over all queries that were due: those that did not return count with how long they took at least, LowerBounds of them.
 	Latency     Quantiles
 	LowerBounds int
@@ -147,7 +153,7 @@ func (t *Tally) Result() Result {
 	defer t.mu.Unlock()
 	r := Result{
 		Returned: t.ends[Returned], Failed: t.ends[Failed], TimedOut: t.ends[TimedOut], Unfinished: t.ends[Unfinished],
-		CutOff: t.ends[CutOff], NotSubmitted: t.ends[NotSubmitted],
+		CutOff: t.ends[CutOff], NotSubmitted: t.ends[NotSubmitted], Refused: t.refused,
 		Latency: quantiles(t.latencies), LowerBounds: t.lower, Lateness: quantiles(t.lateness),
 		Records: t.records, Judged: t.judged, Incomplete: t.incomplete, Due: t.due, Missing: t.missing, Repeated: t.repeated, Foreign: t.foreign,
 	}

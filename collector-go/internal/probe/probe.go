@@ -148,7 +148,7 @@ func (p *Prober) ask(ctx context.Context, number int) (*tuning.Journey, load.Out
 	case err != nil && ctx.Err() != nil:
 		outcome.End, outcome.Error = load.TimedOut, err.Error()
 	case err != nil:
-		outcome.End, outcome.Error = load.Failed, err.Error()
+		outcome.End, outcome.Error, outcome.Refused = load.Failed, err.Error(), load.Refused(err)
 	case at != nil:
 		outcome.Records, outcome.Missing = 1, 0
 		at[tuning.QuerySubmitted], at[tuning.QueryReturned] = milliseconds(submitted), milliseconds(finished)

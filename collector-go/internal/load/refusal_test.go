@@ -1,0 +1,46 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Both targets tell that they have no room from that a query failed.
+func TestWhatIsRefusedIsToldApart(t *testing.T) {
+	for code, refused := range map[int]bool{http.StatusTooManyRequests: true, http.StatusServiceUnavailable: true, http.StatusInternalServerError: false, http.StatusBadRequest: false} {
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "the limit is 2000", code) }))
+			defer server.Close()
+			gateway, drpc := NewGateway(server.URL, 1), NewDRPC(server.URL, "f", 1, PlainBQL)
+			defer gateway.Close()
+			defer drpc.Close()
+			for _, target := range []Submitter{gateway, drpc} {
+				now := time.Now()
+				o := desk{quick(), target, time.Second, t.Context()}.ask(0, "p", start{now, now})
+				assert.Equal(t, Failed, o.End)
+				assert.Equal(t, refused, o.Refused)
+				assert.Contains(t, o.Error, fmt.Sprintf("%d %s: the limit is 2000", code, http.StatusText(code)))
+			}
+		})
+	}
+}
+
+func TestAStatusIsAnErrorOfItsOwn(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	gateway := NewGateway(server.URL, 1)
+	defer gateway.Close()
+	_, err := gateway.Status(context.Background())
+	var status *StatusError
+	require.ErrorAs(t, err, &status)
+	assert.Equal(t, StatusError{Method: "GET", URL: server.URL + "/api/source/status", Code: 404, Status: "404 Not Found", Text: "404 page not found"}, *status)
+	assert.False(t, Refused(err))
+	assert.False(t, Refused(nil))
+}

@@ -1,0 +1,69 @@
+package load
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestSummarise(t *testing.T) {
+	at := func(submitted, took int64, end End, records int) Outcome {
+		return Outcome{IntendedMs: submitted - 10, SubmittedMs: submitted, FinishedMs: submitted + took, LateUs: 2000, End: end, Records: records}
+	}
+	outcomes := []Outcome{
+		at(509, 9000, Returned, 1),    // meant to start in the step before
+		at(600, 300, Returned, 1),     // ends in the warm-up
+		at(900, 190, Returned, 10),    // lives into the measured time
+		at(1500, 30_000, Returned, 7), // ends long after the window and belongs to it
+		at(1600, 5, Failed, 0),        //
+		at(1700, 5, CutOff, 0),        //
+		at(2010, 100, Returned, 1),    // meant to start after the window
+	}
+	window := Window{time.UnixMilli(500), time.UnixMilli(1000), time.UnixMilli(2000)}
+	s := Summarise(outcomes, window)
+	assert.Equal(t, []int{4, 2, 1, 1}, []int{s.Submitted, s.Returned, s.Failed, s.CutOff})
+	assert.InDelta(t, 8.5, s.AverageResultSize, 1e-12)
+	assert.InDelta(t, 200, s.LatencyP50Ms, 1e-12, "counted from the intended start")
+	assert.InDelta(t, 30_010, s.LatencyP99Ms, 1e-12)
+	assert.InDelta(t, 15_105, s.LatencyMeanMs, 1e-12)
+	assert.InDelta(t, 2, s.LatenessP99Ms, 1e-12)
+	assert.Zero(t, s.LowerBounds)
+}
+
+// A stall delays queries beyond the window, or keeps them from being submitted or answered at all: none of them may be left out.
+func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
+	window := Window{time.UnixMilli(0), time.UnixMilli(1000), time.UnixMilli(2000)}
+	outcomes := []Outcome{
+		{IntendedMs: 1100, SubmittedMs: 1100, FinishedMs: 1110, LatencyUs: 10_000, End: Returned},
+		{IntendedMs: 1900, SubmittedMs: 2300, FinishedMs: 2310, LatencyUs: 410_000, LateUs: 400_000, End: Returned}, // submitted after the window
+		{IntendedMs: 1200, SubmittedMs: 1200, FinishedMs: 46_200, LatencyUs: 45_000_000, End: TimedOut},
+		{IntendedMs: 1300, SubmittedMs: 1300, FinishedMs: 41_300, LatencyUs: 40_000_000, End: Unfinished},
+		{IntendedMs: 1400, SubmittedMs: 2000, FinishedMs: 2000, LatencyUs: 600_000, End: NotSubmitted},
+		{IntendedMs: 1500, SubmittedMs: 1500, FinishedMs: 1501, LatencyUs: 1000, End: Failed, Refused: true},
+	}
+	s := Summarise(outcomes, window)
+	assert.Equal(t, Summary{Submitted: 5, Returned: 2, Failed: 2, Unfinished: 1, NotSubmitted: 1, Refused: 1, LowerBounds: 3,
+		LatencyMeanMs: (10 + 410 + 45_000 + 40_000 + 600) / 5.0, LatencyP50Ms: 600, LatencyP99Ms: 45_000, LatenessP99Ms: 400}, s)
+	assert.Equal(t, []float64{10, 410, 600, 40_000, 45_000}, Latencies(outcomes, window))
+}
+
+// Records that had to come count where it can be told which they are, and no query lacks more than it had to have.
+func TestSummariseCountsWhatWasDue(t *testing.T) {
+	s := Summarise([]Outcome{
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 9, Generated: 12, Due: 10, Missing: 1},
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 1, Generated: 3, Missing: 2},          // too short to tell
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 0, Generated: 5, Due: 4, Missing: 9},  // no more than all
+		{SubmittedMs: 1, FinishedMs: 5, End: Failed, Records: 0, Generated: 12, Due: 10, Missing: 10}, // has no answer
+	}, Window{End: time.UnixMilli(10)})
+	assert.Equal(t, []int{20, 14, 5}, []int{s.Generated, s.Due, s.Missing})
+}
+
+func TestSummariseNothing(t *testing.T) {
+	s := Summarise(nil, Window{End: time.UnixMilli(1)})
+	assert.True(t, math.IsNaN(s.AverageResultSize))
+	assert.True(t, math.IsNaN(s.LatencyP99Ms))
+	assert.True(t, math.IsNaN(s.LatenessP99Ms))
+	assert.Zero(t, s.Submitted)
+}
