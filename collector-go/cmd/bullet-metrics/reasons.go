@@ -88,7 +88,7 @@ func limitation(listens net.Addr, width time.Duration) func(context.Context, str
 		if err != nil {
 			return "", fmt.Errorf("topology %s: %w", topology, err)
 		}
-		evidence, err := experiment.GatherEvidence(ctx, ourselves, known, from, to, width)
+		evidence, err := experiment.GatherEvidence(ctx, ourselves, known, experiment.Stretch{From: from, To: to, Width: width, Workers: len(known.Workers)})
 		if err != nil {
 			return "", err
 		}

@@ -28,6 +28,8 @@ type world struct {
 	broken  map[string]error
 	// behind makes something of each topology that lies behind a broker; nil for none.
 	behind func(*fakeTopology) *brokered
+	// ask, where it is set, is shown each query before the topology is; its error is the query's.
+	ask func(ctx context.Context) error
 
 	mu       sync.Mutex
 	launches []string
@@ -121,6 +123,11 @@ func (f *fakeTopology) Status(context.Context) (load.Status, error) {
 var probeIn = regexp.MustCompile(`probe = '([^']*)'`)
 
 func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, error) {
+	if f.world.ask != nil {
+		if err := f.world.ask(ctx); err != nil {
+			return load.Answer{}, err
+		}
+	}
 	f.count(1)
 	defer f.count(-1)
 	if strings.HasSuffix(bql, "LIMIT 1") {

@@ -38,20 +38,29 @@ const ownComponents = `component!~"__.*"`
 // evidenceLookback is how far before a step its counters' last slice is looked for.
 const evidenceLookback = 2 * time.Minute
 
-// GatherEvidence reads what the collector knows of what limited the topology in (from, to], whose slices are width wide. What only
-// others know is left unknown: the endpoint and what the client saw, the client, the host, the Kafka partitions, the collector's
-// share. What the collector does not have is unknown too and noted; an error says that it could not be asked.
-func GatherEvidence(ctx context.Context, collector Slices, t Topology, from, to time.Time, width time.Duration) (tuning.Evidence, error) {
+// Stretch is the time that evidence is of: (From, To], whose slices are Width wide.
+type Stretch struct {
+	From, To time.Time
+	Width    time.Duration
+	// Workers is how many are known to belong to the topology, so that those which have fallen silent are missed; 0 where that is not known.
+	Workers int
+}
+
+// GatherEvidence reads what the collector knows of what limited the topology in a stretch of time. What only others know is left unknown:
+// the endpoint and what the client saw, the client, the host, the Kafka partitions, the collector's share. What the collector does not
+// have is unknown too and noted; an error says that it could not be asked.
+func GatherEvidence(ctx context.Context, collector Slices, t Topology, of Stretch) (tuning.Evidence, error) {
 	g := &evidence{
 		read: func(metric string, more ...string) ([]Series, error) {
-			return collector.Slices(ctx, Options{Topology: t.Name}.selector(metric, more...), from.Add(-evidenceLookback), to)
+			return collector.Slices(ctx, Options{Topology: t.Name}.selector(metric, more...), of.From.Add(-evidenceLookback), of.To)
 		},
 		history: func(metric string, since time.Time, more ...string) ([]Series, error) {
-			return collector.Slices(ctx, Options{Topology: t.Name}.selector(metric, more...), since, to)
+			return collector.Slices(ctx, Options{Topology: t.Name}.selector(metric, more...), since, of.To)
 		},
-		span: span{from.UnixMilli(), to.UnixMilli()}, width: width, topology: t, Evidence: tuning.NoEvidence(),
+		span: span{of.From.UnixMilli(), of.To.UnixMilli()}, of: of, topology: t, Evidence: tuning.NoEvidence(),
 	}
 	g.Topology, g.FromMs, g.ToMs, g.Notes = t.Name, g.from, g.to, []string{}
+	g.wholeness(ctx, collector)
 	for _, part := range []func() error{g.workers, g.queries, g.bolts, g.spouts, g.source} {
 		if err := part(); err != nil {
 			return tuning.Evidence{}, fmt.Errorf("evidence of what limited the step: %w", err)
@@ -66,7 +75,7 @@ type evidence struct {
 	span
 	read     func(metric string, more ...string) ([]Series, error)
 	history  func(metric string, since time.Time, more ...string) ([]Series, error)
-	width    time.Duration
+	of       Stretch
 	topology Topology
 	cpu      map[string]report.Figure // of each worker, in cores
 	started  map[string]int64         // each worker's newest start, ms
@@ -92,14 +101,14 @@ func (g *evidence) workers() error {
 	}
 	g.cpu, g.Workers.CPUCores = map[string]report.Figure{}, 0
 	seconds := report.Figure(g.seconds())
-	g.Collector.ExpectedSlices, g.Collector.MissingSlices = 0, 0
-	collected := byLabel(gc, "worker")
-	for _, name := range slices.Sorted(maps.Keys(byLabel(cpu, "worker"))) {
-		total := sum(byLabel(cpu, "worker")[name])
+	collected, reported := byLabel(gc, "worker"), byLabel(cpu, "worker")
+	var totals []report.Slices
+	for _, name := range slices.Sorted(maps.Keys(reported)) {
+		total := sum(reported[name])
+		totals = append(totals, total)
 		used := g.increase(total)
 		g.cpu[name] = used / seconds
 		g.Workers.CPUCores += g.cpu[name]
-		g.count(total)
 		time := g.increase(sum(collected[name]))
 		if share := time / seconds; share.Known() && !(share <= g.GC.ShareOfTime) {
 			g.GC.Worker, g.GC.ShareOfTime, g.GC.ShareOfCPU = name, share, time/used
@@ -109,19 +118,12 @@ func (g *evidence) workers() error {
 		}
 	}
 	g.Workers.Workers = report.Figure(len(g.cpu))
+	g.miss(totals)
 	if len(g.cpu) == 0 {
 		g.Workers.CPUCores = tuning.Unknown
 		g.note("no worker reported its CPU time")
 	}
 	return g.restarts()
-}
-
-// count counts the slices that a worker should have in the step and those that are not there.
-func (g *evidence) count(s report.Slices) {
-	expected := int((g.to - g.from) / max(1, g.width.Milliseconds()))
-	low, high := g.within(s)
-	g.Collector.ExpectedSlices += report.Figure(expected)
-	g.Collector.MissingSlices += report.Figure(max(0, expected-(high-low)))
 }
 
 // heap is the most of each worker's heap that was in use, over its limit.

@@ -119,11 +119,16 @@ func collected() *stored {
 	return c
 }
 
-// gatherAt gathers the evidence of five minutes from a minute on.
-func gatherAt(t *testing.T, c *stored, minute int) tuning.Evidence {
-	t.Helper()
+// stretchAt is five minutes from a minute on.
+func stretchAt(minute, workers int) Stretch {
 	from := evidenceStart.Add(time.Duration(minute) * time.Minute)
-	e, err := GatherEvidence(context.Background(), c, testTopology(), from, from.Add(5*time.Minute), 10*time.Second)
+	return Stretch{from, from.Add(5 * time.Minute), 10 * time.Second, workers}
+}
+
+// gatherAt gathers the evidence of five minutes from a minute on.
+func gatherAt(t *testing.T, c Slices, minute int) tuning.Evidence {
+	t.Helper()
+	e, err := GatherEvidence(context.Background(), c, testTopology(), stretchAt(minute, 0))
 	require.NoError(t, err)
 	return e
 }
@@ -218,7 +223,7 @@ func TestEvidenceOfNothingIsUnknown(t *testing.T) {
 }
 
 func TestACollectorThatIsAwayIsAnError(t *testing.T) {
-	_, err := GatherEvidence(context.Background(), &stored{err: errors.New("connection refused")}, testTopology(), evidenceStart, evidenceStart.Add(time.Minute), time.Second)
+	_, err := GatherEvidence(context.Background(), &stored{err: errors.New("connection refused")}, testTopology(), stretchAt(0, 0))
 	require.ErrorContains(t, err, "connection refused")
 }
 
@@ -240,6 +245,9 @@ func TestWhatATopologyAsksOfTheScheduler(t *testing.T) {
 	assert.Equal(t, 60, asked.Spouts.RecordsInAll, "30 of 2 spouts")
 	assert.InDelta(t, 1, float64(asked.Spouts.FilterBoltsPerSpout), 0)
 	assert.Len(t, asked.Spouts.Warnings, 1, "2 spouts, 1 partition")
+	delete(topology.Settings, "topology.max.spout.pending")
+	assert.Equal(t, []string{"2 spouts read 1 Kafka partitions: 1 of them have nothing to read"}, topology.Asks(1).Spouts.Warnings, "whether or not anything bounds what is pending")
+	assert.Nil(t, topology.Asks(0).Spouts, "nothing is known")
 }
 
 func TestCollectorsAreGatheredApart(t *testing.T) {
@@ -264,7 +272,7 @@ func TestARunIsExplained(t *testing.T) {
 	from := evidenceStart.Add(31 * time.Minute).UnixMilli()
 	run := report.Run{Topology: "bullet", StoredSliceMs: 10_000, Goals: tuning.DefaultGoals(), Steps: []report.Step{{
 		Queries: 30, StartMs: from - 60_000, MeasuredFromMs: from, EndMs: from + 300_000, HostIdle: 0.3,
-		Shares: []report.Share{{Process: ClientProcess, Ratio: 0.01}, {Process: CollectorProcess, Ratio: 0.02}},
+		Shares: []report.Share{{Process: ClientProcess, Ratio: 0.01}, {Process: CollectorProcess, Ratio: 0.02}}, Clients: report.Clients{Refused: 3, LatenessP99Ms: 1500},
 	}}}
 	c := collected()
 	require.NoError(t, Explain(context.Background(), c, c, Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 20, Partitions: 4}, &run))
@@ -272,5 +280,6 @@ func TestARunIsExplained(t *testing.T) {
 	require.NotNil(t, e)
 	assert.Equal(t, []tuning.Figure{30, 20, 20, 4, 0.3, 0.02}, []tuning.Figure{
 		e.Queries.Submitted, e.Queries.ActiveMost, e.Queries.EndpointCapacity, e.Source.Partitions, e.Host.IdleRatio, e.Collector.ShareOfHost})
-	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU, tuning.LimitedByGC, tuning.LimitedByDRPC}, tuning.Limit(*e).Limiters)
+	assert.Equal(t, []tuning.Figure{3, 1500}, []tuning.Figure{e.Queries.Refused, e.Client.LatenessP99Ms})
+	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU, tuning.LimitedByGC, tuning.LimitedByDRPC, tuning.LimitedByClient}, tuning.Limit(*e).Limiters)
 }

@@ -35,9 +35,10 @@ func Explain(ctx context.Context, collector Slices, facts Facts, around Around, 
 		return err
 	}
 	run.Asked, run.Placement = t.Asks(around.Partitions), t.Placement()
+	workers := workersOf(run)
 	for i := range run.Steps {
 		step := &run.Steps[i]
-		e, err := GatherEvidence(ctx, collector, t, time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs), time.Duration(run.StoredSliceMs)*time.Millisecond)
+		e, err := GatherEvidence(ctx, collector, t, Stretch{time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs), milliseconds(run.StoredSliceMs), workers})
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,9 @@ func addStep(e *tuning.Evidence, step report.Step, minIdle float64) {
 	for i := range e.Queries.BySlice {
 		e.Queries.BySlice[i].Submitted = tuning.Figure(step.Queries)
 	}
-	e.Queries.Returned, e.Queries.Failed = tuning.Figure(step.Clients.Returned), tuning.Figure(step.Clients.Failed)
+	c := step.Clients
+	e.Queries.Returned, e.Queries.Failed, e.Queries.Refused = tuning.Figure(c.Returned), tuning.Figure(c.Failed), tuning.Figure(c.Refused)
+	e.Client.LatenessP99Ms = c.LatenessP99Ms
 	e.Host.IdleRatio, e.Host.MinIdleRatio, e.Host.Cores = step.HostIdle, tuning.Figure(minIdle), tuning.Figure(runtime.NumCPU())
 	for _, s := range step.Shares {
 		e.Host.Shares = append(e.Host.Shares, tuning.ProcessShare{Process: s.Process, Ratio: s.Ratio})

@@ -182,13 +182,24 @@ func (r *Runner) note(format string, args ...any) {
 func (r *Runner) clients(step report.Step) report.Clients {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	window := load.Window{Start: time.UnixMilli(step.StartMs), Measured: time.UnixMilli(step.MeasuredFromMs), End: time.UnixMilli(step.EndMs)}
-	s := load.Summarise(r.outcomes, window)
+	s := load.Summarise(r.outcomes, windowOf(step))
 	return report.Clients{
-		Submitted: s.Submitted, Returned: s.Returned, Failed: s.Failed, Unfinished: s.Unfinished, CutOff: s.CutOff,
+		Submitted: s.Submitted, Returned: s.Returned, Failed: s.Failed, Refused: s.Refused, Unfinished: s.Unfinished, CutOff: s.CutOff, NotSubmitted: s.NotSubmitted,
 		AverageResultSize: report.Figure(s.AverageResultSize), GeneratedRecords: s.Generated, DueRecords: s.Due, MissingRecords: s.Missing, RepeatedRecords: s.Repeated, ForeignRecords: s.Foreign,
 		LatencyMeanMs: report.Figure(s.LatencyMeanMs), LatencyP50Ms: report.Figure(s.LatencyP50Ms), LatencyP99Ms: report.Figure(s.LatencyP99Ms),
+		LowerBounds: s.LowerBounds, LatenessP99Ms: report.Figure(s.LatenessP99Ms),
 	}
+}
+
+// latencies are those of the step's queries, ms, ascending; of one that gave no answer it is how long it took at least.
+func (r *Runner) latencies(step report.Step) []float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return load.Latencies(r.outcomes, windowOf(step))
+}
+
+func windowOf(step report.Step) load.Window {
+	return load.Window{Start: time.UnixMilli(step.StartMs), Measured: time.UnixMilli(step.MeasuredFromMs), End: time.UnixMilli(step.EndMs)}
 }
 
 // mostQueries is how many slots the ladder may need.

@@ -46,6 +46,7 @@ type Session struct {
 	asked     *underway
 	rate      float64 // of background records, as last set
 	warm      bool    // the launch's first step has begun
+	workers   int     // the most that are known to belong to the topology
 	// throughBroker says that records come through Kafka, paused that the source was told to make none, loaded when the last load ended,
 	// offered what a step was to catch up.
 	throughBroker, paused bool
@@ -74,7 +75,7 @@ func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted t
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{o: o, ports: ports, submitted: submitted, asked: &underway{target: ports.Queries, started: map[int64]time.Time{}}}
+	s := &Session{o: o, ports: ports, submitted: submitted, workers: o.Workers, asked: &underway{target: ports.Queries, started: map[int64]time.Time{}}}
 	s.ports.Queries = s.asked
 	s.runner = &Runner{ports: s.ports.Ports, options: Options{
 		Topology: o.Topology, Workers: o.Workers, Ladder: []int{o.Plan.MostQueries()}, SliceWidth: milliseconds(o.Plan.SliceMs), SliceLateness: o.Lateness,

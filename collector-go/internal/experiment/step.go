@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -147,7 +146,7 @@ func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live 
 	var open sync.WaitGroup
 	defer open.Wait()
 	if step.QueriesPerSecond > 0 {
-		client, err := load.NewOpenLoop(s.runner.options.Query, s.asked, openOptions(float64(step.QueriesPerSecond), end.Sub(start), s.o.Plan.MostQueries()), s.runner.observe)
+		client, err := load.NewOpenLoop(s.runner.options.Query, s.asked, openOptions(float64(step.QueriesPerSecond), end.Sub(start), s.runner.options.Query.Life(), s.o.Plan.MostQueries()), s.runner.observe)
 		if err != nil {
 			return 0, err
 		}
@@ -176,10 +175,12 @@ func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live 
 	return ended - time.Duration(began.Load()), nil
 }
 
-// openOptions bound an open loop by the probes that the source was asked for.
-func openOptions(rate float64, length time.Duration, probes int) load.OpenOptions {
+// openOptions bound an open loop by the probes that the source was asked for. There is room for all queries that can be under way at the
+// rate, however slow the topology is, so that it is never the client that keeps them back.
+func openOptions(rate float64, length, life time.Duration, probes int) load.OpenOptions {
 	o := load.DefaultOpenOptions(rate, length)
 	o.Probes = max(1, min(o.Probes, probes))
+	o.MostInFlight = max(o.MostInFlight, int(math.Ceil(rate*(life+o.Grace).Seconds()))+1)
 	return o
 }
 
@@ -214,6 +215,7 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 	if seconds := to.Sub(from).Seconds(); lives > 0 && seconds > 0 {
 		e.Queries.Submitted = tuning.Figure(lives.Seconds() / seconds)
 	}
+	s.runner.underWay(e.Queries.BySlice)
 	measured, err := s.measures(step, &figures)
 	if err != nil {
 		return err
@@ -236,12 +238,15 @@ func (s *Session) evidence(step report.Step, from, to time.Time) tuning.Evidence
 	if s.ports.Facts != nil {
 		t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology)
 		if err == nil {
-			e, err = GatherEvidence(s.ctx, s.ports.Slices, t, from, to, s.runner.options.SliceWidth)
+			e, err = GatherEvidence(s.ctx, s.ports.Slices, t, Stretch{from, to, s.runner.options.SliceWidth, s.workers})
 		}
 		if err != nil {
 			e = tuning.NoEvidence()
 			e.Notes = append(e.Notes, err.Error())
 		}
+	}
+	if n := e.Workers.Expected; n.Known() {
+		s.workers = max(s.workers, int(n))
 	}
 	s.o.Around.addTo(&e)
 	lag := e.Source.LagEnd
@@ -261,14 +266,12 @@ func (s *Session) measures(step *rundir.Step, figures *report.Run) (tuning.StepM
 	m.Set(tuning.FilterLatency, tuning.Max, most)
 	latencies := s.runner.latencies(reportOf(*step))
 	for statistic, p := range map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99, tuning.Max: 1} {
-		m.Set(tuning.QueryLatency, statistic, percentile(latencies, p))
+		m.Set(tuning.QueryLatency, statistic, tuning.Figure(load.Percentile(latencies, p)))
 	}
 	m.Set(tuning.QueryLatency, tuning.Mean, step.Clients.LatencyMeanMs)
 	m.Set(tuning.ResultSize, tuning.Mean, step.Clients.AverageResultSize)
 	m.Set(tuning.Completeness, tuning.Mean, step.Clients.Completeness())
-	if ended := step.Clients.Returned + step.Clients.Failed; ended > 0 {
-		m.Set(tuning.FailedQueries, tuning.Mean, tuning.Figure(step.Clients.Failed)/tuning.Figure(ended))
-	}
+	m.Set(tuning.FailedQueries, tuning.Mean, step.Clients.FailedShare())
 	if err := s.takeIn(step, m); err != nil {
 		return nil, err
 	}
@@ -328,27 +331,6 @@ func cores(workers []report.Worker, fromMs, toMs int64) (total tuning.Figure, n 
 		return tuning.Unknown, 0
 	}
 	return total / tuning.Figure(within.seconds()), n
-}
-
-// latencies are those of the step's queries that returned, ms, ascending.
-func (r *Runner) latencies(step report.Step) (all []float64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, o := range r.outcomes {
-		if o.End == load.Returned && o.SubmittedMs >= step.StartMs && o.SubmittedMs < step.EndMs && o.FinishedMs >= step.MeasuredFromMs {
-			all = append(all, float64(o.Latency().Microseconds())/1000)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// percentile is the nearest-rank percentile of values that ascend.
-func percentile(sorted []float64, p float64) tuning.Figure {
-	if len(sorted) == 0 {
-		return tuning.Unknown
-	}
-	return tuning.Figure(sorted[max(0, int(math.Ceil(p*float64(len(sorted))))-1)])
 }
 
 // reportOf is a step in the form of a trial's report.

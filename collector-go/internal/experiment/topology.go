@@ -135,7 +135,11 @@ func (t Topology) Asks(partitions int) *report.Asked {
 		Parallelism: tuning.Figure(totals.Parallelism), CPUCores: tuning.Figure(totals.CPUCores), MemoryMiB: tuning.Figure(totals.TotalMemoryMiB), CPUColumn: tuning.ColumnCPUTotal,
 	}}
 	_, spouts := t.recordSpout()
-	if pending := number(t.Settings["topology.max.spout.pending"]); pending.Known() && spouts.Known() {
+	pending := number(t.Settings["topology.max.spout.pending"])
+	if spouts.Known() && (pending.Known() || partitions > 0) {
+		if !pending.Known() {
+			pending = 0
+		}
 		filters := 0
 		for _, c := range t.Components {
 			if c.Name == tuning.FilterBolt {

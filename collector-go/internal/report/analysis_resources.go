@@ -15,8 +15,10 @@ func OfResources(r *tuning.Resources) *Analysis {
 		machines(r))
 	a.Findings = append(a.Findings, auditFindings(r.Audit, r.AuditedTotals)...)
 	if s := r.Spouts; s != nil {
-		a.Findings = append(a.Findings, fmt.Sprintf("True max spout pending: %s records a spout (batches of %d x %d), %s in %d spouts.",
-			tuning.Grouped(strconv.Itoa(s.RecordsPerSpout)), s.BatchSize, s.MaxSpoutPending, tuning.Grouped(strconv.Itoa(s.RecordsInAll)), s.Spouts))
+		if s.MaxSpoutPending > 0 {
+			a.Findings = append(a.Findings, fmt.Sprintf("True max spout pending: %s records a spout (batches of %d x %d), %s in %d spouts.",
+				tuning.Grouped(strconv.Itoa(s.RecordsPerSpout)), s.BatchSize, s.MaxSpoutPending, tuning.Grouped(strconv.Itoa(s.RecordsInAll)), s.Spouts))
+		}
 		if s.FilterBoltsPerSpout.Known() {
 			a.Findings = append(a.Findings, fmt.Sprintf("Fan-out: %s filter bolts a spout.", tuning.Digits(s.FilterBoltsPerSpout)))
 		}

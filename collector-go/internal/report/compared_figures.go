@@ -103,7 +103,7 @@ func (s stepOf) queriesRunning() (out []Figure) {
 
 // resultSizes are those of the queries one by one; where these were not kept, the step's average.
 func (s stepOf) resultSizes() (out []Figure) {
-	for _, o := range s.returned(s.step) {
+	for _, o := range s.ended(s.step, "returned") {
 		out = append(out, Figure(o.Records))
 	}
 	if len(out) == 0 {
@@ -112,8 +112,9 @@ func (s stepOf) resultSizes() (out []Figure) {
 	return out
 }
 
+// queryLatencies are those of the queries that returned, and of those that gave no answer how long they took at least (load.Latencies).
 func (s stepOf) queryLatencies() (out []Figure) {
-	for _, o := range s.returned(s.step) {
+	for _, o := range s.ended(s.step, "returned", "timed out", "unfinished", "not submitted") {
 		out = append(out, o.latencyMs())
 	}
 	return out

@@ -91,7 +91,7 @@ type Component struct {
 type Asked struct {
 	Components []Component         `json:"components"`
 	Totals     tuning.StatedTotals `json:"totals"`
-	// Spouts counts the true max spout pending; nil where topology.max.spout.pending is not set.
+	// Spouts counts the true max spout pending, and the spouts against Kafka's partitions; nil where neither is known.
 	Spouts *tuning.SpoutPending `json:"spouts,omitempty"`
 }
 

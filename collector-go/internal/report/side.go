@@ -230,10 +230,11 @@ func readOutcomes(path string) (all []outcome, err error) {
 	return all, lines.Err()
 }
 
-// returned are the step's queries that returned, in the order of their ends.
-func (l launch) returned(s Step) (all []outcome) {
+// ended are the step's queries that ended in one of some ways, in the order of their ends: those that were meant to start in it and lived
+// in its measured time (load.Window).
+func (l launch) ended(s Step, ends ...string) (all []outcome) {
 	for _, o := range l.outcomes {
-		if o.End == "returned" && o.SubmittedMs >= s.StartMs && o.SubmittedMs < s.EndMs && o.FinishedMs >= s.MeasuredFromMs {
+		if slices.Contains(ends, o.End) && o.IntendedMs >= s.StartMs && o.IntendedMs < s.EndMs && o.FinishedMs >= s.MeasuredFromMs {
 			all = append(all, o)
 		}
 	}

@@ -105,7 +105,21 @@ func (r *Report) queryTable() table {
 			strconv.Itoa(c.Failed), strconv.Itoa(c.Unfinished), strconv.Itoa(c.CutOff), strconv.Itoa(c.MissingRecords), number(c.LatencyMeanMs, 0), number(c.LatencyP50Ms, 0),
 			number(c.LatencyP99Ms, 0)})
 	}
+	r.addClients(&t, "Of the failed refused", func(c Clients) int { return c.Refused })
+	r.addClients(&t, "Due and not submitted", func(c Clients) int { return c.NotSubmitted })
+	r.addClients(&t, "Times that are lower bounds", func(c Clients) int { return c.LowerBounds })
 	return t
+}
+
+// addClients adds a column about the load client where there is something to tell in any step.
+func (r *Report) addClients(t *table, head string, count func(Clients) int) {
+	if !slices.ContainsFunc(r.Steps, func(s StepReport) bool { return count(s.Clients) > 0 }) {
+		return
+	}
+	t.Heads, t.Numeric = append(t.Heads, head), append(t.Numeric, true)
+	for i, s := range r.Steps {
+		t.Rows[i] = append(t.Rows[i], strconv.Itoa(count(s.Clients)))
+	}
 }
 
 // shareTable is each process' share of the host, step by step.

@@ -114,7 +114,7 @@ func (m made) step() rundir.Step {
 		StartMs: m.startMs, MeasuredFromMs: m.startMs + 20_000, EndMs: m.startMs + 60_000, Queries: m.queries, QueriesPerSecond: tuning.Unknown,
 		RecordsPerSecond: tuning.Figure(m.perSec), RecordsPerSecondAsked: 1500, MiBPerSecond: tuning.Figure(m.perSec) * 1843 / (1 << 20),
 		RecordsLag: int64(1500-m.perSec) * 40, CatchUpRatio: tuning.Unknown, CPUCores: tuning.Figure(0.6 + float64(m.queries)/200), Workers: 2,
-		Clients:  rundir.Clients{Submitted: 2 * m.queries, Returned: 2 * m.queries, AverageResultSize: size, LatencyMeanMs: 25_400, LatencyP50Ms: 25_300, LatencyP99Ms: 30_250},
+		Clients:  rundir.Clients{Submitted: 2 * m.queries, Returned: 2 * m.queries, AverageResultSize: size, LatencyMeanMs: 25_400, LatencyP50Ms: 25_300, LatencyP99Ms: 30_250, LatenessP99Ms: 3},
 		HostIdle: tuning.Figure(m.idle), Shares: []rundir.Share{{Process: "worker at port 6700", Pid: 4711, Ratio: 0.2}, {Process: "worker at port 6701", Pid: 4712, Ratio: 0.15},
 			{Process: "load client", Pid: 4000, Ratio: 0.02}, {Process: "everything else on the host", Ratio: 0.05}},
 		Figures: []tuning.GoalOutcome{

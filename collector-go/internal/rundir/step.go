@@ -55,25 +55,34 @@ type Step struct {
 	AddedDelayMs *tuning.Figure `json:"added_delay_ms,omitempty"`
 }
 
-// Clients is what the load client saw of a step's queries: those submitted in the step that lived in its measured time, whenever
-// they ended.
+// Clients is what the load client saw of a step's queries: those that were meant to start in the step and lived in its measured time,
+// whenever they ended.
 type Clients struct {
-	Submitted         int           `json:"submitted"`
-	Returned          int           `json:"returned"`
-	Failed            int           `json:"failed"`
-	Unfinished        int           `json:"unfinished"`
-	CutOff            int           `json:"cut_off"`
+	Submitted int `json:"submitted"`
+	Returned  int `json:"returned"`
+	// Failed holds those that timed out, and those Refused for want of room (429, 503).
+	Failed     int `json:"failed"`
+	Refused    int `json:"refused"`
+	Unfinished int `json:"unfinished"`
+	CutOff     int `json:"cut_off"`
+	// NotSubmitted were due, and as many under way as there may be.
+	NotSubmitted      int           `json:"not_submitted"`
 	AverageResultSize tuning.Figure `json:"average_result_size"`
 	// GeneratedRecords matched the queries that returned and were made in their lives; DueRecords had to come back, as far as that can be
 	// told, and MissingRecords of these did not. DueRecords is 0 where nothing can be told, and in runs from before it was written.
-	GeneratedRecords int           `json:"generated_records"`
-	DueRecords       int           `json:"due_records"`
-	MissingRecords   int           `json:"missing_records"`
-	RepeatedRecords  int           `json:"repeated_records"`
-	ForeignRecords   int           `json:"foreign_records"`
-	LatencyMeanMs    tuning.Figure `json:"latency_mean_ms"`
-	LatencyP50Ms     tuning.Figure `json:"latency_p50_ms"`
-	LatencyP99Ms     tuning.Figure `json:"latency_p99_ms"`
+	GeneratedRecords int `json:"generated_records"`
+	DueRecords       int `json:"due_records"`
+	MissingRecords   int `json:"missing_records"`
+	RepeatedRecords  int `json:"repeated_records"`
+	ForeignRecords   int `json:"foreign_records"`
+	// Latencies count from when a query was meant to start. Of the LowerBounds queries that gave no answer (timed out, unfinished, not
+	// submitted) they are how long these took at least.
+	LatencyMeanMs tuning.Figure `json:"latency_mean_ms"`
+	LatencyP50Ms  tuning.Figure `json:"latency_p50_ms"`
+	LatencyP99Ms  tuning.Figure `json:"latency_p99_ms"`
+	LowerBounds   int           `json:"latency_lower_bounds"`
+	// LatenessP99Ms is how late the client itself was with its queries.
+	LatenessP99Ms tuning.Figure `json:"client_lateness_p99_ms"`
 }
 
 // Completeness is the share of the records due that came back; unknown where nothing can be told of it.
@@ -82,6 +91,28 @@ func (c Clients) Completeness() tuning.Figure {
 		return tuning.Unknown
 	}
 	return 1 - tuning.Figure(min(c.MissingRecords, c.DueRecords))/tuning.Figure(c.DueRecords)
+}
+
+// FailedShare is the share of the queries that were due and gave no answer of their class: those that failed, were refused, timed out, never
+// finished or were never submitted. Unknown where none was due.
+func (c Clients) FailedShare() tuning.Figure {
+	bad := c.Failed + c.Unfinished + c.NotSubmitted
+	if bad+c.Returned == 0 {
+		return tuning.Unknown
+	}
+	return tuning.Figure(bad) / tuning.Figure(bad+c.Returned)
+}
+
+// UnmarshalJSON takes figures that are not there, as in an older run's file, for unknown.
+func (c *Clients) UnmarshalJSON(text []byte) error {
+	type plain Clients
+	u := tuning.Unknown
+	known := plain{AverageResultSize: u, LatencyMeanMs: u, LatencyP50Ms: u, LatencyP99Ms: u, LatenessP99Ms: u}
+	if err := json.Unmarshal(text, &known); err != nil {
+		return err
+	}
+	*c = Clients(known)
+	return nil
 }
 
 // Share is a process' share of all the host's processors over a step's measured time.

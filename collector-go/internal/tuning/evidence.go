@@ -42,7 +42,7 @@ type QueryEvidence struct {
 	ActiveMean Figure `json:"active_mean_queries"`
 	ActiveMost Figure `json:"active_most_queries"`
 	// Created is how many queries the topology took up in the step, Returned, Failed and Refused what the client saw of them
-	// (refused: turned away by the endpoint, such as with 429 or 503).
+	// (refused: those of the failed that the endpoint turned away, with 429 or 503).
 	Created  Figure `json:"created_queries"`
 	Returned Figure `json:"returned_queries"`
 	Failed   Figure `json:"failed_queries"`
@@ -54,8 +54,8 @@ type QueryEvidence struct {
 // NeverActive is how many of the queries under way never ran in the topology at the same time as the others.
 func (q QueryEvidence) NeverActive() Figure { return q.Submitted - q.ActiveMost }
 
-// QuerySlice is how many queries were under way at the client and active in the topology in the slice that ends at EndMs, and how
-// many returned in it.
+// QuerySlice is how many queries were under way at the client (the mean) and active in the topology in the slice that ends at EndMs, and
+// how many returned in it.
 type QuerySlice struct {
 	EndMs     int64  `json:"end_ms"`
 	Submitted Figure `json:"submitted_queries"`
@@ -131,7 +131,7 @@ type SourceEvidence struct {
 
 // ClientEvidence is how the load client itself fared.
 type ClientEvidence struct {
-	// LatenessP99Ms is how much later than meant queries were submitted.
+	// LatenessP99Ms is how late the client submitted its queries by its own fault: from when one was due and might be under way.
 	LatenessP99Ms Figure `json:"lateness_p99_ms"`
 	// CPUCores is what the client used, CPULimitCores the most that it may have.
 	CPUCores      Figure `json:"cpu_cores"`
@@ -161,17 +161,20 @@ type HostEvidence struct {
 type CollectorEvidence struct {
 	// ShareOfHost is the collector's share of all the host's processors.
 	ShareOfHost Figure `json:"share_of_host_ratio"`
-	// ExpectedSlices is how many slices of the workers' CPU there should be in the step, MissingSlices how many are not there.
+	// ExpectedSlices is how many slices of the workers' CPU there should be in the step, of all workers that are known to belong to the
+	// topology; MissingSlices how many are not there.
 	ExpectedSlices Figure `json:"expected_slices"`
 	MissingSlices  Figure `json:"missing_slices"`
-	// LateSamples came after their slice was closed, DroppedSamples did not leave the workers; over the step.
+	// LateSamples came after their slice was closed, DroppedSamples the workers dropped before they could be sent; over the step.
 	LateSamples    Figure `json:"late_samples"`
 	DroppedSamples Figure `json:"dropped_samples"`
 }
 
 // WorkerEvidence is what became of the topology's workers.
 type WorkerEvidence struct {
-	Workers  Figure `json:"workers"`
+	Workers Figure `json:"workers"`
+	// Expected is how many are known to belong to it and should have reported.
+	Expected Figure `json:"expected_workers"`
 	Restarts Figure `json:"restarts"`
 	// CPUCores is what all of them used.
 	CPUCores Figure `json:"cpu_cores"`
@@ -189,7 +192,7 @@ func NoEvidence() Evidence {
 		Client:    ClientEvidence{LatenessP99Ms: u, CPUCores: u, CPULimitCores: u},
 		Host:      HostEvidence{IdleRatio: u, MinIdleRatio: u, Cores: u},
 		Collector: CollectorEvidence{ShareOfHost: u, ExpectedSlices: u, MissingSlices: u, LateSamples: u, DroppedSamples: u},
-		Workers:   WorkerEvidence{Workers: u, Restarts: u, CPUCores: u},
+		Workers:   WorkerEvidence{Workers: u, Expected: u, Restarts: u, CPUCores: u},
 	}
 }
 

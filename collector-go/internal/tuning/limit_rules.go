@@ -253,6 +253,12 @@ func collectorRule(e Evidence) LimiterFinding {
 		}
 		says += fmt.Sprintf(" missed %s of %s slices", Digits(c.MissingSlices), Digits(c.ExpectedSlices))
 	}
+	if c.LateSamples > 0 {
+		says += fmt.Sprintf("; %s samples came too late", Digits(c.LateSamples))
+	}
+	if c.DroppedSamples > 0 {
+		says += fmt.Sprintf("; the workers dropped %s samples", Digits(c.DroppedSamples))
+	}
 	if starved || missing >= missingBound {
 		return finding(LimitedByCollector, Reached, numbers, "%s", says)
 	}

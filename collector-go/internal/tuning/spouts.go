@@ -4,7 +4,8 @@ import "fmt"
 
 // SpoutPending is how many records can be on their way: Storm counts batches where a spout emits batches.
 type SpoutPending struct {
-	BatchSize       int `json:"batch_size"`
+	BatchSize int `json:"batch_size"`
+	// MaxSpoutPending is 0 where topology.max.spout.pending is not set: nothing is bounded then.
 	MaxSpoutPending int `json:"max_spout_pending"`
 	// RecordsPerSpout is batch size x topology.max.spout.pending; RecordsInAll is that of all spouts together.
 	RecordsPerSpout int `json:"records_per_spout"`
@@ -16,7 +17,7 @@ type SpoutPending struct {
 	Warnings            []string `json:"warnings"`
 }
 
-// PendingOf is the arithmetic of max spout pending; partitions and filterBolts may be 0 for not known.
+// PendingOf is the arithmetic of max spout pending, which may be 0 for not set; partitions and filterBolts may be 0 for not known.
 func PendingOf(batchSize, maxSpoutPending, spouts, filterBolts, partitions int) SpoutPending {
 	p := SpoutPending{BatchSize: batchSize, MaxSpoutPending: maxSpoutPending, RecordsPerSpout: batchSize * maxSpoutPending, Spouts: spouts,
 		RecordsInAll: batchSize * maxSpoutPending * spouts, FilterBoltsPerSpout: Unknown, KafkaPartitions: partitions, Warnings: []string{}}

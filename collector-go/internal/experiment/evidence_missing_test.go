@@ -1,0 +1,107 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// between reports CPU time in some of the test's seconds.
+func between(from, to float64) func(float64) float64 {
+	return func(t float64) float64 {
+		if t <= from || t > to {
+			return float64(tuning.Unknown)
+		}
+		return t
+	}
+}
+
+// Two workers belong to the topology. Whatever becomes of one of them, the step misses its slices as often as they are not there.
+func TestWorkersThatFellSilentAreMissed(t *testing.T) {
+	const start, end, hour = 31 * 60, 36 * 60, 3600
+	for name, c := range map[string]struct {
+		workers map[string]func(float64) float64
+		missing tuning.Figure
+	}{
+		"both report":                {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, hour)}, 0},
+		"silent since long before":   {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, 1000)}, 30},
+		"silent since the middle":    {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, start+150)}, 15},
+		"never heard of":             {map[string]func(float64) float64{"h:1": between(0, hour)}, 30},
+		"both silent":                {map[string]func(float64) float64{}, 60},
+		"moved, with a slice's gap":  {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, start+100), "h:3": between(start+110, hour)}, 1},
+		"moved before the step":      {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, start-20), "h:3": between(start-10, hour)}, 0},
+		"three, more than was asked": {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, hour), "h:3": between(0, end-10)}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored := &stored{series: map[string][]Series{}}
+			for worker, cpu := range c.workers {
+				stored.put(cpuMetric, cpu, "worker", worker, "mode", "total")
+			}
+			e, err := GatherEvidence(context.Background(), stored, testTopology(), stretchAt(31, 2))
+			require.NoError(t, err)
+			known := tuning.Figure(2)
+			if name[:5] == "three" {
+				known = 3
+			}
+			assert.Equal(t, []tuning.Figure{known, 30 * known, c.missing}, []tuning.Figure{e.Workers.Expected, e.Collector.ExpectedSlices, e.Collector.MissingSlices})
+		})
+	}
+}
+
+func TestWorkersOfARun(t *testing.T) {
+	run := report.Run{Workers: []report.Worker{{CPUSeconds: report.Slices{TimesMs: []int64{10, 20}}}, {CPUSeconds: report.Slices{TimesMs: []int64{30}}}, {CPUSeconds: report.Slices{TimesMs: []int64{20}}}}}
+	assert.Equal(t, 2, workersOf(&run), "the third came in place of the first")
+	assert.Zero(t, workersOf(&report.Run{}))
+}
+
+// told is a collector that tells how whole it is what it has.
+type told struct {
+	*stored
+	whole *collection.Collection
+	err   error
+	asked [2]time.Time
+}
+
+func (c *told) Collection(_ context.Context, _ string, from, to time.Time) (*collection.Collection, error) {
+	c.asked = [2]time.Time{from, to}
+	return c.whole, c.err
+}
+
+func TestLateAndDroppedSamplesAreEvidence(t *testing.T) {
+	c := &told{stored: collected(), whole: &collection.Collection{Counts: collection.Counts{Samples: 100, Late: 7}, Dropped: map[string]uint64{"queue_full": 3, "expired": 2}, StormDropped: 4}}
+	e := gatherAt(t, c, 31)
+	assert.Equal(t, []tuning.Figure{7, 5}, []tuning.Figure{e.Collector.LateSamples, e.Collector.DroppedSamples})
+	assert.Equal(t, [2]time.Time{stretchAt(31, 0).From, stretchAt(31, 0).To}, c.asked, "of the step's measured time")
+	assert.Contains(t, e.Notes, "Storm dropped 4 reports of tasks before the metrics consumer had them")
+	assert.False(t, gatherAt(t, c.stored, 31).Collector.LateSamples.Known(), "nobody tells")
+
+	e = gatherAt(t, &told{stored: collected(), err: errors.New("404")}, 31)
+	assert.False(t, e.Collector.DroppedSamples.Known())
+	assert.Contains(t, e.Notes, "how many samples came late or were dropped is not known: 404")
+}
+
+func TestQueriesUnderWayBySlice(t *testing.T) {
+	r := &Runner{options: Options{SliceWidth: 10 * time.Second}, outcomes: []load.Outcome{
+		{SubmittedMs: 5_000, FinishedMs: 25_000, End: load.Returned},
+		{SubmittedMs: 12_000, FinishedMs: 17_000, End: load.TimedOut},
+		{SubmittedMs: 30_000, FinishedMs: 30_000, End: load.NotSubmitted},
+	}}
+	all := []tuning.QuerySlice{{EndMs: 10_000}, {EndMs: 20_000}, {EndMs: 30_000}}
+	r.underWay(all)
+	assert.Equal(t, []tuning.QuerySlice{{EndMs: 10_000, Submitted: 0.5}, {EndMs: 20_000, Submitted: 1.5}, {EndMs: 30_000, Submitted: 0.5, Returned: 1}}, all)
+}
+
+// There is always room for what a rate can have under way, so that the endpoint refuses and not the client.
+func TestTheClientHasRoomForTheRate(t *testing.T) {
+	assert.Equal(t, 2000, openOptions(20, time.Minute, 30*time.Second, 10).MostInFlight)
+	assert.Equal(t, 100*45+1, openOptions(100, time.Minute, 30*time.Second, 10).MostInFlight)
+}

@@ -1,0 +1,29 @@
+package experiment
+
+import (
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// underWay fills in what the load client saw of the queries in each of a step's slices: how many were under way, the mean over the slice, and
+// how many returned in it. All of the step's queries must have ended.
+func (r *Runner) underWay(all []tuning.QuerySlice) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	width := r.options.SliceWidth.Milliseconds()
+	for i := range all {
+		slice := span{all[i].EndMs - width, all[i].EndMs}
+		var lived int64
+		returned := 0
+		for _, o := range r.outcomes {
+			if o.End == load.NotSubmitted {
+				continue
+			}
+			lived += max(0, min(o.FinishedMs, slice.to)-max(o.SubmittedMs, slice.from))
+			if o.End == load.Returned && o.FinishedMs > slice.from && o.FinishedMs <= slice.to {
+				returned++
+			}
+		}
+		all[i].Submitted, all[i].Returned = tuning.Figure(float64(lived)/float64(width)), tuning.Figure(returned)
+	}
+}
