@@ -164,13 +164,12 @@ func (o *tuneRunOptions) launcher(file *spec.File, run *rundir.Run, say *termina
 		o := campaign.CommandOptions{
 			Submit: c.Submit, Kill: c.Kill, Conf: file.Conf(), Collector: c.Collector, Access: experiment.CollectorAccess{CA: file.CA(), TokenFile: file.Token()}, Gateway: c.Gateway,
 			NoSource: run.Plan.Load.NoSource(), MostQueries: run.Plan.MostQueries(), Leftover: campaign.LeftoverOf(run),
-			Around: experiment.Around{Endpoint: tuning.EndpointGateway},
+			Around: experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: c.GatewayCapacity, Partitions: c.Partitions},
 		}
 		if file.Load.Submit == spec.SubmitByDRPC {
 			o.DRPC, o.DRPCFunction = file.Load.DRPC, file.Load.DRPCFunction
-			o.Around = experiment.Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: file.Load.DRPCThreads}
+			o.Around.Endpoint, o.Around.EndpointCapacity = tuning.EndpointDRPC, file.Load.DRPCThreads
 		}
-		o.Around.Partitions = c.Partitions
 		if _, err := experiment.NewCollectorAt(o.Collector, o.Access); err != nil {
 			return nil, fmt.Errorf("launch.command: %w", err)
 		}

@@ -71,16 +71,17 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 	ports.Processes = l.processes(ctx, l.running)
 	return &Launched{
 		Submitted: submitted, Ports: ports, Failed: l.running.Failed(), Settings: conf, Arguments: rundir.Arguments{Settings: append(l.running.AllSettings(), settings...)},
-		Around: experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries, Partitions: l.partitions()}, CollectorRestarts: l.running.CollectorRestarts,
+		Around: l.around(), CollectorRestarts: l.running.CollectorRestarts,
 	}, nil
 }
 
-// partitions are those of the topic that is read, as far as the experiment says; 0 where it does not, or there is none.
-func (l *Local) partitions() int {
-	if l.options.Kafka == nil {
-		return 0
+// around is what a local launch knows of what is around its topologies.
+func (l *Local) around() experiment.Around {
+	a := experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}
+	if k := l.options.Kafka; k != nil {
+		a.Partitions = k.Partitions
 	}
-	return l.options.Kafka.Partitions
+	return a
 }
 
 // up brings the cluster up unless it is.

@@ -274,8 +274,12 @@ func (c *checker) launch() {
 		if l.Local.WorkerHeap.MiB() < 64 {
 			c.fault("launch.local.worker_heap", "%d MiB is less than the 64 MiB that a worker needs", l.Local.WorkerHeap.MiB())
 		}
-		if k := l.Local.Kafka; k != nil && k.Bootstrap == "" {
-			c.atLeast("launch.local.kafka.partitions", float64(k.Partitions), 1)
+		if k := l.Local.Kafka; k != nil {
+			least := 1.0
+			if k.Bootstrap != "" {
+				least = 0 // not known
+			}
+			c.atLeast("launch.local.kafka.partitions", float64(k.Partitions), least)
 		}
 	default:
 		c.command(*l.Command)
@@ -311,6 +315,10 @@ func (c *checker) command(l Command) {
 	}
 	if l.Gateway == "" && c.needsGateway() {
 		c.fault("launch.command.gateway", "it is missing; give the address of the query gateway, host:port")
+	}
+	c.atLeast("launch.command.gateway_capacity", float64(l.GatewayCapacity), 0)
+	if l.GatewayCapacity > 0 && c.file.Load.Submit == SubmitByDRPC {
+		c.fault("launch.command.gateway_capacity", "queries do not go through the gateway; say in load.drpc_threads how many DRPC holds")
 	}
 	c.atLeast("launch.command.workers", float64(l.Workers), 1)
 	c.atLeast("launch.command.partitions", float64(l.Partitions), 0)

@@ -130,7 +130,8 @@ type Local struct {
 	Kafka *Kafka `yaml:"kafka"`
 }
 
-// Kafka is a broker that the records come through: one that is started on this machine, unless Bootstrap is given.
+// Kafka is a broker that the records come through: one that is started on this machine, unless Bootstrap is given. Partitions are the
+// topic's; of a broker that is there they may be unknown, 0.
 type Kafka struct {
 	Partitions int    `yaml:"partitions"`
 	Bootstrap  string `yaml:"bootstrap"`
@@ -144,10 +145,12 @@ type Command struct {
 	TLSCA     string   `yaml:"tls_ca"`
 	TokenFile string   `yaml:"token_file"`
 	Gateway   string   `yaml:"gateway"`
-	Workers   int      `yaml:"workers"`
-	// Partitions are those of the Kafka topic that is read; 0 where there is none, or nobody says.
-	Partitions int      `yaml:"partitions"`
-	Wait       Duration `yaml:"wait"`
+	// GatewayCapacity and Partitions, those of the Kafka topic that is read, are evidence of what limited a step; 0 where there is none, or
+	// nobody says.
+	GatewayCapacity int      `yaml:"gateway_capacity"`
+	Workers         int      `yaml:"workers"`
+	Partitions      int      `yaml:"partitions"`
+	Wait            Duration `yaml:"wait"`
 }
 
 // The values of fields that are words.

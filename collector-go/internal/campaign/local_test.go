@@ -1,0 +1,19 @@
+package campaign
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+func TestALocalLaunchKnowsItsPartitions(t *testing.T) {
+	without := experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}
+	assert.Equal(t, without, NewLocal(stack.Options{}, 1, nil, nil, nil).around())
+	with := without
+	with.Partitions = 2
+	assert.Equal(t, with, NewLocal(stack.Options{Kafka: &stack.Kafka{Partitions: 2}}, 1, nil, nil, nil).around())
+}
