@@ -119,7 +119,7 @@ func workerKilled(t *testing.T, b *bench) {
 	before, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)
 	restartsBefore := b.restarts(t)
-	i := slices.IndexFunc(before.Workers, func(w workerKnown) bool {
+	i := slices.IndexFunc(before.Workers, func(w experiment.KnownWorker) bool {
 		return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool { return strings.HasPrefix(c.Component, "__metrics") })
 	})
 	require.GreaterOrEqual(t, i, 0, "%+v", before.Workers)
@@ -130,12 +130,12 @@ func workerKilled(t *testing.T, b *bench) {
 	var after experiment.Topology
 	b.await(t, "the worker's new process", func(ctx context.Context) bool {
 		after, err = b.collector.Topology(ctx, topology)
-		return err == nil && slices.ContainsFunc(after.Workers, func(w workerKnown) bool { return w.Worker == victim.Worker && w.Pid != victim.Pid })
+		return err == nil && slices.ContainsFunc(after.Workers, func(w experiment.KnownWorker) bool { return w.Worker == victim.Worker && w.Pid != victim.Pid })
 	})
 	t.Logf("told after %s", time.Since(b.workerKilledAt).Round(time.Second))
 	assertPids(t, b, after)
 	assertPlacedOnce(t, after)
-	i = slices.IndexFunc(after.Workers, func(w workerKnown) bool { return w.Worker == victim.Worker })
+	i = slices.IndexFunc(after.Workers, func(w experiment.KnownWorker) bool { return w.Worker == victim.Worker })
 	assert.Equal(t, 1, after.Workers[i].Restarts)
 
 	restarts, err := b.collector.Marked(t.Context(), topology, "restart")
@@ -149,13 +149,4 @@ func workerKilled(t *testing.T, b *bench) {
 	submitted, err := b.collector.Marked(t.Context(), topology, "submitted")
 	require.NoError(t, err)
 	assert.Len(t, submitted, 1)
-}
-
-type workerKnown = struct {
-	Worker     string
-	Port       int
-	Pid        int
-	Alive      bool
-	Restarts   int
-	Components []experiment.ComponentTasks
 }

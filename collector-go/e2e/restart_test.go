@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
 
@@ -122,5 +123,5 @@ func (b *bench) assertMissed(t *testing.T, victim string) {
 	})
 	known, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)
-	assert.False(t, slices.ContainsFunc(known.Workers, func(w workerKnown) bool { return strings.Contains(w.Worker, victim) && w.Restarts != 1 }))
+	assert.False(t, slices.ContainsFunc(known.Workers, func(w experiment.KnownWorker) bool { return strings.Contains(w.Worker, victim) && w.Restarts != 1 }))
 }

@@ -30,17 +30,20 @@ type Topology struct {
 			TotalMemoryMiB float64 `json:"total_memory_mib"`
 		}
 	}
-	Workers []struct {
-		Worker     string
-		Host       string
-		Port       int
-		Pid        int
-		Alive      bool
-		Restarts   int
-		Components []ComponentTasks
-	}
+	Workers  []KnownWorker
 	Unplaced []ComponentTasks
 	Settings map[string]string
+}
+
+// KnownWorker is a worker with what runs in it.
+type KnownWorker struct {
+	Worker     string
+	Host       string
+	Port       int
+	Pid        int
+	Alive      bool
+	Restarts   int
+	Components []ComponentTasks
 }
 
 // ComponentTasks are some tasks of a component.
