@@ -164,15 +164,16 @@ func (r *Report) flowTable() table {
 			continue
 		}
 		for _, c := range s.Sharing.Components {
+			if !c.QueueWaitMs.Known() && !c.ExecuteMs.Known() {
+				continue // a spout is given nothing
+			}
 			row, found := rows[c.Component]
 			if !found {
 				row = len(t.Rows)
 				rows[c.Component] = row
 				t.Rows = append(t.Rows, blanks(c.Component, len(r.Steps)))
 			}
-			if c.QueueWaitMs.Known() || c.ExecuteMs.Known() {
-				t.Rows[row][i+1] = tuning.Digits(c.QueueWaitMs) + " / " + tuning.Digits(c.ExecuteMs)
-			}
+			t.Rows[row][i+1] = tuning.Digits(c.QueueWaitMs) + " / " + tuning.Digits(c.ExecuteMs)
 		}
 	}
 	slices.SortFunc(t.Rows, func(a, b []string) int { return ownFirst(a[0], b[0]) })

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { figures, quote } from '../static/js/expressions.js';
 import { gridOf, moved, timesOf } from '../static/js/grid.js';
 import { byName, columnsOf, largest, lastKnown, together } from '../static/js/matrix.js';
+import { held } from '../static/js/placement.js';
 import { defaults, format, moment, parse } from '../static/js/state.js';
 import { bandsAndMarks } from '../static/js/timeline.js';
 import { webAddress } from '../static/js/dom.js';
@@ -92,4 +93,9 @@ test('numbers are written with their units', () => {
 test('only the web’s addresses become links', () => {
   assert.ok(webAddress('https://example.org/runbook'));
   for (const bad of ['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', '//x', 'x', '']) assert.ok(!webAddress(bad), bad);
+});
+
+test('a worker holds its own components before those of Storm', () => {
+  const components = [{ component: '__system', tasks: [-1] }, { component: '__acker', tasks: [9] }, { component: 'JoinBolt', tasks: [5] }, { component: 'FilterBolt', tasks: [3, 4] }];
+  assert.equal(held(components), 'FilterBolt 2, JoinBolt 1, __acker 1');
 });

@@ -118,6 +118,17 @@ test('the limit, steps, changes and restarts are on the axis and in words', asyn
   assert.match(await page.locator('#health-body').textContent(), /Not complete\. .*missing/);
 });
 
+test('which components share a worker, and which workers a host', async (t) => {
+  const page = await open(t);
+  const known = await api('/api/v1/topologies/bullet', {});
+  await page.waitForFunction(() => document.querySelector('#placement-body summary'));
+  await page.locator('#placement-body summary').click();
+  const rows = await page.locator('#placement-body tbody tr').allTextContents();
+  assert.equal(rows.length, known.workers.length);
+  assert.match(await page.locator('#placement-body p').first().textContent(), new RegExp(`^${known.workers.length} workers? on `));
+  for (const w of known.workers) assert.ok(rows.some((row) => row.includes(w.worker) && w.components.every((c) => c.component === '__system' || row.includes(`${c.component} ${c.tasks.length}`))), w.worker);
+});
+
 test('hostile names are text', async (t) => {
   const page = await open(t, { hash: madeUp });
   assert.ok((await page.locator('#topology').inputValue()) === collectors.topology);

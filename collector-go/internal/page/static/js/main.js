@@ -9,6 +9,7 @@ import { gridOf, moved, timesOf } from './grid.js';
 import { showHealth, windowOf } from './health.js';
 import { Legend } from './legend.js';
 import { byName, columnsOf } from './matrix.js';
+import { showPlacement } from './placement.js';
 import { showRuns } from './runs.js';
 import { format, isFixed, parse, ranges, slices } from './state.js';
 import { bandsAndMarks, mostAnnotations, showChanges } from './timeline.js';
@@ -20,7 +21,7 @@ const longAgo = 6 * 3600; // s: from here on the p99 is the one that the rules k
 const at = (id) => document.getElementById(id);
 
 const page = {
-  state: parse(location.hash), topologies: [], workers: 1, grid: null, annotations: [], paused: false, pointed: null, intervals: {}, slowAt: 0,
+  state: parse(location.hash), topologies: [], registered: [], workers: 1, grid: null, annotations: [], paused: false, pointed: null, intervals: {}, slowAt: 0,
 };
 
 const legend = new Legend(at('legend'), () => figures.forEach((f) => f.draw()));
@@ -99,7 +100,7 @@ async function refresh() {
   const slow = Date.now() - page.slowAt >= slowEvery;
   if (slow) page.slowAt = Date.now();
   await Promise.all([showAlerts(), some && showFigures(), slow && listRuns()]);
-  if (some && slow) await showCollection();
+  if (some && slow) await Promise.all([showCollection(), showSharing()]);
 }
 
 // Topologies are those that the registry knows; a store that was filled another way has them in its labels.
@@ -107,6 +108,7 @@ async function findTopologies() {
   let names = [];
   try {
     const known = await ask('topologies', '/api/v1/topologies');
+    page.registered = known.map((t) => t.name);
     names = known.sort((a, b) => Number(b.alive) - Number(a.alive) || b.last_seen.localeCompare(a.last_seen)).map((t) => t.name);
     page.workers = known.find((t) => t.name === (page.state.topology || names[0]))?.worker_count || page.workers;
   } catch (error) {
@@ -220,6 +222,14 @@ const noteOf = (grid) => `Slices of ${page.state.slice}${grid.thinned ? `; for s
 const showAlerts = () => part('alerts', '/api/v1/alerts', {}, (data) => alerts.show(data.alerts, page.state.topology));
 const listRuns = () => part('runs', '/api/v1/runs', {}, (data) => showRuns(at('runs-body'), data));
 const showCollection = () => page.grid && part('health', `/api/v1/collection/${encodeURIComponent(page.state.topology)}`, windowOf(page.grid), (data) => showHealth(at('health-body'), data));
+
+
+// A topology of which only the figures are left has no workers that the registry knows.
+async function showSharing() {
+  const { topology } = page.state;
+  at('placement').hidden = !page.registered.includes(topology);
+  if (!at('placement').hidden) await part('placement', `/api/v1/topologies/${encodeURIComponent(topology)}`, {}, (data) => showPlacement(at('placement-body'), data));
+}
 
 /** part asks for one of the page's lists, and says in its place what went wrong. */
 async function part(name, path, parameters, show) {
