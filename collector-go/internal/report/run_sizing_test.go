@@ -107,7 +107,7 @@ func TestTheVolumeStandsBesideEachResult(t *testing.T) {
 	text := section(t, markdownOf(t, out), "Verdict")
 	assert.Regexp(t, `\| one \|.*\| 750 \| 1\.5 \|\n`, text)
 	assert.Regexp(t, `\| two \|.*\| 1,200 \| 2\.4 \|\n`, text)
-	assert.Regexp(t, `\| averaged over the test \|.*\| 900 \| 1\.8 \|\n`, text)
+	assert.Regexp(t, `\| whole test \|.*\| 900 \| 1\.8 \|\n`, text)
 	data, err := os.ReadFile(filepath.Join(out, "report.json"))
 	require.NoError(t, err)
 	assert.Contains(t, string(data), `"data_volume": {`)

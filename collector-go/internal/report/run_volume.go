@@ -36,7 +36,7 @@ func (r *RunReport) withVolumes(t table) table {
 	}
 	if len(rows) > 1 && r.Volume.RecordsPerSecond.Known() {
 		whole := slices.Repeat([]string{""}, len(t.Heads)-2)
-		whole[0] = "averaged over the test"
+		whole[0] = "whole test"
 		rows = append(rows, append(whole, volumeCells(r.Volume.DataVolume)...))
 	}
 	t.Rows = rows

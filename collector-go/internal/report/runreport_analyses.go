@@ -15,7 +15,9 @@ func (r *RunReport) analyses() (all []*Analysis) {
 	}
 	if r.Judged.Data != nil {
 		a := OfData(r.Judged.Data)
-		a.Charts = append(a.Charts, residualChart(r.Judged.Data))
+		if r.Judged.Data.Fits.RecordsPerCore.Slope.Known() { // without a line there is nothing to be off
+			a.Charts = append(a.Charts, residualChart(r.Judged.Data))
+		}
 		all = append(all, a)
 	}
 	for _, c := range r.Judged.Concurrency {
