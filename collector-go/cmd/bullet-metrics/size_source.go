@@ -90,15 +90,12 @@ func (o *sizeOptions) readGrid(path string, demand *tuning.Demand, evidence *tun
 	evidence.Points, demand.QueryTestRecordsPerS = points.rows, points.recordsPerS
 	demand.Goals = points.goals(demand.Goals, o.limitGiven)
 	o.notes = append(o.notes, points.notes...)
-	queries, err := tuning.AnalyzeQueries(points.rows, demand.Goals)
-	if err != nil || points.run == nil {
+	if _, err := tuning.AnalyzeQueries(points.rows, demand.Goals); err != nil || points.run == nil {
 		return points.locate(err)
 	}
 	demand.Class = points.run.Class()
-	for _, row := range queries.Rows {
-		if row.Capacity.LastOK != nil {
-			return nil
-		}
+	if points.run.Verdicts()[tuning.OK] == 0 {
+		return nothingHeld(path, points.run)
 	}
-	return nothingHeld(path, points.run)
+	return nil
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -60,6 +63,28 @@ func TestResourcesOfARun(t *testing.T) {
 	require.ErrorContains(t, err, "is a run of 3 configurations; name the directory of a trial of the one that is meant: "+filepath.Join(run7, "trials", "01-4-filter-bolts"))
 }
 
+// failing is a copy of a run of which no step was OK.
+func failing(t *testing.T, run string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "failing")
+	require.NoError(t, os.CopyFS(dir, os.DirFS(run)))
+	progress, err := os.ReadFile(filepath.Join(dir, rundir.ProgressFile))
+	require.NoError(t, err)
+	steps, err := filepath.Glob(filepath.Join(dir, rundir.TrialsDir, "*", rundir.StepsDir, "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, steps)
+	sum := func(text []byte) []byte { return fmt.Appendf(nil, "%x", sha256.Sum256(text)) }
+	for _, step := range steps {
+		was, err := os.ReadFile(step)
+		require.NoError(t, err)
+		is := bytes.ReplaceAll(was, []byte(`"verdict": "OK"`), []byte(`"verdict": "inconclusive"`))
+		progress = bytes.ReplaceAll(progress, sum(was), sum(is))
+		require.NoError(t, os.WriteFile(step, is, 0o644))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.ProgressFile), progress, 0o644))
+	return dir
+}
+
 func TestRunsThatHaveNotWhatIsAskedFor(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty")
 	require.NoError(t, os.CopyFS(empty, os.DirFS(run6)))
@@ -86,6 +111,9 @@ func TestRunsThatHaveNotWhatIsAskedFor(t *testing.T) {
 		"no components":     {[]string{"analyze", "resources", "--input", sampleRun}, []string{"told what it asks of the scheduler"}, exitFailed},
 		"size, one of two":  {append(load, run6), []string{"has no table of filter bolts by queries", "the directory of a run with analysis: queries (Test 7)"}, exitUsage},
 		"size, two of one":  {append(load, run7, run7), []string{"are both tables of filter bolts by queries"}, exitUsage},
+		"no step was OK":    {[]string{"analyze", "data", "--input", failing(t, run6)}, []string{"no configuration of the run is known to hold any of its loads (steps: 5 FAIL, 11 inconclusive)", "tune report"}, exitFailed},
+		"size, none was OK": {append(load, run6, failing(t, run7)), []string{"is known to hold any of its loads (steps: 6 FAIL, 16 inconclusive)"}, exitFailed},
+		"size, below all":   {append(load, run6, run7, "--limit", "1ms"), []string{"every measured point is above the limit of 1 ms"}, exitFailed},
 		"size, nothing yet": {append(load, empty, run7), []string{"no step of the run was measured"}, exitFailed},
 	} {
 		t.Run(name, func(t *testing.T) {

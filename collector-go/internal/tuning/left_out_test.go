@@ -27,7 +27,7 @@ func TestVerdictsThatWereGiven(t *testing.T) {
 	require.NotNil(t, plain.Knee)
 	assert.Equal(t, 40, plain.Knee.Queries)
 
-	spoilt := row(map[int]float64{10: 7, 20: 8, 25: 150, 30: 9, 40: 12, 45: 180, 50: 160, 60: 1000}, map[int]tuning.Verdict{25: tuning.Inconclusive, 45: tuning.Limited})
+	spoilt := row(map[int]float64{10: 7, 20: 8, 25: 500, 30: 9, 40: 12, 45: 180, 50: 160, 60: 1000}, map[int]tuning.Verdict{25: tuning.Inconclusive, 45: tuning.Limited})
 	assert.Equal(t, plain.Capacity, spoilt.Capacity)
 	assert.Equal(t, plain.Knee, spoilt.Knee)
 	assert.Len(t, spoilt.Points, 8, "they are shown")
