@@ -3,6 +3,7 @@ package campaign_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -164,6 +165,30 @@ func TestAStepBeginsWithNothingUnread(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A source that was told to pause while what was unread was read makes its records again, at a rate that is no other than before.
+func TestAPausedSourceGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var topology *brokered
+		w.behind = func(f *fakeTopology) *brokered {
+			topology = &brokered{fakeTopology: f, carries: 512}
+			return topology
+		}
+		byQueries := strings.NewReplacer("axis: records_per_second, values: [100, 700, 200]", "values: [1, 2]", "{queries: 5, ", "{records_per_second: 700, ").Replace(overload)
+		dir := begin(t, byQueries)
+		_, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
+		require.NoError(t, err)
+		var rates []float64
+		for _, m := range topology.made {
+			rates = append(rates, math.Round(m.rate))
+		}
+		assert.Equal(t, []float64{712, 712, 12, 712}, rates, "set for the trial, for its first step, paused, and set again")
+		steps := reread(t, dir).Trials[0].Steps
+		require.Len(t, steps, 2)
+		assert.InDelta(t, 512, float64(steps[1].RecordsPerSecond), 2)
+	})
 }
 
 const liveData = `experiment: live
