@@ -195,7 +195,7 @@ func (t Topology) Placement() *report.Placement {
 func placed(all []ComponentTasks) (out []report.PlacedTasks) {
 	for _, c := range all {
 		if c.Component != "__system" {
-			out = append(out, report.PlacedTasks{Component: c.Component, Tasks: len(c.Tasks)})
+			out = append(out, report.PlacedTasks{Component: cmp.Or(c.Component, "not told"), Tasks: len(c.Tasks)})
 		}
 	}
 	return out

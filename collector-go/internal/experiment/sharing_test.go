@@ -94,10 +94,10 @@ func rounded(t report.Traffic) report.Traffic {
 
 func TestThePlacementIsRead(t *testing.T) {
 	c, _ := answering(t, `{"status":"success","data":{"name":"b","workers":[{"worker":"h1:6700","host":"h1","components":[{"component":"FilterBolt","tasks":[3,4]},`+
-		`{"component":"__system","tasks":[-1]}]}],"unplaced":[{"component":"JoinBolt","tasks":[9]}]}}`)
+		`{"component":"","tasks":[7]},{"component":"__system","tasks":[-1]}]}],"unplaced":[{"component":"JoinBolt","tasks":[9]}]}}`)
 	topology, err := c.Topology(t.Context(), "b")
 	require.NoError(t, err)
-	assert.Equal(t, &report.Placement{Workers: []report.PlacedWorker{{Worker: "h1:6700", Host: "h1", Components: []report.PlacedTasks{{Component: "FilterBolt", Tasks: 2}}}},
+	assert.Equal(t, &report.Placement{Workers: []report.PlacedWorker{{Worker: "h1:6700", Host: "h1", Components: []report.PlacedTasks{{Component: "FilterBolt", Tasks: 2}, {Component: "not told", Tasks: 1}}}},
 		Unplaced: []report.PlacedTasks{{Component: "JoinBolt", Tasks: 1}}}, topology.Placement())
 	assert.Nil(t, Topology{}.Placement(), "it did not tell")
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,13 +16,20 @@ func (r *RunReport) rowTable() table {
 	if r.Analysis == rundir.OfTimeline {
 		return r.timelineTable()
 	}
-	t := table{Heads: []string{"Configuration", "Verdict", "Capacity, " + r.axis(), "Capacity of each repeat", "Limited by", "Least " + r.host() + " idle", "Launches"},
-		Numeric: []bool{false, false, true, false, false, true, true}}
-	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, []string{cmp.Or(row.Label, "–"), string(row.Verdict), intervalText(row.Capacity), row.capacities(), row.limiters(), percent(row.LeastHostIdle),
-			strconv.Itoa(row.Launches)})
+	t := table{Heads: []string{"Configuration", "Verdict", "Capacity, " + r.axis()}, Numeric: []bool{false, false, true}}
+	repeated := slices.ContainsFunc(r.Rows, func(row RowReport) bool { return len(row.Repeats) > 1 })
+	if repeated {
+		t.Heads, t.Numeric = append(t.Heads, "Capacity of each repeat"), append(t.Numeric, false)
 	}
-	return t.withoutBlank()
+	t.Heads, t.Numeric = append(t.Heads, "Limited by", "Least "+r.host()+" idle", "Launches"), append(t.Numeric, false, true, true)
+	for _, row := range r.Rows {
+		cells := []string{cmp.Or(row.Label, "–"), string(row.Verdict), intervalText(row.Capacity)}
+		if repeated {
+			cells = append(cells, row.capacities())
+		}
+		t.Rows = append(t.Rows, append(cells, row.limiters(), percent(row.LeastHostIdle), strconv.Itoa(row.Launches)))
+	}
+	return t
 }
 
 func (row *RowReport) limiters() string { return cmp.Or(strings.Join(row.Limiters, "; "), "–") }

@@ -45,7 +45,7 @@ type ComponentFlow struct {
 	Component       string `json:"component"`
 	TuplesPerSecond Figure `json:"executed_per_second"`
 	// QueueWaitMs is the time in the tasks' receive queues as Storm makes it from population and arrival rate, QueueWaitMostMs that of
-	// the task with the longest; a spout has no such queue.
+	// the task with the longest. To a spout come acks alone.
 	QueueWaitMs     Figure `json:"queue_wait_ms"`
 	QueueWaitMostMs Figure `json:"queue_wait_most_ms"`
 	// ExecuteMs is what a tuple took in execute().
@@ -78,7 +78,7 @@ func (r *Report) sharingBlocks() []block {
 	}
 	if flows := r.flowTable(); len(flows.Rows) > 0 {
 		blocks = append(blocks, paragraph("Queue wait / execute time of a tuple, ms, means over the tuples of each step's measured time. The wait is that in the receive queue, as Storm makes it from "+
-			"the queue's population and arrival rate; where it grows from step to step while the execution time does not, the component falls behind."), tabled(flows))
+			"the queue's population and arrival rate; where it grows from step to step while the execution time does not, the component falls behind. To a spout come acks alone."), tabled(flows))
 	}
 	traffic, more := r.trafficTable()
 	if len(traffic.Rows) > 0 {
@@ -165,7 +165,7 @@ func (r *Report) flowTable() table {
 		}
 		for _, c := range s.Sharing.Components {
 			if !c.QueueWaitMs.Known() && !c.ExecuteMs.Known() {
-				continue // a spout is given nothing
+				continue // nothing came to it
 			}
 			row, found := rows[c.Component]
 			if !found {
