@@ -1,13 +1,16 @@
 package report_test
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -69,14 +72,22 @@ func TestTheCostOfAQueryIsCompared(t *testing.T) {
 	assert.True(t, three.Low.Known() && three.High.Known(), "three launches have enough: %v", three)
 }
 
-// A run about queries per core says what a query costs too, and that it has no baseline.
+// A run about queries per core says what a query costs too.
 func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	tellAll(t, dir, "as it is", littleHeap, littleHeap.again(1))
-	r, err := report.OpenRunReport(dir)
+	plan, err := os.ReadFile(filepath.Join(dir, rundir.PlanFile))
 	require.NoError(t, err)
-	require.Len(t, r.Judged.Concurrency, 1)
-	c := r.Judged.Concurrency[0]
+	require.Contains(t, string(plan), `"analysis": "concurrency"`)
+	plan = []byte(strings.Replace(string(plan), `"analysis": "concurrency"`, `"analysis": "queries"`, 1))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.PlanFile), plan, 0o644))
+	r, text := written(t, dir)
+	assert.Contains(t, text, "## Query scaling at a filter latency")
+	assert.Contains(t, text, "## What a query costs")
+	assert.Contains(t, text, "figures/cost-cpu.svg")
+	assert.Empty(t, r.Judged.Concurrency)
+	require.Len(t, r.Judged.Costs, 1)
+	c := r.Judged.Costs[0]
 	assert.Equal(t, 2*3, c.TotalFitWhileComplete.Points, "three steps that were OK, two launches")
 	assert.InEpsilon(t, littleHeap.total(0)*60_000, float64(c.BaselineTotalCPUMsPerMinute), 0.05)
 	assert.InEpsilon(t, 5*float64(c.Steps[0].AverageGCMsPerMinute), float64(c.Steps[0].TotalGCMsPerMinute), 1e-9)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -54,9 +55,9 @@ func (r *RunReport) judged() (j Judged) {
 		if len(j.tables.Points) > 0 {
 			j.Queries, err = tuning.AnalyzeQueries(j.tables.Points, r.queryGoals())
 		}
-		if err == nil {
-			j.Costs, err = r.concurrency()
-		}
+		var cost error
+		j.Costs, cost = r.concurrency()
+		err = errors.Join(err, cost)
 	case rundir.OfData:
 		j.tables.Volumes = r.volumes(&j)
 		if len(j.tables.Volumes) > 0 {

@@ -27,27 +27,40 @@ func (s SupplyEvidence) known() bool { return s.AskedPerSecond > 0 && s.MadePerS
 
 // supplyRule compares what was made with what was asked for.
 func supplyRule(e Evidence) LimiterFinding {
-	s, seconds := e.Supply, Figure(e.ToMs-e.FromMs)/1000
+	s := e.Supply
 	share := s.MadePerSecond / s.AskedPerSecond
 	numbers := []Number{{"asked for", s.AskedPerSecond, "records/s"}, {"made", s.MadePerSecond, "records/s"}, {"share", share, "ratio"}}
 	says := fmt.Sprintf("the record source made %s of the %s records/s asked for, %s", Digits(s.MadePerSecond), Digits(s.AskedPerSecond), shareText(share))
-	short := share < supplyBound && !((s.AskedPerSecond-s.MadePerSecond)*seconds < leastShort)
-	if short && e.Source.Kind == SourceKafka {
-		says += " (producers share a rate: RecordProducer --part)"
+	if e.Source.Kind == SourceKafka {
+		numbers = append(numbers, Number{"read", e.Source.RecordsPerSecond, "records/s"})
+		switch {
+		case e.short(s.MadePerSecond):
+			says += " (producers share a rate: RecordProducer --part)"
+		case e.short(e.Source.RecordsPerSecond):
+			says = fmt.Sprintf("the topology read %s of the %s records/s asked for, %s, although they were made", Digits(e.Source.RecordsPerSecond), Digits(s.AskedPerSecond),
+				shareText(e.Source.RecordsPerSecond/s.AskedPerSecond))
+			return finding(LimitedByRecordSource, Reached, numbers, "%s", says)
+		}
 	}
-	return finding(LimitedByRecordSource, stateOf(short), numbers, "%s", says)
+	return finding(LimitedByRecordSource, stateOf(e.short(s.MadePerSecond)), numbers, "%s", says)
 }
 
-// explainSupply takes a shortage for a consequence where its maker waits for something: the topology's own source for whatever holds the
-// topology up, producers beside Kafka for the host's processors alone.
+// short tells whether a rate is too little of what was asked for.
+func (e Evidence) short(perSecond Figure) bool {
+	asked, seconds := e.Supply.AskedPerSecond, Figure(e.ToMs-e.FromMs)/1000
+	return perSecond < supplyBound*asked && (asked-perSecond)*seconds >= leastShort
+}
+
+// explainSupply takes a shortage for a consequence where something else is why: what holds the topology up, of its own source and of what
+// it reads from Kafka; of what producers make beside Kafka the host's processors alone.
 func (l *limiting) explainSupply(busy string) {
 	switch {
 	case l.reached(LimitedByHost):
 		l.follows(LimitedByRecordSource, "the host left it no processor")
-	case l.evidence.Source.Kind == SourceKafka:
+	case l.evidence.Source.Kind == SourceKafka && l.evidence.short(l.evidence.Supply.MadePerSecond):
 	case busy != "":
 		l.follows(LimitedByRecordSource, "the topology takes no more because of "+busy)
-	case l.reached(LimitedBySpouts):
+	case l.reached(LimitedBySpouts, LimitedByPartitions):
 		l.follows(LimitedByRecordSource, "the spouts emit no more")
 	}
 }

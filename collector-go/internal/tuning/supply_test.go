@@ -33,12 +33,23 @@ func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 			e.Source.Kind = tuning.SourceGenerator
 			e.Spout.HeldByPending = 0.4
 		}, tuning.Limited, "the topology takes no more because of max spout pending"},
+		"made, and not read by as many spouts as there can be": {5000, 5000, func(e *tuning.Evidence) {
+			e.Source.RecordsPerSecond, e.Source.LagGrowth, e.Source.Partitions = 3000, 2000, 2
+		}, tuning.Limited, "the topology read 3,000 of the 5,000 records/s asked for, 60%, although they were made; the spouts emit no more"},
+		"made, and not read by too few spouts": {5000, 5000, func(e *tuning.Evidence) {
+			e.Source.RecordsPerSecond, e.Source.LagGrowth = 3000, 2000
+		}, tuning.Fail, "the topology read 3,000 of the 5,000"},
+		"made, and not read because of the filter": {5000, 5000, func(e *tuning.Evidence) {
+			e.Source.RecordsPerSecond, e.Source.LagGrowth = 3000, 2000
+			filterBusy(e, 0.97, 2)
+		}, tuning.Fail, "although they were made; the topology takes no more because of filter CPU"},
 		"on a starved host": {5000, 3000, func(e *tuning.Evidence) { e.Host.IdleRatio = 0.01 }, tuning.Inconclusive, "of the host was idle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := quiet()
 			e.FromMs, e.ToMs = 0, 60_000
 			e.Supply = tuning.SupplyEvidence{AskedPerSecond: c.asked, MadePerSecond: c.made}
+			e.Source.RecordsPerSecond = c.made
 			if c.change != nil {
 				c.change(&e)
 			}
