@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 )
 
 func (s *Stack) awaitCluster(ctx context.Context) error {
@@ -103,12 +102,5 @@ func (s *Stack) down(ctx context.Context) error {
 
 // JavaVersion is the first line that the Java in use says of itself.
 func (s *Stack) JavaVersion(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, s.options.Java, "-version").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("ask %s for its version: %w", s.options.Java, err)
-	}
-	line, _, _ := strings.Cut(string(out), "\n")
-	return line, nil
+	return s.options.JavaVersion(ctx)
 }

@@ -40,6 +40,7 @@ func TestTheProducerLivesWithItsTopology(t *testing.T) {
 	s, err := Enter(within(t), o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 
+	assert.NotContains(t, strings.Join(s.producerCommand().args, " "), "compression", "manifests say that it compresses nothing")
 	require.NoError(t, s.StartSource(within(t)))
 	assert.EqualValues(t, 2, asked.Load(), "not before the topology asked")
 	first := s.currentProducer()
@@ -53,7 +54,13 @@ func TestTheProducerLivesWithItsTopology(t *testing.T) {
 	default:
 	}
 
+	said, err := os.ReadFile(s.logPath("producer"))
+	require.NoError(t, err)
 	require.NoError(t, s.StartSource(within(t)))
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(s.logPath("producer"))
+		return err == nil && len(text) > len(said)
+	}, never, time.Millisecond, "it says how it was started")
 	s.currentProducer().kill()
 	select {
 	case err := <-s.Failed():
