@@ -48,7 +48,7 @@ func newAnalyzeResources() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if spouts.maxPending > 0 {
+			if spouts.maxPending > 0 || spouts.partitions > 0 {
 				result.CountPending(spouts.batchSize, spouts.maxPending, spouts.partitions)
 			}
 			return show.write(out, result, report.OfResources(result))
@@ -58,7 +58,7 @@ func newAnalyzeResources() *cobra.Command {
 	in.addFlag(flags, "component, parallelism, cpu_cores_total or cpu_cores_each (or cpu_cores with --cpu), on_heap_mib, off_heap_mib, total_memory_mib")
 	machine.addFlags(flags)
 	addCPU(flags, &cpu)
-	flags.IntVar(&spouts.maxPending, "max-spout-pending", 0, "topology.max.spout.pending; 0 to leave it out")
+	flags.IntVar(&spouts.maxPending, "max-spout-pending", 0, "topology.max.spout.pending; 0 where it is not set")
 	flags.IntVar(&spouts.batchSize, "batch-size", 1, "records that the spout emits as one tuple")
 	flags.IntVar(&spouts.partitions, "kafka-partitions", 0, "partitions that the spouts read; 0 where it is not Kafka")
 	show.addFlags(flags, "table", "json", "markdown")

@@ -15,10 +15,7 @@ func OfResources(r *tuning.Resources) *Analysis {
 		machines(r))
 	a.Findings = append(a.Findings, auditFindings(r.Audit, r.AuditedTotals)...)
 	if s := r.Spouts; s != nil {
-		if s.MaxSpoutPending > 0 {
-			a.Findings = append(a.Findings, fmt.Sprintf("True max spout pending: %s records a spout (batches of %d x %d), %s in %d spouts.",
-				tuning.Grouped(strconv.Itoa(s.RecordsPerSpout)), s.BatchSize, s.MaxSpoutPending, tuning.Grouped(strconv.Itoa(s.RecordsInAll)), s.Spouts))
-		}
+		a.Findings = append(a.Findings, pendingText(s))
 		if s.FilterBoltsPerSpout.Known() {
 			a.Findings = append(a.Findings, fmt.Sprintf("Fan-out: %s filter bolts a spout.", tuning.Digits(s.FilterBoltsPerSpout)))
 		}
@@ -41,7 +38,19 @@ func OfResources(r *tuning.Resources) *Analysis {
 	return a
 }
 
+// pendingText is how many records can be on their way.
+func pendingText(s *tuning.SpoutPending) string {
+	if s.MaxSpoutPending == 0 {
+		return fmt.Sprintf("Nothing bounds the records of the %d spouts that are on their way: topology.max.spout.pending is not set.", s.Spouts)
+	}
+	return fmt.Sprintf("True max spout pending: %s records a spout (batches of %d x %d), %s in %d spouts.",
+		tuning.Grouped(strconv.Itoa(s.RecordsPerSpout)), s.BatchSize, s.MaxSpoutPending, tuning.Grouped(strconv.Itoa(s.RecordsInAll)), s.Spouts)
+}
+
 func machines(r *tuning.Resources) string {
+	if r.Machines == 0 {
+		return "Machines needed: not known, since nothing is known of the cluster's: give cluster.machines."
+	}
 	text := fmt.Sprintf("Machines: %d, limited by %s (%s cores / %s = %s", r.Machines, r.Limiting, tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Machine.CPUCores),
 		tuning.Digits(r.Totals.CPUCores/r.Machine.CPUCores))
 	if r.Machine.MemoryMiB.Known() {

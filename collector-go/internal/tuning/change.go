@@ -28,7 +28,9 @@ func (c Change) Lines() (lines []string) {
 }
 
 // DiffSettings lists what differs between two sets of named values, by key. Beside Bullet's and Storm's settings the values may be
-// of the namespaces that VariableOf knows.
+// of the namespaces that VariableOf knows. Measured values differ when they do by more than they scatter (scatters). A setting that is
+// not there has its default, and so differs from one that is; a version, a machine or a cluster of which only one side tells may be
+// the same on the other, and moves nothing (see Untold).
 func DiffSettings(before, after map[string]string) []Change {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 	slices.Sort(keys)
@@ -36,10 +38,13 @@ func DiffSettings(before, after map[string]string) []Change {
 	for _, key := range slices.Compact(keys) {
 		was, had := before[key]
 		is, has := after[key]
-		if had == has && was == is {
+		if had == has && alike(key, was, is) {
 			continue
 		}
 		c := Change{Key: key, Variable: VariableOf(key)}
+		if had != has && isFact(key) {
+			c.Variable = ""
+		}
 		if had {
 			c.Before = &was
 		}
@@ -72,13 +77,25 @@ func Variables() []Variable {
 	return []Variable{DataVolume, QueryCount, QueryKind, Parallelism, Hardware, SoftwareVersion, ClusterLoad, DataSource}
 }
 
-// Namespaces of values that are no settings.
+// Namespaces of values that are no settings. Others than these move none of the eight.
 const (
 	OfData     = "data."     // data.records_per_second
 	OfLoad     = "load."     // load.queries, load.class, load.query
-	OfMachine  = "machine."  // machine.cpu_model
+	OfMachine  = "machine."  // machine.cpu_model, of the machines that the topology runs on
 	OfVersions = "versions." // versions.storm
-	OfCluster  = "cluster."  // cluster.host_idle
+	OfCluster  = "cluster."  // cluster.busy_by_others
+	OfRecords  = "records."  // records.schema
+	OfSource   = "source."   // source.kafka_partitions
+)
+
+// Values that are measured.
+const (
+	// CalibratedRate is the record rate that was found, a number.
+	CalibratedRate = OfData + "calibrated_records_per_second"
+	// BusyByOthers is the share of the topology's machines that others took, in percent, "12%".
+	BusyByOthers = OfCluster + "busy_by_others"
+	// MeanRecord is the records' mean size.
+	MeanRecord = OfRecords + "mean_size"
 )
 
 // places say which variable a key belongs to: the first whose part the key has. Parts that end in a point are prefixes, those
@@ -87,9 +104,9 @@ var places = []struct {
 	part     string
 	variable Variable
 }{
-	{OfData, DataVolume}, {"bullet.topology.generator.records.per.second", DataVolume}, {"bullet.topology.source.sampling.percentage", DataVolume},
+	{OfData, DataVolume}, {MeanRecord, DataVolume}, {"bullet.topology.generator.records.per.second", DataVolume}, {"bullet.topology.source.sampling.percentage", DataVolume},
 	{"load.queries", QueryCount}, {"load.queries_per_second", QueryCount}, {OfLoad, QueryKind},
-	{OfMachine, Hardware}, {OfVersions, SoftwareVersion}, {OfCluster, ClusterLoad},
+	{OfMachine, Hardware}, {OfVersions, SoftwareVersion}, {OfCluster, ClusterLoad}, {OfRecords, DataSource}, {OfSource, DataSource},
 	{".parallelism", Parallelism}, {"topology.workers", Parallelism}, {"topology.acker.executors", Parallelism},
 	{"bullet.dsl.", DataSource}, {"bullet.topology.dsl.", DataSource}, {"bullet.topology.source.", DataSource}, {"bullet.topology.generator.", DataSource},
 	{"bullet.topology.bullet.spout.class.name", DataSource}, {"bullet.topology.bullet.spout.args", DataSource}, {"topology.max.spout.pending", DataSource},

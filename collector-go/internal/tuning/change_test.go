@@ -45,7 +45,13 @@ func TestWhichVariableASettingMoves(t *testing.T) {
 		"load.class":                                       tuning.QueryKind,
 		"machine.cores":                                    tuning.Hardware,
 		"versions.storm":                                   tuning.SoftwareVersion,
-		"cluster.host_idle":                                tuning.ClusterLoad,
+		"cluster.busy_by_others":                           tuning.ClusterLoad,
+		"records.schema":                                   tuning.DataSource,
+		"records.mean_size":                                tuning.DataVolume,
+		"source.kafka_partitions":                          tuning.DataSource,
+		"load_host.cores":                                  "",
+		"worker.gc_flags":                                  "",
+		"steps.values":                                     "",
 		"bullet.topology.custom.topology.worker.childopts": "",
 	} {
 		assert.Equal(t, want, tuning.VariableOf(key), key)
@@ -61,4 +67,39 @@ func TestWhatComesAndGoesIsAChange(t *testing.T) {
 	assert.Equal(t, []string{"- a: 1", "+ load.class: group", "+ topology.workers: 2"}, lines)
 	assert.Equal(t, []tuning.Variable{tuning.QueryKind, tuning.Parallelism}, tuning.Moved(changes))
 	assert.Equal(t, []tuning.Change{}, tuning.DiffSettings(nil, nil))
+}
+
+// A rate that is calibrated anew is another by some percent each time; a rate that was given is what was given.
+func TestMeasuredValuesMayScatter(t *testing.T) {
+	for name, c := range map[string]struct {
+		key, before, after string
+		moved              []tuning.Variable
+	}{
+		"a calibrated rate, within":    {tuning.CalibratedRate, "2000", "1905", []tuning.Variable{}},
+		"a calibrated rate, beyond":    {tuning.CalibratedRate, "2000", "1890", []tuning.Variable{tuning.DataVolume}},
+		"a given rate":                 {"data.records_per_second", "2000", "1990", []tuning.Variable{tuning.DataVolume}},
+		"a cluster as free as before":  {tuning.BusyByOthers, "70%", "75%", []tuning.Variable{}},
+		"a cluster with less to spare": {tuning.BusyByOthers, "70%", "75.1%", []tuning.Variable{tuning.ClusterLoad}},
+		"no number":                    {tuning.BusyByOthers, "70%", "much", []tuning.Variable{tuning.ClusterLoad}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes := tuning.DiffSettings(map[string]string{c.key: c.before}, map[string]string{c.key: c.after})
+			assert.Equal(t, c.moved, tuning.Moved(changes))
+			assert.Len(t, changes, len(c.moved))
+		})
+	}
+}
+
+// A setting that is not there has its default; a machine of which one side says nothing may be the same.
+func TestWhatOnlyOneSideTellsMovesNothing(t *testing.T) {
+	before := map[string]string{"machine.cores": "48", "versions.storm": "2.8.3"}
+	after := map[string]string{"versions.storm": "2.8.3", "cluster.busy_by_others": "70%", "topology.workers": "2"}
+	changes := tuning.DiffSettings(before, after)
+	assert.Len(t, changes, 3, "the lines tell all the same")
+	assert.Equal(t, []tuning.Variable{tuning.Parallelism}, tuning.Moved(changes))
+	assert.Equal(t, []tuning.Variable{tuning.Hardware, tuning.ClusterLoad}, tuning.Untold(before, after))
+	assert.Equal(t, []tuning.Variable{tuning.Hardware, tuning.SoftwareVersion, tuning.ClusterLoad}, tuning.Untold(nil, after))
+	after["machine.cores"], before["cluster.busy_by_others"] = "64", "71%"
+	assert.Empty(t, tuning.Untold(before, after))
+	assert.Equal(t, []tuning.Variable{tuning.Parallelism, tuning.Hardware}, tuning.Moved(tuning.DiffSettings(before, after)))
 }

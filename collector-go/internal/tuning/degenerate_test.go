@@ -169,3 +169,17 @@ func TestTheMachineThatLimits(t *testing.T) {
 		})
 	}
 }
+
+// Without a machine the table is added up all the same; no number of machines is made up.
+func TestNothingIsKnownOfTheMachine(t *testing.T) {
+	components := []Component{{Name: "a", Parallelism: 4, CPUCoresEach: 10, CPUCoresTotal: Unknown, OnHeapMiB: 1000, OffHeapMiB: 0, TotalMemoryMiB: Unknown}}
+	r, err := AnalyzeResources(components, nil, UnknownMachine())
+	require.NoError(t, err)
+	assert.Equal(t, Totals{Parallelism: 4, CPUCores: 40, TotalMemoryMiB: 4000}, r.Totals)
+	assert.Zero(t, r.Machines)
+	assert.Empty(t, r.Limiting)
+	assert.False(t, r.MachinesByCPU.Known() || r.MachinesByMemory.Known())
+	assert.Empty(t, r.Notes)
+	_, err = AnalyzeResources(components, nil, Machine{CPUCores: Unknown, MemoryMiB: 8000})
+	require.ErrorContains(t, err, "the cores per machine must be a positive number")
+}

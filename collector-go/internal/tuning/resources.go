@@ -41,6 +41,12 @@ type Machine struct {
 	MemoryMiB Figure `json:"memory_mib"`
 }
 
+// UnknownMachine is one of which nothing is known.
+func UnknownMachine() Machine { return Machine{CPUCores: Unknown, MemoryMiB: Unknown} }
+
+// known tells whether anything is known of it.
+func (m Machine) known() bool { return m.CPUCores.Known() || m.MemoryMiB.Known() }
+
 // Validate tells what is wrong with the machine.
 func (m Machine) Validate() error {
 	if !m.CPUCores.Known() || m.CPUCores <= 0 {
@@ -81,11 +87,11 @@ const (
 // Resources is what a topology takes.
 type Resources struct {
 	Totals Totals `json:"totals"`
-	// Machines is how many are needed, rounded up; the more of what CPU and memory ask for.
+	// Machines is how many are needed, rounded up; the more of what CPU and memory ask for. It is 0 where nothing is known of one.
 	Machines         int    `json:"machines"`
 	MachinesByCPU    Figure `json:"machines_by_cpu"`
 	MachinesByMemory Figure `json:"machines_by_memory"`
-	// Limiting is LimitedByCPU or LimitedByMemory: whatever fills its machines more.
+	// Limiting is LimitedByCPU or LimitedByMemory: whatever fills its machines more; "" where nothing is known of one.
 	Limiting      string           `json:"limiting"`
 	Machine       Machine          `json:"machine"`
 	Components    []ComponentShare `json:"components"`
@@ -95,10 +101,15 @@ type Resources struct {
 	Notes         []string         `json:"notes"`
 }
 
-// AnalyzeResources adds up the components, audits what the table states, and tells how many machines it takes.
+// AnalyzeResources adds up the components, audits what the table states, and tells how many machines it takes, unless nothing is known
+// of one.
 func AnalyzeResources(components []Component, stated *StatedTotals, machine Machine) (*Resources, error) {
-	if err := errors.Join(machine.Validate(), checkComponents(components)); err != nil {
-		return nil, err
+	wrong := checkComponents(components)
+	if machine.known() {
+		wrong = errors.Join(machine.Validate(), wrong)
+	}
+	if wrong != nil {
+		return nil, wrong
 	}
 	r := &Resources{Machine: machine, Audit: []Finding{}, Notes: []string{}}
 	sum := Totals{}
@@ -198,6 +209,10 @@ func (c Component) memoryTotal(row int) statedTotal {
 
 // place tells how many machines it takes.
 func (r *Resources) place() {
+	if !r.Machine.known() {
+		r.MachinesByCPU, r.MachinesByMemory = Unknown, Unknown
+		return
+	}
 	cpu, memory := r.Totals.CPUCores/r.Machine.CPUCores, r.Totals.TotalMemoryMiB/r.Machine.MemoryMiB
 	r.Limiting, r.Machines = LimitedByCPU, max(1, ceil(float64(cpu)))
 	r.MachinesByCPU, r.MachinesByMemory = Figure(max(1, ceil(float64(cpu)))), Unknown
@@ -208,7 +223,7 @@ func (r *Resources) place() {
 		}
 		r.Machines = int(max(r.MachinesByCPU, r.MachinesByMemory))
 	} else {
-		r.Notes = append(r.Notes, "the memory per machine was not given (--memory-per-machine-mib), so memory is not looked at as a limit")
+		r.Notes = append(r.Notes, "the memory per machine was not given (--memory-per-machine-mib, cluster.machines.memory), so memory is not looked at as a limit")
 	}
 	for _, c := range r.Components {
 		if each := c.TotalMemoryMiB / Figure(c.Parallelism); c.CPUCoresEach > r.Machine.CPUCores || each > r.Machine.MemoryMiB {
