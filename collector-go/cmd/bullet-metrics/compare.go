@@ -19,8 +19,8 @@ func newCompareCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "What changed between two runs, with confidence intervals",
-		Long: `What changed between two runs: their configurations, and, in each step that both measured, CPU, garbage collection, heap, latencies
-and results, each change with its confidence interval.
+		Long: `What changed between two runs: their configurations, as - and + lines with the document's controlled variables that moved, and, in each
+step that both measured, CPU, garbage collection, heap, latencies and results, each change with its confidence interval.
 
 BEFORE and AFTER are directories of tune run, of one of its trials (to compare two configurations of one run), or the demo's "run". The
 exit code is 0 however much changed; with --fail-on-regression it is 99 where a figure clearly got worse by more than that.`,

@@ -88,15 +88,19 @@ func planOf(path, runs string) (*planned, error) {
 		p.Unreadable = append(p.Unreadable, problem.Error())
 	}
 	if last := rundir.Last(earlier, p.Plan.Experiment); last != nil {
-		p.compare(last, settings)
+		p.compare(last, settings, file.Manifest())
 	}
 	return p, nil
 }
 
-// compare tells what differs from an earlier run, as far as it is known before anything runs: versions and machine are those of then.
-func (p *planned) compare(last *rundir.Run, settings []rundir.Entry) {
+// compare tells what differs from an earlier run, as far as the file tells it before anything runs.
+func (p *planned) compare(last *rundir.Run, settings []rundir.Entry, told rundir.Manifest) {
 	p.LastRun = last.Dir
-	p.Differences = tuning.DiffSettings(rundir.Values(last.Plan, last.Manifest.BulletSettings, rundir.Manifest{}), rundir.Values(p.Plan, settings, rundir.Manifest{}))
+	toldThen := rundir.Manifest{Records: last.Manifest.Records, Cluster: last.Manifest.Cluster, Machine: told.Machine, Versions: rundir.Versions{Kafka: told.Versions.Kafka}}
+	if p.Plan.Launch == rundir.CommandLaunch {
+		toldThen.Versions.Kafka = last.Manifest.Versions.Kafka
+	}
+	p.Differences = tuning.DiffSettings(rundir.Values(last.Plan, last.Manifest.BulletSettings, toldThen), rundir.Values(p.Plan, settings, told))
 	p.Moved = tuning.Moved(p.Differences)
 }
 

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
 )
 
 const smallest = "../../../topology/experiments/test7-small.yaml"
@@ -48,6 +50,28 @@ func TestPlanTellsWhatDiffersFromTheLastRun(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &decoded))
 	assert.NotEmpty(t, decoded.Differences)
 	assert.Equal(t, p.Plan.Trials, decoded.Plan.Trials)
+}
+
+// The machines that a file tells of are compared before anything runs.
+func TestPlanTellsThatTheClusterIsAnother(t *testing.T) {
+	const onACluster = "../../../topology/experiments/test7.yaml"
+	runs := t.TempDir()
+	p, err := planOf(onACluster, runs)
+	require.NoError(t, err)
+	file, _, err := spec.Read(onACluster)
+	require.NoError(t, err)
+	then := file.Manifest()
+	then.BulletSettings, err = experiment.Settings(file.Conf(), nil)
+	require.NoError(t, err)
+	then.StartedMs, then.Cluster.Cores, then.Records.Maps = 1, 64, 20
+	w, err := rundir.Create(filepath.Join(runs, "then"), []byte("experiment: test7\n"), p.Plan, then)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	out, err := tune(t, "plan", onACluster, "--runs", runs)
+	require.NoError(t, err)
+	for _, line := range []string{"  - machine.cores: 64\n  + machine.cores: 48\n", "  - records.schema: 92 fields (62 strings, 4 longs, 20 maps", "variables: hardware, source of the data"} {
+		assert.Contains(t, out, line)
+	}
 }
 
 func TestPlanRefusesWhatItCannotRead(t *testing.T) {

@@ -78,7 +78,7 @@ func (v verdictFailed) ExitCode() int { return v.code }
 func (o *tuneRunOptions) run(parent context.Context, args []string, say *terminal) error {
 	began := time.Now()
 	ctx, hasten := onSignals(parent, say)
-	file, writer, err := o.open(args, began)
+	file, writer, err := o.open(ctx, args, began)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (o *tuneRunOptions) run(parent context.Context, args []string, say *termina
 	}
 	about, _ := run.Plan.Estimate()
 	say.Say("%s into %s; about %s", run.Plan.Experiment, run.Dir, about.Round(10*time.Second))
-	result, err := o.measure(ctx, file, run, writer, &describer{Launcher: launcher, run: run, writer: writer, file: file}, began, say)
+	result, err := o.measure(ctx, file, run, writer, campaign.NewDescriber(launcher, run, writer), began, say)
 	if stopping := launcher.Stop(hasten); stopping != nil {
 		err = errors.Join(err, stopping)
 	}
@@ -119,7 +119,7 @@ func (o *tuneRunOptions) measure(ctx context.Context, file *spec.File, run *rund
 }
 
 // open makes the run's directory, or opens the one to be gone on with.
-func (o *tuneRunOptions) open(args []string, now time.Time) (*spec.File, *rundir.Writer, error) {
+func (o *tuneRunOptions) open(ctx context.Context, args []string, now time.Time) (*spec.File, *rundir.Writer, error) {
 	if o.resume != "" {
 		return o.reopen()
 	}
@@ -136,7 +136,7 @@ func (o *tuneRunOptions) open(args []string, now time.Time) (*spec.File, *rundir
 	if dir == "" {
 		dir = filepath.Join(o.runs, id)
 	}
-	manifest := newManifest(id, file, now)
+	manifest := o.manifest(ctx, id, file, now)
 	manifest.BulletSettings = settings
 	writer, err := rundir.Create(dir, text, file.Plan(), manifest)
 	return file, writer, err
@@ -186,9 +186,7 @@ func (o *tuneRunOptions) launcher(file *spec.File, run *rundir.Run, say *termina
 	s.Dir, s.DataDir, s.BuildDir, s.Program = places.Dir, filepath.Join(run.Dir, rundir.DataDir), places.BuildDir, program
 	s.SliceWidth, s.SliceLateness = time.Duration(file.Launch.SliceWidth), time.Duration(file.Launch.SliceLateness)
 	s.BulletConf, s.WorkerHeapMiB, s.Workers = file.Conf(), file.Launch.Local.WorkerHeap.MiB(), file.Launch.Local.Workers
-	if k := file.Launch.Local.Kafka; k != nil {
-		s.Kafka = &stack.Kafka{Bootstrap: k.Bootstrap, Partitions: k.Partitions}
-	}
+	s.Kafka = kafkaOf(file.Launch.Local)
 	for _, t := range run.Plan.Trials {
 		s.Workers = max(s.Workers, t.Workers)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 // look is what the machine and the source say at one moment.
@@ -98,7 +99,7 @@ func fill(step *report.Step, before, after look) {
 }
 
 // everythingElse is what the processes that are known by name did not use.
-const everythingElse = "everything else on the host"
+const everythingElse = rundir.EverythingElse
 
 func shares(before, after look) []report.Share {
 	total := float64(after.host.Total - before.host.Total)

@@ -3,11 +3,13 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
-	"regexp"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -65,14 +67,8 @@ func (p *Proc) kernel() string {
 	return "Linux " + strings.TrimSpace(string(text))
 }
 
-// secret is what a setting's name says when its value is for nobody's eyes; the path of a file is not one.
-var secret = regexp.MustCompile(`(?i)(password|passwd|secret|token|credential|private|api.?key)`)
-
 func entry(key, value string) report.Entry {
-	if secret.MatchString(key) && !strings.HasSuffix(key, ".file") {
-		value = "(not shown)"
-	}
-	return report.Entry{Key: key, Value: value}
+	return report.Entry{Key: key, Value: rundir.Shown(key, value)}
 }
 
 // Settings are the entries of a Bullet YAML file as they are, then those laid over it, "key=value". Values of settings whose
@@ -109,7 +105,8 @@ func (p *Proc) Describe() rundir.Machine {
 	return m
 }
 
-// network names the interfaces that are up, with their speeds in Mbit/s where they tell.
+// network names the interfaces that lead out and are up, with their speeds where the kernel knows them: that of a virtual machine often
+// does not.
 func network() string {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -117,28 +114,33 @@ func network() string {
 	}
 	var names []string
 	for _, each := range interfaces {
-		if each.Flags&net.FlagUp == 0 {
+		if each.Flags&net.FlagUp == 0 || each.Flags&net.FlagLoopback != 0 {
 			continue
 		}
-		name := each.Name
-		if speed, err := os.ReadFile("/sys/class/net/" + each.Name + "/speed"); err == nil && !strings.HasPrefix(string(speed), "-") {
-			name += " (" + strings.TrimSpace(string(speed)) + " Mbit/s)"
+		speed := "speed not told by the kernel"
+		if text, err := os.ReadFile("/sys/class/net/" + each.Name + "/speed"); err == nil && !strings.HasPrefix(string(text), "-") {
+			speed = strings.TrimSpace(string(text)) + " Mbit/s"
 		}
-		names = append(names, name)
+		names = append(names, fmt.Sprintf("%s (%s)", each.Name, speed))
 	}
 	return strings.Join(names, ", ")
 }
 
-// Describe adds what a topology tells of itself to a run's manifest.
-func (t Topology) Describe(m *rundir.Manifest) {
-	m.Versions.Storm, m.Versions.Bullet, m.Versions.WorkerJava, m.Versions.Plugin = t.Versions.Storm, t.Versions.Bullet, t.Versions.Java, t.Versions.Plugin
-	m.WorkerFlags = t.flags()
-	var flags []string
-	for _, flag := range strings.Fields(m.WorkerFlags) {
-		if strings.HasPrefix(flag, "-X") {
-			flags = append(flags, flag)
-		}
+// Told is what a topology told of itself, as a trial keeps it. heapLimit is of the worker with the largest heap, in bytes; unknown
+// where no worker reported one.
+func (t Topology) Told(heapLimit tuning.Figure) rundir.Told {
+	told := rundir.Told{
+		TopologyID: t.ID, Bullet: t.Versions.Bullet, Storm: t.Versions.Storm, WorkerJava: t.Versions.Java, Plugin: t.Versions.Plugin,
+		WorkerFlags: t.flags(), HeapFlags: heapFlags(t.flags()), GCFlags: gcFlags(t.flags()), HeapLimitBytes: heapLimit,
+		Executors: t.parallelism(), Asked: t.resources(), Settings: []rundir.Entry{},
 	}
-	m.GCFlags = strings.Join(flags, " ")
-	m.Further = []rundir.Entry{{Key: "Topology id", Value: t.ID}, {Key: "Executors", Value: t.parallelism()}, {Key: "Asked of the scheduler", Value: t.resources()}}
+	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
+		told.Settings = append(told.Settings, rundir.Entry{Key: key, Value: t.Settings[key]})
+	}
+	return told
+}
+
+// HeapLimit asks how far the heap of a topology's worker can grow, in bytes, by the JVMs' own account; of several the largest.
+func HeapLimit(ctx context.Context, collector Calculator, topology string, at time.Time) (tuning.Figure, error) {
+	return collector.Calculate(ctx, "max("+Options{Topology: topology}.selector(heapLimitMetric)+")", at)
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -90,11 +91,13 @@ func (t Topology) resources() string {
 	return fmt.Sprintf("%d executors, %.1f cores, %.0f MiB", totals.Parallelism, totals.CPUCores, totals.TotalMemoryMiB)
 }
 
-// flags are the options of the workers' JVMs about heap and collectors.
+// flags are the options of the workers' JVMs about heap and collectors, in the order in which Storm puts them together
+// (BasicContainer.mkLaunchCommand): the JVM takes the last of two that contradict each other.
 func (t Topology) flags() string {
+	collectors := cmp.Or(t.Settings["topology.worker.gc.childopts"], t.Settings["worker.gc.childopts"])
 	var all []string
-	for _, name := range []string{"worker.childopts", "worker.gc.childopts", "topology.worker.childopts", "topology.worker.gc.childopts"} {
-		if flags := t.Settings[name]; flags != "" {
+	for _, flags := range []string{t.Settings["worker.childopts"], t.Settings["topology.worker.childopts"], collectors} {
+		if flags != "" {
 			all = append(all, flags)
 		}
 	}
@@ -137,19 +140,17 @@ func (t Topology) Asks(partitions int) *report.Asked {
 	asked := &report.Asked{Components: t.Resources.Rows, Totals: tuning.StatedTotals{
 		Parallelism: tuning.Figure(totals.Parallelism), CPUCores: tuning.Figure(totals.CPUCores), MemoryMiB: tuning.Figure(totals.TotalMemoryMiB), CPUColumn: tuning.ColumnCPUTotal,
 	}}
-	_, spouts := t.recordSpout()
-	pending := number(t.Settings["topology.max.spout.pending"])
-	if spouts.Known() && (pending.Known() || partitions > 0) {
-		if !pending.Known() {
-			pending = 0
-		}
-		filters := 0
+	if _, spouts := t.recordSpout(); spouts.Known() {
+		filters, pending := 0, 0
 		for _, c := range t.Components {
 			if c.Name == tuning.FilterBolt {
 				filters = c.Parallelism
 			}
 		}
-		counted := tuning.PendingOf(int(t.recordsPerTuple()), int(pending), int(spouts), filters, partitions)
+		if most := number(t.Settings["topology.max.spout.pending"]); most.Known() {
+			pending = int(most)
+		}
+		counted := tuning.PendingOf(int(t.recordsPerTuple()), pending, int(spouts), filters, partitions)
 		asked.Spouts = &counted
 	}
 	return asked

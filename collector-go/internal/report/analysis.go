@@ -22,10 +22,29 @@ type Analysis struct {
 	notes  []string
 }
 
-// section is a table with its heading.
+// section is a table, or lines that are shown as they are, with its heading.
 type section struct {
 	title string
 	table table
+	lines []string
+}
+
+// text is the section for a terminal.
+func (s section) text() string {
+	if len(s.lines) > 0 {
+		return "  " + strings.Join(s.lines, "\n  ") + "\n"
+	}
+	return s.table.text()
+}
+
+// diffFence is Markdown's for lines that begin with - and +.
+const diffFence = "```diff\n"
+
+func (s section) markdown() string {
+	if len(s.lines) > 0 {
+		return diffFence + strings.Join(s.lines, "\n") + "\n```\n"
+	}
+	return s.table.markdown()
 }
 
 // Text is the analysis for a terminal.
@@ -36,7 +55,7 @@ func (a *Analysis) Text() string {
 		fmt.Fprintf(&out, "  %s\n", f)
 	}
 	for _, s := range a.tables {
-		fmt.Fprintf(&out, "\n%s\n%s", s.title, s.table.text())
+		fmt.Fprintf(&out, "\n%s\n%s", s.title, s.text())
 	}
 	if len(a.notes) > 0 {
 		out.WriteString("\nNotes\n")
@@ -55,7 +74,7 @@ func (a *Analysis) Markdown(figures string) string {
 		fmt.Fprintf(&out, "- %s\n", f)
 	}
 	for _, s := range a.tables {
-		fmt.Fprintf(&out, "\n## %s\n\n%s", s.title, s.table.markdown())
+		fmt.Fprintf(&out, "\n## %s\n\n%s", s.title, s.markdown())
 	}
 	if figures != "" {
 		out.WriteString("\n## Figures\n")
@@ -169,9 +188,16 @@ func auditTable(findings []tuning.Finding) table {
 	return t
 }
 
+// verbatim adds lines that are shown as they are.
+func (a *Analysis) verbatim(title string, lines []string) {
+	if len(lines) > 0 {
+		a.tables = append(a.tables, section{title: title, lines: lines})
+	}
+}
+
 func (a *Analysis) add(title string, t table) {
 	if len(t.Rows) > 0 {
-		a.tables = append(a.tables, section{title, t})
+		a.tables = append(a.tables, section{title: title, table: t})
 	}
 }
 

@@ -47,9 +47,12 @@ func pendingText(s *tuning.SpoutPending) string {
 		tuning.Grouped(strconv.Itoa(s.RecordsPerSpout)), s.BatchSize, s.MaxSpoutPending, tuning.Grouped(strconv.Itoa(s.RecordsInAll)), s.Spouts)
 }
 
+// machinesUnknown stands for a number of machines where nothing is known of one.
+const machinesUnknown = "Machines needed: not known, since nothing is known of the cluster's: give cluster.machines."
+
 func machines(r *tuning.Resources) string {
 	if r.Machines == 0 {
-		return "Machines needed: not known, since nothing is known of the cluster's: give cluster.machines."
+		return machinesUnknown
 	}
 	text := fmt.Sprintf("Machines: %d, limited by %s (%s cores / %s = %s", r.Machines, r.Limiting, tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Machine.CPUCores),
 		tuning.Digits(r.Totals.CPUCores/r.Machine.CPUCores))

@@ -6,6 +6,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
+func sizedMachines(s *tuning.Sizing) string {
+	if s.Limiting == "" {
+		return machinesUnknown
+	}
+	return fmt.Sprintf("Machines: %d, limited by %s.", s.Machines, s.Limiting)
+}
+
 // OfSizing shows a configuration with what is known of it.
 func OfSizing(s *tuning.Sizing) *Analysis {
 	a := &Analysis{Title: fmt.Sprintf("Sizing for %s records/s and %d queries at a filter latency of at most %s ms", tuning.Digits(s.RecordsPerS), s.Queries, tuning.Digits(s.LimitMs)), notes: s.Notes}
@@ -14,7 +21,7 @@ func OfSizing(s *tuning.Sizing) *Analysis {
 	}
 	a.Findings = append(a.Findings,
 		"CPU: "+estimate(s.CPUCores, s.Confidence, "cores")+"; memory: "+estimate(s.MemoryMiB, s.Confidence, "MiB")+".",
-		fmt.Sprintf("Machines: %d, limited by %s.", s.Machines, s.Limiting),
+		sizedMachines(s),
 		"Filter bolts for the records: "+estimate(s.FilterBoltsForRecords, s.Confidence, "")+".",
 		"Filter bolts for the queries: "+estimate(s.FilterBoltsForQueries, s.Confidence, "")+".")
 	t := table{Heads: []string{"Setting", "Value", "Interval", "Why"}, Numeric: []bool{false, true, true, false}}

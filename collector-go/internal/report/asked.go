@@ -49,7 +49,11 @@ func (a *Asked) analysis(machine tuning.Machine) (*Analysis, error) {
 func (a *Analysis) blocks() []block {
 	out := []block{list(a.Findings)}
 	for _, s := range a.tables {
-		out = append(out, heading4(s.title), tabled(s.table))
+		body := tabled(s.table)
+		if len(s.lines) > 0 {
+			body = verbatim(strings.Join(s.lines, "\n"))
+		}
+		out = append(out, heading4(s.title), body)
 	}
 	for i := range a.Charts {
 		out = append(out, drawn(a.Charts[i].drawing()))

@@ -34,6 +34,10 @@ type ComparedConfiguration struct {
 	// Changes are the settings, versions, machine and load that differ; Moved are the controlled variables that they move.
 	Changes []tuning.Change   `json:"changes"`
 	Moved   []tuning.Variable `json:"moved"`
+	// Lines are the changes as a configuration diff, "- key: before", "+ key: after". Untold are the controlled variables of which
+	// nobody can say whether they moved.
+	Lines  []string          `json:"lines"`
+	Untold []tuning.Variable `json:"untold"`
 	// Capacity is nil where there is none to compare, such as of timelines.
 	Capacity *ComparedCapacity `json:"capacity,omitempty"`
 	Steps    []ComparedStep    `json:"steps"`
@@ -125,9 +129,12 @@ func (c *Comparison) pairs(a, b *side) (pairs [][2]configuration) {
 }
 
 func (c *Comparison) compare(a, b configuration) ComparedConfiguration {
-	out := ComparedConfiguration{Before: a.label, After: b.label, before: a, after: b, Changes: tuning.DiffSettings(a.values, b.values), Steps: []ComparedStep{}, GC: []ComparedGC{},
+	out := ComparedConfiguration{Before: a.label, After: b.label, before: a, after: b, Changes: tuning.DiffSettings(a.values, b.values), Lines: []string{}, Untold: tuning.Untold(a.values, b.values), Steps: []ComparedStep{}, GC: []ComparedGC{},
 		GCBefore: a.gc(), GCAfter: b.gc()}
 	out.Moved, out.Marginal, out.Capacity = tuning.Moved(out.Changes), marginal(a, b, c.Confidence), compareCapacities(a, b)
+	for _, change := range out.Changes {
+		out.Lines = append(out.Lines, change.Lines()...)
+	}
 	for _, place := range a.places() {
 		before, after := a.at(place.value), b.at(place.value)
 		if len(after) == 0 {

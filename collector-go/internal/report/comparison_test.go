@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -34,6 +35,12 @@ func figureOf(t *testing.T, s report.ComparedStep, name string) report.ComparedF
 	return report.ComparedFigure{}
 }
 
+// storyLines are what differs in Test 4's story: the filter bolts' heap, and that of the workers in effect.
+var storyLines = []string{
+	"- bullet.topology.filter.bolt.memory.on.heap.load: 384", "+ bullet.topology.filter.bolt.memory.on.heap.load: 1024",
+	"- worker.heap_flags: -Xmx4096m", "+ worker.heap_flags: -Xmx3072m", "- worker.heap_limit: 4096 MiB", "+ worker.heap_limit: 3072 MiB",
+}
+
 // Test 4's story: a larger filter heap takes garbage collection away and with it CPU; smaller shares of more workers lower the mean
 // by more than the cost.
 func TestTheStoryOfTest4(t *testing.T) {
@@ -42,9 +49,9 @@ func TestTheStoryOfTest4(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, c.Configurations, 1)
 	p := c.Configurations[0]
-	require.Len(t, p.Changes, 1)
-	assert.Equal(t, []string{"- bullet.topology.filter.bolt.memory.on.heap.load: 384", "+ bullet.topology.filter.bolt.memory.on.heap.load: 1024"}, p.Changes[0].Lines())
+	assert.Equal(t, storyLines, p.Lines)
 	assert.Empty(t, p.Moved, "a heap is none of the eight")
+	assert.Equal(t, []tuning.Variable{tuning.ClusterLoad}, p.Untold)
 
 	require.Len(t, p.Steps, 4)
 	for _, s := range p.Steps {
@@ -82,10 +89,13 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	require.NoError(t, err)
 	a := c.Analysis()
 	text := a.Text()
-	for _, want := range []string{"one value differs, none of them one of the document's eight controlled variables", "bullet.topology.filter.bolt.memory.on.heap.load", "CPU of all workers -2", "G1 Young Generation",
+	for _, want := range []string{"3 values differ, none of them one of the document's eight controlled variables", "bullet.topology.filter.bolt.memory.on.heap.load", "CPU of all workers -2", "G1 Young Generation",
 		"the same", "cores", "one launch against one"} {
 		assert.Contains(t, text, want)
 	}
+	assert.Contains(t, text, "\nConfiguration diff\n  "+strings.Join(storyLines, "\n  ")+"\n\nWhat differs, by controlled variable\n")
+	assert.Contains(t, a.Markdown(""), "\n## Configuration diff\n\n```diff\n"+strings.Join(storyLines, "\n")+"\n```\n")
+	assert.Contains(t, text, "nobody can tell whether they moved: how free the cluster is.")
 	out := t.TempDir()
 	if dir := os.Getenv("REPORT_OUT"); dir != "" {
 		out = filepath.Join(dir, "compare")
@@ -103,7 +113,35 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	}
 	data, err := c.JSON()
 	require.NoError(t, err)
-	assert.True(t, json.Valid(data))
+	var decoded struct{ Configurations []struct{ Lines []string } }
+	require.NoError(t, json.Unmarshal(data, &decoded))
+	assert.Equal(t, storyLines, decoded.Configurations[0].Lines)
+}
+
+// Configurations that were measured at other places are compared at those that they share: that moves no variable.
+func TestOtherStepsMoveNothing(t *testing.T) {
+	before, after := told(t)
+	edited(t, after, rundir.PlanFile, func(plan *rundir.Plan) {
+		plan.Trials[0].Steps = append(plan.Trials[0].Steps, rundir.PlannedStep{Kind: rundir.LoadStep, Value: 735})
+	})
+	c, err := report.Compare(before, after, 0.95)
+	require.NoError(t, err)
+	assert.Contains(t, c.Configurations[0].Lines, "+ steps.values: 0, 100, 200, 300, 735")
+	assert.Empty(t, c.Configurations[0].Moved)
+}
+
+// edited changes a file of a run's directory.
+func edited[T any](t *testing.T, dir, file string, change func(*T)) {
+	t.Helper()
+	path := filepath.Join(dir, file)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	value := new(T)
+	require.NoError(t, json.Unmarshal(text, value))
+	change(value)
+	text, err = json.Marshal(value)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text, 0o644))
 }
 
 // Each row says whether one capacity could lie in both intervals, in every form.

@@ -75,7 +75,11 @@ func (p *ComparedConfiguration) add(a *Analysis, confidence float64, several boo
 		suffix = ": " + p.After
 	}
 	a.Findings = append(a.Findings, p.findings(confidence, suffix)...)
-	a.add("Configuration diff"+suffix, p.changeTable())
+	a.verbatim("Configuration diff"+suffix, p.Lines)
+	a.add("What differs, by controlled variable"+suffix, p.changeTable())
+	if len(p.Untold) > 0 {
+		a.note("Not known of both sides, so that nobody can tell whether they moved: " + names(p.Untold) + ".")
+	}
 	for _, s := range p.Steps {
 		a.add(s.Name+suffix, s.table(confidence))
 		for i, verdict := range []tuning.Verdict{s.VerdictBefore, s.VerdictAfter} {
@@ -95,22 +99,26 @@ func (p *ComparedConfiguration) add(a *Analysis, confidence float64, several boo
 	a.Charts = append(a.Charts, p.changeChart(suffix), p.overlay(suffix))
 }
 
+func names(variables []tuning.Variable) string {
+	var all []string
+	for _, v := range variables {
+		all = append(all, string(v))
+	}
+	return strings.Join(all, ", ")
+}
+
 // findings are what moved, and the clear changes of what matters most.
 func (p *ComparedConfiguration) findings(confidence float64, suffix string) (out []string) {
-	var moved []string
-	for _, v := range p.Moved {
-		moved = append(moved, string(v))
-	}
 	switch {
 	case len(p.Changes) == 0:
 		out = append(out, fmt.Sprintf("Configuration%s: nothing that is known of it differs.", suffix))
-	case len(moved) == 0:
+	case len(p.Moved) == 0:
 		out = append(out, fmt.Sprintf("Configuration%s: %s, none of them one of the document's eight controlled variables.", suffix, differ(len(p.Changes))))
-	case len(moved) == 1:
-		out = append(out, fmt.Sprintf("Configuration%s: %s; of the eight controlled variables one moved: %s.", suffix, differ(len(p.Changes)), moved[0]))
+	case len(p.Moved) == 1:
+		out = append(out, fmt.Sprintf("Configuration%s: %s; of the eight controlled variables one moved: %s.", suffix, differ(len(p.Changes)), p.Moved[0]))
 	default:
 		out = append(out, fmt.Sprintf("Configuration%s: %s; of the eight controlled variables %d moved (%s), so that no change can be put down to one of them.",
-			suffix, differ(len(p.Changes)), len(moved), strings.Join(moved, ", ")))
+			suffix, differ(len(p.Changes)), len(p.Moved), names(p.Moved)))
 	}
 	if p.Capacity != nil {
 		out = append(out, fmt.Sprintf("Capacity%s: %s.", suffix, p.Capacity.text()))

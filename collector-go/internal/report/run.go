@@ -91,7 +91,7 @@ type Component struct {
 type Asked struct {
 	Components []Component         `json:"components"`
 	Totals     tuning.StatedTotals `json:"totals"`
-	// Spouts counts the true max spout pending, and the spouts against Kafka's partitions; nil where neither is known.
+	// Spouts counts the true max spout pending and the fan-out; nil where no spout of records is known.
 	Spouts *tuning.SpoutPending `json:"spouts,omitempty"`
 }
 

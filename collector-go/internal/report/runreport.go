@@ -66,7 +66,12 @@ type TrialReport struct {
 	Point         []rundir.Coordinate `json:"point"`
 	Settings      []rundir.Entry      `json:"settings"`
 	// Changes are what differs from the trial that was measured before it.
-	Changes  []tuning.Change   `json:"changed_since_the_trial_before"`
+	Changes []tuning.Change `json:"changed_since_the_trial_before"`
+	// Arguments are all that was laid over the Bullet YAML; Launched is the command line that did it, "" on the local cluster.
+	Arguments []rundir.Entry `json:"arguments"`
+	Launched  string         `json:"launched,omitempty"`
+	// Told is what its topology told of itself; null where nothing is known of it.
+	Told     *rundir.Told      `json:"told"`
 	State    rundir.TrialState `json:"state"`
 	Error    string            `json:"error,omitempty"`
 	Launches int               `json:"launches"`
@@ -105,9 +110,15 @@ func OpenRunReport(dir string) (*RunReport, error) {
 		if err != nil {
 			return nil, err
 		}
-		values := valuesOf(run, t)
+		values, err := run.Values(t)
+		if err != nil {
+			return nil, err
+		}
 		if trial.Changes = []tuning.Change{}; before != nil {
 			trial.Changes = tuning.DiffSettings(before, values)
+		}
+		if trial.Report == nil { // what it did not live to tell did not go away
+			trial.Changes = slices.DeleteFunc(trial.Changes, func(c tuning.Change) bool { return c.After == nil })
 		}
 		if trial.Report != nil {
 			before = values
@@ -127,6 +138,9 @@ func OpenRunReport(dir string) (*RunReport, error) {
 func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
 	out := &TrialReport{Number: t.Number, Label: t.Label, Configuration: t.Configuration, Repeat: t.Repeat, Point: t.Point, Settings: t.Settings,
 		State: t.State, Error: t.Error, Launches: t.Launches, Steps: []TrialStep{}}
+	if err := out.readLaunch(t); err != nil {
+		return nil, err
+	}
 	run, err := LoadRun(t.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

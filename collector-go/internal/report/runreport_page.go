@@ -249,6 +249,7 @@ func (r *RunReport) differenceBlocks() []block {
 			t.Rows = append(t.Rows, line)
 		}
 	}
+	t.Rows = append(t.Rows, r.effectiveRows()...)
 	return []block{tabled(t)}
 }
 
@@ -272,8 +273,7 @@ func (r *RunReport) addTrial(p *page, t *TrialReport, open bool) {
 	if asked := t.Report.askedBlocks(r.machine()); len(asked) > 0 {
 		blocks = append(append(blocks, heading4("What the topology asks of the scheduler")), asked...)
 	}
-	blocks = append(blocks, heading4("Settings laid over Bullet's own"), tabled(entriesOf(t.Settings)))
-	p.add(title, blocks...).folded = !open
+	p.add(title, append(blocks, t.launchBlocks()...)...).folded = !open
 }
 
 // trialDrawing is the trial's figure over time, under a name of its own.
@@ -322,66 +322,10 @@ func (r *RunReport) firstMeasured() *TrialReport {
 	return nil
 }
 
-// machine is what the run's machine has to give.
-func (r *RunReport) machine() tuning.Machine {
-	m := tuning.Machine{CPUCores: r.Manifest.Machine.UsableCores, MemoryMiB: Unknown}
-	if !m.CPUCores.Known() || m.CPUCores <= 0 {
-		m.CPUCores = Figure(max(1, r.Manifest.Machine.Cores))
-	}
-	if r.Manifest.Machine.MemoryBytes > 0 {
-		m.MemoryMiB = Figure(r.Manifest.Machine.MemoryBytes) / (1 << 20)
-	}
-	return m
-}
-
 func entriesOf(entries []rundir.Entry) table {
 	t := table{Heads: []string{"Setting", "Value"}, Numeric: []bool{false, false}}
 	for _, e := range entries {
 		t.Rows = append(t.Rows, []string{e.Key, e.Value})
-	}
-	return t
-}
-
-// manifestTable is what ran, on what; what is not known is left out.
-func (r *RunReport) manifestTable() table {
-	t := table{Heads: []string{"", ""}, Numeric: []bool{false, false}}
-	add := func(key, value string) {
-		if value != "" {
-			t.Rows = append(t.Rows, []string{key, value})
-		}
-	}
-	m, v := r.Manifest, r.Manifest.Versions
-	add("Run", m.ID)
-	add("Command", m.Command)
-	for _, e := range []rundir.Entry{{Key: "Bullet Metrics", Value: v.BulletMetrics}, {Key: "Bullet", Value: v.Bullet}, {Key: "Storm", Value: v.Storm}, {Key: "Kafka", Value: v.Kafka},
-		{Key: "Java", Value: v.Java}, {Key: "Java of the workers", Value: v.WorkerJava}, {Key: "Plugin", Value: v.Plugin}} {
-		add(e.Key, e.Value)
-	}
-	if m.Machine.Cores > 0 {
-		if hostOfClient(r.plan) {
-			add("Machine", "the load client's; worker hosts were not measured")
-		}
-		add("Processors", strings.TrimSpace(fmt.Sprintf("%d x %s", m.Machine.Cores, m.Machine.CPUModel)))
-		add("Usable cores", tuning.Digits(m.Machine.UsableCores))
-	}
-	if m.Machine.MemoryBytes > 0 {
-		add("Memory", fmt.Sprintf("%.1f GiB", float64(m.Machine.MemoryBytes)/(1<<30)))
-	}
-	add("Network", m.Machine.Network)
-	add("Kernel", m.Machine.Kernel)
-	if s := m.Records; s.Fields > 0 {
-		add("Records", fmt.Sprintf("%d fields (%d strings, %d longs, %d maps, %d lists of maps)%s", s.Fields, s.Strings, s.Longs, s.Maps, s.ListsOfMaps, sentence(s.Note)))
-		if s.MeanRecordBytes.Known() {
-			add("Mean record", tuning.Digits(s.MeanRecordBytes)+" bytes")
-		}
-		if s.CompressionRatio.Known() {
-			add("Compression ratio", tuning.Digits(s.CompressionRatio))
-		}
-	}
-	add("Garbage collector's flags", m.GCFlags)
-	add("Flags of the workers", m.WorkerFlags)
-	for _, e := range m.Further {
-		add(e.Key, e.Value)
 	}
 	return t
 }

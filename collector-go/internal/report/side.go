@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,7 +117,11 @@ func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side,
 		if !found {
 			i = len(s.configurations)
 			numbers[t.Configuration] = i
-			s.configurations = append(s.configurations, configuration{label: t.Label, unit: capacityUnit(run.Plan), values: valuesOf(run, t), queries: run.Plan.Axis == rundir.Queries})
+			values, err := run.Values(t)
+			if err != nil {
+				return nil, err
+			}
+			s.configurations = append(s.configurations, configuration{label: t.Label, unit: capacityUnit(run.Plan), values: values, queries: run.Plan.Axis == rundir.Queries})
 		}
 		s.configurations[i].launches = append(s.configurations[i].launches, *l)
 	}
@@ -126,21 +129,6 @@ func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side,
 		return nil, fmt.Errorf("%s: no step of it was measured yet, so there is nothing to compare", dir)
 	}
 	return s, nil
-}
-
-// valuesOf are what a trial was, as named values.
-func valuesOf(run *rundir.Run, t rundir.Trial) map[string]string {
-	plan := run.Plan
-	plan.Trials = []rundir.PlannedTrial{t.PlannedTrial}
-	values := rundir.Values(plan, run.Manifest.BulletSettings, run.Manifest)
-	maps.DeleteFunc(values, func(key, _ string) bool { return strings.HasPrefix(key, "grid.") }) // said by the settings
-	if t.Workers > 0 {
-		values["topology.workers"] = fmt.Sprint(t.Workers)
-	}
-	if t.WorkerHeapMiB > 0 {
-		values["launch.worker_heap"] = fmt.Sprintf("%d MiB", t.WorkerHeapMiB)
-	}
-	return values
 }
 
 func openLaunch(t rundir.Trial, namer *RunReport) (*launch, error) {

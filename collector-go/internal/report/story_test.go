@@ -150,6 +150,16 @@ func put(s *report.Slices, t int64, v float64) {
 	s.TimesMs, s.Values = append(s.TimesMs, t), append(s.Values, report.Figure(v))
 }
 
+// workerHeapMiB is the document's: smaller workers with more heap for each filter bolt.
+func (s story) workerHeapMiB() int { return map[int]int{384: 4096, 1024: 3072}[s.heapMiB] }
+
+func (s story) told() rundir.Told {
+	return rundir.Told{TopologyID: "bullet-1-1795000000", Bullet: "1.3.2", Storm: "2.8.3", WorkerJava: "17.0.12", Plugin: "v0",
+		WorkerFlags: fmt.Sprintf("-Xmx768m -XX:+UseG1GC -Xmx%dm", s.workerHeapMiB()), HeapFlags: fmt.Sprintf("-Xmx%dm", s.workerHeapMiB()), GCFlags: "-XX:+UseG1GC",
+		HeapLimitBytes: tuning.Figure(s.workerHeapMiB() << 20), Executors: "DataSource 4, FilterBolt 16", Asked: "20 executors, 20.0 cores",
+		Settings: []rundir.Entry{{Key: "topology.max.spout.pending", Value: "30"}, {Key: "topology.worker.childopts", Value: "-XX:+UseG1GC"}}}
+}
+
 // tell writes the story as a run's directory.
 func (s story) tell(t *testing.T, dir string) {
 	t.Helper()
@@ -186,7 +196,8 @@ func tellAll(t *testing.T, dir, label string, stories ...story) {
 		Caveats: []string{"Made up, for tests."}}
 	manifest := rundir.Manifest{ID: fmt.Sprintf("test4-%d", s.startMs/1000), StartedMs: s.startMs, Command: "bullet-metrics tune run test4.yaml",
 		Versions:       rundir.Versions{BulletMetrics: "v0", Bullet: "1.3.2", Storm: "2.8.3", Kafka: "4.1.1", Java: "17.0.12", WorkerJava: "17.0.12", Plugin: "v0"},
-		Machine:        rundir.Machine{CPUModel: "a made-up processor", Cores: 48, UsableCores: 47, MemoryBytes: 256 << 30, Network: "25 Gbit/s", Kernel: "Linux 6.1.0"},
+		Machine:        rundir.Machine{Role: rundir.LoadHost, CPUModel: "a made-up small processor", Cores: 4, UsableCores: 4, MemoryBytes: 16 << 30, Network: "eth0 (1000 Mbit/s)", Kernel: "Linux 6.1.0"},
+		Cluster:        &rundir.Cluster{Machines: 20, CPUModel: "a made-up processor", Cores: 48, UsableCores: 47, MemoryBytes: 256 << 30, Network: "25 Gbit/s", BusyByOthers: tuning.Unknown},
 		Records:        rundir.Records{Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3, MeanRecordBytes: 1843, CompressionRatio: 1.2},
 		BulletSettings: []rundir.Entry{{Key: "bullet.topology.filter.bolt.parallelism", Value: "16"}, {Key: "topology.max.spout.pending", Value: "30"}}, GCFlags: "-XX:+UseG1GC"}
 	w, err := rundir.Create(dir, []byte("experiment: test4\n"), plan, manifest)
@@ -202,7 +213,9 @@ func tellAll(t *testing.T, dir, label string, stories ...story) {
 // tellTrial writes what was measured, and adds what it came to.
 func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundir.PlannedTrial, result *rundir.Result) {
 	t.Helper()
-	require.NoError(t, w.BeginTrial(trial, []byte("bullet.topology.name: bullet\n"), rundir.Arguments{}))
+	require.NoError(t, w.BeginTrial(trial, []byte("bullet.topology.name: bullet\n"), rundir.Arguments{Settings: []string{"bullet.topology.filter.bolt.memory.on.heap.load=" + fmt.Sprint(s.heapMiB), "kafka.password=hush"},
+		Launch: []string{"storm", "jar", "bullet-topology.jar", "--name", "test4-01", "-c", "kafka.password=hush", "-c", "topology.worker.childopts=-XX:+UseG1GC -Xmx1g"}}))
+	require.NoError(t, w.SaveTold(trial, s.told()))
 	require.NoError(t, w.Tell(rundir.Event{AtMs: s.startMs, Kind: rundir.TrialStarted, Trial: trial.Number, Launch: 1}))
 	run := s.figures()
 	var outcomes []byte

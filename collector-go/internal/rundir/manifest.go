@@ -13,11 +13,15 @@ type Manifest struct {
 	// Command is the command line.
 	Command  string   `json:"command"`
 	Versions Versions `json:"versions"`
-	Machine  Machine  `json:"machine"`
-	Records  Records  `json:"records"`
+	// Machine is the host of the load; with a local launch all else ran on it too.
+	Machine Machine `json:"machine"`
+	// Cluster is what the experiment's file tells of a cluster that a command launches on; null where it tells nothing.
+	Cluster *Cluster `json:"cluster,omitempty"`
+	Records Records  `json:"records"`
 	// BulletSettings are the entries of the Bullet YAML as it was, before each trial's settings.
 	BulletSettings []Entry `json:"bullet_settings"`
-	// WorkerFlags are the options of the workers' JVMs, GCFlags those of them about the garbage collector.
+	// WorkerFlags are the options of the workers' JVMs in the first trial that told, GCFlags those of them about the garbage collector.
+	// Each trial's own are in its Told.
 	WorkerFlags string `json:"worker_flags"`
 	GCFlags     string `json:"gc_flags"`
 	// Further is what else is worth knowing.
@@ -29,20 +33,43 @@ type Versions struct {
 	BulletMetrics string `json:"bullet_metrics"`
 	Bullet        string `json:"bullet"`
 	Storm         string `json:"storm"`
-	Kafka         string `json:"kafka"`
-	Java          string `json:"java"`
-	WorkerJava    string `json:"worker_java"`
-	Plugin        string `json:"plugin"`
+	// Kafka is the broker's: that of a broker that the run started, else what the experiment's file says.
+	Kafka string `json:"kafka"`
+	// Java is that of the host of the load, which launches; WorkerJava is the workers'.
+	Java       string `json:"java"`
+	WorkerJava string `json:"worker_java"`
+	Plugin     string `json:"plugin"`
 }
 
-// Machine is the host that the run was started on; with a local cluster the only one.
+// Cluster is what a cluster is made of. What nobody told is 0, "" or null.
+type Cluster struct {
+	// Machines are how many there are; all else is one's.
+	Machines    int           `json:"machines"`
+	CPUModel    string        `json:"cpu_model"`
+	Cores       int           `json:"cores"`
+	UsableCores tuning.Figure `json:"usable_cores"`
+	MemoryBytes int64         `json:"memory_bytes"`
+	Network     string        `json:"network"`
+	// BusyByOthers is the share of the cluster that is not the topology's to have.
+	BusyByOthers tuning.Figure `json:"busy_by_others"`
+}
+
+// Roles of a run's machine.
+const (
+	OnlyMachine = "the only one: cluster, load and collector"
+	LoadHost    = "host of the load"
+)
+
+// Machine is the host that the run was started on.
 type Machine struct {
+	// Role is OnlyMachine or LoadHost; "" in runs of before it was told.
+	Role     string `json:"role,omitempty"`
 	CPUModel string `json:"cpu_model"`
 	// Cores are the host's, UsableCores those that this process may use.
 	Cores       int           `json:"cores"`
 	UsableCores tuning.Figure `json:"usable_cores"`
 	MemoryBytes int64         `json:"memory_bytes"`
-	// Network is the interface of the route out with its speed, or says that all went over loopback.
+	// Network names the interfaces that are up with their speeds, and says where all went over loopback.
 	Network string `json:"network"`
 	Kernel  string `json:"kernel"`
 }

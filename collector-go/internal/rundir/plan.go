@@ -36,8 +36,10 @@ type Plan struct {
 	// SliceMs is the collector's slice width, ReportSliceMs that of the report's figures.
 	SliceMs       int64 `json:"slice_ms"`
 	ReportSliceMs int64 `json:"report_slice_ms"`
-	// Launch is "local" or "command".
+	// Launch is LocalLaunch or CommandLaunch.
 	Launch string `json:"launch"`
+	// KafkaPartitions are those of the topic that the records come from; 0 where nobody told, or there is none.
+	KafkaPartitions int `json:"kafka_partitions,omitempty"`
 	// Topology is what the topologies' names begin with.
 	Topology string `json:"topology"`
 	// Record are selectors of further series that are kept beside the ones that every report needs.
@@ -45,6 +47,12 @@ type Plan struct {
 	Trials  []PlannedTrial `json:"trials"`
 	Caveats []string       `json:"caveats"`
 }
+
+// The kinds of launches.
+const (
+	LocalLaunch   = "local"
+	CommandLaunch = "command"
+)
 
 // Analysis is what is made of a run's figures; each is one of internal/tuning.
 type Analysis string

@@ -63,12 +63,18 @@ func sampleManifest() rundir.Manifest {
 	return rundir.Manifest{
 		ID: "sample-1790000000", StartedMs: sampleStart, Command: "bullet-metrics tune run sample.yaml",
 		Versions: rundir.Versions{BulletMetrics: "v0", Bullet: "1.2.0", Storm: "2.8.4", Java: "17.0.9", WorkerJava: "17.0.9", Plugin: "v0"},
-		Machine:  rundir.Machine{CPUModel: "a made-up processor", Cores: 2, UsableCores: 2, MemoryBytes: 8 << 30, Network: "loopback", Kernel: "Linux 6.1.0"},
+		Machine:  rundir.Machine{Role: rundir.OnlyMachine, CPUModel: "a made-up processor", Cores: 2, UsableCores: 2, MemoryBytes: 8 << 30, Network: "loopback", Kernel: "Linux 6.1.0"},
 		Records: rundir.Records{Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3, MeanRecordBytes: 1843, CompressionRatio: 1.2,
 			Note: "seeded generator"},
 		BulletSettings: []rundir.Entry{{Key: "bullet.topology.name", Value: "bullet"}, {Key: "bullet.topology.filter.bolt.parallelism", Value: "2"}},
 		WorkerFlags:    "-Xmx384m -XX:+UseG1GC", GCFlags: "-XX:+UseG1GC",
 	}
+}
+
+func sampleTold(trial rundir.PlannedTrial) rundir.Told {
+	return rundir.Told{TopologyID: fmt.Sprintf("bullet-%d-1790000000", trial.Number), Bullet: "1.2.0", Storm: "2.8.4", WorkerJava: "17.0.9", Plugin: "v0",
+		WorkerFlags: "-Xmx384m -XX:+UseG1GC", HeapFlags: "-Xmx384m", GCFlags: "-XX:+UseG1GC", HeapLimitBytes: 384 << 20, Executors: "FilterBolt " + trial.Point[0].Label,
+		Asked: "", Settings: []rundir.Entry{{Key: "topology.workers", Value: "2"}, {Key: "worker.childopts", Value: "-Xmx384m"}}}
 }
 
 // made is a measured step: latencies and what the host had left follow from bolts and queries.
@@ -185,6 +191,7 @@ func writeSample(t *testing.T, dir string) {
 			tell(rundir.Event{AtMs: m.startMs, Kind: rundir.StepStarted, Trial: trial.Number, Launch: 1, Step: m.number, Attempt: m.attempt})
 			require.NoError(t, w.FinishStep(trial, m.step(), now))
 		}
+		require.NoError(t, w.SaveTold(trial, sampleTold(trial)))
 		tell(rundir.Event{AtMs: now, Kind: rundir.TrialFinished, Trial: trial.Number})
 		writeFigures(t, rundir.TrialDir(dir, trial), steps)
 		result.Trials = append(result.Trials, rundir.TrialResult{Number: trial.Number, Label: trial.Label, State: rundir.Finished, Steps: len(steps), Result: tuning.OK})

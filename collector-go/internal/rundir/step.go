@@ -115,6 +115,9 @@ func (c *Clients) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// EverythingElse is the Process of the share that none of the run's own processes took.
+const EverythingElse = "everything else on the host"
+
 // Share is a process' share of all the host's processors over a step's measured time.
 type Share struct {
 	Process string        `json:"process"`

@@ -64,6 +64,7 @@ func (f *File) check() error {
 	c.steps()
 	c.load()
 	c.launch()
+	c.cluster()
 	return errors.Join(c.faults...)
 }
 

@@ -18,10 +18,10 @@ func (f *File) Plan() rundir.Plan {
 		Experiment: f.Experiment, Title: f.Title, About: f.About, Test: f.Test, Analysis: rundir.Analysis(f.Analysis), MinHostIdle: tuning.Figure(f.MinHostIdle),
 		Search: tuning.SearchKind(f.Steps.Search), InconclusiveRepeats: f.Steps.InconclusiveRepeats, FailFails: f.OnFail == FailFails, Axis: rundir.Axis(f.Steps.Axis),
 		Load: f.asked(), WarmUpMs: ms(f.Steps.WarmUp), SustainMs: ms(f.Steps.Sustain), SliceMs: ms(f.Launch.SliceWidth),
-		ReportSliceMs: ms(cmp.Or(f.ReportSlice, Duration(time.Minute))), Launch: "command", Topology: cmp.Or(f.Topology.Name, f.Experiment), Record: f.Record, Caveats: append([]string{}, f.Caveats...),
+		ReportSliceMs: ms(cmp.Or(f.ReportSlice, Duration(time.Minute))), Launch: rundir.CommandLaunch, KafkaPartitions: f.kafkaPartitions(), Topology: cmp.Or(f.Topology.Name, f.Experiment), Record: f.Record, Caveats: append([]string{}, f.Caveats...),
 	}
 	if f.Launch.Local != nil {
-		plan.Launch = "local"
+		plan.Launch = rundir.LocalLaunch
 	}
 	for _, g := range f.Goals {
 		plan.Goals = append(plan.Goals, g.goal())

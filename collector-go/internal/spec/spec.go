@@ -24,6 +24,7 @@ type File struct {
 	Steps       Steps    `yaml:"steps"`
 	Load        Load     `yaml:"load"`
 	Launch      Launch   `yaml:"launch"`
+	Cluster     Cluster  `yaml:"cluster"`
 	Record      []string `yaml:"record"`
 	ReportSlice Duration `yaml:"report_slice"`
 	Caveats     []string `yaml:"caveats"`

@@ -47,6 +47,14 @@ func UnknownMachine() Machine { return Machine{CPUCores: Unknown, MemoryMiB: Unk
 // known tells whether anything is known of it.
 func (m Machine) known() bool { return m.CPUCores.Known() || m.MemoryMiB.Known() }
 
+// check is Validate for where nothing need be known of it.
+func (m Machine) check() error {
+	if !m.known() {
+		return nil
+	}
+	return m.Validate()
+}
+
 // Validate tells what is wrong with the machine.
 func (m Machine) Validate() error {
 	if !m.CPUCores.Known() || m.CPUCores <= 0 {
@@ -104,12 +112,8 @@ type Resources struct {
 // AnalyzeResources adds up the components, audits what the table states, and tells how many machines it takes, unless nothing is known
 // of one.
 func AnalyzeResources(components []Component, stated *StatedTotals, machine Machine) (*Resources, error) {
-	wrong := checkComponents(components)
-	if machine.known() {
-		wrong = errors.Join(machine.Validate(), wrong)
-	}
-	if wrong != nil {
-		return nil, wrong
+	if err := errors.Join(machine.check(), checkComponents(components)); err != nil {
+		return nil, err
 	}
 	r := &Resources{Machine: machine, Audit: []Finding{}, Notes: []string{}}
 	sum := Totals{}

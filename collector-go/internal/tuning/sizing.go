@@ -64,7 +64,7 @@ func Size(d Demand, e Measurements) (*Sizing, error) {
 	if !(d.RecordsPerS > 0) || math.IsInf(d.RecordsPerS, 0) || d.Queries < 0 {
 		return nil, errors.New("the records per second must be a positive number, and the queries at least 0")
 	}
-	if err := d.Machine.Validate(); err != nil {
+	if err := d.Machine.check(); err != nil {
 		return nil, err
 	}
 	z := &sizer{Demand: d, evidence: e, s: &Sizing{RecordsPerS: Figure(d.RecordsPerS), Queries: d.Queries, Class: cmp.Or(strings.ToUpper(strings.ReplaceAll(d.Class, "_", " ")), "RAW"),

@@ -106,6 +106,9 @@ func (e Estimate) text() string {
 }
 
 func (m Machine) text() string {
+	if !m.known() {
+		return "nothing is known of one"
+	}
 	text := fmt.Sprintf("%g cores", float64(m.CPUCores))
 	if m.MemoryMiB.Known() {
 		text += fmt.Sprintf(", %s MiB", Digits(m.MemoryMiB))
