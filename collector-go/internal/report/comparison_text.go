@@ -75,11 +75,7 @@ func (p *ComparedConfiguration) add(a *Analysis, confidence float64, several boo
 		suffix = ": " + p.After
 	}
 	a.Findings = append(a.Findings, p.findings(confidence, suffix)...)
-	a.verbatim("Configuration diff"+suffix, p.Lines)
-	a.add("What differs, by controlled variable"+suffix, p.changeTable())
-	if len(p.Untold) > 0 {
-		a.note("Not known of both sides, so that nobody can tell whether they moved: " + names(p.Untold) + ".")
-	}
+	p.addDiff(a, suffix)
 	for _, s := range p.Steps {
 		a.add(s.Name+suffix, s.table(confidence))
 		for i, verdict := range []tuning.Verdict{s.VerdictBefore, s.VerdictAfter} {
@@ -97,6 +93,15 @@ func (p *ComparedConfiguration) add(a *Analysis, confidence float64, several boo
 	a.add("What a query costs"+suffix, figureTable(p.Marginal, confidence))
 	a.add("Garbage collectors before and after"+suffix, p.gcTable(confidence))
 	a.Charts = append(a.Charts, p.changeChart(suffix), p.overlay(suffix))
+}
+
+// addDiff adds what differs as lines, and which controlled variables that moves.
+func (p *ComparedConfiguration) addDiff(a *Analysis, suffix string) {
+	a.verbatim("Configuration diff"+suffix, p.Lines)
+	a.add("What differs, by controlled variable"+suffix, p.changeTable())
+	if len(p.Untold) > 0 {
+		a.note("Not known of both sides, so that nobody can tell whether they moved: " + names(p.Untold) + ".")
+	}
 }
 
 func names(variables []tuning.Variable) string {

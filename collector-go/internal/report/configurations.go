@@ -51,7 +51,7 @@ var inConfigurations = []string{"CPU of all workers", "CPU, mean of a worker", "
 func (c *ConfigurationChange) Analysis() *Analysis {
 	a := &Analysis{Title: fmt.Sprintf("%s against %s", c.After, c.Before), notes: slices.Clone(c.Notes)}
 	a.Findings = append([]string{fmt.Sprintf("Before is %s, after is %s, of the same run.", c.Before, c.After)}, c.findings(tuning.DefaultConfidence, "")...)
-	a.add("Configuration diff", c.changeTable())
+	c.addDiff(a, "")
 	a.add("CPU, garbage collection and heap", c.stepsTable())
 	a.add("What a query costs", figureTable(c.Marginal, tuning.DefaultConfidence))
 	a.add("Garbage collectors before and after", c.gcTable(tuning.DefaultConfidence))

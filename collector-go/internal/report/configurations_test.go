@@ -28,11 +28,10 @@ func TestARunComparesItsConfigurations(t *testing.T) {
 	require.Len(t, r.Compared, 1)
 	c := r.Compared[0]
 	assert.Equal(t, []string{"384 MiB", "1024 MiB"}, []string{c.Before, c.After})
-	require.Len(t, c.Changes, 1)
-	assert.Equal(t, "bullet.topology.filter.bolt.memory.on.heap.load", c.Changes[0].Key)
+	assert.Equal(t, storyLines, c.Lines)
 	for _, want := range []string{
 		"## 1024 MiB against 384 MiB", "Before is 384 MiB, after is 1024 MiB, of the same run.",
-		"| bullet.topology.filter.bolt.memory.on.heap.load | 384 | 1024 | – |",
+		"| bullet.topology.filter.bolt.memory.on.heap.load | 384 | 1024 | – |", "\n```\n" + strings.Join(storyLines, "\n") + "\n```\n",
 		"| 0 queries | CPU of all workers | ms/min |", "| GC of all workers | ms/min |", "| heap used, all workers | MiB |", "| heap used, mean of a worker | MiB |",
 		"| 100 queries | G1 Young Generation |", "GC time is wall time", "figures/changes-1024-MiB.svg", "Intervals are of one launch against one",
 	} {
