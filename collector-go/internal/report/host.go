@@ -8,6 +8,9 @@ const (
 	theClientHost = "load client's host"
 )
 
+// hostIdle names the figure where it stands for itself.
+const hostIdle = "host idle"
+
 // WorkerHosts is the caveat of runs whose workers run on other machines than the load client.
 const WorkerHosts = "Worker hosts: not measured. The host of the figures is the load client's, on which no worker runs: it excuses no missed goal, and whether the workers' machines " +
 	"had processors to spare is for you to look up. The workers' own CPU is measured."

@@ -80,7 +80,7 @@ var repeatedFigures = []struct {
 	{"result size", "records", func(s *StepReport) Figure { return s.AverageResultSize }},
 	{"time to result, p99", "ms", func(s *StepReport) Figure { return s.Clients.LatencyP99Ms }},
 	{"records", "records/s", func(s *StepReport) Figure { return s.RecordsPerSecond }},
-	{"host idle", "%", func(s *StepReport) Figure { return 100 * s.HostIdle }},
+	{hostIdle, "%", func(s *StepReport) Figure { return 100 * s.HostIdle }},
 }
 
 // repeats are the places that more than one launch measured.
@@ -113,7 +113,11 @@ func (r *RunReport) repeatBlocks() []block {
 	}
 	t := table{Heads: []string{"Configuration", strings.ToUpper(r.axis()[:1]) + r.axis()[1:], "Verdicts"}, Numeric: []bool{false, true, false}}
 	for _, f := range repeatedFigures {
-		t.Heads, t.Numeric = append(t.Heads, strings.ToUpper(f.name[:1])+f.name[1:]+" "+f.unit), append(t.Numeric, true)
+		name := f.name
+		if name == hostIdle {
+			name = r.host() + " idle"
+		}
+		t.Heads, t.Numeric = append(t.Heads, strings.ToUpper(name[:1])+name[1:]+" "+f.unit), append(t.Numeric, true)
 	}
 	for _, repeated := range r.Judged.Repeats {
 		row := []string{repeated.Configuration, tuning.Digits(Figure(repeated.Value)), verdictsText(repeated.Verdicts)}
