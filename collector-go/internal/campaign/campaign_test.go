@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,10 +120,7 @@ func assertWhole(t *testing.T, trial rundir.Trial) {
 	}
 	assert.Len(t, titles, 1+len(trial.Steps), "the trial's annotations are kept with it: %v", titles)
 	assert.Equal(t, 1, titles["Changed a setting of "+figures.Topology])
-	for i, step := range figures.Steps {
-		assert.NotNil(t, step.Sharing)
-		assert.Equal(t, trial.Steps[i].Launch, step.Launch)
-	}
+	assertDetailed(t, trial, figures)
 	for _, step := range trial.Steps {
 		assert.Equal(t, int64(15_000), step.EndMs-step.MeasuredFromMs)
 		assert.Equal(t, step.Queries, int(step.Value))
@@ -238,12 +236,28 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 	})
 }
 
+// assertDetailed finds what each step's own launch shared.
+func assertDetailed(t *testing.T, trial rundir.Trial, figures *report.Run) {
+	t.Helper()
+	for i, step := range figures.Steps {
+		assert.Equal(t, trial.Steps[i].Launch, step.Launch)
+		name := fmt.Sprintf("grid-%02d", trial.Number)
+		if step.Launch > 1 {
+			name += fmt.Sprintf("-launch%d", step.Launch)
+		}
+		require.NotNil(t, step.Sharing)
+		require.Len(t, step.Sharing.Traffic, 1)
+		assert.Equal(t, "worker of "+name, step.Sharing.Traffic[0].From)
+	}
+}
+
 // assertJoined finds the series of both launches on one axis, and no total that falls.
 func assertJoined(t *testing.T, trial rundir.Trial) {
 	t.Helper()
 	figures, err := report.LoadRun(trial.Dir)
 	require.NoError(t, err)
 	require.Len(t, figures.Workers, 1)
+	assertDetailed(t, trial, figures)
 	titles := map[string]bool{}
 	for _, m := range figures.Marks {
 		titles[m.Title] = true

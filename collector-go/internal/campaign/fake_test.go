@@ -227,6 +227,9 @@ func (f *fakeTopology) Slices(_ context.Context, selector string, from, to time.
 	of.mu.Lock()
 	defer of.mu.Unlock()
 	s := experiment.Series{Labels: map[string]string{"worker": "w:1", "pid": "11", "task": "1"}}
+	if strings.HasPrefix(selector, "storm_connection_sent_messages_total") {
+		s.Labels["worker"], s.Labels["peer"] = "worker of "+of.name, "another"
+	}
 	for t := from.Truncate(width).Add(width); !t.After(to) && !t.After(time.Now().Add(-width)); t = t.Add(width) {
 		s.Slices.TimesMs = append(s.Slices.TimesMs, t.UnixMilli())
 		s.Slices.Values = append(s.Slices.Values, of.value(selector, t))

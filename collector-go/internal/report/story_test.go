@@ -273,6 +273,6 @@ func (s story) step(t *testing.T, i, queries int, start int64) (rundir.Step, []b
 	return rundir.Step{Number: i + 1, Kind: rundir.LoadStep, Value: float64(queries), Attempt: 1, Launch: 1, StartMs: start, MeasuredFromMs: start + 60_000, EndMs: start + storyStep,
 		Queries: queries, QueriesPerSecond: tuning.Unknown, RecordsPerSecond: 4000, RecordsPerSecondAsked: 4000, MiBPerSecond: 4000 * 1843.0 / (1 << 20), CatchUpRatio: tuning.Unknown,
 		Clients:  rundir.Clients{Submitted: returned, Returned: returned, AverageResultSize: size, LatencyMeanMs: 25_100, LatencyP50Ms: 25_100, LatencyP99Ms: 25_300},
-		HostIdle: 0.3, Shares: []rundir.Share{{Process: "workers", Ratio: 0.6}, {Process: "collector", Ratio: 0.01}}, CPUCores: tuning.Figure(s.total(queries)), Workers: s.workers,
+		HostIdle: tuning.Figure(0.45 - 0.0005*float64(queries)), Shares: []rundir.Share{{Process: "workers", Ratio: 0.6}, {Process: "collector", Ratio: 0.01}}, CPUCores: tuning.Figure(s.total(queries)), Workers: s.workers,
 		Verdict: verdict, Reasons: reasons}, lines
 }
