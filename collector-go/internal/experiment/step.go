@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -251,10 +252,20 @@ func (s *Session) evidence(step report.Step, from, to time.Time) tuning.Evidence
 	s.o.Around.addTo(&e)
 	lag := e.Source.LagEnd
 	addStep(&e, step, float64(s.o.Plan.MinHostIdle))
+	e.Client.HeldMs = s.heldMs(step)
 	if s.collected() {
 		e.Source.LagEnd = lag // what the gateway says is the record maker's
 	}
 	return e
+}
+
+// heldMs is how long the step's queries are held; unknown where how long they take is what is measured.
+func (s *Session) heldMs(step report.Step) tuning.Figure {
+	judged := slices.ContainsFunc(s.o.Plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.QueryLatency })
+	if step.Queries == 0 || judged || s.o.Plan.Axis == rundir.QueriesPerSecond || s.o.Plan.Load.QueriesPerSecond > 0 {
+		return tuning.Unknown
+	}
+	return tuning.Figure(s.o.Plan.Load.QueryDurationMs)
 }
 
 // measures are the step's figures in all statistics that goals may ask for.

@@ -133,6 +133,9 @@ type SourceEvidence struct {
 type ClientEvidence struct {
 	// LatenessP99Ms is how late the client submitted its queries by its own fault: from when one was due and might be under way.
 	LatenessP99Ms Figure `json:"lateness_p99_ms"`
+	// HeldMs is how long a query is held, where the step is of held queries and their latency is no goal: then a late one only leaves its
+	// place empty for a share of its time. Unknown otherwise.
+	HeldMs Figure `json:"held_ms"`
 	// CPUCores is what the client used, CPULimitCores the most that it may have.
 	CPUCores      Figure `json:"cpu_cores"`
 	CPULimitCores Figure `json:"cpu_limit_cores"`
@@ -189,7 +192,7 @@ func NoEvidence() Evidence {
 		Spout:     SpoutEvidence{Executors: u, MaxPending: u, BatchSize: u, HeldByPending: u, HeldByBackPressure: u, CompleteLatencyMs: u},
 		Source:    SourceEvidence{Partitions: u, RecordsPerSecond: u, BytesPerSecond: u, LagStart: u, LagEnd: u, LagGrowth: u},
 		Supply:    SupplyEvidence{AskedPerSecond: u, MadePerSecond: u},
-		Client:    ClientEvidence{LatenessP99Ms: u, CPUCores: u, CPULimitCores: u},
+		Client:    ClientEvidence{LatenessP99Ms: u, HeldMs: u, CPUCores: u, CPULimitCores: u},
 		Host:      HostEvidence{IdleRatio: u, MinIdleRatio: u, Cores: u},
 		Collector: CollectorEvidence{ShareOfHost: u, ExpectedSlices: u, MissingSlices: u, LateSamples: u, DroppedSamples: u},
 		Workers:   WorkerEvidence{Workers: u, Expected: u, Restarts: u, CPUCores: u},

@@ -22,6 +22,8 @@ const (
 	lagBound = 0.02
 	// latenessBoundMs is how late the client may be: half of the document's limit.
 	latenessBoundMs = 100
+	// heldLatenessBound is how late it may be with a held query, as a share of the query's time, where that is more.
+	heldLatenessBound = 0.05
 	// clientBound is the share of its processors that the client may take.
 	clientBound = 0.9
 	// missingBound is the share of slices that may be missing before what was collected is no evidence.

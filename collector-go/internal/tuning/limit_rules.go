@@ -205,7 +205,15 @@ func clientRule(e Evidence) LimiterFinding {
 	if share.Known() {
 		says += fmt.Sprintf(" and took %s of its %s cores", shareText(share), Digits(c.CPULimitCores))
 	}
-	return finding(LimitedByClient, stateOf(c.LatenessP99Ms > latenessBoundMs || share >= clientBound), numbers, "%s", says)
+	return finding(LimitedByClient, stateOf(c.LatenessP99Ms > c.latenessBound() || share >= clientBound), numbers, "%s", says)
+}
+
+// latenessBound is how late the client may be, ms.
+func (c ClientEvidence) latenessBound() Figure {
+	if !c.HeldMs.Known() {
+		return latenessBoundMs
+	}
+	return max(latenessBoundMs, heldLatenessBound*c.HeldMs)
 }
 
 func hostRule(e Evidence) LimiterFinding {
