@@ -376,6 +376,24 @@ launch:
   slice_lateness: 2s
 `
 
+// A host that has nothing left while records are caught up says nothing of the topology, though it had enough before.
+func TestAHostThatStarvesWhileRecordsAreCaughtUpIsInconclusive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.carries["volumes"], w.starvesAbove = 500+10*1.2, 1500
+		dir := begin(t, volumes)
+		result, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
+		require.NoError(t, err)
+		assert.Contains(t, result.Rows[0].Capacity.Note, "inconclusive at 400")
+		steps := reread(t, dir).Trials[0].Steps
+		last := steps[len(steps)-1]
+		assert.Equal(t, tuning.Inconclusive, last.Verdict)
+		assert.Contains(t, last.Reasons[0], "0% of the host was idle")
+		assert.InDelta(t, 0.5, float64(last.HostIdle), 0.01, "the step itself had enough of it")
+		assert.Contains(t, strings.Join(last.Notes, "\n"), "of the time in which records were caught up")
+	})
+}
+
 func TestCatchingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

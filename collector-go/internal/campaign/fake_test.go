@@ -25,7 +25,9 @@ type world struct {
 	carries  map[string]float64
 	// starved tells whether the host has nothing left at a moment; broken why a trial's topology cannot be launched.
 	starved func() bool
-	broken  map[string]error
+	// starvesAbove is how many background records/s leave nothing of the host, where there is such a number.
+	starvesAbove float64
+	broken       map[string]error
 	// behind makes something of each topology that lies behind a broker; nil for none.
 	behind func(*fakeTopology) *brokered
 	// ask, where it is set, is shown each query before the topology is; its error is the query's.
@@ -51,7 +53,7 @@ func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*
 	if err := w.broken[t.Label]; err != nil {
 		return nil, err
 	}
-	f := &fakeTopology{world: w, name: name, capacity: w.capacity[t.Label], carries: w.carries[t.Label], began: time.Now(), changed: time.Now()}
+	f := &fakeTopology{world: w, name: name, capacity: w.capacity[t.Label], carries: w.carries[t.Label], began: time.Now(), changed: time.Now(), looked: time.Now()}
 	w.mu.Lock()
 	w.topology[name] = f
 	w.mu.Unlock()
@@ -88,6 +90,9 @@ type fakeTopology struct {
 	active  int
 	// slow are the times at which more was asked than is held, by slice.
 	slow map[int64]bool
+	// idle is how much of the machine was, up to when it was looked at.
+	idle   time.Duration
+	looked time.Time
 }
 
 const width = 5 * time.Second
@@ -172,11 +177,13 @@ func (f *fakeTopology) count(by int) {
 }
 
 func (f *fakeTopology) Host() (experiment.HostTime, error) {
-	total := 2 * time.Since(f.began)
-	if f.world.starved() {
-		return experiment.HostTime{Idle: 0, Total: total}, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if above := f.world.starvesAbove; !f.world.starved() && (above == 0 || f.control.RecordsPerSecond <= above) {
+		f.idle += time.Since(f.looked)
 	}
-	return experiment.HostTime{Idle: total / 2, Total: total}, nil
+	f.looked = time.Now()
+	return experiment.HostTime{Idle: f.idle, Total: 2 * time.Since(f.began)}, nil
 }
 
 func (*fakeTopology) Process(int) (time.Duration, bool) { return 0, true }

@@ -116,6 +116,7 @@ type offer struct {
 	base     float64       // the step's own rate, records/s
 	asked    float64       // what was asked for
 	made     tuning.Figure // what the record maker did, records/s without those that queries look for
+	looks    [2]look       // at the machine, at from and to
 }
 
 // shortOffer is the share of what was asked for below which an offer did not show what the topology can take.
@@ -139,7 +140,7 @@ func (s *Session) catchUp(step *rundir.Step) error {
 	status := func() string {
 		return fmt.Sprintf("step %d: catching up, %g times %s records/s offered", step.Number, float64(asked.CatchUpFactor), shortNumber(o.base))
 	}
-	var looks [2]look
+	looks := &o.looks
 	for i, moment := range []time.Time{o.from, o.to} {
 		if err := s.runner.until(s.ctx, moment, status); err != nil {
 			return err

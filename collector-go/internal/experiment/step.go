@@ -221,10 +221,17 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 	if err != nil {
 		return err
 	}
-	outcomes, judgement, limitation := tuning.JudgeGoals(s.o.Plan.Goals, tuning.GoalStep{
+	goals := tuning.GoalStep{
 		Measured: measured, Asked: step.Queries > 0 || step.QueriesPerSecond > 0, Unfinished: step.Overdue, HostIdle: step.HostIdle,
 		LeastIdle: s.o.Plan.MinHostIdle, Evidence: e,
-	})
+	}
+	outcomes, judgement, limitation := tuning.JudgeGoals(s.o.Plan.Goals, goals)
+	if s.offered != nil && missedAlone(outcomes, tuning.CatchUp) {
+		e = s.evidenceOfOffer(plain)
+		goals.Evidence, goals.HostIdle = e, e.Host.IdleRatio
+		outcomes, judgement, limitation = tuning.JudgeGoals(s.o.Plan.Goals, goals)
+		step.Notes = append(step.Notes, "what limited the step is told of the time in which records were caught up, since that is what it missed")
+	}
 	step.Figures, step.Verdict, step.Reasons = outcomes, judgement.Verdict, append([]string{}, judgement.Reasons...)
 	if step.Evidence, err = json.Marshal(e); err != nil {
 		return fmt.Errorf("evidence of step %d: %w", step.Number, err)
@@ -266,6 +273,28 @@ func (s *Session) heldMs(step report.Step) tuning.Figure {
 		return tuning.Unknown
 	}
 	return tuning.Figure(s.o.Plan.Load.QueryDurationMs)
+}
+
+// missedAlone tells whether goals of one figure were missed, and no others.
+func missedAlone(outcomes []tuning.GoalOutcome, figure tuning.GoalFigure) bool {
+	missed := false
+	for _, o := range outcomes {
+		if o.Verdict == tuning.Fail && o.Goal.Figure != figure {
+			return false
+		}
+		missed = missed || o.Verdict == tuning.Fail
+	}
+	return missed
+}
+
+// evidenceOfOffer is what is known of what limited the topology while more records were offered than the step's. That the source makes
+// fewer than are offered is no lack then.
+func (s *Session) evidenceOfOffer(plain report.Step) tuning.Evidence {
+	o := s.offered
+	fill(&plain, o.looks[0], o.looks[1])
+	e := s.evidence(plain, o.from, o.to)
+	e.FromMs, e.ToMs = o.from.UnixMilli(), o.to.UnixMilli()
+	return e
 }
 
 // measures are the step's figures in all statistics that goals may ask for.
