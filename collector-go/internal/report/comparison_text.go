@@ -92,7 +92,7 @@ func (p *ComparedConfiguration) add(a *Analysis, confidence float64, several boo
 	}
 	a.add("What a query costs"+suffix, figureTable(p.Marginal, confidence))
 	a.add("Garbage collectors before and after"+suffix, p.gcTable(confidence))
-	a.Charts = append(a.Charts, p.changeChart(suffix), p.overlay(suffix))
+	a.Charts = append(append(a.Charts, p.changeCharts(suffix)...), p.overlay(suffix))
 }
 
 // addDiff adds what differs as lines, and which controlled variables that moves.

@@ -51,6 +51,9 @@ var inConfigurations = []string{"CPU of all workers", "CPU, mean of a worker", "
 func (c *ConfigurationChange) Analysis() *Analysis {
 	a := &Analysis{Title: fmt.Sprintf("%s against %s", c.After, c.Before), notes: slices.Clone(c.Notes)}
 	a.Findings = append([]string{fmt.Sprintf("Before is %s, after is %s, of the same run.", c.Before, c.After)}, c.findings(tuning.DefaultConfidence, "")...)
+	if len(c.Steps) == 0 {
+		a.Findings = append(a.Findings, "No step was measured in both, so that no figures are compared.")
+	}
 	c.addDiff(a, "")
 	a.add("CPU, garbage collection and heap", c.stepsTable())
 	a.add("What a query costs", figureTable(c.Marginal, tuning.DefaultConfidence))
@@ -61,7 +64,7 @@ func (c *ConfigurationChange) Analysis() *Analysis {
 	if slices.ContainsFunc(c.Steps, ComparedStep.ofOneLaunch) {
 		a.note("Intervals are of one launch against one: how much a launch differs from the next is not in them. Repeat the launches (steps.repeats) to have it.")
 	}
-	a.Charts = []Chart{c.changeChart(": " + c.After)}
+	a.Charts = c.changeCharts(": " + c.After)
 	return a
 }
 

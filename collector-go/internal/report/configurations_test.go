@@ -98,3 +98,15 @@ func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	assert.Contains(t, a, "Total GC ms/min")
 	assert.NotContains(t, a, "A step is OK when")
 }
+
+// Configurations that share no step, such as Test 7's smallest and largest, are told apart by their settings alone.
+func TestConfigurationsWithoutACommonStepHaveNoPictureOfChanges(t *testing.T) {
+	r, err := report.OpenRunReport("testdata/runs/test7")
+	require.NoError(t, err)
+	require.Len(t, r.Compared, 2)
+	common, apart := r.Compared[0].Analysis(), r.Compared[1].Analysis()
+	assert.Len(t, common.Charts, 1)
+	assert.NotContains(t, strings.Join(common.Findings, "\n"), "in both")
+	assert.Empty(t, apart.Charts)
+	assert.Contains(t, apart.Findings, "No step was measured in both, so that no figures are compared.")
+}

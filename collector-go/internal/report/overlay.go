@@ -9,6 +9,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
+// changeCharts is none where no step is in both.
+func (p *ComparedConfiguration) changeCharts(suffix string) []Chart {
+	if len(p.Steps) == 0 {
+		return nil
+	}
+	return []Chart{p.changeChart(suffix)}
+}
+
 // changeChart shows by how much the figures that matter changed in each step.
 func (p *ComparedConfiguration) changeChart(suffix string) Chart {
 	chart := Chart{Name: "changes" + nameSuffix(suffix), Title: "Relative change of each step, with its interval" + suffix, xLabel: "steps, each figure beside the others", yLabel: "% of what it was before",
