@@ -35,8 +35,9 @@ topology:
     topology.v2.metrics.tick.interval.seconds: 5
     bullet.topology.metrics.built.in.emit.interval.mapping: {bullet_active_queries: 5, default: 5}
 %[2]s
-steps: {values: [2], warm_up: 0s, sustain: 5s, inconclusive_repeats: 0}
-load: {records_per_second: 100, duration: 3s, matching_per_second: 4}
+steps: {values: [2], warm_up: 5s, sustain: 15s, inconclusive_repeats: 0}
+# Few match, so that a query lives for its whole time and both are active whenever the join bolt counts them.
+load: {records_per_second: 100, duration: 5s, matching_per_second: 0.4}
 launch:
   command:
     submit: [%[3]s, submit, --dir, %[4]s, --jar, %[5]s, --main, io.github.bulletmetrics.topology.BulletTopology, --name, "{name}", --, --bullet-conf, "{conf}", "{settings}"]
@@ -49,8 +50,9 @@ launch:
   slice_lateness: 2s
 `
 
-// An experiment is run on a cluster that is there by its operator's own commands; the run is killed while its first topology starts, and
-// goes on without leaving that one on the cluster.
+// An experiment is run on a cluster that is there by its operator's own commands; the run is killed when its first topology's workers are
+// up, and goes on without leaving that one on the cluster. Not before: a topology that ends while a Supervisor fetches its files may take
+// the Supervisor with it, which on this cluster nobody starts again.
 func TestATuneRunOnACluster(t *testing.T) {
 	o := stack.DefaultOptions(filepath.Join(t.TempDir(), "cluster"), buildDir(t))
 	o.BulletConf = filepath.Join(root(t), o.BulletConf)
@@ -60,12 +62,13 @@ func TestATuneRunOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, cluster.Stop(nil)) })
 	require.NoError(t, cluster.Start(t.Context()))
+	t.Cleanup(func() { logClusterIfFailed(t, o.Dir) })
 
 	runs := t.TempDir()
 	file, out := filepath.Join(runs, "elsewhere.yaml"), filepath.Join(runs, "run")
 	require.NoError(t, os.WriteFile(file, []byte(experimentOn(o)), 0o644))
 	first := startCluster(t, runs, "tune", "run", file, "--runs", runs, "--out", out)
-	first.awaitLine(t, "topology elsewhere-01 is submitted")
+	first.awaitLine(t, "2 workers report")
 	require.NoError(t, first.cmd.Process.Kill())
 	assert.Equal(t, -1, first.end(t))
 
@@ -78,6 +81,17 @@ func TestATuneRunOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, workers, "the run has ended its topology")
 	assertMeasuredOnACluster(t, out)
+}
+
+// logClusterIfFailed keeps what the cluster and its Supervisor said last of a test that failed.
+func logClusterIfFailed(t *testing.T, dir string) {
+	if !t.Failed() {
+		return
+	}
+	for _, name := range []string{"logs/local-storm.log", "logs/collector.log", "storm/logs/supervisor.log", "storm/logs/nimbus.log"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		t.Logf("%s (%v):\n%s", name, err, text[max(0, len(text)-4000):])
+	}
 }
 
 // experimentOn is the experiment for a cluster.
