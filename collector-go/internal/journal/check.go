@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // Report is what Check found.
@@ -30,7 +32,7 @@ const maxFindings = 1000
 
 // Check reads all segments in dir and changes nothing. On the journal of a running collector it may find the newest segment's
 // last record half-written. fs is nil for the operating system's. The error says what kept it from reading on.
-func Check(dir string, fs FS) (Report, error) {
+func Check(dir string, fs disk.FS) (Report, error) {
 	j := newJournal(dir, Options{FS: fs})
 	found, err := j.findSegments()
 	if err != nil {
@@ -54,7 +56,7 @@ func (j *Journal) checkSegment(s segment, report *Report) error {
 			report.Findings = append(report.Findings, Finding{segmentName(s.number), from, to})
 		}
 	}
-	return j.withFile(s.number, func(f File) error {
+	return j.withFile(s.number, func(f disk.File) error {
 		scan := scanner{file: f, number: s.number, off: magicBytes, end: s.end, damaged: damaged}
 		reader := Reader{j: j, number: s.number} // a segment reads alone
 		for {

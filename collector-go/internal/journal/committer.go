@@ -3,6 +3,8 @@ package journal
 import (
 	"fmt"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 const groupBytes = 8 << 20 // of records that are written at once; one record may exceed it
@@ -16,7 +18,7 @@ type committer struct {
 	stopped   chan struct{}
 	unsettled []segment // found at the start, not yet known to be durable
 
-	active File // nil after a failure
+	active disk.File // nil after a failure
 	number uint32
 	offset int64
 	limit  int64 // offset at which the segment is full
@@ -125,7 +127,7 @@ func (c *committer) commit(group []queued) error {
 	return nil
 }
 
-func writeDurably(f File, b []byte, at int64) error {
+func writeDurably(f disk.File, b []byte, at int64) error {
 	if _, err := f.WriteAt(b, at); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}

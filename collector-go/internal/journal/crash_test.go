@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 )
 
 // TestCrashAtEveryCall ends the machine at the first, second, n-th call that changes the disk, by a kill and by a loss of
@@ -29,15 +31,14 @@ func TestCrashAtEveryCall(t *testing.T) {
 
 // crashAt runs a script that opens, appends, starts segments, releases and closes, up to a call; false when it got through.
 func crashAt(t *testing.T, seed uint64, call int, powerLoss bool) bool {
-	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: newMemFS(seed), acknowledged: map[batchKey]bool{}, store: newReading()}
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: disktest.NewMemory(seed), acknowledged: map[batchKey]bool{}, store: newReading()}
 	w.senders = []*sender{{producer: place, epoch: Epoch{1}}, {producer: place, epoch: Epoch{2}}}
 	fs := w.fs
-	fs.setFault(func(n int, op, name string) error {
+	fs.SetFault(func(n int, op, name string) error {
 		if n < call {
 			return nil
 		}
-		fs.off = true
-		return errPowerless
+		return disktest.ErrPowerless
 	})
 	w.open()
 	for i := range 24 {
@@ -49,18 +50,12 @@ func crashAt(t *testing.T, seed uint64, call int, powerLoss bool) bool {
 	w.settle()
 	w.checkpoint()
 	_ = w.j.Release(w.store.at)
-	crashed := fs.crashed()
+	crashed := fs.Off()
 	w.crash(powerLoss)
 	w.settle()
 	w.verify()
 	require.NoError(t, w.j.Close())
 	return crashed
-}
-
-func (m *memFS) crashed() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.off
 }
 
 const killDir = "BULLET_METRICS_TEST_JOURNAL"

@@ -9,18 +9,20 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 )
 
 // written is a closed journal of one segment on a disk in memory, and where its batches are.
 type written struct {
-	fs      *memFS
-	file    *memFile
+	fs      *disktest.Memory
+	file    []byte                // of the segment
 	batches map[batchKey][2]int64 // start and end of each in the file
 }
 
 // writeJournal writes n batches; with defined, all series are defined before the first.
 func writeJournal(t *testing.T, n int, defined bool) *written {
-	fs := newMemFS(1)
+	fs := disktest.NewMemory(1)
 	o := smallOptions(fs)
 	o.SegmentBytes = 64 << 20
 	j, err := Open("/journal", o)
@@ -37,8 +39,8 @@ func writeJournal(t *testing.T, n int, defined bool) *written {
 		}
 	}
 	require.NoError(t, j.Close())
-	w := &written{fs: fs, file: fs.files[filepath.Join("/journal", segmentName(1))], batches: map[batchKey][2]int64{}}
-	scan := scanner{file: bytes.NewReader(w.file.cache), number: 1, off: magicBytes, end: int64(len(w.file.cache))}
+	w := &written{fs: fs, file: fs.Bytes(filepath.Join("/journal", segmentName(1))), batches: map[batchKey][2]int64{}}
+	scan := scanner{file: bytes.NewReader(w.file), number: 1, off: magicBytes, end: int64(len(w.file))}
 	for {
 		rec, err := scan.next()
 		if err != nil {
@@ -53,12 +55,10 @@ func writeJournal(t *testing.T, n int, defined bool) *written {
 }
 
 // damagedCopy is the disk with its segment's bytes changed.
-func (w *written) damagedCopy(change func(b []byte) []byte) *memFS {
-	fs := newMemFS(1)
-	b := change(slices.Clone(w.file.cache))
-	f := &memFile{cache: b, disk: slices.Clone(b), dirty: map[int]bool{}}
-	name := filepath.Join("/journal", segmentName(1))
-	fs.files[name], fs.durable[name] = f, f
+func (w *written) damagedCopy(change func(b []byte) []byte) *disktest.Memory {
+	fs := disktest.NewMemory(1)
+	b := change(slices.Clone(w.file))
+	fs.Put(filepath.Join("/journal", segmentName(1)), b)
 	return fs
 }
 
@@ -68,7 +68,7 @@ const damagedTail = 64 << 10
 // takes up where it was.
 func TestDamagedTail(t *testing.T) {
 	w := writeJournal(t, 600, false)
-	size := int64(len(w.file.cache))
+	size := int64(len(w.file))
 	require.Greater(t, size, int64(damagedTail))
 	eachSeed(t, *ledgerCases, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -124,7 +124,7 @@ func TestCheckNamesTheDamage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Segments)
 	require.Equal(t, 60, report.Batches)
-	require.Equal(t, int64(len(w.file.cache)), report.Bytes)
+	require.Equal(t, int64(len(w.file)), report.Bytes)
 	require.Empty(t, report.Findings)
 	place := w.batches[batchKey{Epoch{1}, 33}]
 	report, err = Check("/journal", w.damagedCopy(flip(place[0]+20, 1)))
@@ -138,7 +138,7 @@ func TestCheckNamesTheDamage(t *testing.T) {
 // hit is lost, which here is none that holds a batch.
 func TestDamagedHead(t *testing.T) {
 	w := writeJournal(t, 3, false)
-	first := int64(len(w.file.cache))
+	first := int64(len(w.file))
 	for _, place := range w.batches {
 		first = min(first, place[0])
 	}
@@ -152,7 +152,7 @@ func TestDamageInTheMiddleIsSteppedOver(t *testing.T) {
 	w := writeJournal(t, 600, true)
 	eachSeed(t, 40, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 4))
-		from := int64(len(w.file.cache))/2 + random.Int64N(10_000)
+		from := int64(len(w.file))/2 + random.Int64N(10_000)
 		to := from + random.Int64N(8_000)
 		w.expectLost(t, func(b []byte) []byte {
 			for i := from; i < to; i++ {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
@@ -19,14 +20,32 @@ type ProducerID uint32
 // Epoch is a sender's start.
 type Epoch [16]byte
 
-// Entry is one record as a reader meets it: *SeriesDefined, *ProducerDefined, *Batch, *Connected, *Disconnected, *Tick or *Started.
-// What a reader is handed is valid until its next call of Next.
+// LayoutID is the journal's own name of a layout: an ordered list of series. It is never used again for another within one journal.
+type LayoutID uint32
+
+// Entry is one record as a reader meets it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch, *Connected,
+// *Disconnected, *Tick or *Started. What a reader is handed is valid until its next call of Next.
 type Entry interface{ entry() }
 
 // SeriesDefined comes before the first batch that uses its ID, and again at every segment's head.
 type SeriesDefined struct {
 	ID     SeriesID
 	Series metric.Raw
+}
+
+// LayoutDefined comes before the first batch that uses its ID, behind the definitions of its series, and again at every segment's head.
+type LayoutDefined struct {
+	ID     LayoutID
+	Series []SeriesID
+}
+
+// Forgotten says that ids were given up, idle as they were: no later entry uses one, and whatever is known by them can go. A series that
+// comes back gets another ID.
+type Forgotten struct {
+	Series    []SeriesID
+	Layouts   []LayoutID
+	Producers []ProducerID
+	TimeMs    int64
 }
 
 // ProducerDefined comes before the first use of its ID, and again at every segment's head.
@@ -52,6 +71,9 @@ type Batch struct {
 	TimesMs []int64
 	Values  []float64
 
+	// Blocks are samples too, each of a layout's series.
+	Blocks []Block
+
 	// Histograms; their SeriesId is a SeriesID of this journal.
 	Histograms []*bulletmetricsv1.HistogramSample
 
@@ -60,8 +82,20 @@ type Batch struct {
 	Notes *bulletmetricsv1.Batch
 }
 
+// Block is a block as it came, its layout named by the journal.
+type Block struct {
+	Layout LayoutID
+	block.Block
+}
+
 // Samples is the number of samples in the batch, histograms included.
-func (b *Batch) Samples() int { return len(b.IDs) + len(b.Histograms) }
+func (b *Batch) Samples() int {
+	n := len(b.IDs) + len(b.Histograms)
+	for i := range b.Blocks {
+		n += b.Blocks[i].Samples()
+	}
+	return n
+}
 
 // Connected says that a producer opened a stream.
 type Connected struct {
@@ -82,6 +116,8 @@ type Tick struct{ TimeMs int64 }
 type Started struct{ TimeMs int64 }
 
 func (*SeriesDefined) entry()   {}
+func (*LayoutDefined) entry()   {}
+func (*Forgotten) entry()       {}
 func (*ProducerDefined) entry() {}
 func (*Batch) entry()           {}
 func (*Connected) entry()       {}

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 const lockName = "LOCK"
@@ -21,7 +23,7 @@ const lockName = "LOCK"
 type Journal struct {
 	dir     string
 	o       Options
-	fs      FS
+	fs      disk.FS
 	log     *slog.Logger
 	figures *figures
 	lock    io.Closer
@@ -82,7 +84,7 @@ func newJournal(dir string, o Options) *Journal {
 	j := &Journal{dir: dir, o: o, fs: o.FS, log: o.Logger, figures: newFigures(o.Registerer),
 		state: newState(), inFlight: map[batchKey]struct{}{}, changed: make(chan struct{})}
 	if j.fs == nil {
-		j.fs = Disk{}
+		j.fs = disk.System{}
 	}
 	if j.log == nil {
 		j.log = slog.New(slog.DiscardHandler)

@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
@@ -132,14 +134,14 @@ func TestReadersSeeOnlyWhatIsDurable(t *testing.T) {
 
 // gate is a disk whose fsyncs hang while it is shut.
 type gate struct {
-	*memFS
+	*disktest.Memory
 	shut    atomic.Bool
 	waiting chan struct{} // gets a token from each fsync that hangs
 	release chan struct{}
 }
 
 func newGate() *gate {
-	return &gate{memFS: newMemFS(1), waiting: make(chan struct{}, 100), release: make(chan struct{})}
+	return &gate{Memory: disktest.NewMemory(1), waiting: make(chan struct{}, 100), release: make(chan struct{})}
 }
 
 func (g *gate) open() {
@@ -147,13 +149,13 @@ func (g *gate) open() {
 	close(g.release)
 }
 
-func (g *gate) Create(name string) (File, error) {
-	f, err := g.memFS.Create(name)
+func (g *gate) Create(name string) (disk.File, error) {
+	f, err := g.Memory.Create(name)
 	return &gatedFile{f, g}, err
 }
 
 type gatedFile struct {
-	File
+	disk.File
 	gate *gate
 }
 
@@ -197,8 +199,8 @@ func TestFullQueue(t *testing.T) {
 
 // TestDiskFull fills a small disk, is refused, gets room, and goes on by itself; it also starts with no byte free.
 func TestDiskFull(t *testing.T) {
-	fs := newMemFS(1)
-	fs.setRoom(20 << 10)
+	fs := disktest.NewMemory(1)
+	fs.SetRoom(20 << 10)
 	j, err := Open("/journal", smallOptions(fs))
 	require.NoError(t, err)
 	s := &sender{producer: place, epoch: Epoch{9}}
@@ -223,9 +225,7 @@ func TestDiskFull(t *testing.T) {
 			refused++
 		}
 	}
-	fs.mu.Lock()
-	fs.room = fs.used() // not a byte
-	fs.mu.Unlock()
+	fs.Fill() // not a byte
 	require.ErrorContains(t, j.Ready(), "no space left")
 	require.NoError(t, j.Close())
 
@@ -233,7 +233,7 @@ func TestDiskFull(t *testing.T) {
 	require.NoError(t, err, "starts on a full disk")
 	require.Error(t, j.Ready())
 	require.ErrorIs(t, send(), ErrFull)
-	fs.setRoom(0)
+	fs.SetRoom(0)
 	awaitReady(j)
 	require.NoError(t, j.Ready())
 	for range 300 {
@@ -248,16 +248,16 @@ func TestDiskFull(t *testing.T) {
 // TestAFailedFsyncSealsTheSegment: its batch is refused, goes to a fresh segment when it comes again, and is there once
 // although the sealed segment may hold it too.
 func TestAFailedFsyncSealsTheSegment(t *testing.T) {
-	fs := newMemFS(1)
+	fs := disktest.NewMemory(1)
 	registry := prometheus.NewRegistry()
 	o := smallOptions(fs)
 	o.Registerer = registry
 	j, err := Open("/journal", o)
 	require.NoError(t, err)
 	appended(t, j, oneBatch(t, j, 1))
-	fs.setFault(func(_ int, op, name string) error {
+	fs.SetFault(func(_ int, op, name string) error {
 		if op == "sync" && name == segmentName(1) || op == "truncate" {
-			return errInputOutput
+			return disktest.ErrInputOutput
 		}
 		return nil
 	})
@@ -286,7 +286,7 @@ func TestAFailedFsyncSealsTheSegment(t *testing.T) {
 
 // TestReleaseAndBounds: MaxBytes refuses until Release has made room; what was released has expired.
 func TestReleaseAndBounds(t *testing.T) {
-	fs := newMemFS(1)
+	fs := disktest.NewMemory(1)
 	o := smallOptions(fs)
 	o.MaxBytes = 60 << 10
 	j, err := Open("/journal", o)
@@ -329,7 +329,7 @@ func TestReleaseAndBounds(t *testing.T) {
 
 // TestIdleSeriesAreForgotten makes room in the dictionary at a start; ids are not used again.
 func TestIdleSeriesAreForgotten(t *testing.T) {
-	fs := newMemFS(1)
+	fs := disktest.NewMemory(1)
 	o := smallOptions(fs)
 	o.MaxSeries = 10
 	j, err := Open("/journal", o)
@@ -367,7 +367,7 @@ func TestIdleSeriesAreForgotten(t *testing.T) {
 
 // TestEpochsAreBounded forgets those of long ago, and refuses where that makes no room.
 func TestEpochsAreBounded(t *testing.T) {
-	o := smallOptions(newMemFS(1))
+	o := smallOptions(disktest.NewMemory(1))
 	o.MaxEpochs = 3
 	j, err := Open("/journal", o)
 	require.NoError(t, err)
@@ -420,7 +420,7 @@ func TestATornHeadForgetsNothing(t *testing.T) {
 }
 
 func TestAppendRefusesWhatCannotBe(t *testing.T) {
-	j, err := Open("/journal", smallOptions(newMemFS(1)))
+	j, err := Open("/journal", smallOptions(disktest.NewMemory(1)))
 	require.NoError(t, err)
 	defer j.Close()
 	_, err = j.Append(&Batch{Producer: 1}, nil)

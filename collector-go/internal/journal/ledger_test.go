@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
@@ -124,7 +126,7 @@ func (r *reading) check(t require.TestingT, b *Batch) {
 type world struct {
 	t       *testing.T
 	random  *rand.Rand
-	fs      *memFS
+	fs      *disktest.Memory
 	j       *Journal
 	senders []*sender
 
@@ -137,7 +139,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: newMemFS(seed), acknowledged: map[batchKey]bool{},
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: disktest.NewMemory(seed), acknowledged: map[batchKey]bool{},
 		store: newReading()}
 	for i := range 3 {
 		s := &sender{producer: ProducerDefined{Topology: "t", Host: "h", Port: uint32(6700 + i), Task: int32(i)}}
@@ -148,7 +150,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-func smallOptions(fs FS) Options {
+func smallOptions(fs disk.FS) Options {
 	o := DefaultOptions()
 	o.SegmentBytes, o.RetryInterval, o.FS = 4<<10, time.Millisecond, fs
 	return o
@@ -229,7 +231,7 @@ func (w *world) crash(powerLoss bool) {
 	if w.random.IntN(2) == 0 { // the store read on after its checkpoint, and loses that
 		w.store.catchUp(w.t, w.j)
 	}
-	next := w.fs.reboot(powerLoss)
+	next := w.fs.Reboot(powerLoss)
 	_ = w.j.Close()
 	w.settle()
 	w.fs = next
@@ -254,16 +256,14 @@ func (w *world) verify() {
 
 // failSoon makes the n-th call from now, and perhaps some after it, fail.
 func (w *world) failSoon() {
-	w.fs.mu.Lock()
-	defer w.fs.mu.Unlock()
-	from := w.fs.calls + 1 + w.random.IntN(6)
+	from := w.fs.Calls() + 1 + w.random.IntN(6)
 	to := from + w.random.IntN(4)
-	w.fs.fault = func(call int, op, name string) error {
+	w.fs.SetFault(func(call int, op, name string) error {
 		if call >= from && call <= to {
-			return errInputOutput
+			return disktest.ErrInputOutput
 		}
 		return nil
-	}
+	})
 }
 
 func (w *world) step() {
@@ -309,7 +309,7 @@ func TestLedger(t *testing.T) {
 		for range 120 {
 			w.step()
 		}
-		w.fs.setFault(nil)
+		w.fs.SetFault(nil)
 		for w.settle(); len(w.senders[0].held)+len(w.senders[1].held)+len(w.senders[2].held) > 0; w.settle() {
 			for _, s := range w.senders {
 				w.resend(s)

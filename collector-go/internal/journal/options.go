@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // Options are the journal's settings. Start from DefaultOptions.
@@ -27,7 +29,7 @@ type Options struct {
 	// refused.
 	RetryInterval time.Duration
 	// FS is where segments are kept; nil is the operating system's.
-	FS FS
+	FS disk.FS
 	// Logger takes what an operator should know; nil discards it.
 	Logger *slog.Logger
 	// Registerer takes the journal's own figures; may be nil.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // Reader reads durable entries in order. It is for one goroutine.
@@ -14,7 +16,7 @@ type Reader struct {
 	j      *Journal
 	at     Position // to resume from
 	number uint32   // of the segment being read; 0 before the first
-	file   File
+	file   disk.File
 	scan   scanner
 
 	// What was handed out as defined, so that heads are not repeated to the caller and no batch comes without its definitions.

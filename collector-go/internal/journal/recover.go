@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // settleBytes is more than one write can have been, so that it covers all that a failed fsync may have left in doubt.
@@ -67,7 +69,7 @@ func (j *Journal) findSegments() ([]segment, error) {
 
 // measure reads a segment's size and what its head says of the one before.
 func (j *Journal) measure(s *segment) (previous Position, err error) {
-	err = j.withFile(s.number, func(f File) error {
+	err = j.withFile(s.number, func(f disk.File) error {
 		if s.size, err = f.Size(); err != nil {
 			return err
 		}
@@ -105,7 +107,7 @@ func (j *Journal) rebuild(found []segment) (start int, err error) {
 
 // replayFile takes one segment into a state.
 func (j *Journal) replayFile(s *segment, into *state) (complete bool, err error) {
-	err = j.withFile(s.number, func(f File) error {
+	err = j.withFile(s.number, func(f disk.File) error {
 		scan := &scanner{file: f, number: s.number, off: magicBytes, end: s.end, damaged: func(from, to int64) {
 			j.reportDamage(s.number, from, to)
 		}}
@@ -118,7 +120,7 @@ func (j *Journal) replayFile(s *segment, into *state) (complete bool, err error)
 	return complete, nil
 }
 
-func (j *Journal) withFile(number uint32, do func(File) error) error {
+func (j *Journal) withFile(number uint32, do func(disk.File) error) error {
 	f, err := j.fs.Open(filepath.Join(j.dir, segmentName(number)))
 	if err != nil {
 		return fmt.Errorf("journal: open %s: %w", segmentName(number), err)
@@ -161,7 +163,7 @@ func (c *committer) settleSegment(s *segment) error {
 	if s.end <= magicBytes { // a crash while it was begun left nothing in it
 		return c.j.fs.Remove(filepath.Join(c.j.dir, segmentName(s.number)))
 	}
-	return c.j.withFile(s.number, func(f File) error {
+	return c.j.withFile(s.number, func(f disk.File) error {
 		if cut := s.size - s.end; cut > 0 {
 			if err := f.Truncate(s.end); err != nil {
 				return err

@@ -3,6 +3,8 @@ package journal
 import (
 	"fmt"
 	"path/filepath"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // segment is one on disk. Readers read it up to end.
@@ -45,7 +47,7 @@ func (j *Journal) nextHead() (number uint32, head []byte) {
 }
 
 // createSegment makes the file and its name durable before anything in it counts.
-func (c *committer) createSegment(number uint32, head []byte) (File, error) {
+func (c *committer) createSegment(number uint32, head []byte) (disk.File, error) {
 	name := filepath.Join(c.j.dir, segmentName(number))
 	file, err := c.j.fs.Create(name)
 	if err != nil {

@@ -32,6 +32,9 @@ type Columns struct {
 	EndsMs []int64
 	Values []float64
 
+	// Retired are series that get no further slice under their Ref: whatever is kept by it can go, once what closed before is stored.
+	Retired []Ref
+
 	HistogramRefs   []Ref
 	HistogramEndsMs []int64
 	Histograms      []*histogram.Histogram
@@ -42,7 +45,7 @@ func (c *Columns) Len() int { return len(c.Refs) + len(c.HistogramRefs) }
 
 // Reset empties the columns and keeps their memory.
 func (c *Columns) Reset() {
-	c.Definitions = c.Definitions[:0]
+	c.Definitions, c.Retired = c.Definitions[:0], c.Retired[:0]
 	c.Refs, c.EndsMs, c.Values = c.Refs[:0], c.EndsMs[:0], c.Values[:0]
 	c.HistogramRefs, c.HistogramEndsMs, c.Histograms = c.HistogramRefs[:0], c.HistogramEndsMs[:0], c.Histograms[:0]
 }

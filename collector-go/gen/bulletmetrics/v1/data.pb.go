@@ -142,6 +142,61 @@ func (Temporality) EnumDescriptor() ([]byte, []int) {
 	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{1}
 }
 
+// ValueCodec is how a block's values are written.
+type ValueCodec int32
+
+const (
+	// Not said; refused.
+	ValueCodec_VALUE_CODEC_UNSPECIFIED ValueCodec = 0
+	// Eight bytes a value: IEEE 754 binary64, little-endian.
+	ValueCodec_VALUE_CODEC_DOUBLES ValueCodec = 1
+	// As few bytes as the value needs. First one number of four bits a value, two to a byte (value n in byte n / 2, the even one in the
+	// low half): how many bytes it takes, 0 to 8. Then these bytes, value after value: the first ones of its IEEE 754 binary64
+	// in big-endian order; those that are missing are 0. Whole numbers, which most samples are, take two to four.
+	ValueCodec_VALUE_CODEC_TRIMMED ValueCodec = 2
+)
+
+// Enum value maps for ValueCodec.
+var (
+	ValueCodec_name = map[int32]string{
+		0: "VALUE_CODEC_UNSPECIFIED",
+		1: "VALUE_CODEC_DOUBLES",
+		2: "VALUE_CODEC_TRIMMED",
+	}
+	ValueCodec_value = map[string]int32{
+		"VALUE_CODEC_UNSPECIFIED": 0,
+		"VALUE_CODEC_DOUBLES":     1,
+		"VALUE_CODEC_TRIMMED":     2,
+	}
+)
+
+func (x ValueCodec) Enum() *ValueCodec {
+	p := new(ValueCodec)
+	*p = x
+	return p
+}
+
+func (x ValueCodec) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ValueCodec) Descriptor() protoreflect.EnumDescriptor {
+	return file_bulletmetrics_v1_data_proto_enumTypes[2].Descriptor()
+}
+
+func (ValueCodec) Type() protoreflect.EnumType {
+	return &file_bulletmetrics_v1_data_proto_enumTypes[2]
+}
+
+func (x ValueCodec) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ValueCodec.Descriptor instead.
+func (ValueCodec) EnumDescriptor() ([]byte, []int) {
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{2}
+}
+
 // DropReason says why a sender dropped samples.
 type DropReason int32
 
@@ -195,11 +250,11 @@ func (x DropReason) String() string {
 }
 
 func (DropReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_bulletmetrics_v1_data_proto_enumTypes[2].Descriptor()
+	return file_bulletmetrics_v1_data_proto_enumTypes[3].Descriptor()
 }
 
 func (DropReason) Type() protoreflect.EnumType {
-	return &file_bulletmetrics_v1_data_proto_enumTypes[2]
+	return &file_bulletmetrics_v1_data_proto_enumTypes[3]
 }
 
 func (x DropReason) Number() protoreflect.EnumNumber {
@@ -208,7 +263,7 @@ func (x DropReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DropReason.Descriptor instead.
 func (DropReason) EnumDescriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{2}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{3}
 }
 
 // ComponentKind tells spouts from bolts.
@@ -248,11 +303,11 @@ func (x ComponentKind) String() string {
 }
 
 func (ComponentKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_bulletmetrics_v1_data_proto_enumTypes[3].Descriptor()
+	return file_bulletmetrics_v1_data_proto_enumTypes[4].Descriptor()
 }
 
 func (ComponentKind) Type() protoreflect.EnumType {
-	return &file_bulletmetrics_v1_data_proto_enumTypes[3]
+	return &file_bulletmetrics_v1_data_proto_enumTypes[4]
 }
 
 func (x ComponentKind) Number() protoreflect.EnumNumber {
@@ -261,7 +316,7 @@ func (x ComponentKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComponentKind.Descriptor instead.
 func (ComponentKind) EnumDescriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{3}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{4}
 }
 
 // A Batch is the unit of delivery: it is taken and acknowledged whole.
@@ -295,7 +350,11 @@ type Batch struct {
 	// What is known of workers; sent when first seen and when it changes.
 	Workers []*WorkerInfo `protobuf:"bytes,11,rep,name=workers,proto3" json:"workers,omitempty"`
 	// Marks on the time axis.
-	Annotations   []*Annotation `protobuf:"bytes,12,rep,name=annotations,proto3" json:"annotations,omitempty"`
+	Annotations []*Annotation `protobuf:"bytes,12,rep,name=annotations,proto3" json:"annotations,omitempty"`
+	// Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+	Layouts []*Layout `protobuf:"bytes,13,rep,name=layouts,proto3" json:"layouts,omitempty"`
+	// Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+	Blocks        []*Block `protobuf:"bytes,14,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -410,6 +469,20 @@ func (x *Batch) GetWorkers() []*WorkerInfo {
 func (x *Batch) GetAnnotations() []*Annotation {
 	if x != nil {
 		return x.Annotations
+	}
+	return nil
+}
+
+func (x *Batch) GetLayouts() []*Layout {
+	if x != nil {
+		return x.Layouts
+	}
+	return nil
+}
+
+func (x *Batch) GetBlocks() []*Block {
+	if x != nil {
+		return x.Blocks
 	}
 	return nil
 }
@@ -624,6 +697,176 @@ func (x *SampleColumns) GetValues() []float64 {
 	return nil
 }
 
+// Layout names an ordered list of series once; blocks refer to it by id.
+type Layout struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the sender, from 1, unique on its stream. Defining an id again with another meaning ends the stream.
+	Id uint32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Ids defined on this stream, in the order of a block's columns: at least one, none twice, at most 65,536. They may be of
+	// several workers.
+	SeriesIds     []uint32 `protobuf:"varint,2,rep,packed,name=series_ids,json=seriesIds,proto3" json:"series_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Layout) Reset() {
+	*x = Layout{}
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Layout) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Layout) ProtoMessage() {}
+
+func (x *Layout) ProtoReflect() protoreflect.Message {
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Layout.ProtoReflect.Descriptor instead.
+func (*Layout) Descriptor() ([]byte, []int) {
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Layout) GetId() uint32 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Layout) GetSeriesIds() []uint32 {
+	if x != nil {
+		return x.SeriesIds
+	}
+	return nil
+}
+
+// Block is a rectangle of samples: one column for each series of a layout, `count` rows in time. The cell of column c (from 0) and
+// row r (from 0) is a sample of the layout's series c at first_time_ms + r * step_ms + time_offsets_ms[r]. Cells are counted column
+// by column: cell number c * count + r.
+//
+// A block that breaks these rules ends the stream.
+type Block struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of a layout that is defined on this stream.
+	LayoutId uint32 `protobuf:"varint,1,opt,name=layout_id,json=layoutId,proto3" json:"layout_id,omitempty"`
+	// Event time of the first row, ms since the Unix epoch.
+	FirstTimeMs int64 `protobuf:"varint,2,opt,name=first_time_ms,json=firstTimeMs,proto3" json:"first_time_ms,omitempty"`
+	// Time from one row to the next, ms, at most a day (86,400,000); may be 0 only where count is 1.
+	StepMs uint32 `protobuf:"varint,3,opt,name=step_ms,json=stepMs,proto3" json:"step_ms,omitempty"`
+	// Rows, from 1 to 4,096; columns times rows is at most 1,048,576.
+	Count uint32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	// How far each row is off its place, ms; empty where all are in their place, else `count` of them. Times must rise from row to row.
+	TimeOffsetsMs []int32 `protobuf:"zigzag32,5,rep,packed,name=time_offsets_ms,json=timeOffsetsMs,proto3" json:"time_offsets_ms,omitempty"`
+	// Which cells hold a sample: bit n % 8 (least significant first) of byte n / 8 is cell n's. Empty where all do, else exactly
+	// (columns * count + 7) / 8 bytes, the unused bits 0.
+	Presence []byte `protobuf:"bytes,6,opt,name=presence,proto3" json:"presence,omitempty"`
+	// How `values` is written.
+	Codec ValueCodec `protobuf:"varint,7,opt,name=codec,proto3,enum=bulletmetrics.v1.ValueCodec" json:"codec,omitempty"`
+	// The values of the cells that hold a sample, in the order of the cells' numbers, each in the source's own unit.
+	Values        []byte `protobuf:"bytes,8,opt,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Block) Reset() {
+	*x = Block{}
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Block) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Block) ProtoMessage() {}
+
+func (x *Block) ProtoReflect() protoreflect.Message {
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Block.ProtoReflect.Descriptor instead.
+func (*Block) Descriptor() ([]byte, []int) {
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Block) GetLayoutId() uint32 {
+	if x != nil {
+		return x.LayoutId
+	}
+	return 0
+}
+
+func (x *Block) GetFirstTimeMs() int64 {
+	if x != nil {
+		return x.FirstTimeMs
+	}
+	return 0
+}
+
+func (x *Block) GetStepMs() uint32 {
+	if x != nil {
+		return x.StepMs
+	}
+	return 0
+}
+
+func (x *Block) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Block) GetTimeOffsetsMs() []int32 {
+	if x != nil {
+		return x.TimeOffsetsMs
+	}
+	return nil
+}
+
+func (x *Block) GetPresence() []byte {
+	if x != nil {
+		return x.Presence
+	}
+	return nil
+}
+
+func (x *Block) GetCodec() ValueCodec {
+	if x != nil {
+		return x.Codec
+	}
+	return ValueCodec_VALUE_CODEC_UNSPECIFIED
+}
+
+func (x *Block) GetValues() []byte {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 // HistogramSample is one reading of a distribution, as a native (exponential) histogram: with schema n a bucket's upper bound
 // is 2^(2^-n) times its lower, bucket i is (2^(2^-n*(i-1)), 2^(2^-n*i)].
 // Source: Prometheus native histograms specification.
@@ -655,7 +898,7 @@ type HistogramSample struct {
 
 func (x *HistogramSample) Reset() {
 	*x = HistogramSample{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[3]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -667,7 +910,7 @@ func (x *HistogramSample) String() string {
 func (*HistogramSample) ProtoMessage() {}
 
 func (x *HistogramSample) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[3]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -680,7 +923,7 @@ func (x *HistogramSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistogramSample.ProtoReflect.Descriptor instead.
 func (*HistogramSample) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{3}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *HistogramSample) GetSeriesId() uint32 {
@@ -766,7 +1009,7 @@ type BucketSpan struct {
 
 func (x *BucketSpan) Reset() {
 	*x = BucketSpan{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[4]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +1021,7 @@ func (x *BucketSpan) String() string {
 func (*BucketSpan) ProtoMessage() {}
 
 func (x *BucketSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[4]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +1034,7 @@ func (x *BucketSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketSpan.ProtoReflect.Descriptor instead.
 func (*BucketSpan) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{4}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BucketSpan) GetOffset() int32 {
@@ -821,7 +1064,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[5]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +1076,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[5]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +1089,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{5}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Drop) GetReason() DropReason {
@@ -882,7 +1125,7 @@ type Gap struct {
 
 func (x *Gap) Reset() {
 	*x = Gap{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[6]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +1137,7 @@ func (x *Gap) String() string {
 func (*Gap) ProtoMessage() {}
 
 func (x *Gap) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[6]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +1150,7 @@ func (x *Gap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gap.ProtoReflect.Descriptor instead.
 func (*Gap) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{6}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Gap) GetHost() string {
@@ -970,7 +1213,7 @@ type TopologyInfo struct {
 
 func (x *TopologyInfo) Reset() {
 	*x = TopologyInfo{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[7]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -982,7 +1225,7 @@ func (x *TopologyInfo) String() string {
 func (*TopologyInfo) ProtoMessage() {}
 
 func (x *TopologyInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[7]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -995,7 +1238,7 @@ func (x *TopologyInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyInfo.ProtoReflect.Descriptor instead.
 func (*TopologyInfo) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{7}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TopologyInfo) GetName() string {
@@ -1080,7 +1323,7 @@ type ComponentInfo struct {
 
 func (x *ComponentInfo) Reset() {
 	*x = ComponentInfo{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[8]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1335,7 @@ func (x *ComponentInfo) String() string {
 func (*ComponentInfo) ProtoMessage() {}
 
 func (x *ComponentInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[8]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1348,7 @@ func (x *ComponentInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentInfo.ProtoReflect.Descriptor instead.
 func (*ComponentInfo) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{8}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ComponentInfo) GetName() string {
@@ -1182,7 +1425,7 @@ type ComponentInput struct {
 
 func (x *ComponentInput) Reset() {
 	*x = ComponentInput{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1437,7 @@ func (x *ComponentInput) String() string {
 func (*ComponentInput) ProtoMessage() {}
 
 func (x *ComponentInput) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1450,7 @@ func (x *ComponentInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentInput.ProtoReflect.Descriptor instead.
 func (*ComponentInput) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{9}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ComponentInput) GetComponent() string {
@@ -1261,7 +1504,7 @@ type WorkerInfo struct {
 
 func (x *WorkerInfo) Reset() {
 	*x = WorkerInfo{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1516,7 @@ func (x *WorkerInfo) String() string {
 func (*WorkerInfo) ProtoMessage() {}
 
 func (x *WorkerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1529,7 @@ func (x *WorkerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerInfo.ProtoReflect.Descriptor instead.
 func (*WorkerInfo) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{10}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WorkerInfo) GetHost() string {
@@ -1355,7 +1598,7 @@ type Annotation struct {
 
 func (x *Annotation) Reset() {
 	*x = Annotation{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1367,7 +1610,7 @@ func (x *Annotation) String() string {
 func (*Annotation) ProtoMessage() {}
 
 func (x *Annotation) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1380,7 +1623,7 @@ func (x *Annotation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Annotation.ProtoReflect.Descriptor instead.
 func (*Annotation) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{11}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Annotation) GetTimeMs() int64 {
@@ -1436,7 +1679,7 @@ var File_bulletmetrics_v1_data_proto protoreflect.FileDescriptor
 
 const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\n" +
-	"\x1bbulletmetrics/v1/data.proto\x12\x10bulletmetrics.v1\"\xd4\x04\n" +
+	"\x1bbulletmetrics/v1/data.proto\x12\x10bulletmetrics.v1\"\xb9\x05\n" +
 	"\x05Batch\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\fR\x05epoch\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x120\n" +
@@ -1453,7 +1696,9 @@ const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\btopology\x18\n" +
 	" \x01(\v2\x1e.bulletmetrics.v1.TopologyInfoR\btopology\x126\n" +
 	"\aworkers\x18\v \x03(\v2\x1c.bulletmetrics.v1.WorkerInfoR\aworkers\x12>\n" +
-	"\vannotations\x18\f \x03(\v2\x1c.bulletmetrics.v1.AnnotationR\vannotations\"\xd5\x02\n" +
+	"\vannotations\x18\f \x03(\v2\x1c.bulletmetrics.v1.AnnotationR\vannotations\x122\n" +
+	"\alayouts\x18\r \x03(\v2\x18.bulletmetrics.v1.LayoutR\alayouts\x12/\n" +
+	"\x06blocks\x18\x0e \x03(\v2\x17.bulletmetrics.v1.BlockR\x06blocks\"\xd5\x02\n" +
 	"\x10SeriesDefinition\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x12\n" +
@@ -1475,7 +1720,20 @@ const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\n" +
 	"series_ids\x18\x02 \x03(\rR\tseriesIds\x12&\n" +
 	"\x0ftime_offsets_ms\x18\x03 \x03(\x12R\rtimeOffsetsMs\x12\x16\n" +
-	"\x06values\x18\x04 \x03(\x01R\x06values\"\xe2\x02\n" +
+	"\x06values\x18\x04 \x03(\x01R\x06values\"7\n" +
+	"\x06Layout\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\rR\x02id\x12\x1d\n" +
+	"\n" +
+	"series_ids\x18\x02 \x03(\rR\tseriesIds\"\x87\x02\n" +
+	"\x05Block\x12\x1b\n" +
+	"\tlayout_id\x18\x01 \x01(\rR\blayoutId\x12\"\n" +
+	"\rfirst_time_ms\x18\x02 \x01(\x03R\vfirstTimeMs\x12\x17\n" +
+	"\astep_ms\x18\x03 \x01(\rR\x06stepMs\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\rR\x05count\x12&\n" +
+	"\x0ftime_offsets_ms\x18\x05 \x03(\x11R\rtimeOffsetsMs\x12\x1a\n" +
+	"\bpresence\x18\x06 \x01(\fR\bpresence\x122\n" +
+	"\x05codec\x18\a \x01(\x0e2\x1c.bulletmetrics.v1.ValueCodecR\x05codec\x12\x16\n" +
+	"\x06values\x18\b \x01(\fR\x06values\"\xe2\x02\n" +
 	"\x0fHistogramSample\x12\x1b\n" +
 	"\tseries_id\x18\x01 \x01(\rR\bseriesId\x12\x17\n" +
 	"\atime_ms\x18\x02 \x01(\x03R\x06timeMs\x12\x16\n" +
@@ -1559,7 +1817,12 @@ const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\x17TEMPORALITY_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11TEMPORALITY_GAUGE\x10\x01\x12\x15\n" +
 	"\x11TEMPORALITY_DELTA\x10\x02\x12\x1a\n" +
-	"\x16TEMPORALITY_CUMULATIVE\x10\x03*\xd1\x01\n" +
+	"\x16TEMPORALITY_CUMULATIVE\x10\x03*[\n" +
+	"\n" +
+	"ValueCodec\x12\x1b\n" +
+	"\x17VALUE_CODEC_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13VALUE_CODEC_DOUBLES\x10\x01\x12\x17\n" +
+	"\x13VALUE_CODEC_TRIMMED\x10\x02*\xd1\x01\n" +
 	"\n" +
 	"DropReason\x12\x1b\n" +
 	"\x17DROP_REASON_UNSPECIFIED\x10\x00\x12\x1a\n" +
@@ -1587,50 +1850,56 @@ func file_bulletmetrics_v1_data_proto_rawDescGZIP() []byte {
 	return file_bulletmetrics_v1_data_proto_rawDescData
 }
 
-var file_bulletmetrics_v1_data_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_bulletmetrics_v1_data_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_bulletmetrics_v1_data_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_bulletmetrics_v1_data_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_bulletmetrics_v1_data_proto_goTypes = []any{
 	(Shape)(0),               // 0: bulletmetrics.v1.Shape
 	(Temporality)(0),         // 1: bulletmetrics.v1.Temporality
-	(DropReason)(0),          // 2: bulletmetrics.v1.DropReason
-	(ComponentKind)(0),       // 3: bulletmetrics.v1.ComponentKind
-	(*Batch)(nil),            // 4: bulletmetrics.v1.Batch
-	(*SeriesDefinition)(nil), // 5: bulletmetrics.v1.SeriesDefinition
-	(*SampleColumns)(nil),    // 6: bulletmetrics.v1.SampleColumns
-	(*HistogramSample)(nil),  // 7: bulletmetrics.v1.HistogramSample
-	(*BucketSpan)(nil),       // 8: bulletmetrics.v1.BucketSpan
-	(*Drop)(nil),             // 9: bulletmetrics.v1.Drop
-	(*Gap)(nil),              // 10: bulletmetrics.v1.Gap
-	(*TopologyInfo)(nil),     // 11: bulletmetrics.v1.TopologyInfo
-	(*ComponentInfo)(nil),    // 12: bulletmetrics.v1.ComponentInfo
-	(*ComponentInput)(nil),   // 13: bulletmetrics.v1.ComponentInput
-	(*WorkerInfo)(nil),       // 14: bulletmetrics.v1.WorkerInfo
-	(*Annotation)(nil),       // 15: bulletmetrics.v1.Annotation
-	nil,                      // 16: bulletmetrics.v1.TopologyInfo.SettingsEntry
+	(ValueCodec)(0),          // 2: bulletmetrics.v1.ValueCodec
+	(DropReason)(0),          // 3: bulletmetrics.v1.DropReason
+	(ComponentKind)(0),       // 4: bulletmetrics.v1.ComponentKind
+	(*Batch)(nil),            // 5: bulletmetrics.v1.Batch
+	(*SeriesDefinition)(nil), // 6: bulletmetrics.v1.SeriesDefinition
+	(*SampleColumns)(nil),    // 7: bulletmetrics.v1.SampleColumns
+	(*Layout)(nil),           // 8: bulletmetrics.v1.Layout
+	(*Block)(nil),            // 9: bulletmetrics.v1.Block
+	(*HistogramSample)(nil),  // 10: bulletmetrics.v1.HistogramSample
+	(*BucketSpan)(nil),       // 11: bulletmetrics.v1.BucketSpan
+	(*Drop)(nil),             // 12: bulletmetrics.v1.Drop
+	(*Gap)(nil),              // 13: bulletmetrics.v1.Gap
+	(*TopologyInfo)(nil),     // 14: bulletmetrics.v1.TopologyInfo
+	(*ComponentInfo)(nil),    // 15: bulletmetrics.v1.ComponentInfo
+	(*ComponentInput)(nil),   // 16: bulletmetrics.v1.ComponentInput
+	(*WorkerInfo)(nil),       // 17: bulletmetrics.v1.WorkerInfo
+	(*Annotation)(nil),       // 18: bulletmetrics.v1.Annotation
+	nil,                      // 19: bulletmetrics.v1.TopologyInfo.SettingsEntry
 }
 var file_bulletmetrics_v1_data_proto_depIdxs = []int32{
-	5,  // 0: bulletmetrics.v1.Batch.series:type_name -> bulletmetrics.v1.SeriesDefinition
-	6,  // 1: bulletmetrics.v1.Batch.samples:type_name -> bulletmetrics.v1.SampleColumns
-	7,  // 2: bulletmetrics.v1.Batch.histograms:type_name -> bulletmetrics.v1.HistogramSample
-	9,  // 3: bulletmetrics.v1.Batch.drops:type_name -> bulletmetrics.v1.Drop
-	10, // 4: bulletmetrics.v1.Batch.gaps:type_name -> bulletmetrics.v1.Gap
-	11, // 5: bulletmetrics.v1.Batch.topology:type_name -> bulletmetrics.v1.TopologyInfo
-	14, // 6: bulletmetrics.v1.Batch.workers:type_name -> bulletmetrics.v1.WorkerInfo
-	15, // 7: bulletmetrics.v1.Batch.annotations:type_name -> bulletmetrics.v1.Annotation
-	1,  // 8: bulletmetrics.v1.SeriesDefinition.temporality:type_name -> bulletmetrics.v1.Temporality
-	0,  // 9: bulletmetrics.v1.SeriesDefinition.shape:type_name -> bulletmetrics.v1.Shape
-	8,  // 10: bulletmetrics.v1.HistogramSample.positive_spans:type_name -> bulletmetrics.v1.BucketSpan
-	2,  // 11: bulletmetrics.v1.Drop.reason:type_name -> bulletmetrics.v1.DropReason
-	2,  // 12: bulletmetrics.v1.Gap.reason:type_name -> bulletmetrics.v1.DropReason
-	12, // 13: bulletmetrics.v1.TopologyInfo.components:type_name -> bulletmetrics.v1.ComponentInfo
-	16, // 14: bulletmetrics.v1.TopologyInfo.settings:type_name -> bulletmetrics.v1.TopologyInfo.SettingsEntry
-	3,  // 15: bulletmetrics.v1.ComponentInfo.kind:type_name -> bulletmetrics.v1.ComponentKind
-	13, // 16: bulletmetrics.v1.ComponentInfo.inputs:type_name -> bulletmetrics.v1.ComponentInput
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	6,  // 0: bulletmetrics.v1.Batch.series:type_name -> bulletmetrics.v1.SeriesDefinition
+	7,  // 1: bulletmetrics.v1.Batch.samples:type_name -> bulletmetrics.v1.SampleColumns
+	10, // 2: bulletmetrics.v1.Batch.histograms:type_name -> bulletmetrics.v1.HistogramSample
+	12, // 3: bulletmetrics.v1.Batch.drops:type_name -> bulletmetrics.v1.Drop
+	13, // 4: bulletmetrics.v1.Batch.gaps:type_name -> bulletmetrics.v1.Gap
+	14, // 5: bulletmetrics.v1.Batch.topology:type_name -> bulletmetrics.v1.TopologyInfo
+	17, // 6: bulletmetrics.v1.Batch.workers:type_name -> bulletmetrics.v1.WorkerInfo
+	18, // 7: bulletmetrics.v1.Batch.annotations:type_name -> bulletmetrics.v1.Annotation
+	8,  // 8: bulletmetrics.v1.Batch.layouts:type_name -> bulletmetrics.v1.Layout
+	9,  // 9: bulletmetrics.v1.Batch.blocks:type_name -> bulletmetrics.v1.Block
+	1,  // 10: bulletmetrics.v1.SeriesDefinition.temporality:type_name -> bulletmetrics.v1.Temporality
+	0,  // 11: bulletmetrics.v1.SeriesDefinition.shape:type_name -> bulletmetrics.v1.Shape
+	2,  // 12: bulletmetrics.v1.Block.codec:type_name -> bulletmetrics.v1.ValueCodec
+	11, // 13: bulletmetrics.v1.HistogramSample.positive_spans:type_name -> bulletmetrics.v1.BucketSpan
+	3,  // 14: bulletmetrics.v1.Drop.reason:type_name -> bulletmetrics.v1.DropReason
+	3,  // 15: bulletmetrics.v1.Gap.reason:type_name -> bulletmetrics.v1.DropReason
+	15, // 16: bulletmetrics.v1.TopologyInfo.components:type_name -> bulletmetrics.v1.ComponentInfo
+	19, // 17: bulletmetrics.v1.TopologyInfo.settings:type_name -> bulletmetrics.v1.TopologyInfo.SettingsEntry
+	4,  // 18: bulletmetrics.v1.ComponentInfo.kind:type_name -> bulletmetrics.v1.ComponentKind
+	16, // 19: bulletmetrics.v1.ComponentInfo.inputs:type_name -> bulletmetrics.v1.ComponentInput
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_bulletmetrics_v1_data_proto_init() }
@@ -1643,8 +1912,8 @@ func file_bulletmetrics_v1_data_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bulletmetrics_v1_data_proto_rawDesc), len(file_bulletmetrics_v1_data_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   13,
+			NumEnums:      5,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -385,6 +385,9 @@ type Opened struct {
 	Window uint32 `protobuf:"varint,1,opt,name=window,proto3" json:"window,omitempty"`
 	// The largest batch that is taken, encoded, bytes.
 	MaxBatchBytes uint32 `protobuf:"varint,2,opt,name=max_batch_bytes,json=maxBatchBytes,proto3" json:"max_batch_bytes,omitempty"`
+	// Whether this collector takes Batch.layouts and Batch.blocks. To one that does not (the field is missing), samples are sent as
+	// Batch.samples.
+	TakesBlocks   bool `protobuf:"varint,3,opt,name=takes_blocks,json=takesBlocks,proto3" json:"takes_blocks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -431,6 +434,13 @@ func (x *Opened) GetMaxBatchBytes() uint32 {
 		return x.MaxBatchBytes
 	}
 	return 0
+}
+
+func (x *Opened) GetTakesBlocks() bool {
+	if x != nil {
+		return x.TakesBlocks
+	}
+	return false
 }
 
 // Acknowledgement: every batch of the epoch up to the sequence, as far as it was sent on this stream, is durable (fsynced), or
@@ -657,10 +667,11 @@ const file_bulletmetrics_v1_service_proto_rawDesc = "" +
 	"\x04host\x18\x03 \x01(\tR\x04host\x12\x12\n" +
 	"\x04port\x18\x04 \x01(\rR\x04port\x12\x12\n" +
 	"\x04task\x18\x05 \x01(\x11R\x04task\x12%\n" +
-	"\x0eplugin_version\x18\x06 \x01(\tR\rpluginVersion\"H\n" +
+	"\x0eplugin_version\x18\x06 \x01(\tR\rpluginVersion\"k\n" +
 	"\x06Opened\x12\x16\n" +
 	"\x06window\x18\x01 \x01(\rR\x06window\x12&\n" +
-	"\x0fmax_batch_bytes\x18\x02 \x01(\rR\rmaxBatchBytes\"\x80\x01\n" +
+	"\x0fmax_batch_bytes\x18\x02 \x01(\rR\rmaxBatchBytes\x12!\n" +
+	"\ftakes_blocks\x18\x03 \x01(\bR\vtakesBlocks\"\x80\x01\n" +
 	"\x0fAcknowledgement\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\fR\x05epoch\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x12;\n" +

@@ -42,6 +42,8 @@ private static final long serialVersionUID = 0L;
     gaps_ = java.util.Collections.emptyList();
     workers_ = java.util.Collections.emptyList();
     annotations_ = java.util.Collections.emptyList();
+    layouts_ = java.util.Collections.emptyList();
+    blocks_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -567,6 +569,128 @@ private static final long serialVersionUID = 0L;
     return annotations_.get(index);
   }
 
+  public static final int LAYOUTS_FIELD_NUMBER = 13;
+  @SuppressWarnings("serial")
+  private java.util.List<io.github.bulletmetrics.storm.proto.v1.Layout> layouts_;
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.github.bulletmetrics.storm.proto.v1.Layout> getLayoutsList() {
+    return layouts_;
+  }
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.github.bulletmetrics.storm.proto.v1.LayoutOrBuilder> 
+      getLayoutsOrBuilderList() {
+    return layouts_;
+  }
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  @java.lang.Override
+  public int getLayoutsCount() {
+    return layouts_.size();
+  }
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.Layout getLayouts(int index) {
+    return layouts_.get(index);
+  }
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.LayoutOrBuilder getLayoutsOrBuilder(
+      int index) {
+    return layouts_.get(index);
+  }
+
+  public static final int BLOCKS_FIELD_NUMBER = 14;
+  @SuppressWarnings("serial")
+  private java.util.List<io.github.bulletmetrics.storm.proto.v1.Block> blocks_;
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.github.bulletmetrics.storm.proto.v1.Block> getBlocksList() {
+    return blocks_;
+  }
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder> 
+      getBlocksOrBuilderList() {
+    return blocks_;
+  }
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  @java.lang.Override
+  public int getBlocksCount() {
+    return blocks_.size();
+  }
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.Block getBlocks(int index) {
+    return blocks_.get(index);
+  }
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder getBlocksOrBuilder(
+      int index) {
+    return blocks_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -616,6 +740,12 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < annotations_.size(); i++) {
       output.writeMessage(12, annotations_.get(i));
+    }
+    for (int i = 0; i < layouts_.size(); i++) {
+      output.writeMessage(13, layouts_.get(i));
+    }
+    for (int i = 0; i < blocks_.size(); i++) {
+      output.writeMessage(14, blocks_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -699,6 +829,24 @@ private static final long serialVersionUID = 0L;
           }
           size += 1 * count;
         }
+
+        {
+          final int count = layouts_.size();
+          for (int i = 0; i < count; i++) {
+            size += com.google.protobuf.CodedOutputStream
+              .computeMessageSizeNoTag(layouts_.get(i));
+          }
+          size += 1 * count;
+        }
+
+        {
+          final int count = blocks_.size();
+          for (int i = 0; i < count; i++) {
+            size += com.google.protobuf.CodedOutputStream
+              .computeMessageSizeNoTag(blocks_.get(i));
+          }
+          size += 1 * count;
+        }
     return size;
   }
   @java.lang.Override
@@ -753,6 +901,10 @@ private static final long serialVersionUID = 0L;
         .equals(other.getWorkersList())) return false;
     if (!getAnnotationsList()
         .equals(other.getAnnotationsList())) return false;
+    if (!getLayoutsList()
+        .equals(other.getLayoutsList())) return false;
+    if (!getBlocksList()
+        .equals(other.getBlocksList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -806,6 +958,14 @@ private static final long serialVersionUID = 0L;
     if (getAnnotationsCount() > 0) {
       hash = (37 * hash) + ANNOTATIONS_FIELD_NUMBER;
       hash = (53 * hash) + getAnnotationsList().hashCode();
+    }
+    if (getLayoutsCount() > 0) {
+      hash = (37 * hash) + LAYOUTS_FIELD_NUMBER;
+      hash = (53 * hash) + getLayoutsList().hashCode();
+    }
+    if (getBlocksCount() > 0) {
+      hash = (37 * hash) + BLOCKS_FIELD_NUMBER;
+      hash = (53 * hash) + getBlocksList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -952,6 +1112,8 @@ private static final long serialVersionUID = 0L;
         internalGetTopologyFieldBuilder();
         internalGetWorkersFieldBuilder();
         internalGetAnnotationsFieldBuilder();
+        internalGetLayoutsFieldBuilder();
+        internalGetBlocksFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1014,6 +1176,20 @@ private static final long serialVersionUID = 0L;
         annotationsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000800);
+      if (layoutsBuilder_ == null) {
+        layouts_ = java.util.Collections.emptyList();
+      } else {
+        layouts_ = null;
+        layoutsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00001000);
+      if (blocksBuilder_ == null) {
+        blocks_ = java.util.Collections.emptyList();
+      } else {
+        blocks_ = null;
+        blocksBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00002000);
       return this;
     }
 
@@ -1100,6 +1276,24 @@ private static final long serialVersionUID = 0L;
         result.annotations_ = annotations_;
       } else {
         result.annotations_ = annotationsBuilder_.build();
+      }
+      if (layoutsBuilder_ == null) {
+        if (((bitField0_ & 0x00001000) != 0)) {
+          layouts_ = java.util.Collections.unmodifiableList(layouts_);
+          bitField0_ = (bitField0_ & ~0x00001000);
+        }
+        result.layouts_ = layouts_;
+      } else {
+        result.layouts_ = layoutsBuilder_.build();
+      }
+      if (blocksBuilder_ == null) {
+        if (((bitField0_ & 0x00002000) != 0)) {
+          blocks_ = java.util.Collections.unmodifiableList(blocks_);
+          bitField0_ = (bitField0_ & ~0x00002000);
+        }
+        result.blocks_ = blocks_;
+      } else {
+        result.blocks_ = blocksBuilder_.build();
       }
     }
 
@@ -1319,6 +1513,58 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (layoutsBuilder_ == null) {
+        if (!other.layouts_.isEmpty()) {
+          if (layouts_.isEmpty()) {
+            layouts_ = other.layouts_;
+            bitField0_ = (bitField0_ & ~0x00001000);
+          } else {
+            ensureLayoutsIsMutable();
+            layouts_.addAll(other.layouts_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.layouts_.isEmpty()) {
+          if (layoutsBuilder_.isEmpty()) {
+            layoutsBuilder_.dispose();
+            layoutsBuilder_ = null;
+            layouts_ = other.layouts_;
+            bitField0_ = (bitField0_ & ~0x00001000);
+            layoutsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetLayoutsFieldBuilder() : null;
+          } else {
+            layoutsBuilder_.addAllMessages(other.layouts_);
+          }
+        }
+      }
+      if (blocksBuilder_ == null) {
+        if (!other.blocks_.isEmpty()) {
+          if (blocks_.isEmpty()) {
+            blocks_ = other.blocks_;
+            bitField0_ = (bitField0_ & ~0x00002000);
+          } else {
+            ensureBlocksIsMutable();
+            blocks_.addAll(other.blocks_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.blocks_.isEmpty()) {
+          if (blocksBuilder_.isEmpty()) {
+            blocksBuilder_.dispose();
+            blocksBuilder_ = null;
+            blocks_ = other.blocks_;
+            bitField0_ = (bitField0_ & ~0x00002000);
+            blocksBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetBlocksFieldBuilder() : null;
+          } else {
+            blocksBuilder_.addAllMessages(other.blocks_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1455,6 +1701,32 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 98
+            case 106: {
+              io.github.bulletmetrics.storm.proto.v1.Layout m =
+                  input.readMessage(
+                      io.github.bulletmetrics.storm.proto.v1.Layout.parser(),
+                      extensionRegistry);
+              if (layoutsBuilder_ == null) {
+                ensureLayoutsIsMutable();
+                layouts_.add(m);
+              } else {
+                layoutsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 106
+            case 114: {
+              io.github.bulletmetrics.storm.proto.v1.Block m =
+                  input.readMessage(
+                      io.github.bulletmetrics.storm.proto.v1.Block.parser(),
+                      extensionRegistry);
+              if (blocksBuilder_ == null) {
+                ensureBlocksIsMutable();
+                blocks_.add(m);
+              } else {
+                blocksBuilder_.addMessage(m);
+              }
+              break;
+            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3798,6 +4070,618 @@ private static final long serialVersionUID = 0L;
         annotations_ = null;
       }
       return annotationsBuilder_;
+    }
+
+    private java.util.List<io.github.bulletmetrics.storm.proto.v1.Layout> layouts_ =
+      java.util.Collections.emptyList();
+    private void ensureLayoutsIsMutable() {
+      if (!((bitField0_ & 0x00001000) != 0)) {
+        layouts_ = new java.util.ArrayList<io.github.bulletmetrics.storm.proto.v1.Layout>(layouts_);
+        bitField0_ |= 0x00001000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.Layout, io.github.bulletmetrics.storm.proto.v1.Layout.Builder, io.github.bulletmetrics.storm.proto.v1.LayoutOrBuilder> layoutsBuilder_;
+
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public java.util.List<io.github.bulletmetrics.storm.proto.v1.Layout> getLayoutsList() {
+      if (layoutsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(layouts_);
+      } else {
+        return layoutsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public int getLayoutsCount() {
+      if (layoutsBuilder_ == null) {
+        return layouts_.size();
+      } else {
+        return layoutsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Layout getLayouts(int index) {
+      if (layoutsBuilder_ == null) {
+        return layouts_.get(index);
+      } else {
+        return layoutsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public Builder setLayouts(
+        int index, io.github.bulletmetrics.storm.proto.v1.Layout value) {
+      if (layoutsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureLayoutsIsMutable();
+        layouts_.set(index, value);
+        onChanged();
+      } else {
+        layoutsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public Builder setLayouts(
+        int index, io.github.bulletmetrics.storm.proto.v1.Layout.Builder builderForValue) {
+      if (layoutsBuilder_ == null) {
+        ensureLayoutsIsMutable();
+        layouts_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        layoutsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public Builder addLayouts(io.github.bulletmetrics.storm.proto.v1.Layout value) {
+      if (layoutsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureLayoutsIsMutable();
+        layouts_.add(value);
+        onChanged();
+      } else {
+        layoutsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public Builder addLayouts(
+        int index, io.github.bulletmetrics.storm.proto.v1.Layout value) {
+      if (layoutsBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureLayoutsIsMutable();
+        layouts_.add(index, value);
+        onChanged();
+      } else {
+        layoutsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public Builder addLayouts(
+        io.github.bulletmetrics.storm.proto.v1.Layout.Builder builderForValue) {
+      if (layoutsBuilder_ == null) {
+        ensureLayoutsIsMutable();
+        layouts_.add(builderForValue.build());
+        onChanged();
+      } else {
+        layoutsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public Builder addLayouts(
+        int index, io.github.bulletmetrics.storm.proto.v1.Layout.Builder builderForValue) {
+      if (layoutsBuilder_ == null) {
+        ensureLayoutsIsMutable();
+        layouts_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        layoutsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public Builder addAllLayouts(
+        java.lang.Iterable<? extends io.github.bulletmetrics.storm.proto.v1.Layout> values) {
+      if (layoutsBuilder_ == null) {
+        ensureLayoutsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, layouts_);
+        onChanged();
+      } else {
+        layoutsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public Builder clearLayouts() {
+      if (layoutsBuilder_ == null) {
+        layouts_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00001000);
+        onChanged();
+      } else {
+        layoutsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public Builder removeLayouts(int index) {
+      if (layoutsBuilder_ == null) {
+        ensureLayoutsIsMutable();
+        layouts_.remove(index);
+        onChanged();
+      } else {
+        layoutsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Layout.Builder getLayoutsBuilder(
+        int index) {
+      return internalGetLayoutsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.LayoutOrBuilder getLayoutsOrBuilder(
+        int index) {
+      if (layoutsBuilder_ == null) {
+        return layouts_.get(index);  } else {
+        return layoutsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public java.util.List<? extends io.github.bulletmetrics.storm.proto.v1.LayoutOrBuilder> 
+         getLayoutsOrBuilderList() {
+      if (layoutsBuilder_ != null) {
+        return layoutsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(layouts_);
+      }
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Layout.Builder addLayoutsBuilder() {
+      return internalGetLayoutsFieldBuilder().addBuilder(
+          io.github.bulletmetrics.storm.proto.v1.Layout.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Layout.Builder addLayoutsBuilder(
+        int index) {
+      return internalGetLayoutsFieldBuilder().addBuilder(
+          index, io.github.bulletmetrics.storm.proto.v1.Layout.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+     */
+    public java.util.List<io.github.bulletmetrics.storm.proto.v1.Layout.Builder> 
+         getLayoutsBuilderList() {
+      return internalGetLayoutsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.Layout, io.github.bulletmetrics.storm.proto.v1.Layout.Builder, io.github.bulletmetrics.storm.proto.v1.LayoutOrBuilder> 
+        internalGetLayoutsFieldBuilder() {
+      if (layoutsBuilder_ == null) {
+        layoutsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            io.github.bulletmetrics.storm.proto.v1.Layout, io.github.bulletmetrics.storm.proto.v1.Layout.Builder, io.github.bulletmetrics.storm.proto.v1.LayoutOrBuilder>(
+                layouts_,
+                ((bitField0_ & 0x00001000) != 0),
+                getParentForChildren(),
+                isClean());
+        layouts_ = null;
+      }
+      return layoutsBuilder_;
+    }
+
+    private java.util.List<io.github.bulletmetrics.storm.proto.v1.Block> blocks_ =
+      java.util.Collections.emptyList();
+    private void ensureBlocksIsMutable() {
+      if (!((bitField0_ & 0x00002000) != 0)) {
+        blocks_ = new java.util.ArrayList<io.github.bulletmetrics.storm.proto.v1.Block>(blocks_);
+        bitField0_ |= 0x00002000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.Block, io.github.bulletmetrics.storm.proto.v1.Block.Builder, io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder> blocksBuilder_;
+
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public java.util.List<io.github.bulletmetrics.storm.proto.v1.Block> getBlocksList() {
+      if (blocksBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(blocks_);
+      } else {
+        return blocksBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public int getBlocksCount() {
+      if (blocksBuilder_ == null) {
+        return blocks_.size();
+      } else {
+        return blocksBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Block getBlocks(int index) {
+      if (blocksBuilder_ == null) {
+        return blocks_.get(index);
+      } else {
+        return blocksBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public Builder setBlocks(
+        int index, io.github.bulletmetrics.storm.proto.v1.Block value) {
+      if (blocksBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureBlocksIsMutable();
+        blocks_.set(index, value);
+        onChanged();
+      } else {
+        blocksBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public Builder setBlocks(
+        int index, io.github.bulletmetrics.storm.proto.v1.Block.Builder builderForValue) {
+      if (blocksBuilder_ == null) {
+        ensureBlocksIsMutable();
+        blocks_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        blocksBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public Builder addBlocks(io.github.bulletmetrics.storm.proto.v1.Block value) {
+      if (blocksBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureBlocksIsMutable();
+        blocks_.add(value);
+        onChanged();
+      } else {
+        blocksBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public Builder addBlocks(
+        int index, io.github.bulletmetrics.storm.proto.v1.Block value) {
+      if (blocksBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        ensureBlocksIsMutable();
+        blocks_.add(index, value);
+        onChanged();
+      } else {
+        blocksBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public Builder addBlocks(
+        io.github.bulletmetrics.storm.proto.v1.Block.Builder builderForValue) {
+      if (blocksBuilder_ == null) {
+        ensureBlocksIsMutable();
+        blocks_.add(builderForValue.build());
+        onChanged();
+      } else {
+        blocksBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public Builder addBlocks(
+        int index, io.github.bulletmetrics.storm.proto.v1.Block.Builder builderForValue) {
+      if (blocksBuilder_ == null) {
+        ensureBlocksIsMutable();
+        blocks_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        blocksBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public Builder addAllBlocks(
+        java.lang.Iterable<? extends io.github.bulletmetrics.storm.proto.v1.Block> values) {
+      if (blocksBuilder_ == null) {
+        ensureBlocksIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, blocks_);
+        onChanged();
+      } else {
+        blocksBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public Builder clearBlocks() {
+      if (blocksBuilder_ == null) {
+        blocks_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00002000);
+        onChanged();
+      } else {
+        blocksBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public Builder removeBlocks(int index) {
+      if (blocksBuilder_ == null) {
+        ensureBlocksIsMutable();
+        blocks_.remove(index);
+        onChanged();
+      } else {
+        blocksBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Block.Builder getBlocksBuilder(
+        int index) {
+      return internalGetBlocksFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder getBlocksOrBuilder(
+        int index) {
+      if (blocksBuilder_ == null) {
+        return blocks_.get(index);  } else {
+        return blocksBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public java.util.List<? extends io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder> 
+         getBlocksOrBuilderList() {
+      if (blocksBuilder_ != null) {
+        return blocksBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(blocks_);
+      }
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Block.Builder addBlocksBuilder() {
+      return internalGetBlocksFieldBuilder().addBuilder(
+          io.github.bulletmetrics.storm.proto.v1.Block.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Block.Builder addBlocksBuilder(
+        int index) {
+      return internalGetBlocksFieldBuilder().addBuilder(
+          index, io.github.bulletmetrics.storm.proto.v1.Block.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+     * </pre>
+     *
+     * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+     */
+    public java.util.List<io.github.bulletmetrics.storm.proto.v1.Block.Builder> 
+         getBlocksBuilderList() {
+      return internalGetBlocksFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.Block, io.github.bulletmetrics.storm.proto.v1.Block.Builder, io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder> 
+        internalGetBlocksFieldBuilder() {
+      if (blocksBuilder_ == null) {
+        blocksBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            io.github.bulletmetrics.storm.proto.v1.Block, io.github.bulletmetrics.storm.proto.v1.Block.Builder, io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder>(
+                blocks_,
+                ((bitField0_ & 0x00002000) != 0),
+                getParentForChildren(),
+                isClean());
+        blocks_ = null;
+      }
+      return blocksBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:bulletmetrics.v1.Batch)

@@ -369,4 +369,92 @@ public interface BatchOrBuilder extends
    */
   io.github.bulletmetrics.storm.proto.v1.AnnotationOrBuilder getAnnotationsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  java.util.List<io.github.bulletmetrics.storm.proto.v1.Layout> 
+      getLayoutsList();
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  io.github.bulletmetrics.storm.proto.v1.Layout getLayouts(int index);
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  int getLayoutsCount();
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  java.util.List<? extends io.github.bulletmetrics.storm.proto.v1.LayoutOrBuilder> 
+      getLayoutsOrBuilderList();
+  /**
+   * <pre>
+   * Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Layout layouts = 13 [json_name = "layouts"];</code>
+   */
+  io.github.bulletmetrics.storm.proto.v1.LayoutOrBuilder getLayoutsOrBuilder(
+      int index);
+
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  java.util.List<io.github.bulletmetrics.storm.proto.v1.Block> 
+      getBlocksList();
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  io.github.bulletmetrics.storm.proto.v1.Block getBlocks(int index);
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  int getBlocksCount();
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  java.util.List<? extends io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder> 
+      getBlocksOrBuilderList();
+  /**
+   * <pre>
+   * Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
+   * </pre>
+   *
+   * <code>repeated .bulletmetrics.v1.Block blocks = 14 [json_name = "blocks"];</code>
+   */
+  io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder getBlocksOrBuilder(
+      int index);
 }

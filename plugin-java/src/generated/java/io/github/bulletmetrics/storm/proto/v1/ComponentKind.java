@@ -134,7 +134,7 @@ public enum ComponentKind
   }
   public static com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return io.github.bulletmetrics.storm.proto.v1.DataProto.getDescriptor().getEnumType(3);
+    return io.github.bulletmetrics.storm.proto.v1.DataProto.getDescriptor().getEnumType(4);
   }
 
   private static final ComponentKind[] VALUES = values();

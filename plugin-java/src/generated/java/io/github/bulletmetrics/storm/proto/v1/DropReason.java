@@ -202,7 +202,7 @@ public enum DropReason
   }
   public static com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return io.github.bulletmetrics.storm.proto.v1.DataProto.getDescriptor().getEnumType(2);
+    return io.github.bulletmetrics.storm.proto.v1.DataProto.getDescriptor().getEnumType(3);
   }
 
   private static final DropReason[] VALUES = values();

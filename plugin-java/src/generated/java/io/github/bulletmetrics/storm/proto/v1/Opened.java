@@ -82,6 +82,22 @@ private static final long serialVersionUID = 0L;
     return maxBatchBytes_;
   }
 
+  public static final int TAKES_BLOCKS_FIELD_NUMBER = 3;
+  private boolean takesBlocks_ = false;
+  /**
+   * <pre>
+   * Whether this collector takes Batch.layouts and Batch.blocks. To one that does not (the field is missing), samples are sent as
+   * Batch.samples.
+   * </pre>
+   *
+   * <code>bool takes_blocks = 3 [json_name = "takesBlocks"];</code>
+   * @return The takesBlocks.
+   */
+  @java.lang.Override
+  public boolean getTakesBlocks() {
+    return takesBlocks_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -102,6 +118,9 @@ private static final long serialVersionUID = 0L;
     if (maxBatchBytes_ != 0) {
       output.writeUInt32(2, maxBatchBytes_);
     }
+    if (takesBlocks_ != false) {
+      output.writeBool(3, takesBlocks_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -113,6 +132,10 @@ private static final long serialVersionUID = 0L;
     if (maxBatchBytes_ != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(2, maxBatchBytes_);
+    }
+    if (takesBlocks_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(3, takesBlocks_);
     }
     return size;
   }
@@ -142,6 +165,8 @@ private static final long serialVersionUID = 0L;
         != other.getWindow()) return false;
     if (getMaxBatchBytes()
         != other.getMaxBatchBytes()) return false;
+    if (getTakesBlocks()
+        != other.getTakesBlocks()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -157,6 +182,9 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getWindow();
     hash = (37 * hash) + MAX_BATCH_BYTES_FIELD_NUMBER;
     hash = (53 * hash) + getMaxBatchBytes();
+    hash = (37 * hash) + TAKES_BLOCKS_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getTakesBlocks());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -294,6 +322,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       window_ = 0;
       maxBatchBytes_ = 0;
+      takesBlocks_ = false;
       return this;
     }
 
@@ -333,6 +362,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.maxBatchBytes_ = maxBatchBytes_;
       }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.takesBlocks_ = takesBlocks_;
+      }
     }
 
     @java.lang.Override
@@ -352,6 +384,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getMaxBatchBytes() != 0) {
         setMaxBatchBytes(other.getMaxBatchBytes());
+      }
+      if (other.getTakesBlocks() != false) {
+        setTakesBlocks(other.getTakesBlocks());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -387,6 +422,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 24: {
+              takesBlocks_ = input.readBool();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -488,6 +528,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearMaxBatchBytes() {
       bitField0_ = (bitField0_ & ~0x00000002);
       maxBatchBytes_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean takesBlocks_ ;
+    /**
+     * <pre>
+     * Whether this collector takes Batch.layouts and Batch.blocks. To one that does not (the field is missing), samples are sent as
+     * Batch.samples.
+     * </pre>
+     *
+     * <code>bool takes_blocks = 3 [json_name = "takesBlocks"];</code>
+     * @return The takesBlocks.
+     */
+    @java.lang.Override
+    public boolean getTakesBlocks() {
+      return takesBlocks_;
+    }
+    /**
+     * <pre>
+     * Whether this collector takes Batch.layouts and Batch.blocks. To one that does not (the field is missing), samples are sent as
+     * Batch.samples.
+     * </pre>
+     *
+     * <code>bool takes_blocks = 3 [json_name = "takesBlocks"];</code>
+     * @param value The takesBlocks to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTakesBlocks(boolean value) {
+
+      takesBlocks_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether this collector takes Batch.layouts and Batch.blocks. To one that does not (the field is missing), samples are sent as
+     * Batch.samples.
+     * </pre>
+     *
+     * <code>bool takes_blocks = 3 [json_name = "takesBlocks"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTakesBlocks() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      takesBlocks_ = false;
       onChanged();
       return this;
     }

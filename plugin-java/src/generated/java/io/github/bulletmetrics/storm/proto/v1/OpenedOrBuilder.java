@@ -29,4 +29,15 @@ public interface OpenedOrBuilder extends
    * @return The maxBatchBytes.
    */
   int getMaxBatchBytes();
+
+  /**
+   * <pre>
+   * Whether this collector takes Batch.layouts and Batch.blocks. To one that does not (the field is missing), samples are sent as
+   * Batch.samples.
+   * </pre>
+   *
+   * <code>bool takes_blocks = 3 [json_name = "takesBlocks"];</code>
+   * @return The takesBlocks.
+   */
+  boolean getTakesBlocks();
 }

@@ -84,32 +84,33 @@ public final class ServiceProto extends com.google.protobuf.GeneratedFile {
       "pology\022\037\n\013topology_id\030\002 \001(\tR\ntopologyId\022" +
       "\022\n\004host\030\003 \001(\tR\004host\022\022\n\004port\030\004 \001(\rR\004port\022" +
       "\022\n\004task\030\005 \001(\021R\004task\022%\n\016plugin_version\030\006 " +
-      "\001(\tR\rpluginVersion\"H\n\006Opened\022\026\n\006window\030\001" +
+      "\001(\tR\rpluginVersion\"k\n\006Opened\022\026\n\006window\030\001" +
       " \001(\rR\006window\022&\n\017max_batch_bytes\030\002 \001(\rR\rm" +
-      "axBatchBytes\"\200\001\n\017Acknowledgement\022\024\n\005epoc" +
-      "h\030\001 \001(\014R\005epoch\022\032\n\010sequence\030\002 \001(\004R\010sequen" +
-      "ce\022;\n\nrejections\030\003 \003(\0132\033.bulletmetrics.v" +
-      "1.RejectionR\nrejections\"\226\001\n\tRejection\022\032\n" +
-      "\010sequence\030\001 \001(\004R\010sequence\0229\n\006reason\030\002 \001(" +
-      "\0162!.bulletmetrics.v1.RejectionReasonR\006re" +
-      "ason\022\030\n\007samples\030\003 \001(\004R\007samples\022\030\n\007exampl" +
-      "e\030\004 \001(\tR\007example\"^\n\004Full\022\024\n\005epoch\030\001 \001(\014R" +
-      "\005epoch\022\032\n\010sequence\030\002 \001(\004R\010sequence\022$\n\016re" +
-      "try_after_ms\030\003 \001(\rR\014retryAfterMs*\236\002\n\017Rej" +
-      "ectionReason\022 \n\034REJECTION_REASON_UNSPECI" +
-      "FIED\020\000\022#\n\037REJECTION_REASON_UNKNOWN_SERIE" +
-      "S\020\001\022!\n\035REJECTION_REASON_NOT_A_NUMBER\020\002\022\033" +
-      "\n\027REJECTION_REASON_FUTURE\020\003\022\034\n\030REJECTION" +
-      "_REASON_TOO_OLD\020\004\022!\n\035REJECTION_REASON_SE" +
-      "RIES_LIMIT\020\005\022\037\n\033REJECTION_REASON_BAD_SER" +
-      "IES\020\006\022\"\n\036REJECTION_REASON_BAD_HISTOGRAM\020" +
-      "\0072`\n\rIngestService\022O\n\006Export\022\037.bulletmet" +
-      "rics.v1.ExportRequest\032 .bulletmetrics.v1" +
-      ".ExportResponse(\0010\001B\224\001\n&io.github.bullet" +
-      "metrics.storm.proto.v1B\014ServiceProtoP\001ZZ" +
-      "github.com/bullet-metrics/bullet-metrics" +
-      "/collector-go/gen/bulletmetrics/v1;bulle" +
-      "tmetricsv1b\006proto3"
+      "axBatchBytes\022!\n\014takes_blocks\030\003 \001(\010R\013take" +
+      "sBlocks\"\200\001\n\017Acknowledgement\022\024\n\005epoch\030\001 \001" +
+      "(\014R\005epoch\022\032\n\010sequence\030\002 \001(\004R\010sequence\022;\n" +
+      "\nrejections\030\003 \003(\0132\033.bulletmetrics.v1.Rej" +
+      "ectionR\nrejections\"\226\001\n\tRejection\022\032\n\010sequ" +
+      "ence\030\001 \001(\004R\010sequence\0229\n\006reason\030\002 \001(\0162!.b" +
+      "ulletmetrics.v1.RejectionReasonR\006reason\022" +
+      "\030\n\007samples\030\003 \001(\004R\007samples\022\030\n\007example\030\004 \001" +
+      "(\tR\007example\"^\n\004Full\022\024\n\005epoch\030\001 \001(\014R\005epoc" +
+      "h\022\032\n\010sequence\030\002 \001(\004R\010sequence\022$\n\016retry_a" +
+      "fter_ms\030\003 \001(\rR\014retryAfterMs*\236\002\n\017Rejectio" +
+      "nReason\022 \n\034REJECTION_REASON_UNSPECIFIED\020" +
+      "\000\022#\n\037REJECTION_REASON_UNKNOWN_SERIES\020\001\022!" +
+      "\n\035REJECTION_REASON_NOT_A_NUMBER\020\002\022\033\n\027REJ" +
+      "ECTION_REASON_FUTURE\020\003\022\034\n\030REJECTION_REAS" +
+      "ON_TOO_OLD\020\004\022!\n\035REJECTION_REASON_SERIES_" +
+      "LIMIT\020\005\022\037\n\033REJECTION_REASON_BAD_SERIES\020\006" +
+      "\022\"\n\036REJECTION_REASON_BAD_HISTOGRAM\020\0072`\n\r" +
+      "IngestService\022O\n\006Export\022\037.bulletmetrics." +
+      "v1.ExportRequest\032 .bulletmetrics.v1.Expo" +
+      "rtResponse(\0010\001B\224\001\n&io.github.bulletmetri" +
+      "cs.storm.proto.v1B\014ServiceProtoP\001ZZgithu" +
+      "b.com/bullet-metrics/bullet-metrics/coll" +
+      "ector-go/gen/bulletmetrics/v1;bulletmetr" +
+      "icsv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -139,7 +140,7 @@ public final class ServiceProto extends com.google.protobuf.GeneratedFile {
     internal_static_bulletmetrics_v1_Opened_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_Opened_descriptor,
-        new java.lang.String[] { "Window", "MaxBatchBytes", });
+        new java.lang.String[] { "Window", "MaxBatchBytes", "TakesBlocks", });
     internal_static_bulletmetrics_v1_Acknowledgement_descriptor =
       getDescriptor().getMessageType(4);
     internal_static_bulletmetrics_v1_Acknowledgement_fieldAccessorTable = new

@@ -1,4 +1,5 @@
-package journal
+// Package disktest is a disk for tests: in memory, with a page cache, faults, a bound, and a switch that takes its power away.
+package disktest
 
 import (
 	"bytes"
@@ -11,19 +12,23 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
-const sectorBytes = 512
+// SectorBytes is what is written whole or not at all.
+const SectorBytes = 512
 
+// What a call fails with.
 var (
-	errPowerless   = errors.New("the machine is off")
-	errNoSpace     = errors.New("no space left on device")
-	errInputOutput = errors.New("input/output error")
+	ErrPowerless   = errors.New("the machine is off")
+	ErrNoSpace     = errors.New("no space left on device")
+	ErrInputOutput = errors.New("input/output error")
 )
 
-// memFS is a disk in memory behind a page cache. What was not fsynced is lost with the power, sector by sector as chance has
+// Memory is a disk in memory behind a page cache. What was not fsynced is lost with the power, sector by sector as chance has
 // it; a failed fsync forgets that its pages were dirty, as Linux does; names are durable after SyncDir.
-type memFS struct {
+type Memory struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	files   map[string]*memFile // as processes see them
@@ -42,42 +47,87 @@ type memFile struct {
 	dirty       map[int]bool // sectors of cache that an fsync would write
 }
 
-func newMemFS(seed uint64) *memFS {
-	return &memFS{random: rand.New(rand.NewPCG(seed, 1)), files: map[string]*memFile{}, durable: map[string]*memFile{},
+// NewMemory is an empty disk; the seed decides what survives a loss of power.
+func NewMemory(seed uint64) *Memory {
+	return &Memory{random: rand.New(rand.NewPCG(seed, 1)), files: map[string]*memFile{}, durable: map[string]*memFile{},
 		locked: map[string]bool{}}
 }
 
 // enter counts a call and says whether it fails. The caller holds mu.
-func (m *memFS) enter(op, name string) error {
+func (m *Memory) enter(op, name string) error {
 	if m.off {
-		return errPowerless
+		return ErrPowerless
 	}
 	m.calls++
-	if m.fault != nil {
-		return m.fault(m.calls, op, filepath.Base(name))
+	if m.fault == nil {
+		return nil
+	}
+	err := m.fault(m.calls, op, filepath.Base(name))
+	m.off = err == ErrPowerless
+	return err
+}
+
+// Off reports whether the machine is off.
+func (m *Memory) Off() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.off
+}
+
+// Calls is how many calls have changed something, or tried to.
+func (m *Memory) Calls() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls
+}
+
+// Bytes are a file's, as processes see them; nil where there is none.
+func (m *Memory) Bytes(name string) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f := m.files[name]; f != nil {
+		return bytes.Clone(f.cache)
 	}
 	return nil
 }
 
-func (m *memFS) setFault(fault func(call int, op, name string) error) {
+// Put makes a file with these bytes, durable.
+func (m *Memory) Put(name string, data []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := &memFile{cache: bytes.Clone(data), disk: bytes.Clone(data), dirty: map[int]bool{}}
+	m.files[name], m.durable[name] = f, f
+}
+
+// SetFault sets what is asked before every call that changes something: the how-manieth it is, its name (create, write, sync, truncate,
+// rename, remove, syncdir) and the base name of its file. Its error is the call's.
+func (m *Memory) SetFault(fault func(call int, op, name string) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fault = fault
 }
 
-func (m *memFS) setRoom(room int64) {
+// SetRoom bounds the bytes of all files; 0 sets no bound.
+func (m *Memory) SetRoom(room int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.room = room
 }
 
-// reboot ends every open handle and returns the disk that a new process finds: after a kill all that was written, after a
+// Fill leaves no byte of room.
+func (m *Memory) Fill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.room = m.used()
+}
+
+// Reboot ends every open handle and returns the disk that a new process finds: after a kill all that was written, after a
 // loss of power what was fsynced and by chance some of the rest.
-func (m *memFS) reboot(powerLoss bool) *memFS {
+func (m *Memory) Reboot(powerLoss bool) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.off = true
-	next := &memFS{random: m.random, locked: map[string]bool{}, files: m.files, durable: m.durable, calls: m.calls}
+	next := &Memory{random: m.random, locked: map[string]bool{}, files: m.files, durable: m.durable, calls: m.calls}
 	if powerLoss {
 		next.files = m.survivors()
 		next.durable = maps.Clone(next.files)
@@ -85,7 +135,7 @@ func (m *memFS) reboot(powerLoss bool) *memFS {
 	return next
 }
 
-func (m *memFS) survivors() map[string]*memFile {
+func (m *Memory) survivors() map[string]*memFile {
 	survivors := map[string]*memFile{}
 	names := map[string]bool{}
 	for name := range m.files {
@@ -123,7 +173,7 @@ func (f *memFile) afterPowerLoss(random *rand.Rand) *memFile {
 
 // persist copies a sector of the cache to disk.
 func (f *memFile) persist(disk []byte, sector int) []byte {
-	start, end := sector*sectorBytes, min((sector+1)*sectorBytes, len(f.cache))
+	start, end := sector*SectorBytes, min((sector+1)*SectorBytes, len(f.cache))
 	if start >= end {
 		return disk
 	}
@@ -134,9 +184,11 @@ func (f *memFile) persist(disk []byte, sector int) []byte {
 	return disk
 }
 
-func (m *memFS) MkdirAll(dir string) error { return nil }
+// MkdirAll implements disk.FS.
+func (m *Memory) MkdirAll(dir string) error { return nil }
 
-func (m *memFS) Create(name string) (File, error) {
+// Create implements disk.FS.
+func (m *Memory) Create(name string) (disk.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.enter("create", name); err != nil {
@@ -149,7 +201,8 @@ func (m *memFS) Create(name string) (File, error) {
 	return &memHandle{m, m.files[name], name}, nil
 }
 
-func (m *memFS) Open(name string) (File, error) {
+// Open implements disk.FS.
+func (m *Memory) Open(name string) (disk.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.files[name] == nil {
@@ -158,7 +211,8 @@ func (m *memFS) Open(name string) (File, error) {
 	return &memHandle{m, m.files[name], name}, nil
 }
 
-func (m *memFS) Remove(name string) error {
+// Remove implements disk.FS.
+func (m *Memory) Remove(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.enter("remove", name); err != nil {
@@ -171,28 +225,63 @@ func (m *memFS) Remove(name string) error {
 	return nil
 }
 
-func (m *memFS) SyncDir(dir string) error {
+// Rename implements disk.FS.
+func (m *Memory) Rename(from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.enter("rename", to); err != nil {
+		return err
+	}
+	if m.files[from] == nil {
+		return fs.ErrNotExist
+	}
+	m.files[to] = m.files[from]
+	delete(m.files, from)
+	return nil
+}
+
+// Free implements disk.FS.
+func (m *Memory) Free(string) (free, size uint64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.room == 0 {
+		return 1 << 40, 1 << 40, nil
+	}
+	return uint64(max(0, m.room-m.used())), uint64(m.room), nil
+}
+
+// SyncDir implements disk.FS.
+func (m *Memory) SyncDir(dir string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.enter("syncdir", dir); err != nil {
 		return err
 	}
-	m.durable = maps.Clone(m.files)
+	maps.DeleteFunc(m.durable, func(name string, _ *memFile) bool { return filepath.Dir(name) == dir })
+	for name, f := range m.files {
+		if filepath.Dir(name) == dir {
+			m.durable[name] = f
+		}
+	}
 	return nil
 }
 
-func (m *memFS) ReadDir(dir string) ([]string, error) {
+// ReadDir implements disk.FS.
+func (m *Memory) ReadDir(dir string) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var names []string
 	for name := range m.files {
-		names = append(names, filepath.Base(name))
+		if filepath.Dir(name) == dir {
+			names = append(names, filepath.Base(name))
+		}
 	}
 	slices.Sort(names)
 	return names, nil
 }
 
-func (m *memFS) Lock(name, holder string) (io.Closer, error) {
+// Lock implements disk.FS.
+func (m *Memory) Lock(name, holder string) (io.Closer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.locked[name] {
@@ -212,22 +301,24 @@ type closer func() error
 func (c closer) Close() error { return c() }
 
 type memHandle struct {
-	m    *memFS
+	m    *Memory
 	f    *memFile
 	name string
 }
 
+// ReadAt implements disk.File.
 func (h *memHandle) ReadAt(p []byte, off int64) (int, error) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
 	return bytes.NewReader(h.f.cache).ReadAt(p, off)
 }
 
+// WriteAt implements disk.File.
 func (h *memHandle) WriteAt(p []byte, off int64) (int, error) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
 	if err := h.m.enter("write", h.name); err != nil {
-		if err != errPowerless {
+		if err != ErrPowerless {
 			h.write(p[:h.m.random.IntN(len(p)+1)], off) // part of it got through
 		}
 		return 0, err
@@ -235,14 +326,14 @@ func (h *memHandle) WriteAt(p []byte, off int64) (int, error) {
 	if grown := off + int64(len(p)) - int64(len(h.f.cache)); h.m.room > 0 && grown > 0 && h.m.used()+grown > h.m.room {
 		part := max(0, int64(len(p))-(h.m.used()+grown-h.m.room))
 		h.write(p[:part], off)
-		return int(part), errNoSpace
+		return int(part), ErrNoSpace
 	}
 	h.write(p, off)
 	return len(p), nil
 }
 
 // used is the bytes of all files. The caller holds mu.
-func (m *memFS) used() (sum int64) {
+func (m *Memory) used() (sum int64) {
 	for _, f := range m.files {
 		sum += int64(len(f.cache))
 	}
@@ -257,16 +348,17 @@ func (h *memHandle) write(p []byte, off int64) {
 		h.f.cache = append(h.f.cache, make([]byte, grown)...)
 	}
 	copy(h.f.cache[off:], p)
-	for sector := int(off) / sectorBytes; sector <= (int(off)+len(p)-1)/sectorBytes; sector++ {
+	for sector := int(off) / SectorBytes; sector <= (int(off)+len(p)-1)/SectorBytes; sector++ {
 		h.f.dirty[sector] = true
 	}
 }
 
+// Sync implements disk.File.
 func (h *memHandle) Sync() error {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
 	err := h.m.enter("sync", h.name)
-	if err == errPowerless {
+	if err == ErrPowerless {
 		return err
 	}
 	for _, sector := range slices.Sorted(maps.Keys(h.f.dirty)) {
@@ -281,6 +373,7 @@ func (h *memHandle) Sync() error {
 	return err
 }
 
+// Truncate implements disk.File.
 func (h *memHandle) Truncate(size int64) error {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
@@ -291,10 +384,12 @@ func (h *memHandle) Truncate(size int64) error {
 	return nil
 }
 
+// Size implements disk.File.
 func (h *memHandle) Size() (int64, error) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
 	return int64(len(h.f.cache)), nil
 }
 
+// Close implements disk.File.
 func (h *memHandle) Close() error { return nil }

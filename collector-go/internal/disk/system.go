@@ -1,4 +1,4 @@
-package journal
+package disk
 
 import (
 	"fmt"
@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// Disk is the operating system's file system.
-type Disk struct{}
+// System is the operating system's file system.
+type System struct{}
 
 // MkdirAll implements FS.
-func (d Disk) MkdirAll(dir string) error {
+func (d System) MkdirAll(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
@@ -30,26 +32,38 @@ func (d Disk) MkdirAll(dir string) error {
 }
 
 // Create implements FS.
-func (Disk) Create(name string) (File, error) {
-	return openDisk(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+func (System) Create(name string) (File, error) {
+	return openFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
 
 // Open implements FS.
-func (Disk) Open(name string) (File, error) { return openDisk(name, os.O_RDWR) }
+func (System) Open(name string) (File, error) { return openFile(name, os.O_RDWR) }
 
-func openDisk(name string, flags int) (File, error) {
+func openFile(name string, flags int) (File, error) {
 	f, err := os.OpenFile(name, flags, 0o640)
 	if err != nil {
 		return nil, err
 	}
-	return diskFile{f}, nil
+	return systemFile{f}, nil
 }
 
 // Remove implements FS.
-func (Disk) Remove(name string) error { return os.Remove(name) }
+func (System) Remove(name string) error { return os.Remove(name) }
+
+// Rename implements FS.
+func (System) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Free implements FS by statfs(2).
+func (System) Free(dir string) (free, size uint64, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, 0, err
+	}
+	return st.Bavail * uint64(st.Bsize), st.Blocks * uint64(st.Bsize), nil
+}
 
 // SyncDir implements FS.
-func (Disk) SyncDir(dir string) error {
+func (System) SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -59,7 +73,7 @@ func (Disk) SyncDir(dir string) error {
 }
 
 // ReadDir implements FS.
-func (Disk) ReadDir(dir string) ([]string, error) {
+func (System) ReadDir(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -72,7 +86,7 @@ func (Disk) ReadDir(dir string) ([]string, error) {
 }
 
 // Lock implements FS by flock(2).
-func (Disk) Lock(name, holder string) (io.Closer, error) {
+func (System) Lock(name, holder string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o640)
 	if err != nil {
 		return nil, err
@@ -99,10 +113,10 @@ func readHolder(f *os.File) string {
 	return "another process"
 }
 
-type diskFile struct{ *os.File }
+type systemFile struct{ *os.File }
 
 // Size implements File.
-func (f diskFile) Size() (int64, error) {
+func (f systemFile) Size() (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err

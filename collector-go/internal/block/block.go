@@ -1,0 +1,167 @@
+// Package block is a rectangle of samples as it travels and as it is kept: one column for each series of a layout, rows in time,
+// values packed column by column (bulletmetrics.v1.Block says it in full). It knows how values and presence are written, and
+// nothing of what series there are.
+package block
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Codec is how values are written; the numbers are those of the wire (bulletmetrics.v1.ValueCodec).
+type Codec uint8
+
+// The codecs.
+const (
+	Doubles Codec = iota + 1 // eight bytes a value, little-endian
+	Trimmed                  // as few bytes as the value needs
+)
+
+// Bounds of a block.
+const (
+	MaxColumns = 65_536
+	MaxRows    = 4_096
+	MaxCells   = 1 << 20
+	MaxStepMs  = 86_400_000
+)
+
+// Block is one, less its layout: column c, row r is cell c*Rows+r. Its bytes are as they came; whoever hands a block on says for how
+// long they are valid.
+type Block struct {
+	Columns   int
+	Rows      int
+	FirstMs   int64
+	StepMs    int64
+	OffsetsMs []int32 // of each row; nil: all rows are in their place
+	Presence  []byte  // a bit a cell; nil: all cells hold a sample
+	Codec     Codec
+	Values    []byte
+}
+
+// TimeMs is a row's event time.
+func (b *Block) TimeMs(row int) int64 {
+	ms := b.FirstMs + int64(row)*b.StepMs
+	if b.OffsetsMs != nil {
+		ms += int64(b.OffsetsMs[row])
+	}
+	return ms
+}
+
+// Cells is how many there are, samples or not.
+func (b *Block) Cells() int { return b.Columns * b.Rows }
+
+// Present says whether a cell holds a sample.
+func (b *Block) Present(cell int) bool {
+	return b.Presence == nil || b.Presence[cell>>3]>>(cell&7)&1 == 1
+}
+
+// Samples is how many cells hold one. The block must have been checked.
+func (b *Block) Samples() int {
+	if b.Presence == nil {
+		return b.Cells()
+	}
+	n, rest := 0, b.Presence
+	for ; len(rest) >= 8; rest = rest[8:] {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(rest))
+	}
+	for _, x := range rest {
+		n += bits.OnesCount8(x)
+	}
+	return n
+}
+
+// Check says what in a block breaks the rules of its form; values that are no numbers do not (see FirstNonNumber).
+func (b *Block) Check() error {
+	switch {
+	case b.Columns < 1 || b.Columns > MaxColumns:
+		return fmt.Errorf("its layout has %d series, from 1 to %d are taken", b.Columns, MaxColumns)
+	case b.Rows < 1 || b.Rows > MaxRows:
+		return fmt.Errorf("count is %d, from 1 to %d are taken", b.Rows, MaxRows)
+	case b.Cells() > MaxCells:
+		return fmt.Errorf("%d series times count %d are more than %d cells", b.Columns, b.Rows, MaxCells)
+	case b.StepMs < 0 || b.StepMs > MaxStepMs || b.StepMs == 0 && b.Rows > 1:
+		return fmt.Errorf("step_ms is %d, from 1 to %d are taken for %d rows", b.StepMs, MaxStepMs, b.Rows)
+	case b.OffsetsMs != nil && len(b.OffsetsMs) != b.Rows:
+		return fmt.Errorf("%d time_offsets_ms for %d rows", len(b.OffsetsMs), b.Rows)
+	case b.FirstMs < math.MinInt64/2 || b.FirstMs > math.MaxInt64/2:
+		return fmt.Errorf("first_time_ms is %d", b.FirstMs)
+	}
+	for row := 1; row < len(b.OffsetsMs); row++ {
+		if b.TimeMs(row) <= b.TimeMs(row-1) {
+			return fmt.Errorf("row %d is at %d ms, not behind row %d at %d ms", row, b.TimeMs(row), row-1, b.TimeMs(row-1))
+		}
+	}
+	if err := b.checkPresence(); err != nil {
+		return err
+	}
+	return b.checkValues()
+}
+
+func (b *Block) checkPresence() error {
+	if b.Presence == nil {
+		return nil
+	}
+	if want := (b.Cells() + 7) / 8; len(b.Presence) != want {
+		return fmt.Errorf("presence has %d bytes, must have %d for %d cells", len(b.Presence), want, b.Cells())
+	}
+	if used := b.Cells() & 7; used != 0 && b.Presence[len(b.Presence)-1]>>used != 0 {
+		return errors.New("presence has bits set behind its last cell")
+	}
+	return nil
+}
+
+func (b *Block) checkValues() error {
+	n := b.Samples()
+	switch b.Codec {
+	case Doubles:
+		if len(b.Values) != 8*n {
+			return fmt.Errorf("values has %d bytes, must have %d for %d samples", len(b.Values), 8*n, n)
+		}
+		return nil
+	case Trimmed:
+		return checkTrimmed(b.Values, n)
+	}
+	return fmt.Errorf("codec %d is not known", b.Codec)
+}
+
+// Floats appends the values of the cells that hold a sample, in the order of the cells. The block must have been checked.
+func (b *Block) Floats(to []float64) []float64 {
+	if b.Codec == Trimmed {
+		return appendTrimmed(to, b.Values, b.Samples())
+	}
+	at, n := len(to), len(b.Values)/8
+	to = append(to, make([]float64, n)...)
+	raw := b.Values
+	for i := range to[at:] {
+		to[at+i] = math.Float64frombits(binary.LittleEndian.Uint64(raw[8*i:]))
+	}
+	return to
+}
+
+// FirstNonNumber is the place, among the samples, of the first value that is NaN or infinite; -1 where there is none. The block must
+// have been checked.
+func (b *Block) FirstNonNumber() int {
+	if b.Codec == Trimmed {
+		return nonNumberTrimmed(b.Values, b.Samples())
+	}
+	for i := 0; i < len(b.Values); i += 8 {
+		if exponent := binary.LittleEndian.Uint64(b.Values[i:i+8]) & exponentBits; exponent == exponentBits {
+			return i / 8
+		}
+	}
+	return -1
+}
+
+// exponentBits are all set in NaN and infinities, and in no other value.
+const exponentBits = 0x7ff << 52
+
+// AppendDoubles appends values in the codec Doubles.
+func AppendDoubles(to []byte, values []float64) []byte {
+	for _, v := range values {
+		to = binary.LittleEndian.AppendUint64(to, math.Float64bits(v))
+	}
+	return to
+}

@@ -1,0 +1,79 @@
+package block
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// AppendTrimmed appends values in the codec Trimmed.
+func AppendTrimmed(to []byte, values []float64) []byte {
+	widths := len(to)
+	to = append(to, make([]byte, (len(values)+1)/2)...)
+	for i, v := range values {
+		raw := math.Float64bits(v)
+		width := 8 - bits.TrailingZeros64(raw)/8
+		to[widths+i/2] |= byte(width) << (4 * (i % 2))
+		var big [8]byte
+		binary.BigEndian.PutUint64(big[:], raw)
+		to = append(to, big[:width]...)
+	}
+	return to
+}
+
+// checkTrimmed says what is wrong with the values of n samples.
+func checkTrimmed(values []byte, n int) error {
+	head := (n + 1) / 2
+	if len(values) < head {
+		return fmt.Errorf("values has %d bytes, the widths of %d samples take %d", len(values), n, head)
+	}
+	total := head
+	for i := range n {
+		width := int(values[i/2] >> (4 * (i % 2)) & 0xf)
+		if width > 8 {
+			return fmt.Errorf("value %d is %d bytes wide, at most 8 are taken", i, width)
+		}
+		total += width
+	}
+	if n%2 == 1 && values[n/2]>>4 != 0 {
+		return fmt.Errorf("values has a width behind its last one")
+	}
+	if total != len(values) {
+		return fmt.Errorf("values has %d bytes, its widths add up to %d", len(values), total)
+	}
+	return nil
+}
+
+// appendTrimmed decodes n checked values.
+func appendTrimmed(to []float64, values []byte, n int) []float64 {
+	at := (n + 1) / 2
+	for i := range n {
+		width := int(values[i/2] >> (4 * (i % 2)) & 0xf)
+		to = append(to, math.Float64frombits(bigEndian(values[at:], width)))
+		at += width
+	}
+	return to
+}
+
+// bigEndian reads the first bytes of a big-endian number; those that are missing are 0.
+func bigEndian(b []byte, width int) uint64 {
+	if len(b) >= 8 {
+		return binary.BigEndian.Uint64(b) &^ (1<<(64-8*width) - 1)
+	}
+	var whole [8]byte
+	copy(whole[:], b[:width])
+	return binary.BigEndian.Uint64(whole[:])
+}
+
+func nonNumberTrimmed(values []byte, n int) int {
+	at := (n + 1) / 2
+	for i := range n {
+		width := int(values[i/2] >> (4 * (i % 2)) & 0xf)
+		if width >= 2 && values[at]&0x7f == 0x7f && values[at+1]&0xf0 == 0xf0 {
+			return i
+		}
+		at += width
+	}
+	return -1
+}

@@ -1,0 +1,68 @@
+// Package disk is the file system as those who keep something durably see it: the operating system's, or a test's that loses
+// power, fills up or fails (disktest). It knows nothing of what is kept.
+package disk
+
+import (
+	"errors"
+	"io"
+)
+
+// FS is what is asked of a file system. Names are paths. Methods may be called concurrently.
+type FS interface {
+	// MkdirAll makes a directory and its parents, durably.
+	MkdirAll(dir string) error
+	// Create makes a file that must not exist, for reading and writing. It is durable after SyncDir.
+	Create(name string) (File, error)
+	// Open opens a file for reading and writing.
+	Open(name string) (File, error)
+	// Rename gives a file another name in the same directory, taking the place of one that has it. It is durable after SyncDir.
+	Rename(from, to string) error
+	// Remove unlinks a file. It is gone for good after SyncDir.
+	Remove(name string) error
+	// SyncDir makes creations and removals in a directory durable.
+	SyncDir(dir string) error
+	// ReadDir lists the names in a directory.
+	ReadDir(dir string) ([]string, error)
+	// Free is how much can be written in a directory, and the size of its file system, bytes.
+	Free(dir string) (free, size uint64, err error)
+	// Lock takes a lock that ends with the process at the latest, and leaves holder in the file for others to read. When
+	// another has it the error says who.
+	Lock(name, holder string) (io.Closer, error)
+}
+
+// File is an open file.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	// Sync makes what was written durable; what a failed Sync covered may be on disk or not.
+	Sync() error
+	// Truncate cuts the file.
+	Truncate(size int64) error
+	// Size is the file's length in bytes.
+	Size() (int64, error)
+}
+
+// WriteAside writes a file whole or not at all: under another name, synced, then renamed, and its directory synced. After an error
+// the file is as it was before, and nothing is left beside it that ReadDir would show but a name ending in AsideSuffix.
+func WriteAside(fs FS, dir, name string, data []byte) error {
+	aside := name + AsideSuffix
+	_ = fs.Remove(aside) // left by a crash
+	f, err := fs.Create(aside)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(data, 0); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = fs.Rename(aside, name)
+	}
+	if err != nil {
+		return errors.Join(err, fs.Remove(aside))
+	}
+	return fs.SyncDir(dir)
+}
+
+// AsideSuffix ends the name of a file that is being written.
+const AsideSuffix = ".new"
