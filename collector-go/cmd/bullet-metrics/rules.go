@@ -41,9 +41,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	if err = callees(c, &judging); err != nil {
 		return err
 	}
-	if col.results, err = alerting.OpenResults(dir, judging.Retention, col.logger); err != nil {
-		return err
-	}
+	col.results = alerting.OpenResults(dir, judging.Retention, col.logger, figures)
 	if col.engine, err = query.New(query.Join(col.store, col.results, timeline.New(col.known, time.Now)), asking); err != nil {
 		return err
 	}
