@@ -38,6 +38,7 @@ type collector struct {
 	logger       *slog.Logger
 	grpcListener net.Listener
 	httpListener net.Listener
+	profiling    net.Listener // nil where it is off
 
 	journal   *journal.Journal
 	retention *feed.Retention
@@ -62,6 +63,7 @@ type collector struct {
 	judge  task // rules
 	mirror task // own figures
 	page   task // httpapi
+	prof   task // Go's profiles
 }
 
 // task is a goroutine that somebody waits for.
@@ -72,7 +74,7 @@ type task struct {
 
 // openCollector takes the ports first, so that a second collector touches no data.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
-	col := &collector{logger: logger, failed: make(chan error, 9)}
+	col := &collector{logger: logger, failed: make(chan error, 10)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, col.release(context.Background()))
@@ -83,6 +85,11 @@ func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err erro
 	}
 	if col.httpListener, err = listen("http.listen", c.HTTP.Listen); err != nil {
 		return nil, err
+	}
+	if c.Pprof != "" {
+		if col.profiling, err = listen("pprof", c.Pprof); err != nil {
+			return nil, err
+		}
 	}
 	figures := newFigures()
 	if err = col.openData(c, figures); err != nil {
@@ -264,6 +271,9 @@ func (col *collector) start() <-chan error {
 		col.run(&col.judge, col.judgeRules)
 		col.run(&col.mirror, col.own.Run)
 	}
+	if col.profiling != nil {
+		col.run(&col.prof, func(ctx context.Context) error { return profiles(ctx, col.profiling) })
+	}
 	col.startNetwork()
 	col.run(&col.teller, col.known.Run)
 	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
@@ -318,6 +328,7 @@ func (col *collector) close(ctx context.Context) error {
 	col.page.end(ctx)
 	col.judge.end(ctx)
 	col.mirror.end(ctx)
+	col.prof.end(ctx)
 	return errors.Join(err, col.release(ctx))
 }
 
@@ -339,7 +350,7 @@ func (col *collector) release(ctx context.Context) error {
 	if col.journal != nil {
 		errs = append(errs, col.journal.Close())
 	}
-	for _, listener := range []net.Listener{col.grpcListener, col.httpListener} {
+	for _, listener := range []net.Listener{col.grpcListener, col.httpListener, col.profiling} {
 		if listener != nil {
 			_ = listener.Close() // closed already where its server ran
 		}

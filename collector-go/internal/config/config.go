@@ -29,6 +29,7 @@ type Config struct {
 	Limits         Limits
 	Runs           Runs
 	Log            Log
+	Pprof          string // address of Go's profiles; "" for none
 
 	flags map[string]bool // what flags have set of what has a name
 }
@@ -131,6 +132,7 @@ func (c Config) Validate() error {
 	return errors.Join(
 		c.validateListen("grpc.listen", c.GRPC.Listen, c.GRPC.TLSCertFile != ""),
 		c.validateListen("http.listen", c.HTTP.Listen, false),
+		validateLoopback("pprof", c.Pprof),
 		c.GRPC.validate(),
 		c.Slice.validate(),
 		c.validateStores(),
@@ -215,6 +217,18 @@ func (c Config) validateListen(key, address string, tls bool) error {
 	}
 	return fmt.Errorf("%s is %s, which other machines can reach without TLS: set TLS, listen on 127.0.0.1, or say --insecure-listen",
 		key, address)
+}
+
+// validateLoopback refuses an address that others can reach, whatever else is set; "" is none.
+func validateLoopback(key, address string) error {
+	if address == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || !isLoopback(host) {
+		return fmt.Errorf("%s is %q: it must be HOST:PORT on this machine, such as 127.0.0.1:6060", key, address)
+	}
+	return nil
 }
 
 func isLoopback(host string) bool {

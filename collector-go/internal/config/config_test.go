@@ -137,6 +137,7 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 		want   string
 	}{
 		"open to others":      {func(c *Config) { c.GRPC.Listen = "0.0.0.0:4320" }, "--insecure-listen"},
+		"profiles to others":  {func(c *Config) { c.Pprof, c.InsecureListen = "0.0.0.0:6060", true }, "it must be HOST:PORT on this machine"},
 		"no port":             {func(c *Config) { c.HTTP.Listen = "localhost" }, "http.listen"},
 		"half a key pair":     {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
 		"fraction of seconds": {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},

@@ -78,6 +78,7 @@ func Settings(c *Config) []Setting {
 		{"limits.series_per_topology", "most series of one topology", whole(&c.Limits.SeriesPerTopology)},
 		{"limits.streams", "most senders at a time", whole(&c.Limits.Streams)},
 		{"limits.batch_bytes", "largest batch taken, bytes", whole(&c.Limits.BatchBytes)},
+		{"pprof", "address of Go's profiles (/debug/pprof/), HOST:PORT on this machine; off where not set", text(&c.Pprof)},
 		{"log.level", "least level logged: debug, info, warn, error", oneOf(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", "text or json", oneOf(&c.Log.Format, "text", "json")},
 	}
