@@ -85,11 +85,16 @@ func into(ctx context.Context, s settings, name string, sh shape, after func(*se
 	if err := v.awaitSliced(ctx, l.samples()); err != nil {
 		return err
 	}
-	sliced := time.Since(begun)
 	end := time.UnixMilli(startMs + int64(sh.steps-1)*stepMs)
-	if err := counted(v, l, sh, startMs); err != nil {
-		return err
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // a stream may be behind the others
+		if err = counted(v, l, sh, startMs); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			return err
+		}
 	}
+	sliced := time.Since(begun)
 	resident, err := v.residentBytes()
 	if err != nil {
 		return err

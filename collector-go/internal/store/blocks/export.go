@@ -1,0 +1,151 @@
+// Package blocks is Prometheus' format of blocks beside our own: it writes what a store holds as blocks, which promtool, Thanos and Mimir
+// read, and reads those in which the first edition of the embedded store kept its slices. It knows neither the journal nor the grid.
+package blocks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+)
+
+// Width is how much time a block that Export writes covers, ms: Prometheus' own shortest, so that no reader finds it odd. Blocks lie
+// at multiples of it.
+const Width int64 = 2 * 3600 * 1000
+
+// commitSamples bounds what Export holds beside the block that it builds.
+const commitSamples = 50_000
+
+// Written is one block that Export wrote.
+type Written struct {
+	ID         string // a ULID, the name of its directory
+	FromMs     int64  // it holds slices that end at or after this,
+	ToMs       int64  // and before this
+	Slices     int
+	HasNothing bool // no block was written: nothing ends in this time
+}
+
+// Export writes the slices that end within [fromMs, toMs] as blocks below dir, which it makes, one for each Width of time, oldest first,
+// and gives each to done when it is whole on disk. Memory is that of one block. What stands in dir stays there: exporting twice writes
+// the same slices twice, which readers take for one.
+func Export(ctx context.Context, from storage.Queryable, dir string, fromMs, toMs int64, done func(Written)) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	for start := floor(fromMs); start <= toMs; start += Width {
+		w, err := exportBlock(ctx, from, dir, max(start, fromMs), min(start+Width-1, toMs))
+		if err != nil {
+			return fmt.Errorf("export slices from %d ms to %d ms: %w", w.FromMs, w.ToMs-1, err)
+		}
+		done(w)
+	}
+	return nil
+}
+
+// floor is the multiple of Width at or before a time.
+func floor(ms int64) int64 {
+	if rest := ms % Width; rest < 0 {
+		return ms - rest - Width
+	} else {
+		return ms - rest
+	}
+}
+
+func exportBlock(ctx context.Context, from storage.Queryable, dir string, minMs, maxMs int64) (w Written, err error) {
+	w = Written{FromMs: minMs, ToMs: maxMs + 1}
+	q, err := from.Querier(minMs, maxMs)
+	if err != nil {
+		return w, err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	block, err := tsdb.NewBlockWriter(slog.New(slog.DiscardHandler), dir, Width)
+	if err != nil {
+		return w, err
+	}
+	defer func() { err = errors.Join(err, block.Close()) }()
+	b := &builder{ctx: ctx, block: block, minMs: minMs, maxMs: maxMs}
+	set := q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs}, labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+"))
+	for set.Next() {
+		if err := b.series(set.At()); err != nil {
+			return w, err
+		}
+	}
+	if err := errors.Join(set.Err(), errors.Join(set.Warnings().AsErrors()...), b.commit()); err != nil {
+		return w, err
+	}
+	w.Slices = b.total
+	if w.HasNothing = b.total == 0; w.HasNothing {
+		return w, nil
+	}
+	id, err := block.Flush(ctx)
+	w.ID = id.String()
+	return w, err
+}
+
+// builder fills one block.
+type builder struct {
+	ctx          context.Context
+	block        *tsdb.BlockWriter
+	minMs, maxMs int64
+
+	app            storage.Appender
+	pending, total int
+	points         chunkenc.Iterator
+}
+
+func (b *builder) series(s storage.Series) error {
+	if b.app == nil {
+		b.app = b.block.Appender(b.ctx)
+	}
+	b.points = s.Iterator(b.points)
+	var ref storage.SeriesRef
+	for kind := b.points.Seek(b.minMs); kind != chunkenc.ValNone; kind = b.points.Next() {
+		t, v, h, fh := int64(math.MaxInt64), 0.0, (*histogram.Histogram)(nil), (*histogram.FloatHistogram)(nil)
+		switch kind {
+		case chunkenc.ValFloat:
+			t, v = b.points.At()
+		case chunkenc.ValHistogram:
+			t, h = b.points.AtHistogram(nil)
+		case chunkenc.ValFloatHistogram:
+			t, fh = b.points.AtFloatHistogram(nil)
+		}
+		if t > b.maxMs {
+			break
+		}
+		var err error
+		if h != nil || fh != nil {
+			ref, err = b.app.AppendHistogram(ref, s.Labels(), t, h, fh)
+		} else {
+			ref, err = b.app.Append(ref, s.Labels(), t, v)
+		}
+		if err != nil {
+			return fmt.Errorf("%s at %d ms: %w", s.Labels(), t, err)
+		}
+		b.pending++
+		b.total++
+	}
+	if err := b.points.Err(); err != nil {
+		return fmt.Errorf("%s: %w", s.Labels(), err)
+	}
+	if b.pending < commitSamples {
+		return nil
+	}
+	return b.commit()
+}
+
+func (b *builder) commit() error {
+	if b.app == nil {
+		return nil
+	}
+	app := b.app
+	b.app, b.pending = nil, 0
+	return app.Commit()
+}
