@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
@@ -45,6 +46,10 @@ type script struct {
 	beats   map[string]beat
 	numbers map[string]journal.ProducerID
 	batches uint64
+
+	// Reports come as blocks: every second one with a row before that not all tasks have.
+	blocks  bool
+	layouts map[string]journal.LayoutID
 }
 
 type beat struct {
@@ -54,7 +59,7 @@ type beat struct {
 }
 
 func newScript(t *testing.T, l Limits) *script {
-	return &script{t: t, s: newState(l, DefaultOptions("x").Times), clock: t0, series: map[metric.Raw]journal.SeriesID{}, beats: map[string]beat{},
+	return &script{t: t, s: newState(l, DefaultOptions("x").Times), clock: t0, series: map[metric.Raw]journal.SeriesID{}, layouts: map[string]journal.LayoutID{}, beats: map[string]beat{},
 		numbers: map[string]journal.ProducerID{}}
 }
 
@@ -161,7 +166,33 @@ func (p *script) report(b beat, timeMs int64) {
 		}
 		batch.IDs, batch.TimesMs, batch.Values = append(batch.IDs, id), append(batch.TimesMs, timeMs), append(batch.Values, 1)
 	}
+	if p.blocks && len(batch.IDs) > 0 {
+		p.asBlock(batch, timeMs)
+	}
 	p.apply(batch)
+}
+
+// asBlock makes a block of a report's samples.
+func (p *script) asBlock(b *journal.Batch, timeMs int64) {
+	key := fmt.Sprint(b.IDs)
+	layout, known := p.layouts[key]
+	if !known {
+		layout = journal.LayoutID(len(p.layouts) + 1)
+		p.layouts[key] = layout
+		p.apply(&journal.LayoutDefined{ID: layout, Series: slices.Clone(b.IDs)})
+	}
+	values := block.Block{Columns: len(b.IDs), Rows: 1, FirstMs: timeMs}
+	if len(p.layouts)%2 == 0 {
+		values.Rows, values.FirstMs, values.StepMs = 2, timeMs-1000, 1000
+		values.Presence = make([]byte, (values.Cells()+7)/8)
+		for cell := range values.Cells() {
+			if cell%2 == 1 || cell%4 == 0 { // all of row 1, and some of row 0
+				values.Presence[cell/8] |= 1 << (cell % 8)
+			}
+		}
+	}
+	b.Blocks = []journal.Block{{Layout: layout, Block: values}}
+	b.IDs, b.TimesMs, b.Values = nil, nil, nil
 }
 
 func (p *script) notes(producer string, notes *bulletmetricsv1.Batch) {
@@ -317,6 +348,11 @@ func TestScripts(t *testing.T) {
 			}
 			require.Equal(t, string(text), got)
 			p.assertRestartChangesNothing()
+
+			p = newScript(t, scriptLimits(string(text)))
+			p.blocks = true
+			require.Equal(t, string(text), p.run(string(text)), "reports as blocks")
+			p.assertRestartChangesNothing()
 		})
 	}
 }
@@ -385,7 +421,7 @@ func (p *script) assertRestartChangesNothing() {
 		for _, e := range p.entries[:cut] {
 			first.apply(e)
 			switch e.(type) {
-			case *journal.SeriesDefined, *journal.ProducerDefined:
+			case *journal.SeriesDefined, *journal.LayoutDefined, *journal.ProducerDefined:
 				defined = append(defined, e)
 			}
 		}
@@ -397,4 +433,19 @@ func (p *script) assertRestartChangesNothing() {
 		}
 		require.Equal(p.t, want, restored.snapshot(), "restarted after %d of %d entries", cut, len(p.entries))
 	}
+}
+
+// What the journal has given up is not kept, and a batch of what is left goes on.
+func TestForgottenSourcesGo(t *testing.T) {
+	all := newSources()
+	for id := range journal.SeriesID(4) {
+		raw := metric.Raw{Worker: metric.Worker{Host: "h"}, Component: "c", Task: int32(id / 2), IntervalMs: 10_000}
+		all.define(&journal.SeriesDefined{ID: id + 1, Series: raw})
+	}
+	all.layOut(&journal.LayoutDefined{ID: 1, Series: []journal.SeriesID{1, 2, 3, 4}})
+	all.forget(&journal.Forgotten{Series: []journal.SeriesID{1, 2, 3, 99}, Layouts: []journal.LayoutID{1, 7}})
+	require.Len(t, all.bySeries, 1)
+	require.Len(t, all.unique, 1)
+	require.Empty(t, all.byLayout)
+	require.Len(t, all.seenIn(&journal.Batch{IDs: []journal.SeriesID{1, 4}, TimesMs: []int64{5, 6}}), 1)
 }

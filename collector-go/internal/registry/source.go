@@ -16,6 +16,7 @@ type source struct {
 	component string
 	task      int32 // -1 for a worker's own
 	reportMs  int64 // how often it reports
+	series    int   // of it, that are known
 
 	batch    uint64 // the last one that it was seen in
 	newestMs int64  // its newest sample in that batch
@@ -28,9 +29,16 @@ type source struct {
 // sources finds the source of a series.
 type sources struct {
 	bySeries map[journal.SeriesID]*source
+	byLayout map[journal.LayoutID][]column
 	unique   map[sourceKey]*source
 	batch    uint64
 	seen     []*source // in the current batch, in the order of their first samples
+}
+
+// column is a stretch of a layout's columns that are of one source.
+type column struct {
+	source      *source
+	first, last int // both included
 }
 
 type sourceKey struct {
@@ -41,7 +49,7 @@ type sourceKey struct {
 }
 
 func newSources() *sources {
-	return &sources{bySeries: map[journal.SeriesID]*source{}, unique: map[sourceKey]*source{}}
+	return &sources{bySeries: map[journal.SeriesID]*source{}, byLayout: map[journal.LayoutID][]column{}, unique: map[sourceKey]*source{}}
 }
 
 func (all *sources) define(e *journal.SeriesDefined) {
@@ -52,7 +60,41 @@ func (all *sources) define(e *journal.SeriesDefined) {
 		src = &source{place: key.place, component: key.component, task: key.task, reportMs: key.reportMs}
 		all.unique[key] = src
 	}
+	if all.bySeries[e.ID] == nil {
+		src.series++
+	}
 	all.bySeries[e.ID] = src
+}
+
+// layOut notes whose the columns of a layout are; its series are defined.
+func (all *sources) layOut(e *journal.LayoutDefined) {
+	var columns []column
+	for i, id := range e.Series {
+		src := all.bySeries[id]
+		if n := len(columns); n > 0 && columns[n-1].source == src && columns[n-1].last == i-1 {
+			columns[n-1].last = i
+		} else if src != nil {
+			columns = append(columns, column{src, i, i})
+		}
+	}
+	all.byLayout[e.ID] = columns
+}
+
+// forget drops what the journal has given up.
+func (all *sources) forget(e *journal.Forgotten) {
+	for _, id := range e.Layouts {
+		delete(all.byLayout, id)
+	}
+	for _, id := range e.Series {
+		src := all.bySeries[id]
+		if src == nil {
+			continue
+		}
+		delete(all.bySeries, id)
+		if src.series--; src.series == 0 {
+			delete(all.unique, sourceKey{src.place, src.component, src.task, src.reportMs})
+		}
+	}
 }
 
 // seenIn are the sources of a batch's samples, with the newest time of each; valid until the next call.
@@ -60,16 +102,41 @@ func (all *sources) seenIn(b *journal.Batch) []*source {
 	all.batch++
 	all.seen = all.seen[:0]
 	for i, id := range b.IDs {
-		all.note(id, b.TimesMs[i])
+		all.note(all.bySeries[id], b.TimesMs[i])
+	}
+	for i := range b.Blocks {
+		all.noteBlock(&b.Blocks[i])
 	}
 	for _, h := range b.Histograms {
-		all.note(journal.SeriesID(h.GetSeriesId()), h.GetTimeMs())
+		all.note(all.bySeries[journal.SeriesID(h.GetSeriesId())], h.GetTimeMs())
 	}
 	return all.seen
 }
 
-func (all *sources) note(id journal.SeriesID, timeMs int64) {
-	src := all.bySeries[id]
+// noteBlock notes the sources of a block's samples: a source's newest row is the newest that any of its columns has a sample in.
+func (all *sources) noteBlock(b *journal.Block) {
+	for _, c := range all.byLayout[b.Layout] {
+		if row := newestRow(b, c); row >= 0 {
+			all.note(c.source, b.TimeMs(row))
+		}
+	}
+}
+
+func newestRow(b *journal.Block, c column) int {
+	if b.Presence == nil {
+		return b.Rows - 1
+	}
+	for row := b.Rows - 1; row >= 0; row-- {
+		for at := c.first; at <= c.last; at++ {
+			if b.Present(at*b.Rows + row) {
+				return row
+			}
+		}
+	}
+	return -1
+}
+
+func (all *sources) note(src *source, timeMs int64) {
 	switch {
 	case src == nil:
 	case src.batch != all.batch:

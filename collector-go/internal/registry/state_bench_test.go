@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
@@ -22,18 +23,46 @@ func BenchmarkApplyTick(b *testing.B) {
 			ids = append(ids, id)
 		}
 	}
+	b.Run("columns", func(b *testing.B) { batch, at := columnsOf(ids); applyTicks(b, s, batch, at) })
+	b.Run("blocks", func(b *testing.B) { batch, at := blocksOf(s, ids); applyTicks(b, s, batch, at) })
+}
+
+// columnsOf is a batch of one sample of each series.
+func columnsOf(ids []journal.SeriesID) (*journal.Batch, func(now int64)) {
 	times := make([]int64, len(ids))
 	batch := &journal.Batch{Producer: 1, IDs: ids, TimesMs: times, Values: make([]float64, len(ids))}
-	b.ReportAllocs()
-	now := t0
-	for b.Loop() {
-		now += 10_000
+	return batch, func(now int64) {
 		for i := range times {
 			times[i] = now
 		}
+	}
+}
+
+// blocksOf is the same as a block for each task.
+func blocksOf(s *state, ids []journal.SeriesID) (*journal.Batch, func(now int64)) {
+	batch := &journal.Batch{Producer: 1}
+	for first := 0; first < len(ids); first += 20 {
+		layout := journal.LayoutID(first + 1)
+		s.apply(&journal.LayoutDefined{ID: layout, Series: ids[first : first+20]})
+		batch.Blocks = append(batch.Blocks, journal.Block{Layout: layout, Block: block.Block{Columns: 20, Rows: 1, Codec: block.Doubles, Values: make([]byte, 160)}})
+	}
+	return batch, func(now int64) {
+		for i := range batch.Blocks {
+			batch.Blocks[i].FirstMs = now
+		}
+	}
+}
+
+func applyTicks(b *testing.B, s *state, batch *journal.Batch, at func(now int64)) {
+	b.ReportAllocs()
+	samples := batch.Samples()
+	now := t0
+	for b.Loop() {
+		now += 10_000
+		at(now)
 		batch.SentMs, batch.ReceivedMs = now, now
 		s.apply(batch)
 		s.apply(&journal.Tick{TimeMs: now})
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(ids)), "ns/sample")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*samples), "ns/sample")
 }
