@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 )
 
 // Options are the engine's limits.
@@ -22,6 +24,16 @@ type Options struct {
 	MaxSamples int
 	// LookbackDelta is how old a sample may be and still count as a series' present value. 5 min by default, as Prometheus has it.
 	LookbackDelta time.Duration
+	// MaxLength is the longest text of a query or selector, bytes. 64 KiB by default: Grafana's longest are a tenth of it.
+	MaxLength int
+	// MaxDepth is how deep brackets and operators of a query may lie in each other. 256 by default, ten times what people write: parsing
+	// and evaluating recurse.
+	MaxDepth int
+	// MaxSeries is how many series all selectors of one query may find. 500,000 by default, as many as a collector takes.
+	MaxSeries int64
+	// MaxReadSamples is how many slices one query may decode, whether or not they are in memory at once. 1,000 million by default: a day of
+	// slices of 10 s of 100,000 series.
+	MaxReadSamples int64
 	// MaxConcurrent is how many queries run at once; more wait, as long as their context lets them. 20 by default, as Prometheus has it.
 	MaxConcurrent int
 
@@ -31,7 +43,8 @@ type Options struct {
 
 // DefaultOptions returns Prometheus' own limits.
 func DefaultOptions() Options {
-	return Options{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, LookbackDelta: 5 * time.Minute, MaxConcurrent: 20}
+	return Options{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, LookbackDelta: 5 * time.Minute, MaxConcurrent: 20,
+		MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000}
 }
 
 // Validate says which limit cannot be.
@@ -45,6 +58,10 @@ func (o Options) Validate() error {
 		return errors.New("query: a query must be allowed at least one sample")
 	case o.MaxConcurrent < 1:
 		return errors.New("query: at least one query must be allowed at a time")
+	case o.MaxLength < 1 || o.MaxDepth < 1:
+		return errors.New("query: a query must be allowed a length and a depth of at least 1")
+	case o.MaxSeries < 1 || o.MaxReadSamples < 1:
+		return errors.New("query: a query must be allowed to read at least one series and one sample")
 	}
 	return nil
 }
@@ -52,13 +69,17 @@ func (o Options) Validate() error {
 // defaultSubqueryStep is the step of a subquery that names none: Prometheus takes its evaluation interval, 1 min by default.
 const defaultSubqueryStep = time.Minute
 
-// Engine evaluates PromQL over one store. It is safe for many goroutines.
+// Engine evaluates PromQL over one store. It is safe for many goroutines. Text comes in by one door: whatever parses it checks length and
+// depth before.
 type Engine struct {
-	store  storage.Queryable
-	promql *promql.Engine
-	parser parser.Parser
+	store     storage.Queryable
+	promql    *promql.Engine
+	parser    parser.Parser
+	turnstile *turnstile
 
 	lookback time.Duration
+	timeout  time.Duration
+	limits   plan.Limits
 }
 
 // New returns an engine over store; it starts nothing.
@@ -70,28 +91,55 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	p := parser.NewParser(parser.Options{})
-	return &Engine{store: sorted{store}, parser: p, lookback: options.LookbackDelta, promql: promql.NewEngine(promql.EngineOpts{
+	e := &Engine{
+		store: sorted{store}, lookback: options.LookbackDelta, timeout: options.Timeout,
+		parser:    checked{parser.NewParser(parser.Options{}), textLimits{length: options.MaxLength, depth: options.MaxDepth}},
+		turnstile: newTurnstile(options.MaxConcurrent, options.Registerer),
+		limits:    plan.Limits{Series: options.MaxSeries, Samples: options.MaxReadSamples},
+	}
+	e.promql = promql.NewEngine(promql.EngineOpts{
 		Logger:                   logger,
-		ActiveQueryTracker:       newTurnstile(options.MaxConcurrent, options.Registerer),
+		ActiveQueryTracker:       e.turnstile,
 		MaxSamples:               options.MaxSamples,
 		Timeout:                  options.Timeout,
 		LookbackDelta:            options.LookbackDelta,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return defaultSubqueryStep.Milliseconds() },
 		EnableAtModifier:         true,
 		EnableNegativeOffset:     true,
-		Parser:                   p,
-	})}, nil
+		Parser:                   e.parser,
+	})
+	return e, nil
 }
 
 // Instant prepares an instant query at time at; the caller runs Exec and then Close on it.
 func (e *Engine) Instant(ctx context.Context, opts promql.QueryOpts, expr string, at time.Time) (promql.Query, error) {
-	return e.promql.NewInstantQuery(ctx, e.store, opts, expr, at)
+	return e.prepare(ctx, expr, func(ctx context.Context) (promql.Query, error) {
+		return e.promql.NewInstantQuery(ctx, e.store, opts, expr, at)
+	})
 }
 
-// Range prepares a range query; the caller runs Exec and then Close on it.
+// Range prepares a range query; the caller runs Exec and then Close on it. The step is at least 1 ms.
 func (e *Engine) Range(ctx context.Context, opts promql.QueryOpts, expr string, start, end time.Time, step time.Duration) (promql.Query, error) {
-	return e.promql.NewRangeQuery(ctx, e.store, opts, expr, start, end, step)
+	if step < time.Millisecond {
+		return nil, fmt.Errorf("step %s is below 1ms", step)
+	}
+	return e.prepare(ctx, expr, func(ctx context.Context) (promql.Query, error) {
+		return e.promql.NewRangeQuery(ctx, e.store, opts, expr, start, end, step)
+	})
+}
+
+// prepare checks the text before it waits for a place to parse it.
+func (e *Engine) prepare(ctx context.Context, expr string, parse func(context.Context) (promql.Query, error)) (promql.Query, error) {
+	if err := e.Check(expr); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	q, err := parse(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return planned(q, e.limits), nil
 }
 
 // Querier reads the store itself, for label names and values and for series.
@@ -99,10 +147,15 @@ func (e *Engine) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return e.store.Querier(minMs, maxMs)
 }
 
+// Bounded returns a context in which a Querier reads no more than a query may.
+func (e *Engine) Bounded(ctx context.Context) context.Context {
+	return plan.With(ctx, plan.New(e.limits))
+}
+
 // Queryable is the store as the engine reads it.
 func (e *Engine) Queryable() storage.Queryable { return e.store }
 
-// Parser is the parser that the engine uses.
+// Parser is the parser that the engine uses. It refuses what is too long or too deep before it parses.
 func (e *Engine) Parser() parser.Parser { return e.parser }
 
 // Lookback is how old a sample may be and still count as a series' present value.

@@ -1,0 +1,119 @@
+package query
+
+import "strings"
+
+// check looks at a text once, without recursion. The depth that it finds is an upper bound of that of the expression: each open bracket
+// counts, and each operator that stands in it since its last comma, since operators of one level may lie in each other too (1+1+1, --1,
+// x[1m:][1m:]).
+func (l textLimits) check(text string) error {
+	if len(text) > l.length {
+		return &TextError{What: "bytes long", Limit: l.length, Setting: "query.max_length"}
+	}
+	d := depth{levels: []level{{}}}
+	for at := 0; at < len(text); {
+		at = d.token(text, at)
+		if d.found > l.depth {
+			return &TextError{What: "levels deep", Limit: l.depth, Setting: "query.max_depth"}
+		}
+	}
+	return nil
+}
+
+// level is an open bracket.
+type level struct {
+	operators int  // since the last comma
+	braces    bool // = and the like stand between a label and its value
+}
+
+type depth struct {
+	levels []level
+	found  int
+}
+
+// token counts what stands at a place in text, and returns the place after it.
+func (d *depth) token(text string, at int) int {
+	c := text[at]
+	top := &d.levels[len(d.levels)-1]
+	switch {
+	case c == '"' || c == '\'' || c == '`':
+		return afterString(text, at)
+	case c == '#':
+		return afterComment(text, at)
+	case c == '(' || c == '[' || c == '{':
+		d.levels = append(d.levels, level{braces: c == '{'})
+		d.found++
+	case c == ')' || c == ']' || c == '}':
+		d.close(c == ']')
+	case c == ',':
+		d.found -= top.operators
+		top.operators = 0
+	case isWord(c):
+		return d.word(text, at)
+	case !top.braces && strings.IndexByte("+-*/%^", c) >= 0:
+		d.operator()
+	case !top.braces && strings.IndexByte("=!<>~", c) >= 0:
+		d.operator()
+		for at+1 < len(text) && strings.IndexByte("=~", text[at+1]) >= 0 {
+			at++
+		}
+	}
+	return at + 1
+}
+
+func (d *depth) operator() {
+	d.levels[len(d.levels)-1].operators++
+	d.found++
+}
+
+// close ends a level. A bracket behind an expression takes it in, as an operator does.
+func (d *depth) close(isRange bool) {
+	if last := len(d.levels) - 1; last > 0 {
+		d.found -= d.levels[last].operators + 1
+		d.levels = d.levels[:last]
+	}
+	if isRange {
+		d.operator()
+	}
+}
+
+func (d *depth) word(text string, at int) int {
+	end := at + 1
+	for end < len(text) && isWord(text[end]) {
+		end++
+	}
+	if end-at <= len("unless") {
+		switch strings.ToLower(text[at:end]) {
+		case "and", "or", "unless", "atan2":
+			d.operator()
+		}
+	}
+	return end
+}
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == ':'
+}
+
+// afterString is the place after a quoted string. One that is not closed ends with its line, where the parser gives up.
+func afterString(text string, at int) int {
+	quote := text[at]
+	for at++; at < len(text); at++ {
+		switch {
+		case text[at] == quote:
+			return at + 1
+		case quote == '`':
+		case text[at] == '\n':
+			return at
+		case text[at] == '\\':
+			at++
+		}
+	}
+	return len(text)
+}
+
+func afterComment(text string, at int) int {
+	if line := strings.IndexAny(text[at:], "\r\n"); line >= 0 {
+		return at + line
+	}
+	return len(text)
+}

@@ -1,0 +1,75 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
+)
+
+// query is one of the engine's, with what those who read for it may know.
+type query struct {
+	promql.Query
+	plan *plan.Plan
+}
+
+// planned finds out which selectors of q are asked for at known instants only.
+func planned(q promql.Query, limits plan.Limits) promql.Query {
+	p := plan.New(limits)
+	if statement, is := q.Statement().(*parser.EvalStmt); is {
+		thin(p, statement)
+	}
+	return query{q, p}
+}
+
+// Exec evaluates; what turned out to be damaged on the way is among the warnings.
+func (q query) Exec(ctx context.Context) *promql.Result {
+	result := q.Query.Exec(plan.With(ctx, q.plan))
+	result.Warnings.Merge(q.plan.Warnings())
+	return result
+}
+
+// thin names the selectors of which the engine takes the newest slice at each evaluation and nothing else. It reads the expression as the
+// engine will evaluate it, and leaves out whatever is not surely so.
+func thin(p *plan.Plan, s *parser.EvalStmt) {
+	at := plan.Instants{FirstMs: milliseconds(s.Start), LastMs: milliseconds(s.End), StepMs: max(1, s.Interval.Milliseconds())}
+	parser.Inspect(s.Expr, func(node parser.Node, path []parser.Node) error {
+		selector, is := node.(*parser.VectorSelector)
+		if !is || !isPlain(selector) {
+			return nil
+		}
+		for _, around := range path {
+			if !evaluatesAsAsked(around) {
+				return nil
+			}
+		}
+		shifted := at
+		shifted.FirstMs -= selector.OriginalOffset.Milliseconds()
+		shifted.LastMs -= selector.OriginalOffset.Milliseconds()
+		p.Thin(selector.LabelMatchers, shifted)
+		return nil
+	})
+}
+
+// milliseconds cuts as the engine does.
+func milliseconds(t time.Time) int64 { return t.UnixNano() / int64(time.Millisecond) }
+
+// isPlain says whether a selector is evaluated at the query's own times. Where only count and sum of distributions are read, the engine looks
+// for resets between the slices that it meets.
+func isPlain(s *parser.VectorSelector) bool {
+	return s.Timestamp == nil && s.StartOrEnd == 0 && !s.Anchored && !s.Smoothed && !s.SkipHistogramBuckets
+}
+
+// evaluatesAsAsked says whether what lies within a node is evaluated at the times at which the node is.
+func evaluatesAsAsked(n parser.Node) bool {
+	switch n := n.(type) {
+	case *parser.Call:
+		return n.Func.Name != "timestamp" && n.Func.Name != "info"
+	case *parser.AggregateExpr, *parser.BinaryExpr, *parser.ParenExpr, *parser.UnaryExpr:
+		return true
+	}
+	return false // ranges, subqueries, what is evaluated once, and what is yet unknown
+}
