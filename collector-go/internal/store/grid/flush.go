@@ -1,6 +1,7 @@
 package grid
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +150,7 @@ func (s *Store) writeFrozen(f *freeze) error {
 			return fmt.Errorf("grid store: sync %s: %w", s.dir, err)
 		}
 	}
-	added := slices.SortedFunc(maps.Values(f.written), byNumber)
+	added := slices.SortedFunc(maps.Values(f.written), byAge)
 	m := s.manifest
 	m.position = max(m.position, f.upTo)
 	m.parts = slices.Clone(m.parts)
@@ -206,6 +207,9 @@ func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, erro
 // makePart makes a part of what fill adds; its name is not durable yet. Whatever fails leaves nothing behind.
 func (s *Store) makePart(e entry, fill func(w *part.Writer) error) (*piece, error) {
 	e.number = s.manifest.next
+	if e.oldest == 0 {
+		e.oldest = e.number
+	}
 	name := s.path(partName(e.number))
 	_ = s.fs.Remove(name + disk.AsideSuffix) // left by an attempt that failed
 	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{})
@@ -233,12 +237,8 @@ func (s *Store) makePart(e entry, fill func(w *part.Writer) error) (*piece, erro
 	return &piece{entry: e, Part: opened}, nil
 }
 
-func byNumber(a, b *piece) int {
-	if a.number < b.number {
-		return -1
-	}
-	return 1
-}
+// byAge orders pieces by their oldest slices.
+func byAge(a, b *piece) int { return cmp.Compare(a.oldest, b.oldest) }
 
 // publish makes m what the store consists of: written aside, synced, renamed, directory synced. Where that fails, it may yet be what the
 // next start finds; so nothing that it lists may go before another is published.
@@ -258,6 +258,7 @@ func (s *Store) publish(m manifest) error {
 	s.durable.Store(m.position)
 	for _, sequence := range s.stale {
 		s.remove(manifestName(sequence))
+		s.remove(manifestName(sequence) + disk.AsideSuffix)
 	}
 	for _, number := range s.unlisted {
 		s.remove(partName(number))

@@ -19,6 +19,7 @@ type manifest struct {
 // entry is a part, as the manifest lists it.
 type entry struct {
 	number       uint64
+	oldest       uint64 // number of the oldest part whose slices it has; where two parts have a slice, that of the lower one counts
 	level        int    // how often its slices were merged
 	added        uint64 // sequence of the manifest that listed it first
 	minMs, maxMs int64  // ends of its first and last slice
@@ -30,7 +31,7 @@ type entry struct {
 const (
 	manifestPrefix = "manifest-"
 	manifestHead   = "bullet-metrics grid manifest 1\nsequence %d\nposition %d\nnext %d\nparts %d\n"
-	manifestEntry  = "part %d level %d added %d from_ms %d to_ms %d series %d slices %d bytes %d\n"
+	manifestEntry  = "part %d oldest %d level %d added %d from_ms %d to_ms %d series %d slices %d bytes %d\n"
 	manifestSum    = "crc32c %08x\n"
 	partSuffix     = ".part"
 	damagedSuffix  = ".damaged"
@@ -57,7 +58,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func (m manifest) encode() []byte {
 	text := fmt.Appendf(nil, manifestHead, m.sequence, m.position, m.next, len(m.parts))
 	for _, e := range m.parts {
-		text = fmt.Appendf(text, manifestEntry, e.number, e.level, e.added, e.minMs, e.maxMs, e.series, e.slices, e.bytes)
+		text = fmt.Appendf(text, manifestEntry, e.number, e.oldest, e.level, e.added, e.minMs, e.maxMs, e.series, e.slices, e.bytes)
 	}
 	return fmt.Appendf(text, manifestSum, crc32.Checksum(text, castagnoli))
 }
@@ -83,7 +84,7 @@ func decodeManifest(data []byte) (manifest, error) {
 	}
 	for _, line := range lines[entries : entries+parts] {
 		var e entry
-		if _, err := fmt.Sscanf(string(line), manifestEntry, &e.number, &e.level, &e.added, &e.minMs, &e.maxMs, &e.series, &e.slices, &e.bytes); err != nil {
+		if _, err := fmt.Sscanf(string(line), manifestEntry, &e.number, &e.oldest, &e.level, &e.added, &e.minMs, &e.maxMs, &e.series, &e.slices, &e.bytes); err != nil {
 			return manifest{}, errors.New("a part's line cannot be read")
 		}
 		m.parts = append(m.parts, e)

@@ -1,6 +1,7 @@
 package grid
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (s *Store) merge(ctx context.Context) error {
 
 // mergeInto makes one part of several, and publishes it in their place.
 func (s *Store) mergeInto(group []*piece) error {
-	var e entry
+	e := entry{oldest: group[0].oldest}
 	sources := make([]*part.Part, len(group))
 	gone := map[uint64]string{}
 	var bytes int64
@@ -120,6 +121,7 @@ func (s *Store) mergeInto(group []*piece) error {
 	s.lock.Lock()
 	unread := s.drop(gone)
 	s.pieces = append(s.pieces, merged)
+	slices.SortStableFunc(s.pieces, byAge)
 	s.lock.Unlock()
 	s.sweep(unread)
 	return nil
@@ -132,6 +134,7 @@ func (s *Store) list(merged *piece, gone map[uint64]string) error {
 	}
 	m := s.manifest
 	m.parts = append(m.without(gone), merged.entry)
+	slices.SortStableFunc(m.parts, func(a, b entry) int { return cmp.Compare(a.oldest, b.oldest) })
 	return s.publish(m)
 }
 

@@ -83,6 +83,7 @@ func (s *Store) recover() error {
 	if len(l.manifests) > 0 {
 		s.sequence = l.manifests[0]
 	}
+	s.manifest.next = max(s.manifest.next, 1)
 	changed, err := s.openListed(sure)
 	if err != nil {
 		return err
@@ -95,6 +96,7 @@ func (s *Store) recover() error {
 		s.remove(name)
 	}
 	s.manifest.parts = nil
+	slices.SortStableFunc(s.pieces, byAge)
 	for _, p := range s.pieces {
 		s.manifest.parts = append(s.manifest.parts, p.entry)
 	}
@@ -119,7 +121,7 @@ func (s *Store) newestManifest(l listing) (m manifest, sure bool, err error) {
 			return manifest{}, false, fmt.Errorf("grid store: read %s: %w", name, err)
 		}
 		if damage == nil {
-			s.stale = slices.Clone(l.manifests[i+1:])
+			s.keepOne(l.manifests[i+1:])
 			return m, sure, nil
 		}
 		sure = false
@@ -129,6 +131,17 @@ func (s *Store) newestManifest(l listing) (m manifest, sure bool, err error) {
 		s.setAside(manifestName(sequence))
 	}
 	return manifest{}, false, nil
+}
+
+// keepOne keeps the manifest before the one in use, and removes those before it.
+func (s *Store) keepOne(older []uint64) {
+	for i, sequence := range older {
+		if i == 0 {
+			s.stale = []uint64{sequence}
+			continue
+		}
+		s.remove(manifestName(sequence))
+	}
 }
 
 // openListed opens the parts that the manifest lists. What cannot be opened is named with what it costs, and left out.
@@ -190,7 +203,7 @@ func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool,
 		}
 		adopted = true
 		i := opened.Info()
-		s.pieces = append(s.pieces, &piece{Part: opened, entry: entry{number: number, added: base.sequence, minMs: i.MinMs, maxMs: i.MaxMs,
+		s.pieces = append(s.pieces, &piece{Part: opened, entry: entry{number: number, oldest: number, added: base.sequence, minMs: i.MinMs, maxMs: i.MaxMs,
 			series: i.Series, slices: i.Slices, bytes: i.Bytes}})
 	}
 	return adopted, nil

@@ -56,7 +56,7 @@ type Store struct {
 	lock      sync.RWMutex // guards all below
 	closed    bool
 	manifest  manifest // as published
-	pieces    []*piece // its parts, ascending by number
+	pieces    []*piece // its parts, by age
 	live      *head    // takes slices
 	frozen    *freeze  // is being written; nil: nothing is
 	handed    uint64   // journal position up to which all was handed over
