@@ -21,10 +21,15 @@ type Options struct {
 	QueueBytes int64
 	// MaxSeries bounds the dictionary of series over all topologies.
 	MaxSeries int
+	// MaxLayouts bounds the dictionary of layouts, MaxLayoutColumns the series that they list, each as often as it is listed.
+	MaxLayouts       int
+	MaxLayoutColumns int
 	// MaxProducers bounds the dictionary of producers.
 	MaxProducers int
 	// MaxEpochs bounds how many senders' starts are remembered for deduplication.
 	MaxEpochs int
+	// RingBytes bounds the newest entries that are kept in memory for readers that keep up; 0 keeps none.
+	RingBytes int64
 	// RetryInterval is how long to wait after a failed write before trying again, and what Append tells a sender that is
 	// refused.
 	RetryInterval time.Duration
@@ -39,13 +44,16 @@ type Options struct {
 // DefaultOptions are those of a collector for one large topology.
 func DefaultOptions() Options {
 	return Options{
-		SegmentBytes:  64 << 20,    // about ten million samples; a restart reads at most one segment
-		MaxBytes:      8 << 30,     // a day of 15,000 samples a second
-		QueueBytes:    32 << 20,    // more than a second of any disk
-		MaxSeries:     500_000,     // four topologies of 1,162 executors; about 150 MB
-		MaxProducers:  65_536,      // every place where a consumer task ever ran
-		MaxEpochs:     65_536,      // restarts of senders in 24 h
-		RetryInterval: time.Second, // a full disk is looked at once a second
+		SegmentBytes:     64 << 20,    // about ten million samples; a restart reads at most one segment
+		MaxBytes:         8 << 30,     // a day of 15,000 samples a second
+		QueueBytes:       32 << 20,    // more than a second of any disk
+		MaxSeries:        500_000,     // four topologies of 1,162 executors; about 150 MB
+		MaxLayoutColumns: 4 << 20,     // each series in a few layouts; 16 MB
+		MaxLayouts:       65_536,      // a few for each worker of 10,000
+		MaxProducers:     65_536,      // every place where a consumer task ran in a day
+		MaxEpochs:        65_536,      // restarts of senders in 24 h
+		RingBytes:        64 << 20,    // seconds of a busy collector: a reader that is further behind reads the file
+		RetryInterval:    time.Second, // a full disk is looked at once a second
 	}
 }
 
@@ -61,8 +69,11 @@ func (o Options) Validate() error {
 		{"MaxBytes", o.MaxBytes, 8 << 10},
 		{"QueueBytes", o.QueueBytes, 4 << 10},
 		{"MaxSeries", int64(o.MaxSeries), 1},
+		{"MaxLayouts", int64(o.MaxLayouts), 1},
+		{"MaxLayoutColumns", int64(o.MaxLayoutColumns), 1},
 		{"MaxProducers", int64(o.MaxProducers), 1},
 		{"MaxEpochs", int64(o.MaxEpochs), 1},
+		{"RingBytes", o.RingBytes, 0},
 		{"RetryInterval", int64(o.RetryInterval), 1},
 	} {
 		if bound.value < bound.min {
