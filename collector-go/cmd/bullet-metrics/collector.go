@@ -28,7 +28,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/shelf"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
 )
 
@@ -42,7 +42,7 @@ type collector struct {
 
 	journal   *journal.Journal
 	retention *feed.Retention
-	store     *embedded.Store // nil where it is off, and its feed
+	store     sliceStore // nil where it is off, and its feed
 	feed      *feed.Feed
 	network   []*networkStore
 	known     *registry.Registry // what topologies are
@@ -146,18 +146,12 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 
 // openEmbedded opens the store inside the collector and its feed.
 func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry) (err error) {
-	keep := embedded.DefaultOptions()
-	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime, c.Embedded.RetentionBytes, col.logger, figures
-	keep.OutOfOrderWindow = max(keep.OutOfOrderWindow, time.Hour+10*time.Minute+2*c.Slice.Lateness)
-	if col.replay != nil {
-		keep.OutOfOrderWindow = anyAge
-	}
-	if col.store, err = embedded.Open(filepath.Join(c.DataDir, "embedded"), keep); err != nil {
+	if col.store, err = openGrid(c, col.logger, figures); err != nil {
 		return err
 	}
 	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
 	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c.Slice), figures, col.logger
-	feeding.Lost = func(err error) bool { return errors.Is(err, embedded.ErrFailed) } // the next start replays the journal
+	feeding.Lost = func(err error) bool { return errors.Is(err, grid.ErrFailed) } // the next start replays the journal
 	var sink feed.Store = col.store
 	if col.replay != nil {
 		col.replay.Store, sink, feeding.CloseAtEnd = col.store, col.replay, true

@@ -24,8 +24,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 )
 
@@ -70,16 +70,16 @@ func forwarded(t *testing.T, prometheus string) *forward.Store {
 }
 
 // fill replays, makes up and scrapes into a directory and a Prometheus, and returns the directory's store, open.
-func fill(t *testing.T, prometheus string) *embedded.Store {
+func fill(t *testing.T, prometheus string) *grid.Store {
 	dir := t.TempDir()
 	var files []string
 	for _, name := range recorded {
 		files = append(files, captureFile(name))
 	}
 	replayed := replayBoth(t, dir, files, forwarded(t, prometheus))
-	keep := embedded.DefaultOptions()
-	keep.RetentionTime, keep.RetentionBytes, keep.OutOfOrderWindow = 0, 0, anyAge
-	store, err := embedded.Open(filepath.Join(dir, "embedded"), keep)
+	keep := grid.DefaultOptions()
+	keep.RetentionTime, keep.RetentionBytes = 0, 0
+	store, err := grid.Open(filepath.Join(dir, gridDir), keep)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close(context.Background())) })
 	made := madeUp()

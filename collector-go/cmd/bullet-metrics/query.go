@@ -21,7 +21,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
 // question is what is asked of a directory; times and step as Prometheus' API takes them.
@@ -81,7 +81,7 @@ func (q question) check() error {
 func runQuery(ctx context.Context, out io.Writer, dir string, q question, output string) (err error) {
 	store, err := openForReading(dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("query: %w", err)
 	}
 	defer func() {
 		closing, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -109,22 +109,24 @@ func runQuery(ctx context.Context, out io.Writer, dir string, q question, output
 }
 
 // openForReading opens a store that is there, and leaves what is in it.
-func openForReading(dir string) (*embedded.Store, error) {
-	path := filepath.Join(dir, "embedded")
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("query: %s is no data directory: %w", dir, err)
+func openForReading(dir string) (sliceStore, error) {
+	if _, err := os.Stat(filepath.Join(dir, gridDir)); err != nil {
+		if _, old := os.Stat(filepath.Join(dir, editionDir)); old == nil {
+			return nil, fmt.Errorf("%s is of an older bullet-metrics: start \"bullet-metrics serve --data-dir %s\" once, which converts it", dir, dir)
+		}
+		return nil, fmt.Errorf("%s is no data directory: %w", dir, err)
 	}
-	keep := embedded.DefaultOptions()
+	keep := grid.DefaultOptions()
 	keep.RetentionTime, keep.RetentionBytes = 0, 0
-	store, err := embedded.Open(path, keep)
+	store, err := grid.Open(filepath.Join(dir, gridDir), keep)
 	if err != nil {
-		return nil, fmt.Errorf("query: %w; where a collector runs on it, ask that over HTTP", err)
+		return nil, fmt.Errorf("%w; where a collector runs on it, ask that over HTTP", err)
 	}
 	return store, nil
 }
 
 // request is the question as the HTTP API is asked.
-func (q question) request(ctx context.Context, store *embedded.Store) (*http.Request, error) {
+func (q question) request(ctx context.Context, store sliceStore) (*http.Request, error) {
 	path, form := "/api/v1/query", url.Values{"query": {q.expr}}
 	switch {
 	case q.isRange():

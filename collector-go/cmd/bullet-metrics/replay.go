@@ -301,9 +301,6 @@ type intake struct {
 	rejected map[string]int
 }
 
-// anyAge lets a capture be older than what a directory holds.
-const anyAge = 20 * 365 * 24 * time.Hour
-
 func newIntake() *intake {
 	return &intake{given: map[string]map[string]bool{}, rejected: map[string]int{}}
 }

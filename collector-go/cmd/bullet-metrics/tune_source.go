@@ -124,15 +124,15 @@ func readVolumes(path, cpu string) (*measured[tuning.DataRow], error) {
 	return ofRun(path, run, rows), nil
 }
 
-// grid are points with what surrounds them.
-type grid struct {
+// queryGrid are points with what surrounds them.
+type queryGrid struct {
 	*measured[tuning.QueryPoint]
 	// recordsPerS is the test's, unknown where nobody said.
 	recordsPerS tuning.Figure
 }
 
 // readGrid reads filter bolts by queries.
-func readGrid(path string) (*grid, error) {
+func readGrid(path string) (*queryGrid, error) {
 	run, err := openRun(path)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func readGrid(path string) (*grid, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &grid{ofFile(table.Table, table.Points), table.RecordsPerS}, nil
+		return &queryGrid{ofFile(table.Table, table.Points), table.RecordsPerS}, nil
 	}
 	if err := hasTable(path, run, rundir.OfQueries); err != nil {
 		return nil, err
@@ -151,11 +151,11 @@ func readGrid(path string) (*grid, error) {
 	if len(tables.Points) == 0 {
 		return nil, nothingHeld(path, run)
 	}
-	return &grid{ofRun(path, run, tables.Points), tables.RecordsPerS}, nil
+	return &queryGrid{ofRun(path, run, tables.Points), tables.RecordsPerS}, nil
 }
 
 // goals are those of the command line, the latency limit and the run's own where it is from a run and none is given.
-func (g *grid) goals(asked tuning.QueryGoals, limitGiven bool) tuning.QueryGoals {
+func (g *queryGrid) goals(asked tuning.QueryGoals, limitGiven bool) tuning.QueryGoals {
 	if g.run != nil && !limitGiven {
 		asked.LimitMs = g.run.Tables().QueryGoals.LimitMs
 	}

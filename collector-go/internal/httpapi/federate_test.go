@@ -17,12 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
 // openRecent is a store with slices of the last minutes: a series that goes on, one that ended in a gap, one that is too old, one of
 // distributions.
-func openRecent(t testing.TB, now time.Time) *embedded.Store {
+func openRecent(t testing.TB, now time.Time) *grid.Store {
 	f := &fixture{refs: map[string]slice.Ref{}}
 	nowMs := now.Truncate(10 * time.Second).UnixMilli()
 	for ms := nowMs - 600_000; ms <= nowMs-30_000; ms += 10_000 {
@@ -38,7 +38,7 @@ func openRecent(t testing.TB, now time.Time) *embedded.Store {
 			f.number(ms, math.Float64frombits(value.StaleNaN), model.MetricNameLabel, "bullet_worker_heap_used_bytes", "topology", "bullet", "worker", "h:2", "instance", "of its own")
 		}
 	}
-	s, err := embedded.Open(t.TempDir(), embedded.DefaultOptions())
+	s, err := grid.Open(t.TempDir(), grid.DefaultOptions())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	rejected, err := s.Append(t.Context(), 1, &f.columns)

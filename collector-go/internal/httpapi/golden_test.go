@@ -26,7 +26,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
 // The golden answers are a real Prometheus': only TestRealPrometheus (build tag prometheus) writes them.
@@ -114,17 +114,17 @@ func (f *fixture) distribution(ms int64, h *histogram.Histogram, names ...string
 }
 
 // openFixture is a store that holds the fixture in blocks, where series are in order, as Prometheus' are that reads the same.
-func openFixture(t testing.TB) *embedded.Store {
+func openFixture(t testing.TB) *grid.Store {
 	s := openInMemory(t)
 	require.NoError(t, s.Flush(t.Context()))
 	return s
 }
 
 // openInMemory is a store that holds the fixture in memory, as far as it keeps it there.
-func openInMemory(t testing.TB) *embedded.Store {
-	options := embedded.DefaultOptions()
-	options.OutOfOrderWindow *= 4 // histograms come behind all numbers, in one hand-over
-	s, err := embedded.Open(t.TempDir(), options)
+func openInMemory(t testing.TB) *grid.Store {
+	options := grid.DefaultOptions()
+	options.RetentionTime = 0 // the fixture is of 2023
+	s, err := grid.Open(t.TempDir(), options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(t.Context())) })
 	rejected, err := s.Append(t.Context(), 1, &newFixture().columns)
@@ -133,7 +133,7 @@ func openInMemory(t testing.TB) *embedded.Store {
 	return s
 }
 
-func newHandler(t testing.TB, s *embedded.Store, change ...func(*Options)) http.Handler {
+func newHandler(t testing.TB, s *grid.Store, change ...func(*Options)) http.Handler {
 	limits := query.DefaultOptions()
 	limits.MaxSamples = maxSamples
 	engine, err := query.New(s, limits)

@@ -21,7 +21,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/page"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
 const (
@@ -95,8 +95,8 @@ func cpuSeconds() float64 {
 	return float64(used.Utime.Nano()+used.Stime.Nano()) / 1e9
 }
 
-func benchStore(b *testing.B) *embedded.Store {
-	dir, keep := os.Getenv("PAGE_STORE"), embedded.DefaultOptions()
+func benchStore(b *testing.B) *grid.Store {
+	dir, keep := os.Getenv("PAGE_STORE"), grid.DefaultOptions()
 	keep.RetentionTime = 0
 	made := false
 	if dir == "" {
@@ -104,7 +104,7 @@ func benchStore(b *testing.B) *embedded.Store {
 	} else if _, err := os.Stat(dir); err == nil {
 		made = true
 	}
-	store, err := embedded.Open(dir, keep)
+	store, err := grid.Open(dir, keep)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, store.Close(b.Context())) })
 	if !made {
@@ -114,7 +114,7 @@ func benchStore(b *testing.B) *embedded.Store {
 }
 
 // fillDay writes a day of every series behind the figures; distributions of the last two hours, since the page asks for none of longer times.
-func fillDay(b *testing.B, store *embedded.Store) {
+func fillDay(b *testing.B, store *grid.Store) {
 	c := &slice.Columns{}
 	type line struct {
 		ref   slice.Ref

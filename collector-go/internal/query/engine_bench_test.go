@@ -11,14 +11,16 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
 // BenchmarkRange asks a day of 500 workers, a slice every 10 s, as the page and Grafana do: 1,440 points a series.
 func BenchmarkRange(b *testing.B) {
 	const workers, first = 500, int64(1_700_000_000_000)
 	day := 24 * time.Hour
-	store, err := embedded.Open(b.TempDir(), embedded.DefaultOptions())
+	options := grid.DefaultOptions()
+	options.RetentionTime = 0
+	store, err := grid.Open(b.TempDir(), options)
 	require.NoError(b, err)
 	fill(b, store, workers, first, day.Milliseconds())
 	engine, err := New(store, DefaultOptions())
@@ -44,7 +46,7 @@ func BenchmarkRange(b *testing.B) {
 	require.NoError(b, store.Close(b.Context()))
 }
 
-func fill(b *testing.B, store *embedded.Store, workers int, first, lengthMs int64) {
+func fill(b *testing.B, store *grid.Store, workers int, first, lengthMs int64) {
 	c := &slice.Columns{}
 	for w := range workers {
 		l := labels.FromStrings(model.MetricNameLabel, "bullet_worker_cpu_seconds_total", "mode", "user", "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", w))

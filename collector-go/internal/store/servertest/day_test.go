@@ -20,8 +20,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/embedded"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
@@ -49,7 +49,7 @@ func toTwelveDigits(a, b storetest.Point) bool {
 type life struct {
 	t        testing.TB
 	world    *world
-	embedded *embedded.Store
+	embedded *grid.Store
 	stores   []*forward.Store
 	feeds    map[string]*feed.Feed
 	cancel   context.CancelFunc
@@ -58,10 +58,10 @@ type life struct {
 
 func live(t testing.TB, w *world, dir string, sinks []sink) *life {
 	l := &life{t: t, world: w, feeds: map[string]*feed.Feed{}, ended: make(chan error, 1+len(sinks))}
-	options := embedded.DefaultOptions()
-	options.OutOfOrderWindow = 3 * time.Hour
+	options := grid.DefaultOptions()
+	options.RetentionTime = 0
 	var err error
-	l.embedded, err = embedded.Open(filepath.Join(dir, "embedded"), options)
+	l.embedded, err = grid.Open(filepath.Join(dir, "grid"), options)
 	require.NoError(t, err)
 	retention := feed.NewRetention(w.journal.Release)
 	l.feed("embedded", dir, l.embedded, retention, nil)
@@ -136,7 +136,7 @@ func (l *life) end(gently bool) {
 }
 
 // handed is all that the embedded store has.
-func handed(t testing.TB, s *embedded.Store) (all []storetest.Handed) {
+func handed(t testing.TB, s *grid.Store) (all []storetest.Handed) {
 	q, err := s.Querier(0, math.MaxInt64/2)
 	require.NoError(t, err)
 	defer q.Close()

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/prometheus/storage"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+)
+
+// sliceStore is the store inside the collector, as the program sees it: slices go in through a feed, and PromQL reads them.
+type sliceStore interface {
+	feed.Store
+	storage.Queryable
+	// Newest is the end of the newest slice; ok is false where there is none.
+	Newest(ctx context.Context) (endMs int64, ok bool, err error)
+	// Flush writes all that was handed over to the disk.
+	Flush(ctx context.Context) error
+	// Close flushes within ctx and ends the store. It may be called twice.
+	Close(ctx context.Context) error
+}
+
+// gridDir is the store's directory in a data directory.
+const gridDir = "grid"
+
+// openGrid opens the store of a data directory, with what an older program left there.
+func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry) (sliceStore, error) {
+	keep := grid.DefaultOptions()
+	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime, c.Embedded.RetentionBytes, logger, figures
+	keep.MaxSeries = max(keep.MaxSeries, 4*c.Limits.SeriesPerTopology)
+	if err := convert(context.Background(), c.DataDir, keep, logger); err != nil {
+		return nil, err
+	}
+	store, err := grid.Open(filepath.Join(c.DataDir, gridDir), keep)
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
