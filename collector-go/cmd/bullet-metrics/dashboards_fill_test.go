@@ -171,7 +171,7 @@ func madeUp() *inventory {
 		v.series(rising(1), of("bullet_latency_hook_left_out_total", "component", "JoinBolt", "task", task, "reason", "unseen")...)
 		v.series(rising(18_000), of("bullet_source_bytes_total", "component", "DataSource", "task", task)...)
 		v.series(rising(3), of("bullet_source_repeated_records_total", "component", "DataSource", "task", task)...)
-		v.series(rising(1), of("bullet_metrics_collection_late_samples_total", "metric", "bullet_worker_heap_used_bytes")...)
+		v.series(rising(1), of("bullet_metrics_collection_worker_late_samples_total")...)
 	}
 	v.series(rising(1), model.MetricNameLabel, onceRecorded, "topology", "bullet", "worker", "127.0.0.1:10068", "component", "DataSource", "task", "1", "reason", "max_spout_pending")
 	for i, class := range []string{"RAW", "GROUP"} {

@@ -1,18 +1,38 @@
 package catalog
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
-// The metrics of the collection itself, which the slicer tells for each worker and metric, never for a task.
+// The metrics of the collection itself, which the slicer makes for each worker and metric, never for a task. Those of a worker and
+// metric have a value where it changes, which holds up to the next one, and at least every CollectionHolds; those of a worker, which are
+// the sums over its metrics, have one every 30 s.
 const (
 	CollectionPrefix   = "bullet_metrics_collection_"
 	CollectionInterval = CollectionPrefix + "interval_seconds"
 	CollectionSeen     = CollectionPrefix + "interval_seen_seconds"
 	CollectionSamples  = CollectionPrefix + "samples_total"
+	CollectionRate     = CollectionPrefix + "samples_per_second"
 	CollectionMissing  = CollectionPrefix + "missing_samples_total"
 	CollectionLate     = CollectionPrefix + "late_samples_total"
 	CollectionRefused  = CollectionPrefix + "refused_samples_total"
 	CollectionDropped  = CollectionPrefix + "dropped_samples_total"
 	CollectionSkew     = CollectionPrefix + "skew_seconds"
+
+	CollectionWorkerSamples = CollectionPrefix + "worker_samples_total"
+	CollectionWorkerMissing = CollectionPrefix + "worker_missing_samples_total"
+	CollectionWorkerLate    = CollectionPrefix + "worker_late_samples_total"
+	CollectionWorkerRefused = CollectionPrefix + "worker_refused_samples_total"
+	CollectionWorkerRatio   = CollectionPrefix + "worker_interval_seen_ratio"
+)
+
+// CollectionPeriod is how often a worker's own series have a value, in its event time; what changes of a metric is stored at the same
+// times. CollectionHolds is how far to look back for the newest value of a metric's series: it is written again each hour, and the
+// slices of a metric with a long interval close late.
+const (
+	CollectionPeriod = 30 * time.Second
+	CollectionHolds  = 2 * time.Hour
 )
 
 // ofCollection says that a metric is not of what a topology sends, but of how it comes.

@@ -18,10 +18,11 @@ func TestWhatIsMissedIsSteady(t *testing.T) {
 		assert.False(t, steady[name], name)
 		assert.Contains(t, byName, name, "a name that the table does not have")
 	}
-	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing, CollectionLate, CollectionRefused, CollectionDropped, CollectionSkew} {
+	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing, CollectionLate, CollectionRefused, CollectionDropped, CollectionSkew,
+		CollectionRate, CollectionWorkerSamples, CollectionWorkerMissing, CollectionWorkerLate, CollectionWorkerRefused, CollectionWorkerRatio} {
 		assert.False(t, steady[name], name)
 		assert.Contains(t, byName, name)
 		least, greatest := byName[name].spread()
-		assert.Empty(t, least+greatest, "%s is told once a period", name)
+		assert.Empty(t, least+greatest, "%s has one value a period", name)
 	}
 }

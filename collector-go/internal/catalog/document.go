@@ -67,7 +67,8 @@ func sourcesByMetric() map[string][]string {
 		"bullet_worker_info":           {"the plugin's WorkerInfo"},
 		"bullet_worker_restarts_total": {"derived from bullet_worker_start_time_seconds"},
 	}
-	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing, CollectionLate, CollectionRefused, CollectionSkew} {
+	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing, CollectionLate, CollectionRefused, CollectionSkew,
+		CollectionRate, CollectionWorkerSamples, CollectionWorkerMissing, CollectionWorkerLate, CollectionWorkerRefused, CollectionWorkerRatio} {
 		from[name] = []string{"the collector's slicer"}
 	}
 	from[CollectionDropped] = []string{"what the plugin tells with its batches"}

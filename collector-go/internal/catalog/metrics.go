@@ -159,13 +159,19 @@ var metrics = []canonical{
 	{"storm_cgroup_memory_used_bytes", gauge, ofWorker, "", "Memory of the cgroup that Storm sees"},
 	{"storm_cgroup_memory_limit_bytes", gauge, ofWorker, "", "Memory limit of the cgroup that Storm sees"},
 
-	// How the samples come (slicer, every 30 s of a worker's event time).
-	{CollectionInterval, gauge, ofWorker, "metric", "How often the source says that it reports the metric"},
-	{CollectionSeen, gauge, ofWorker, "metric", "Longest time between two samples of one of the metric's series that came in the last 30 s, or in the last that had any"},
-	{CollectionSamples, counter, ofWorker, "metric", "Samples of the metric that are in slices"},
-	{CollectionMissing, counter, ofWorker, "metric", "Samples that should be in slices by the interval and are not, whatever became of them, late and dropped ones too; there from the first one on"},
-	{CollectionLate, counter, ofWorker, "metric", "Samples that came when their slice was closed; there from the first one on"},
-	{CollectionRefused, counter, ofWorker, "metric reason", "Samples that the slicer could not use; reason is nonsense (a value that makes no sense, as a limit of -1), shape, collision, series_limit or open_limit; there from the first one on"},
+	// How the samples come (slicer): of a worker and metric where it changes, of a worker every 30 s of its event time.
+	{CollectionInterval, gauge, ofWorker, "metric", "How often the source says that it reports the metric; where it changes, and each hour"},
+	{CollectionSeen, gauge, ofWorker, "metric", "Longest time between two samples of one of the metric's series that came in 30 s, or in the last that had any; where it changes by more than half an interval (while it is wrong by as much, by a twentieth), and each hour"},
+	{CollectionSamples, counter, ofWorker, "metric", "Samples of the metric that are in slices; where they do not come at the rate that was stored last, by more than one sample a series, and each hour"},
+	{CollectionRate, gauge, ofWorker, "metric", "Samples a second at which the metric's total goes on after its newest value; where it changes, and each hour"},
+	{CollectionMissing, counter, ofWorker, "metric", "Samples that should be in slices by the interval and are not, whatever became of them, late and dropped ones too; there from the first one on, while it rises and 5 minutes longer"},
+	{CollectionLate, counter, ofWorker, "metric", "Samples that came when their slice was closed; there as missing ones are"},
+	{CollectionRefused, counter, ofWorker, "metric reason", "Samples that the slicer could not use; reason is nonsense (a value that makes no sense, as a limit of -1), shape, collision, series_limit or open_limit; there as missing ones are"},
+	{CollectionWorkerSamples, counter, ofWorker, "", "Samples of all metrics of the worker that are in slices"},
+	{CollectionWorkerMissing, counter, ofWorker, "", "Samples of all metrics of the worker that should be in slices and are not"},
+	{CollectionWorkerLate, counter, ofWorker, "", "Samples of all metrics of the worker that came when their slice was closed"},
+	{CollectionWorkerRefused, counter, ofWorker, "reason", "Samples of all metrics of the worker that the slicer could not use; there from the first one on"},
+	{CollectionWorkerRatio, gauge, ofWorker, "", "The longest time between two samples of a series over its interval, of the worker's metric that was worst in the last 30 s: 1 where samples come as they should"},
 	{CollectionDropped, counter, ofWorker, "reason", "Samples, of any worker, that the plugin in this worker says it dropped before they reached the collector; reason is queue_full, expired, unsupported_value, series_limit, internal or closed"},
 	{CollectionSkew, gauge, ofWorker, "", "How far the worker's clock is ahead of the collector's, less the time that its freshest sample of the last 30 s took to come: above 0 it is ahead, a little below 0 is as it should be"},
 }

@@ -42,11 +42,13 @@ type Worker struct {
 	SkewSeconds *float64 `json:"skew_seconds"`
 	// Restarts of its process in the time.
 	Restarts uint64 `json:"restarts"`
+	// Counts are the sums over its metrics. Those of one metric are as exact, but for Samples: see Metric.
 	Counts
 	Metrics []Metric `json:"metrics"`
 }
 
-// Metric is how the samples of one metric of a worker came; nil is what is not known.
+// Metric is how the samples of one metric of a worker came; nil is what is not known. While they come as they should, they are not
+// stored, but reckoned by their rate: Samples may then be wrong by as many as the metric has series, at either end of the time.
 type Metric struct {
 	Metric            string   `json:"metric"`
 	IntervalSeconds   *float64 `json:"interval_seconds"`
@@ -89,18 +91,22 @@ func (c *Counts) refuse(reason string, n uint64) {
 	c.Refused[reason] += n
 }
 
-// finish sums up and puts everything into order.
+// finish sums up and puts everything into order. A worker that has samples already keeps their number: it is the exact one.
 func (c *Collection) finish() {
 	c.Refused = map[string]uint64{}
 	for i := range c.Workers {
 		w := &c.Workers[i]
-		w.Refused = map[string]uint64{}
+		stored := w.Samples
+		w.Counts = Counts{Refused: map[string]uint64{}}
 		for j := range w.Metrics {
 			m := &w.Metrics[j]
 			if m.Refused == nil {
 				m.Refused = map[string]uint64{}
 			}
 			w.add(&m.Counts)
+		}
+		if stored > 0 {
+			w.Samples = stored
 		}
 		slices.SortFunc(w.Metrics, func(a, b Metric) int { return cmp.Compare(a.Metric, b.Metric) })
 		c.add(&w.Counts)

@@ -27,15 +27,13 @@ func (c *Collection) Join(later *Collection) *Collection {
 		}
 		out.Workers[i] = out.Workers[i].join(w)
 	}
-	for i := range out.Workers {
-		out.Workers[i].Counts = Counts{}
-	}
 	out.finish()
 	return &out
 }
 
 func (w Worker) join(later Worker) Worker {
 	w.Restarts += later.Restarts
+	w.Samples += later.Samples
 	if later.SkewSeconds != nil {
 		w.SkewSeconds = later.SkewSeconds
 	}

@@ -32,17 +32,14 @@ var health = Board{
 			{Kind: Lines, Title: "Batches, by outcome", Unit: Rate, Width: 8, Description: "Batches a second: journaled, duplicate, full (the journal had no room: back-pressure, nothing is lost yet), skipped after a full.", Queries: one(`sum by (outcome) (rate(bullet_metrics_ingest_batches_total[$__rate_interval]))`, "{{outcome}}")},
 		}},
 		{"Do samples come as they should?", []Panel{
-			{Kind: Lines, Title: "Interval: configured and seen", Unit: Seconds, Description: "How often sources say that they report, and the longest time between two samples of late, of the metric that is worst.", Queries: []Query{
-				{`max(bullet_metrics_collection_interval_seconds{topology="$topology"})`, "configured, longest"},
-				{`max(bullet_metrics_collection_interval_seen_seconds{topology="$topology"})`, "seen, longest"},
-			}},
+			{Kind: Lines, Title: "Interval: seen over configured", Unit: Share, Description: "The longest time between two samples of late over the interval that their source says, of each worker's metric that is worst: 100% where samples come as they should, 200% where one is missing.", Queries: one(`max by (worker) (bullet_metrics_collection_worker_interval_seen_ratio{topology="$topology"})`, "{{worker}}")},
 			{Kind: Lines, Title: "Samples missing and late", Unit: Rate, Description: "Samples a second that should be in slices and are not, and those among them that came when their slice was closed, of all metrics.", Queries: []Query{
-				{`sum(rate(bullet_metrics_collection_missing_samples_total{topology="$topology"}[$__rate_interval]))`, "missing"},
-				{`sum(rate(bullet_metrics_collection_late_samples_total{topology="$topology"}[$__rate_interval]))`, "late"},
+				{`sum(rate(bullet_metrics_collection_worker_missing_samples_total{topology="$topology"}[$__rate_interval]))`, "missing"},
+				{`sum(rate(bullet_metrics_collection_worker_late_samples_total{topology="$topology"}[$__rate_interval]))`, "late"},
 			}},
-			{Kind: Lines, Title: "Samples that make no sense", Unit: Rate, Description: "Samples a second that could not be used, by reason.", Queries: one(`sum by (reason) (rate(bullet_metrics_collection_refused_samples_total{topology="$topology"}[$__rate_interval]))`, "{{reason}}")},
-			{Kind: Lines, Title: "Samples in slices", Unit: Rate, Description: "Samples a second that are in slices, of all metrics, by worker.", Queries: one(`sum by (worker) (rate(bullet_metrics_collection_samples_total{topology="$topology"}[$__rate_interval]))`, "{{worker}}")},
-			{Kind: Table, Title: "Metrics that miss most", Unit: Count, Description: "The twenty metrics of a worker that miss the most samples since they were first seen, at the end of the time range.", Columns: map[string]string{"Time": "", "__name__": "", "topology": "", "Value": "Missing", "worker": "Worker", "metric": "Metric"},
+			{Kind: Lines, Title: "Samples that make no sense", Unit: Rate, Description: "Samples a second that could not be used, by reason.", Queries: one(`sum by (reason) (rate(bullet_metrics_collection_worker_refused_samples_total{topology="$topology"}[$__rate_interval]))`, "{{reason}}")},
+			{Kind: Lines, Title: "Samples in slices", Unit: Rate, Description: "Samples a second that are in slices, of all metrics, by worker.", Queries: one(`sum by (worker) (rate(bullet_metrics_collection_worker_samples_total{topology="$topology"}[$__rate_interval]))`, "{{worker}}")},
+			{Kind: Table, Title: "Metrics that miss most", Unit: Count, Description: "Of the metrics of a worker that missed samples in the last minutes of the time range, the twenty that have missed most since they were first seen.", Columns: map[string]string{"Time": "", "__name__": "", "topology": "", "Value": "Missing", "worker": "Worker", "metric": "Metric"},
 				Queries: one(`topk(20, bullet_metrics_collection_missing_samples_total{topology="$topology"})`, "")},
 		}},
 		{"Do the clocks agree?", []Panel{

@@ -74,12 +74,14 @@ func slicerOptions() slicer.Options {
 	return o
 }
 
-// Health is told every 30 s: often enough to see a worker fall silent within a minute or two, at three series for a worker's metric and
-// period. The catalogue has some 130 metrics; a worker has about 80 of them.
+// Health has a period of 30 s: often enough to see a worker fall silent within a minute or two, at some eight values a worker. The
+// catalogue has some 130 metrics; a worker has about 80 of them.
 func Health() slicer.Health {
-	return slicer.Health{PeriodMs: 30_000, MaxMetrics: 256, Steady: catalog.Steady(), Lazy: catalog.Lazy(), Names: slicer.HealthNames{
-		Interval: catalog.CollectionInterval, Seen: catalog.CollectionSeen, Samples: catalog.CollectionSamples, Missing: catalog.CollectionMissing,
-		Late: catalog.CollectionLate, Refused: catalog.CollectionRefused, Ahead: catalog.CollectionSkew, Dropped: catalog.CollectionDropped}}
+	return slicer.Health{PeriodMs: catalog.CollectionPeriod.Milliseconds(), MaxMetrics: 256, Steady: catalog.Steady(), Lazy: catalog.Lazy(), Names: slicer.HealthNames{
+		Interval: catalog.CollectionInterval, Seen: catalog.CollectionSeen, Samples: catalog.CollectionSamples, Rate: catalog.CollectionRate,
+		Missing: catalog.CollectionMissing, Late: catalog.CollectionLate, Refused: catalog.CollectionRefused,
+		WorkerSamples: catalog.CollectionWorkerSamples, WorkerMissing: catalog.CollectionWorkerMissing, WorkerLate: catalog.CollectionWorkerLate,
+		WorkerRefused: catalog.CollectionWorkerRefused, WorkerRatio: catalog.CollectionWorkerRatio, Ahead: catalog.CollectionSkew, Dropped: catalog.CollectionDropped}}
 }
 
 // Feed is one store's place in the journal.

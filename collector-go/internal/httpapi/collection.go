@@ -38,20 +38,31 @@ func (a *api) collection(r request) answer {
 	return answer{data: whole}
 }
 
-// instant answers a vector.
-func (a *api) instant(ctx context.Context, expr string, at time.Time) ([]collection.Value, error) {
-	q, err := a.options.Engine.Instant(ctx, promql.NewPrometheusQueryOpts(false, 0), expr, at)
+// instant answers a vector, or all values of a range selector.
+func (a *api) instant(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
+	q, err := a.options.Engine.Instant(ctx, promql.NewPrometheusQueryOpts(false, holds), expr, at)
 	if err != nil {
 		return nil, err
 	}
 	defer q.Close()
-	vector, err := q.Exec(ctx).Vector()
+	result := q.Exec(ctx)
+	if matrix, err := result.Matrix(); err == nil {
+		var values []collection.Value
+		for _, series := range matrix {
+			ls := series.Metric.Copy()
+			for _, p := range series.Floats {
+				values = append(values, collection.Value{Labels: ls, Value: p.F, TimeMs: p.T})
+			}
+		}
+		return values, nil
+	}
+	vector, err := result.Vector()
 	if err != nil {
 		return nil, err
 	}
 	values := make([]collection.Value, len(vector))
 	for i, sample := range vector {
-		values[i] = collection.Value{Labels: sample.Metric.Copy(), Value: sample.F}
+		values[i] = collection.Value{Labels: sample.Metric.Copy(), Value: sample.F, TimeMs: sample.T}
 	}
 	return values, nil
 }

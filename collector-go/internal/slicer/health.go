@@ -23,17 +23,24 @@ type Health struct {
 	Names HealthNames
 }
 
-// HealthNames are what the series are called. Their labels are topology, worker, metric (but for Ahead and Dropped) and reason (Refused
-// and Dropped).
+// HealthNames are what the series are called. Their labels are topology, worker, metric (not of a worker's own) and reason (of what was
+// refused or dropped). A metric's series have a value where it changes (health_tell.go), a worker's own one each period.
 type HealthNames struct {
 	Interval string // gauge, seconds: what the source says
 	Seen     string // gauge, seconds: the longest time between two samples of a series
 	Samples  string // counter: samples in slices
+	Rate     string // gauge, samples a second: how Samples goes on up to its next value
 	Missing  string // counter: samples that should be in slices and are not
 	Late     string // counter: samples whose slice was closed when they came
 	Refused  string // counter: samples that were of no use
-	Ahead    string // gauge, seconds: a worker's clock before the collector's, less what the samples' way took
-	Dropped  string // counter: what the plugin says that it dropped, by the worker that its consumer runs in
+
+	WorkerSamples string // counters: the sums over all metrics of a worker
+	WorkerMissing string
+	WorkerLate    string
+	WorkerRefused string
+	WorkerRatio   string // gauge: the greatest of Seen over Interval, of its steady metrics
+	Ahead         string // gauge, seconds: a worker's clock before the collector's, less what the samples' way took
+	Dropped       string // counter: what the plugin says that it dropped, by the worker that its consumer runs in
 }
 
 // OtherMetrics stands for the metrics of a worker beyond Health.MaxMetrics.
@@ -41,31 +48,43 @@ const OtherMetrics = "other"
 
 // health is how the samples of one worker come.
 type health struct {
-	writtenTo int64 // end of the newest period that was told
-	aheadMs   int64 // of the period that is not told yet; never where nothing came
+	writtenTo int64 // end of the newest period that is written
+	aheadMs   int64 // of the period that is not written yet; never where nothing came
 	ahead     telling
 	metrics   []*metricHealth // in the order in which they were first heard of
 	drops     []tally
+
+	samples, missing, late, ratio telling
+	refused                       []tally // sums over the metrics, by reason
+}
+
+// own are a worker's series of each period, but for the refused and dropped.
+func (h *health) own() []*telling {
+	return []*telling{&h.ahead, &h.samples, &h.missing, &h.late, &h.ratio}
 }
 
 // metricHealth is how the samples of one metric of a worker come.
 type metricHealth struct {
 	name       string
 	intervalMs int64 // as the series that was defined last says; 0 where it does not
-	longestMs  int64 // between two samples, in the period that is not told yet
+	widthMs    int64 // of its widest slices so far
+	longestMs  int64 // between two samples, in the period that is not written yet
 	seenMs     int64 // the same in the newest period that has it
 	lastEnd    int64 // the newest slice with a sample
 	samples    uint64
 	missing    uint64
 	late       uint64
 	refused    []tally // by reason
+	checkedTo  int64   // end of the newest period in which samples was compared with what the stored values say
+	checked    uint64  // what it was then
+	doubted    bool    // the stored values were wrong by a little then
 
-	toldInterval, toldSeen, toldSamples, toldMissing, toldLate telling
+	toldInterval, toldSeen, toldSamples, toldRate, toldMissing, toldLate telling
 }
 
 // tellings are a metric's series but for the refused.
 func (m *metricHealth) tellings() []*telling {
-	return []*telling{&m.toldInterval, &m.toldSeen, &m.toldSamples, &m.toldMissing, &m.toldLate}
+	return []*telling{&m.toldInterval, &m.toldSeen, &m.toldSamples, &m.toldRate, &m.toldMissing, &m.toldLate}
 }
 
 // tally is a count by reason.
@@ -80,8 +99,10 @@ type telling struct {
 	ref       slice.Ref
 	hasRef    bool
 	announced bool
-	live      bool // no marker was written behind it
-	lastEnd   int64
+	live      bool    // no marker was written behind it
+	lastEnd   int64   // its newest value or marker
+	changed   int64   // end of the newest period that changed it: of a count only
+	value     float64 // its newest value, 0 before the first; NaN where an old snapshot does not have it
 }
 
 // watch begins to count what comes of a series. What came of its worker before is of an earlier run, if it is of this series.
@@ -103,6 +124,7 @@ func (s *Slicer) link(in *input, src *source) {
 		return
 	}
 	in.health = src.health.metric(in.rule.Series.Name(), s.options.Health.MaxMetrics)
+	in.health.widthMs = max(in.health.widthMs, s.options.width(in.rule.Series.Name(), in.rule.IntervalMs))
 	in.steady = in.rule.IntervalMs > 0 && s.options.Health.Steady[in.rule.Series.Name()]
 	in.lazy = s.options.Health.Lazy[in.rule.Series.Name()]
 }

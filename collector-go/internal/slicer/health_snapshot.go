@@ -1,11 +1,18 @@
 package slicer
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+import (
+	"math"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+)
 
 func (w writer) health(h *health) {
 	w.Int(h.writtenTo)
 	w.Int(h.aheadMs)
-	w.telling(&h.ahead)
+	for _, t := range h.own() {
+		w.telling(t)
+	}
+	w.tallies(h.refused)
 	w.Uint(uint64(len(h.metrics)))
 	for _, m := range h.metrics {
 		w.metricHealth(m)
@@ -15,12 +22,13 @@ func (w writer) health(h *health) {
 
 func (w writer) metricHealth(m *metricHealth) {
 	w.String(m.name)
-	for _, ms := range []int64{m.intervalMs, m.longestMs, m.seenMs, m.lastEnd} {
+	for _, ms := range []int64{m.intervalMs, m.widthMs, m.longestMs, m.seenMs, m.lastEnd, m.checkedTo} {
 		w.Int(ms)
 	}
-	for _, n := range []uint64{m.samples, m.missing, m.late} {
+	for _, n := range []uint64{m.samples, m.missing, m.late, m.checked} {
 		w.Uint(n)
 	}
+	w.Bool(m.doubted)
 	for _, t := range m.tellings() {
 		w.telling(t)
 	}
@@ -40,13 +48,23 @@ func (w writer) telling(t *telling) {
 	w.ref(t.hasRef, t.ref)
 	w.Bool(t.live)
 	w.Int(t.lastEnd)
+	w.Int(t.changed)
+	w.Float(t.value)
 }
 
 func (r *reader) health(h *health) {
+	if r.version < 4 {
+		r.oldHealth(h)
+		return
+	}
 	h.writtenTo, h.aheadMs = r.Int(), r.Int()
-	r.telling(&h.ahead)
+	for _, t := range h.own() {
+		r.telling(t)
+	}
+	h.refused = r.tallies()
 	for range r.Count() {
-		m := &metricHealth{name: r.String(), intervalMs: r.Int(), longestMs: r.Int(), seenMs: r.Int(), lastEnd: r.Int(), samples: r.Uint(), missing: r.Uint(), late: r.Uint()}
+		m := &metricHealth{name: r.String(), intervalMs: r.Int(), widthMs: r.Int(), longestMs: r.Int(), seenMs: r.Int(), lastEnd: r.Int(), checkedTo: r.Int(),
+			samples: r.Uint(), missing: r.Uint(), late: r.Uint(), checked: r.Uint(), doubted: r.Bool()}
 		for _, t := range m.tellings() {
 			r.telling(t)
 		}
@@ -71,4 +89,58 @@ func (r *reader) tallies() (all []tally) {
 func (r *reader) telling(t *telling) {
 	t.hasRef, t.ref = r.Bool(), slice.Ref(r.Uint32())
 	t.live, t.lastEnd = r.Bool(), r.Int()
+	if r.version >= 4 {
+		t.changed, t.value = r.Int(), r.Float()
+	}
+}
+
+// oldHealth reads what versions 2 and 3 have, where each series had a value each period.
+func (r *reader) oldHealth(h *health) {
+	h.writtenTo, h.aheadMs = r.Int(), r.Int()
+	r.telling(&h.ahead)
+	for range r.Count() {
+		m := &metricHealth{name: r.String(), intervalMs: r.Int(), longestMs: r.Int(), seenMs: r.Int(), lastEnd: r.Int(), samples: r.Uint(), missing: r.Uint(), late: r.Uint()}
+		for _, t := range []*telling{&m.toldInterval, &m.toldSeen, &m.toldSamples, &m.toldMissing, &m.toldLate} {
+			r.oldTelling(h, t)
+		}
+		m.refused = r.tallies()
+		for i := range m.refused {
+			outdate(h, &m.refused[i].told)
+		}
+		m.checkedTo, m.checked = h.writtenTo, m.samples
+		h.metrics = append(h.metrics, m)
+	}
+	h.drops = r.tallies()
+	r.sumsFromOld(h)
+}
+
+func (r *reader) oldTelling(h *health, t *telling) {
+	r.telling(t)
+	outdate(h, t)
+}
+
+// outdate lets a series that an old snapshot has be written as soon as it may: which value it had is not known, nor where its marker is.
+func outdate(h *health, t *telling) {
+	if !t.hasRef {
+		return
+	}
+	t.value = math.NaN()
+	if !t.live {
+		t.lastEnd = max(t.lastEnd, h.writtenTo)
+	}
+}
+
+// sumsFromOld lets a worker's sums, which an old snapshot does not have, begin with what they are.
+func (r *reader) sumsFromOld(h *health) {
+	if len(h.metrics) > 0 {
+		h.samples.value, h.missing.value, h.late.value = math.NaN(), math.NaN(), math.NaN()
+	}
+	for _, m := range h.metrics {
+		for i := range m.refused {
+			add(&h.refused, m.refused[i].reason, 0)
+		}
+	}
+	for i := range h.refused {
+		h.refused[i].told.value = math.NaN()
+	}
 }

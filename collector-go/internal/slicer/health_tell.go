@@ -1,6 +1,8 @@
 package slicer
 
 import (
+	"math"
+
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -8,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// quietMs is for how long what is told of a worker as a whole goes on without a sample of it.
+// quietMs is for how long what is written of a worker as a whole goes on without a sample of it.
 const quietMs = 150_000
 
 // periodEnd is the newest end of a period at or before a time.
@@ -20,28 +22,78 @@ func (s *Slicer) periodEnd(timeMs int64) int64 {
 	return timeMs / period * period
 }
 
-// tellHealth tells a worker's periods up to an end. The worker's narrowest slices are its clock: what wider ones hold is told in the
-// period in which they close.
+// tellHealth writes a worker's periods up to an end. The worker's narrowest slices are its clock: what wider ones hold is in the period in
+// which they close.
 func (s *Slicer) tellHealth(src *source, endMs int64) {
 	h := &src.health
 	switch {
-	case endMs <= h.writtenTo:
+	case endMs <= h.writtenTo || s.options.Health.PeriodMs == 0:
 		return
 	case h.writtenTo == 0: // the first slice is about to close: what is before it was never there
 		h.writtenTo = endMs
 		return
 	}
 	h.writtenTo = endMs
-	for _, m := range h.metrics {
-		s.tellMetric(src, m, endMs)
+	var ratio float64
+	for i, m := range h.metrics {
+		if m.longestMs > 0 {
+			m.seenMs = m.longestMs
+			if m.intervalMs > 0 && s.options.Health.Steady[m.name] {
+				ratio = max(ratio, float64(m.longestMs)/float64(m.intervalMs))
+			}
+			m.longestMs = 0
+		}
+		s.tellMetric(src, m, i, endMs)
 	}
-	names := &s.options.Health.Names
+	s.tellSums(src, ratio, endMs)
+	s.tellAheadAndDropped(src, endMs)
+}
+
+// tellSums writes the sums over a worker's metrics, each period for as long as samples come.
+func (s *Slicer) tellSums(src *source, ratio float64, endMs int64) {
+	h, names := &src.health, &s.options.Health.Names
+	var samples, missing, late uint64
+	comes := false
+	for i := range h.refused {
+		h.refused[i].n = 0
+	}
+	for _, m := range h.metrics {
+		samples, missing, late = samples+m.samples, missing+m.missing, late+m.late
+		comes = comes || m.lastEnd > 0 && m.lastEnd+max(quietMs, s.silentMs(m)) >= endMs
+		for i := range m.refused {
+			add(&h.refused, m.refused[i].reason, m.refused[i].n)
+		}
+	}
+	value := func(t *telling, name, reason string, kind metric.Kind, v float64) {
+		what := about{src: src, name: name, reason: reason, kind: kind}
+		switch {
+		case !comes:
+			s.endTold(t, what, endMs)
+		case kind == metric.KindGauge || t.live: // periods may be left out, where none of its slices closed in time
+			s.tell(t, what, endMs, v)
+		default:
+			s.tellRise(t, what, endMs, v)
+		}
+	}
+	value(&h.samples, names.WorkerSamples, "", metric.KindCounter, float64(samples))
+	value(&h.missing, names.WorkerMissing, "", metric.KindCounter, float64(missing))
+	value(&h.late, names.WorkerLate, "", metric.KindCounter, float64(late))
+	for i := range h.refused {
+		value(&h.refused[i].told, names.WorkerRefused, h.refused[i].reason, metric.KindCounter, float64(h.refused[i].n))
+	}
+	if ratio > 0 || !comes { // 60 s apart, nothing lies between two samples in every other period
+		value(&h.ratio, names.WorkerRatio, "", metric.KindGauge, ratio)
+	}
+}
+
+func (s *Slicer) tellAheadAndDropped(src *source, endMs int64) {
+	h, names := &src.health, &s.options.Health.Names
 	ahead := about{src: src, name: names.Ahead, kind: metric.KindGauge}
 	if h.aheadMs != never {
 		s.tell(&h.ahead, ahead, endMs, float64(h.aheadMs)/1000)
 		h.aheadMs = never
 	}
-	heard := h.ahead.lastEnd+quietMs >= endMs
+	heard := h.ahead.live && h.ahead.lastEnd+quietMs >= endMs
 	if !heard {
 		s.endTold(&h.ahead, ahead, endMs)
 	}
@@ -56,37 +108,150 @@ func (s *Slicer) tellHealth(src *source, endMs int64) {
 	}
 }
 
-// tellMetric tells what happened to one metric, for as long as its samples come.
-func (s *Slicer) tellMetric(src *source, m *metricHealth, endMs int64) {
-	if m.longestMs > 0 {
-		m.seenMs, m.longestMs = m.longestMs, 0
-	}
+// What is stored of a metric says all periods, though few have a value: each value holds up to the next one, or to the series' marker; the
+// samples go on at their rate meanwhile.
+const (
+	// refreshMs is how old a value gets before it is written again, so that whoever looks back finds it. The metrics of a worker take turns.
+	refreshMs = 3_600_000
+	// tailMs is for how long a count is written on, each period, when it has ceased to rise, so that a rate is seen to fall to zero.
+	tailMs = 300_000
+)
+
+// tellMetric writes what changed of a worker's metric, which is the one at a place.
+func (s *Slicer) tellMetric(src *source, m *metricHealth, place int, endMs int64) {
 	names := &s.options.Health.Names
 	gauge := func(name string) about { return about{src, name, m.name, "", metric.KindGauge} }
 	count := func(name, reason string) about { return about{src, name, m.name, reason, metric.KindCounter} }
-	silent := m.lastEnd > 0 && m.lastEnd+s.options.Health.PeriodMs+3*max(m.intervalMs, s.options.WidthMs) < endMs
-	value := func(t *telling, what about, there bool, v float64) {
-		switch {
-		case silent:
-			s.endTold(t, what, endMs)
-		case there:
-			s.tell(t, what, endMs, v)
+	if m.lastEnd > 0 {
+		if m.lastEnd+s.silentMs(m) < endMs {
+			s.endMetric(src, m, endMs)
+		} else {
+			s.tellSamples(m, count(names.Samples, ""), gauge(names.Rate), place, endMs)
+			if v := float64(m.intervalMs) / 1000; v > 0 && (v != m.toldInterval.value || s.due(&m.toldInterval, place, endMs)) {
+				s.tell(&m.toldInterval, gauge(names.Interval), endMs, v)
+			}
+			if m.seenMs > 0 && (m.seenChanged() || s.due(&m.toldSeen, place, endMs)) {
+				s.tell(&m.toldSeen, gauge(names.Seen), endMs, float64(m.seenMs)/1000)
+			}
 		}
 	}
-	rare := func(t *telling, what about, n uint64) {
-		if n > 0 && !t.hasRef && !silent {
-			s.tell(t, what, endMs-s.options.Health.PeriodMs, 0) // so that its first value is a rise
-		}
-		value(t, what, n > 0, float64(n))
-	}
-	value(&m.toldInterval, gauge(names.Interval), m.lastEnd > 0 && m.intervalMs > 0, float64(m.intervalMs)/1000)
-	value(&m.toldSeen, gauge(names.Seen), m.seenMs > 0, float64(m.seenMs)/1000)
-	value(&m.toldSamples, count(names.Samples, ""), m.lastEnd > 0, float64(m.samples))
-	rare(&m.toldMissing, count(names.Missing, ""), m.missing)
-	rare(&m.toldLate, count(names.Late, ""), m.late)
+	s.tellCount(&m.toldMissing, count(names.Missing, ""), endMs, m.missing)
+	s.tellCount(&m.toldLate, count(names.Late, ""), endMs, m.late)
 	for i := range m.refused {
-		rare(&m.refused[i].told, count(names.Refused, m.refused[i].reason), m.refused[i].n)
+		s.tellCount(&m.refused[i].told, count(names.Refused, m.refused[i].reason), endMs, m.refused[i].n)
 	}
+}
+
+// silentMs is how long a metric may be without a sample before its series end.
+func (s *Slicer) silentMs(m *metricHealth) int64 {
+	return s.options.Health.PeriodMs + 3*max(m.intervalMs, s.options.WidthMs)
+}
+
+// due says whether a series has no value yet since its turn came, or none that holds.
+func (s *Slicer) due(t *telling, place int, endMs int64) bool {
+	turn := int64(place) * s.options.Health.PeriodMs
+	return !t.live || (endMs+turn)/refreshMs > (t.lastEnd+turn)/refreshMs
+}
+
+// tellSamples compares the samples with what the stored values say that they are by now, and writes them where that is wrong by more than
+// one sample a series, or by less at two comparisons one after the other: at the edge of a slice one may come to and fro.
+func (s *Slicer) tellSamples(m *metricHealth, total, rate about, place int, endMs int64) {
+	period := s.options.Health.PeriodMs
+	round := (max(m.widthMs, 1) + period - 1) / period * period // in which each of its series has its share of slices
+	passed := endMs - m.checkedTo
+	t := &m.toldSamples
+	if t.live && passed < round {
+		return
+	}
+	now, pace := float64(m.samples), m.toldRate.value
+	came := now - float64(m.checked)
+	m.checkedTo, m.checked = endMs, m.samples
+	if !t.live {
+		if s.tellRise(t, total, endMs, now) {
+			s.tell(&m.toldRate, rate, endMs-period, 0)
+		}
+		s.tell(&m.toldRate, rate, endMs, perSecond(came, round))
+		return
+	}
+	wrong := math.Abs(now - t.value - pace*float64(endMs-t.lastEnd)/1000)
+	allowed := max(1, pace*float64(max(m.intervalMs, s.options.WidthMs))/1000)
+	doubtful := !(wrong <= max(0.5, allowed/10)) // so too where it is not known what is stored
+	switch {
+	case doubtful && (m.doubted || !(wrong <= allowed)):
+		drifts := math.Abs(came-pace*float64(passed)/1000) <= allowed
+		if age := endMs - t.lastEnd; drifts && age > 4*round && !math.IsNaN(t.value) {
+			pace = perSecond(now-t.value, age)
+		} else {
+			pace = perSecond(came, passed)
+		}
+		doubtful = false
+	case !s.due(t, place, endMs):
+		m.doubted = doubtful
+		return
+	}
+	m.doubted = doubtful
+	s.tell(t, total, endMs, now)
+	if pace != m.toldRate.value || s.due(&m.toldRate, place, endMs) {
+		s.tell(&m.toldRate, rate, endMs, pace)
+	}
+}
+
+func perSecond(n float64, ms int64) float64 { return n / float64(ms) * 1000 }
+
+// seenChanged says whether what was seen is not as it was written: by more than half an interval, or where it is wrong by so much, by more
+// than a twentieth.
+func (m *metricHealth) seenChanged() bool {
+	interval, seen, told := float64(m.intervalMs), float64(m.seenMs), m.toldSeen.value*1000
+	if interval == 0 {
+		interval = told
+	}
+	wrong := func(ms float64) bool { return ms > 1.5*interval || ms < 0.5*interval }
+	allowed := interval / 2
+	if wrong(seen) {
+		allowed = interval / 20
+	}
+	return wrong(seen) != wrong(told) || !(math.Abs(seen-told) <= allowed)
+}
+
+// endMetric marks a metric as ended whose samples do not come any more. Its last total is exact, and goes on at no rate.
+func (s *Slicer) endMetric(src *source, m *metricHealth, endMs int64) {
+	names := &s.options.Health.Names
+	total, rate := about{src, names.Samples, m.name, "", metric.KindCounter}, about{src, names.Rate, m.name, "", metric.KindGauge}
+	before := endMs - s.options.Health.PeriodMs
+	if t := &m.toldSamples; t.live && t.lastEnd < before && (t.value != float64(m.samples) || m.toldRate.value != 0) {
+		s.tell(t, total, before, float64(m.samples))
+		s.tell(&m.toldRate, rate, before, 0)
+	}
+	s.endTold(&m.toldSamples, total, endMs)
+	s.endTold(&m.toldRate, rate, endMs)
+	s.endTold(&m.toldInterval, about{src, names.Interval, m.name, "", metric.KindGauge}, endMs)
+	s.endTold(&m.toldSeen, about{src, names.Seen, m.name, "", metric.KindGauge}, endMs)
+	m.checkedTo, m.checked, m.doubted = endMs, m.samples, false
+}
+
+// tellCount writes a count from its first rise on, each period while it rises and a little longer.
+func (s *Slicer) tellCount(t *telling, what about, endMs int64, n uint64) {
+	switch v := float64(n); {
+	case v != t.value:
+		s.tellRise(t, what, endMs, v)
+		t.changed = endMs
+	case t.live && endMs-t.changed <= tailMs:
+		s.tell(t, what, endMs, v)
+	default:
+		s.endTold(t, what, endMs)
+	}
+}
+
+// tellRise writes a count; where it has no value in the period before, what it was goes there, so that it is seen to rise. It says
+// whether that was so.
+func (s *Slicer) tellRise(t *telling, what about, endMs int64, v float64) bool {
+	before := endMs - s.options.Health.PeriodMs
+	begins := v != t.value && t.lastEnd < before && before > 0 && !math.IsNaN(t.value)
+	if begins {
+		s.tell(t, what, before, t.value)
+	}
+	s.tell(t, what, endMs, v)
+	return begins
 }
 
 // about is what a telling is about; metric and reason are "" where it has none.
@@ -109,7 +274,7 @@ func (s *Slicer) tell(t *telling, what about, endMs int64, v float64) {
 			Series: metric.Series{Kind: what.kind, Labels: what.labels()}})
 	}
 	s.write(t.ref, endMs, v)
-	t.live, t.lastEnd = true, endMs
+	t.live, t.lastEnd, t.value = true, endMs, v
 }
 
 // endTold marks a series as ended.
@@ -117,11 +282,11 @@ func (s *Slicer) endTold(t *telling, what about, endMs int64) {
 	if !t.live {
 		return
 	}
-	last := t.lastEnd
+	last := t.value
 	s.tell(t, what, endMs, staleNaN)
 	s.counts.Slices--
 	s.counts.Markers++
-	t.live, t.lastEnd = false, last
+	t.live, t.value = false, last
 }
 
 func (a about) labels() labels.Labels {

@@ -11,7 +11,7 @@ import (
 // magic, version and the oldest version that is read, of docs/formats/checkpoint.md.
 const (
 	magic   = "BMSLICER"
-	version = 3
+	version = 4
 	oldest  = 1
 )
 

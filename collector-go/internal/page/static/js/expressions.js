@@ -31,8 +31,8 @@ export const figures = [
 /** workersAt counts the workers that report. */
 export const workersAt = (t) => `count(count by (worker) (last_over_time(bullet_worker_heap_used_bytes{topology=${t}}[15m])))`;
 
-/** intervals asks how often what the figures show is reported. */
-export const intervals = (t) => `max by (metric) (last_over_time(bullet_metrics_collection_interval_seconds{topology=${t}}[1h]))`;
+/** intervals asks how often what the figures show is reported: it is stored where it changes, and each hour. */
+export const intervals = (t) => `max by (metric) (last_over_time(bullet_metrics_collection_interval_seconds{topology=${t}}[2h]))`;
 
 /** metricOf are the metrics behind the figures, by which their intervals are found. */
 export const metricOf = { queries: 'bullet_active_queries', cpu: 'bullet_worker_cpu_seconds_total', heap: 'bullet_worker_heap_used_bytes',
