@@ -33,6 +33,8 @@ import org.apache.storm.metric.api.IMetricsConsumer.TaskInfo;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The whole consumer against a real gRPC server. */
 class StormMetricsConsumerTest {
@@ -52,8 +54,10 @@ class StormMetricsConsumerTest {
         collector.close();
     }
 
-    @Test
-    void whatStormReportsReachesTheCollector() {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatStormReportsReachesTheCollector(boolean takesBlocks) {
+        collector.takesBlocks(takesBlocks);
         prepare(collector.address());
         consumer.handleDataPoints(task("FilterBolt", 3), List.of(new DataPoint("bullet_filter_latency", 1.5),
                 new DataPoint("__execute-count", Map.of("DataSource:default", 20L))));
@@ -61,6 +65,7 @@ class StormMetricsConsumerTest {
         await().atMost(PATIENCE).until(() -> collector.ledger().samples().size() >= 2 + 7);
 
         assertThat(collector.ledger().breaches()).isEmpty();
+        assertThat(collector.ledger().blocks()).as("one of the report, one of the pack").hasSize(takesBlocks ? 2 : 0);
         assertThat(collector.ledger().samples()).contains(
                 new Ledger.Sample("worker-1", 6700, "FilterBolt", 3, "bullet_filter_latency", List.of(), 1_700_000_000_000L, 1.5),
                 new Ledger.Sample("worker-1", 6700, "FilterBolt", 3, "__execute-count", List.of("DataSource:default"), 1_700_000_000_000L, 20));

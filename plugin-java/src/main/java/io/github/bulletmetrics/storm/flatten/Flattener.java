@@ -3,18 +3,24 @@ package io.github.bulletmetrics.storm.flatten;
 import io.github.bulletmetrics.storm.flatten.SeriesTable.SourceNames;
 import io.github.bulletmetrics.storm.latency.LatencyPack;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
+import io.github.bulletmetrics.storm.queue.Block;
+import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.Losses;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
-import io.github.bulletmetrics.storm.queue.Series;
 import io.github.bulletmetrics.storm.queue.Source;
 import io.github.bulletmetrics.storm.queue.Workers;
 import io.github.bulletmetrics.storm.sampler.SamplePack;
+import io.github.bulletmetrics.storm.sampler.Sampler;
+import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Flattens what one task reported into samples and queues them.
+ * Flattens what one task reported into samples and queues them: the numbers of a report as one block of one row, a pack of the worker's sampler as one of a row a
+ * sample. Only where a report has more than {@link Layout#MAX_COLUMNS} series or one of them twice, or a pack more than {@link Block#MAX_CELLS} cells or times that do not rise,
+ * these are several.
  *
  * <p>A number is one sample; a map is one for each number in it, at any depth up to {@link #MAX_DEPTH}; a pack of the worker's
  * sampler is its samples, at their own times; a pack of the latency hook is its distributions. Nulls are skipped; anything else is counted as
@@ -39,6 +45,9 @@ public final class Flattener {
     private final Workers workers;
     private final SeriesTable table;
     private final Consumer<Throwable> failures;
+
+    private final Tick tick = new Tick();
+    private final Block block = new Block();
 
     private SourceNames source;
     private boolean begun;
@@ -77,6 +86,7 @@ public final class Flattener {
         nowMs = monotonicMs;
         timeMs = timestampSeconds * 1_000;
         begun = true;
+        tick.begin(queue.capacity());
         source = table.source(host == null ? "" : host, port, component == null ? "" : component, task, intervalSeconds * 1_000, nowMs);
         if (source == null) {
             return;
@@ -91,11 +101,11 @@ public final class Flattener {
 
     /** Flattens one data point. */
     public void add(String name, Object value) {
-        long mark = queue.mark();
+        int mark = tick.size();
         try {
             dataPoint(name, value);
         } catch (RuntimeException | LinkageError | StackOverflowError unreadable) {
-            queue.rewind(mark);
+            tick.truncate(mark);
             failed++;
             failures.accept(unreadable);
         }
@@ -107,6 +117,12 @@ public final class Flattener {
             return;
         }
         begun = false;
+        try {
+            numbers();
+        } catch (RuntimeException | LinkageError unforeseen) {
+            failed++;
+            failures.accept(unforeseen);
+        }
         queue.publish();
         if (unsupported + overLimit + failed + refused > 0) {
             countLosses();
@@ -131,25 +147,59 @@ public final class Flattener {
         if (name == null) {
             overLimit++;
         } else {
-            offer(table.series(source, name), timeMs, value.doubleValue());
+            if (!tick.add(table.series(source, name), value.doubleValue())) {
+                refused(1, timeMs, timeMs);
+            }
         }
     }
 
-    private void offer(Series series, long sampleTimeMs, double value) {
-        if (!queue.offer(series, sampleTimeMs, value)) {
-            refused(sampleTimeMs);
+    /** Queues the numbers of the report. */
+    private void numbers() {
+        tick.sort();
+        int part = 0;
+        for (int from = 0; from < tick.size(); part++) {
+            int to = tick.endOfRun(from, Layout.MAX_COLUMNS);
+            numbers(part, from, to);
+            from = to;
         }
     }
 
-    private void refused(long sampleTimeMs) {
-        firstRefusedMs = refused == 0 ? sampleTimeMs : Math.min(firstRefusedMs, sampleTimeMs);
-        lastRefusedMs = refused == 0 ? sampleTimeMs : Math.max(lastRefusedMs, sampleTimeMs);
-        refused++;
+    private void numbers(int part, int from, int to) {
+        int room = queue.room(to - from);
+        if (room < to - from) {
+            refused(to - from - room, timeMs, timeMs);
+        }
+        if (room == 0) {
+            return;
+        }
+        Layout layout = source.layouts.of(part, tick, from, to, table);
+        block.begin(layout, timeMs, 0, 1);
+        int at = from;
+        for (int column = 0; column < layout.columns(); column++) {
+            if (at < from + room && tick.series(at) == layout.series(column)) {
+                block.add(tick.value(at++));
+            } else {
+                block.skip();
+            }
+        }
+        offer(timeMs);
+    }
+
+    private void offer(long lastMs) {
+        if (!queue.offer(block)) {
+            refused(block.samples(), block.firstMs(), lastMs);
+        }
+    }
+
+    private void refused(int samples, long firstMs, long lastMs) {
+        firstRefusedMs = refused == 0 ? firstMs : Math.min(firstRefusedMs, firstMs);
+        lastRefusedMs = refused == 0 ? lastMs : Math.max(lastRefusedMs, lastMs);
+        refused += samples;
     }
 
     /** Reads a map that another thread may be writing: as often as it takes to see it whole, within reason. */
     private void readMap(Name name, Map<?, ?> map) {
-        long mark = queue.mark();
+        int mark = tick.size();
         long unsupportedBefore = unsupported;
         long overLimitBefore = overLimit;
         long refusedBefore = refused;
@@ -158,7 +208,7 @@ public final class Flattener {
                 map(name, map, 1);
                 return;
             } catch (ConcurrentModificationException changed) {
-                queue.rewind(mark);
+                tick.truncate(mark);
                 unsupported = unsupportedBefore;
                 overLimit = overLimitBefore;
                 refused = refusedBefore;
@@ -198,8 +248,8 @@ public final class Flattener {
             losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, (long) pack.lost() * series.size(), pack.firstLostMs(), pack.lastLostMs(),
                     worker.host(), worker.port());
         }
-        for (int sample = 0; sample < pack.samples(); sample++) {
-            packed(series, pack, sample);
+        for (int sample = 0; sample < pack.samples();) {
+            sample += samples(series, pack, sample);
         }
     }
 
@@ -216,44 +266,75 @@ public final class Flattener {
         return source.sampler;
     }
 
-    private void packed(SamplerSeries series, SamplePack pack, int sample) {
-        long at = pack.timeMs(sample);
-        known(series.cpuUser, at, pack.cpuMs(sample));
-        known(series.cpuSystem, at, pack.cpuSystemMs(sample));
-        known(series.cpuTotal, at, pack.cpuMs(sample));
-        known(series.heapUsed, at, pack.heapUsedBytes(sample));
-        known(series.heapCommitted, at, pack.heapCommittedBytes(sample));
-        known(series.heapLimit, at, pack.heapLimitBytes(sample));
-        known(series.processStart, at, series.process.startTimeMs());
-        for (int collector = 0; collector < series.gcCount.length; collector++) {
-            known(series.gcCount[collector], at, pack.gcCount(sample, collector));
-            known(series.gcTime[collector], at, pack.gcTimeMs(sample, collector));
+    /**
+     * Queues some samples of a pack as a block; what could not be read is absent from it.
+     *
+     * @return how many rows.
+     */
+    private int samples(SamplerSeries series, SamplePack pack, int first) {
+        int columns = series.layout.columns();
+        int most = Math.min(pack.samples() - first, Math.max(1, Block.MAX_CELLS / columns));
+        int rows = risingSamples(pack, first, Math.max(1, queue.room(most * columns) / columns));
+        block.begin(series.layout, pack.timeMs(first), rows == 1 ? 0 : Sampler.INTERVAL_MS, rows);
+        for (int row = 1; row < rows; row++) {
+            int offset = (int) offsetMs(pack, first, row);
+            if (offset != 0) {
+                block.offset(row, offset);
+            }
         }
+        for (int column = 0; column < columns; column++) {
+            for (int row = 0; row < rows; row++) {
+                long value = series.value(pack, first + row, column);
+                if (value == SamplePack.UNKNOWN) {
+                    block.skip();
+                } else {
+                    block.add(value);
+                }
+            }
+        }
+        if (block.samples() > 0) {
+            offer(pack.timeMs(first + rows - 1));
+        }
+        return rows;
     }
 
-    /** What the sampler could not read is left out; so is what its mode does not have. */
-    private void known(Series series, long at, long value) {
-        if (series != null && value != SamplePack.UNKNOWN) {
-            offer(series, at, value);
+    /** How many samples, from one on, have times that a block can have: each behind the one before, and no further from its place than an int says. */
+    private static int risingSamples(SamplePack pack, int first, int most) {
+        int rows = 1;
+        while (rows < most && pack.timeMs(first + rows) > pack.timeMs(first + rows - 1) && offsetMs(pack, first, rows) == (int) offsetMs(pack, first, rows)) {
+            rows++;
         }
+        return rows;
+    }
+
+    private static long offsetMs(SamplePack pack, int first, int row) {
+        return pack.timeMs(first + row) - pack.timeMs(first) - (long) row * Sampler.INTERVAL_MS;
     }
 
     private void latencies(LatencyPack pack) {
         Name packs = source == null ? null : table.metric(source, LATENCY_METRIC, nowMs);
+        List<Layout> layouts = new ArrayList<>(pack.distributions().size());
+        List<byte[]> encoded = new ArrayList<>(pack.distributions().size());
         for (LatencyPack.Distribution distribution : pack.distributions()) {
-            Series series = latencySeries(packs, distribution);
-            if (series == null) {
+            Layout layout = latencyLayout(packs, distribution);
+            if (layout == null) {
                 overLimit++;
-            } else if (!queue.offer(series, timeMs, LatencySamples.encode(pack, distribution, series.id(), timeMs))) {
-                refused(timeMs);
+            } else {
+                layouts.add(layout);
+                encoded.add(LatencySamples.encode(pack, distribution, layout.series(0).id(), timeMs));
+            }
+        }
+        for (int i = 0; i < layouts.size(); i++) {
+            if (!queue.offer(layouts.get(i), timeMs, encoded.get(i))) {
+                refused(1, timeMs, timeMs);
             }
         }
     }
 
-    private Series latencySeries(Name packs, LatencyPack.Distribution distribution) {
+    private Layout latencyLayout(Name packs, LatencyPack.Distribution distribution) {
         Name name = key(packs, distribution.name());
         Name place = distribution.key().isEmpty() ? name : key(name, distribution.key());
-        return place == null ? null : table.latencySeries(source, place, distribution.name(), distribution.key());
+        return place == null ? null : table.latencyLayout(source, place, distribution.name(), distribution.key());
     }
 
     private void countLosses() {

@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.storm.flatten;
 
+import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.Series;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -16,6 +17,8 @@ final class Name {
     final String text;
     /** The series of the number found here; null until there was one. */
     Series series;
+    /** Of a distribution: its series alone; null until there was one. */
+    Layout layout;
     private Map<String, Name> keys = Collections.emptyMap();
 
     /**

@@ -2,6 +2,7 @@ package io.github.bulletmetrics.storm.flatten;
 
 import io.github.bulletmetrics.storm.proto.v1.Shape;
 import io.github.bulletmetrics.storm.proto.v1.Temporality;
+import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.Series;
 import io.github.bulletmetrics.storm.queue.Source;
 import io.github.bulletmetrics.storm.sampler.CpuMode;
@@ -9,24 +10,29 @@ import io.github.bulletmetrics.storm.sampler.SamplePack;
 import io.github.bulletmetrics.storm.sampler.Sampler;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The series of one worker's sampler. They keep their ids when the worker's process is another. */
+/** The series of one worker's sampler, and which value of a pack each is of. They keep their ids when the worker's process is another. */
 final class SamplerSeries {
-    final Series cpuUser;
-    final Series cpuSystem;
-    final Series cpuTotal;
-    final Series heapUsed;
-    final Series heapCommitted;
-    final Series heapLimit;
-    final Series processStart;
-    final Series[] gcCount;
-    final Series[] gcTime;
+    // Values of a pack's sample; those of its collectors follow, two each.
+    private static final int CPU = 0;
+    private static final int CPU_SYSTEM = 1;
+    private static final int HEAP_USED = 2;
+    private static final int HEAP_COMMITTED = 3;
+    private static final int HEAP_LIMIT = 4;
+    private static final int PROCESS_START = 5;
+    private static final int COLLECTORS = 6;
+
     final SamplePack.Process process;
+    /** The columns of a pack as a block. */
+    final Layout layout;
 
     private final byte[] processHead;
     private final Map<String, Series> known;
+    /** The value of each column. */
+    private final int[] values;
 
     /**
      * @param pack a pack of the process.
@@ -36,23 +42,35 @@ final class SamplerSeries {
         process = pack.process();
         processHead = pack.processHead();
         known = before == null ? new HashMap<>() : before.known;
-        boolean split = process.cpuMode() == CpuMode.USER_AND_SYSTEM;
+        Map<Series, Integer> columns = new LinkedHashMap<>();
         List<String> none = Collections.emptyList();
-        cpuUser = split ? counter(table, source, "cpu.user_ms", none) : null;
-        cpuSystem = split ? counter(table, source, "cpu.system_ms", none) : null;
-        cpuTotal = split ? null : counter(table, source, "cpu.total_ms", none);
-        heapUsed = gauge(table, source, "heap.used_bytes");
-        heapCommitted = gauge(table, source, "heap.committed_bytes");
-        heapLimit = gauge(table, source, "heap.limit_bytes");
-        processStart = gauge(table, source, "process.start_time_ms");
-        int collectors = process.collectors().size();
-        gcCount = new Series[collectors];
-        gcTime = new Series[collectors];
-        for (int i = 0; i < collectors; i++) {
-            List<String> collector = Collections.singletonList(process.collectors().get(i));
-            gcCount[i] = counter(table, source, "gc.count", collector);
-            gcTime[i] = counter(table, source, "gc.time_ms", collector);
+        if (process.cpuMode() == CpuMode.USER_AND_SYSTEM) {
+            columns.put(counter(table, source, "cpu.user_ms", none), CPU);
+            columns.put(counter(table, source, "cpu.system_ms", none), CPU_SYSTEM);
+        } else {
+            columns.put(counter(table, source, "cpu.total_ms", none), CPU);
         }
+        columns.put(gauge(table, source, "heap.used_bytes"), HEAP_USED);
+        columns.put(gauge(table, source, "heap.committed_bytes"), HEAP_COMMITTED);
+        columns.put(gauge(table, source, "heap.limit_bytes"), HEAP_LIMIT);
+        columns.put(gauge(table, source, "process.start_time_ms"), PROCESS_START);
+        for (int i = 0; i < process.collectors().size(); i++) {
+            // Two of one name would be one series with two values a time: the first one's are taken.
+            List<String> collector = Collections.singletonList(process.collectors().get(i));
+            columns.putIfAbsent(counter(table, source, "gc.count", collector), COLLECTORS + 2 * i);
+            columns.putIfAbsent(counter(table, source, "gc.time_ms", collector), COLLECTORS + 2 * i + 1);
+        }
+        layout = layout(table, columns, before);
+        values = columns.values().stream().mapToInt(Integer::intValue).toArray();
+    }
+
+    private static Layout layout(SeriesTable table, Map<Series, Integer> columns, SamplerSeries before) {
+        Series[] series = columns.keySet().toArray(new Series[0]);
+        boolean same = before != null && before.layout.columns() == series.length;
+        for (int column = 0; same && column < series.length; column++) {
+            same = before.layout.series(column) == series[column];
+        }
+        return same ? before.layout : table.layout(series);
     }
 
     /** Whether a pack is of the same process. */
@@ -63,6 +81,28 @@ final class SamplerSeries {
     /** How many series there are, those of the processes before included. */
     int size() {
         return known.size();
+    }
+
+    /** A column's value in a sample of a pack; {@link SamplePack#UNKNOWN} where it could not be read. */
+    long value(SamplePack pack, int sample, int column) {
+        int value = values[column];
+        switch (value) {
+            case CPU:
+                return pack.cpuMs(sample);
+            case CPU_SYSTEM:
+                return pack.cpuSystemMs(sample);
+            case HEAP_USED:
+                return pack.heapUsedBytes(sample);
+            case HEAP_COMMITTED:
+                return pack.heapCommittedBytes(sample);
+            case HEAP_LIMIT:
+                return pack.heapLimitBytes(sample);
+            case PROCESS_START:
+                return process.startTimeMs();
+            default:
+                int collector = (value - COLLECTORS) / 2;
+                return (value - COLLECTORS) % 2 == 0 ? pack.gcCount(sample, collector) : pack.gcTimeMs(sample, collector);
+        }
     }
 
     private Series counter(SeriesTable table, Source source, String name, List<String> key) {

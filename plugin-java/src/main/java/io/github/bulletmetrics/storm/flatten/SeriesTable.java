@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.storm.flatten;
 
+import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.Series;
 import io.github.bulletmetrics.storm.queue.Source;
 import io.github.bulletmetrics.storm.queue.Worker;
@@ -32,6 +33,7 @@ final class SeriesTable {
     private final SourceKey probe = new SourceKey();
     private int names;
     private int lastId;
+    private int lastLayoutId;
     private long nextSweepMs = Long.MIN_VALUE;
 
     SeriesTable(int maxNames) {
@@ -90,14 +92,19 @@ final class SeriesTable {
         return name.series;
     }
 
-    /** The series of a distribution of the latency hook, at a name that is its alone. */
-    Series latencySeries(SourceNames of, Name place, String metric, String key) {
-        if (place.series == null) {
+    /** The series of a distribution of the latency hook, at a name that is its alone, as a layout of it alone. */
+    Layout latencyLayout(SourceNames of, Name place, String metric, String key) {
+        if (place.layout == null) {
             List<String> keys = key.isEmpty() ? Collections.emptyList() : Collections.singletonList(key);
-            place.series = new Series(nextId(), of.source, metric, keys, Shape.SHAPE_HISTOGRAM, Temporality.TEMPORALITY_CUMULATIVE,
-                    of.source.intervalMs(), 0);
+            place.layout = new Layout(0, new Series(nextId(), of.source, metric, keys, Shape.SHAPE_HISTOGRAM, Temporality.TEMPORALITY_CUMULATIVE,
+                    of.source.intervalMs(), 0));
         }
-        return place.series;
+        return place.layout;
+    }
+
+    /** A layout of series, under an id of its own. */
+    Layout layout(Series... series) {
+        return new Layout(++lastLayoutId, series);
     }
 
     int nextId() {
@@ -153,6 +160,8 @@ final class SeriesTable {
     static final class SourceNames {
         final Source source;
         final Map<String, Name> metrics = new HashMap<>();
+        /** Of its reports' numbers. */
+        final Layouts layouts = new Layouts();
         /** The series of the worker's sampler, by collector; null while it sent none. */
         SamplerSeries sampler;
         /** Where it runs; null before its first report. */

@@ -27,24 +27,16 @@ final class Distributions {
         return next;
     }
 
-    /** Adds one; false when there is no room. */
-    boolean offer(byte[] encoded) {
-        long bytes = encoded.length + OVERHEAD_BYTES;
-        if (next - released == slots.length || bytesOffered + bytes - bytesReleased > maxBytes) {
-            return false;
-        }
-        slots[(int) (next % slots.length)] = encoded;
-        next++;
-        bytesOffered += bytes;
-        return true;
+    /** Whether there is room for one. */
+    boolean hasRoom(byte[] encoded) {
+        return next - released < slots.length && bytesOffered + bytes(encoded) - bytesReleased <= maxBytes;
     }
 
-    /** Takes back what was offered last. */
-    void takeBack() {
-        next--;
-        int slot = (int) (next % slots.length);
-        bytesOffered -= slots[slot].length + OVERHEAD_BYTES;
-        slots[slot] = null;
+    /** Adds one for which there is room. */
+    void offer(byte[] encoded) {
+        slots[(int) (next % slots.length)] = encoded;
+        next++;
+        bytesOffered += bytes(encoded);
     }
 
     byte[] get(long position) {
@@ -54,8 +46,12 @@ final class Distributions {
     /** Gives the oldest one's room back. */
     void release() {
         int slot = (int) (released % slots.length);
-        bytesReleased += slots[slot].length + OVERHEAD_BYTES;
+        bytesReleased += bytes(slots[slot]);
         slots[slot] = null;
         released++;
+    }
+
+    private static long bytes(byte[] encoded) {
+        return encoded.length + OVERHEAD_BYTES;
     }
 }

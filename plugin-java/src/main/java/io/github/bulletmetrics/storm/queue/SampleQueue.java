@@ -1,19 +1,31 @@
 package io.github.bulletmetrics.storm.queue;
 
 /**
- * The bounded queue between the thread that Storm calls on and the sender: a ring of columns, allocated once.
+ * The bounded queue between the thread that Storm calls on and the sender: a ring of values, beside it a ring of the {@link Block blocks} that they are of, both allocated
+ * once.
  *
  * <p>A sample stays in its slot until it is released, that is until it is acknowledged or given up, so that what waits and
  * what is under way share one budget of {@link #BYTES_PER_SAMPLE} bytes a sample. A position counts samples from the
- * start of the queue and is never reused. A distribution is one sample too; its encoded form has room of its own, {@link #DISTRIBUTION_BYTES_PER_SAMPLE}
+ * start of the queue and is never reused; a block's samples have positions one behind the other. There is room for a block for each {@link #SAMPLES_PER_BLOCK} samples, and
+ * for {@link #MIN_BLOCKS} at least; where blocks are smaller, the queue may be full of them before it is full of samples.
+ *
+ * <p>A distribution is a block of one sample; its encoded form has room of its own, {@link #DISTRIBUTION_BYTES_PER_SAMPLE}
  * for each sample of the queue's capacity at most.
  *
- * <p>One thread offers ({@link #offer}, {@link #mark}, {@link #rewind}, {@link #publish}), one other takes (the rest); neither
+ * <p>One thread offers ({@link #room}, {@link #offer}, {@link #publish}), one other takes (the rest); neither
  * waits for the other.
  */
 public final class SampleQueue {
-    /** Memory for one sample: a reference, a time and a value. */
-    public static final int BYTES_PER_SAMPLE = 4 + 8 + 8;
+    /** Memory for one sample: a value, an eighth of a block's entry (a reference, two longs and an int), a quarter of a word. */
+    public static final int BYTES_PER_SAMPLE = 8 + 3 + 1;
+
+    /** How large blocks must be on average for the queue to be full of samples first. A task's report has 15 to 100. */
+    static final int SAMPLES_PER_BLOCK = 8;
+    /** Blocks that it may hold at least, however small the queue. */
+    static final int MIN_BLOCKS = 1_024;
+    /** For each word of what blocks say of their rows and absent cells. A pack of ten samples a second takes one a row and three for each 100 cells. */
+    private static final int SAMPLES_PER_WORD = 4;
+    private static final int MIN_WORDS = 4_096;
 
     /** Memory that distributions may take, for each sample that the queue may hold; one takes about 170 bytes. */
     static final int DISTRIBUTION_BYTES_PER_SAMPLE = 8;
@@ -22,10 +34,9 @@ public final class SampleQueue {
     private static final int SAMPLES_PER_DISTRIBUTION = 16;
     private static final int MIN_DISTRIBUTIONS = 64;
 
-    private final Series[] series;
-    private final long[] timesMs;
     /** Of a distribution its position among the distributions. */
     private final double[] values;
+    private final BlockRing blocks;
     private final Distributions distributions;
 
     // The offering thread's own.
@@ -42,9 +53,8 @@ public final class SampleQueue {
         if (capacity < 1) {
             throw new IllegalArgumentException("a queue of " + capacity + " samples holds nothing");
         }
-        series = new Series[capacity];
-        timesMs = new long[capacity];
         values = new double[capacity];
+        blocks = new BlockRing(Math.max(MIN_BLOCKS, capacity / SAMPLES_PER_BLOCK), Math.max(MIN_WORDS, capacity / SAMPLES_PER_WORD));
         distributions = new Distributions(Math.max(MIN_DISTRIBUTIONS, capacity / SAMPLES_PER_DISTRIBUTION),
                 Math.max(MIN_DISTRIBUTION_BYTES, (long) capacity * DISTRIBUTION_BYTES_PER_SAMPLE));
     }
@@ -54,71 +64,53 @@ public final class SampleQueue {
         return values.length;
     }
 
+    /** How many of so many samples there is room for. */
+    public int room(int wanted) {
+        if (next - lastReleased > values.length - wanted) {
+            lastReleased = released;
+        }
+        return (int) Math.min(wanted, values.length - (next - lastReleased));
+    }
+
     /**
-     * Adds a sample, which the taking thread sees after {@link #publish}.
+     * Adds a block of numbers, which the taking thread sees after {@link #publish}.
      *
-     * @param timeMs event time, ms since the Unix epoch.
-     * @return false when the queue is full; the sample is then not taken.
+     * @param block with a sample at least; copied.
+     * @return false when there is no room; nothing is then taken.
      */
-    public boolean offer(Series of, long timeMs, double value) {
-        if (!hasRoom()) {
+    public boolean offer(Block block) {
+        if (room(block.samples) < block.samples || !blocks.offer(block)) {
             return false;
         }
-        put(of, timeMs, value);
+        int slot = slot(next);
+        int first = Math.min(block.samples, values.length - slot);
+        System.arraycopy(block.values, 0, values, slot, first);
+        System.arraycopy(block.values, first, values, 0, block.samples - first);
+        next += block.samples;
         return true;
     }
 
     /**
      * Adds a distribution in the same way.
      *
-     * @param of a series of {@link Series#isDistribution distributions}.
+     * @param of a layout of {@link Layout#isOfDistributions one series of distributions}.
      * @param encoded its HistogramSample, with series and time; not copied.
      * @return false when the queue is full, or the room that distributions have.
      */
-    public boolean offer(Series of, long timeMs, byte[] encoded) {
+    public boolean offer(Layout of, long timeMs, byte[] encoded) {
         long at = distributions.next();
-        if (!hasRoom() || !distributions.offer(encoded)) {
+        if (room(1) < 1 || !distributions.hasRoom(encoded) || !blocks.offer(of, timeMs)) {
             return false;
         }
-        put(of, timeMs, at);
-        return true;
-    }
-
-    private boolean hasRoom() {
-        if (next - lastReleased == values.length) {
-            lastReleased = released;
-        }
-        return next - lastReleased < values.length;
-    }
-
-    private void put(Series of, long timeMs, double value) {
-        int slot = slot(next);
-        series[slot] = of;
-        timesMs[slot] = timeMs;
-        values[slot] = value;
+        distributions.offer(encoded);
+        values[slot(next)] = at;
         next++;
-    }
-
-    /** The position that the next offered sample gets. */
-    public long mark() {
-        return next;
-    }
-
-    /** Takes back what was offered since {@link #mark}, which must not have been published. */
-    public void rewind(long mark) {
-        if (mark < published || mark > next) {
-            throw new IllegalArgumentException("cannot go back from " + next + " to " + mark + ": published up to " + published);
-        }
-        while (next > mark) {
-            next--;
-            if (series[slot(next)].isDistribution()) {
-                distributions.takeBack();
-            }
-        }
+        return true;
     }
 
     /** Shows the taking thread what was offered. */
     public void publish() {
+        blocks.publish();
         published = next;
     }
 
@@ -132,40 +124,65 @@ public final class SampleQueue {
         return released;
     }
 
-    /** The series of the sample at a position. */
-    public Series series(long position) {
-        return series[slot(position)];
+    /** The number of the block that holds the sample at a position, which is published and not released. Numbers rise by one. */
+    public long block(long position) {
+        return blocks.find(position);
     }
 
-    /** The event time of the sample at a position, ms. */
-    public long timeMs(long position) {
-        return timesMs[slot(position)];
+    /** What the columns of a block are. */
+    public Layout layout(long block) {
+        return blocks.layout(block);
     }
 
-    /** The value of the sample at a position; of no meaning where that is a distribution. */
-    public double value(long position) {
-        return values[slot(position)];
+    /** The position of a block's first sample. */
+    public long start(long block) {
+        return blocks.start(block);
     }
 
-    /** The encoded HistogramSample at a position; null where that is a number. */
-    public byte[] distribution(long position) {
-        return series(position).isDistribution() ? distributions.get((long) values[slot(position)]) : null;
+    /** The position behind a block's last sample. */
+    public long end(long block) {
+        return blocks.end(block);
     }
 
-    /** Gives the slots before a position back to the offering thread. */
+    /** The event time of a block's first row, ms. */
+    public long firstMs(long block) {
+        return blocks.firstMs(block);
+    }
+
+    /** The event time of a block's last row, ms. */
+    public long lastMs(long block) {
+        return blocks.lastMs(block);
+    }
+
+    /** Reads a block; of no meaning where that is a distribution. None of its samples is released. */
+    public void read(long block, Block into) {
+        blocks.read(block, into);
+        int slot = slot(blocks.start(block));
+        int first = Math.min(into.samples, values.length - slot);
+        System.arraycopy(values, slot, into.values, 0, first);
+        System.arraycopy(values, 0, into.values, first, into.samples - first);
+    }
+
+    /** The encoded HistogramSample that a block is; null where it is of numbers. */
+    public byte[] distribution(long block) {
+        return layout(block).isOfDistributions() ? distributions.get((long) values[slot(start(block))]) : null;
+    }
+
+    /** Gives the slots before a position back to the offering thread. A block keeps its entry until all of its samples are released. */
     public void release(long upTo) {
         if (upTo > published) {
             throw new IllegalArgumentException("cannot release up to " + upTo + ": published up to " + published);
         }
-        for (long position = released; position < upTo; position++) {
-            if (series[slot(position)].isDistribution()) {
+        if (upTo <= released) {
+            return;
+        }
+        for (long block = blocks.released(); blocks.start(block) < upTo && blocks.end(block) <= upTo; block++) {
+            if (layout(block).isOfDistributions()) {
                 distributions.release();
             }
-            series[slot(position)] = null;
+            blocks.release();
         }
-        if (upTo > released) {
-            released = upTo;
-        }
+        released = upTo;
     }
 
     private int slot(long position) {

@@ -5,17 +5,35 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.SampleColumns;
+import io.github.bulletmetrics.storm.queue.Block;
+import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Series;
-import java.util.BitSet;
 
-/** Writes held batches for one stream, with the definitions that this stream does not have yet. One thread. */
+/**
+ * Writes held batches for one stream, with the definitions that this stream does not have yet: whole blocks as blocks where the collector takes them, all else as
+ * columns. One thread.
+ */
 final class BatchEncoder {
+    /**
+     * Columns of all layouts defined on one stream at most, since a collector has to know them until the stream ends: eight times what 1,162 executors need. Blocks of further
+     * layouts travel as columns.
+     */
+    static final int MAX_STREAM_COLUMNS = 1 << 20;
+    /** Event times beyond this, ms, are no times, and the rules of blocks end the stream for one; as columns they are refused by themselves. */
+    private static final long MAX_TIME_MS = 1L << 60;
+
     private final ByteString epoch;
     private final SampleQueue queue;
-    /** Ids defined on this stream by batches that were not refused. */
-    private final BitSet defined = new BitSet();
-    private int[] newlyDefined = new int[16];
+    private final BlockEncoder blocks = new BlockEncoder();
+    private final ColumnEncoder columns = new ColumnEncoder();
+    private final Definitions series = new Definitions();
+    private final Definitions layouts = new Definitions();
+    private final Block block = new Block();
+
+    // Of the current stream.
+    private boolean takesBlocks;
+    private int columnsDefined;
 
     BatchEncoder(byte[] epoch, SampleQueue queue) {
         this.epoch = ByteString.copyFrom(epoch);
@@ -27,16 +45,31 @@ final class BatchEncoder {
         return epoch;
     }
 
-    /** From here on nothing counts as defined. */
+    /** A new stream, whose collector is not known to take blocks. */
     void beginStream() {
-        defined.clear();
+        takesBlocks = false;
+        forgetDefinitions();
+    }
+
+    /** Whether the collector at this stream's end takes blocks. */
+    void takesBlocks(boolean takes) {
+        takesBlocks = takes;
+    }
+
+    /** From here on nothing counts as defined. */
+    void forgetDefinitions() {
+        series.clear();
+        layouts.clear();
+        columnsDefined = 0;
     }
 
     /** A batch was refused, and with it the definitions in it. */
     void undefine(HeldBatch batch) {
-        for (int id : batch.defined) {
-            defined.clear(id);
-        }
+        series.undefine(batch.definedSeries);
+        layouts.undefine(batch.definedLayouts);
+        // Those that were forgotten since are not counted any more.
+        columnsDefined = Math.max(0, columnsDefined - batch.definedColumns);
+        batch.definedColumns = 0;
     }
 
     Batch encode(HeldBatch held, long oldestHeld, long wallMs) {
@@ -58,29 +91,66 @@ final class BatchEncoder {
     }
 
     private void samples(HeldBatch held, Batch.Builder batch) {
-        SampleColumns.Builder columns = SampleColumns.newBuilder();
-        long baseTimeMs = queue.timeMs(held.from);
-        columns.setBaseTimeMs(baseTimeMs);
-        int definitions = 0;
-        for (long position = held.from; position < held.to; position++) {
-            Series series = queue.series(position);
-            if (!defined.get(series.id())) {
-                batch.addSeries(series.definition());
-                definitions = define(series.id(), definitions);
-            }
-            byte[] distribution = queue.distribution(position);
+        series.beginBatch();
+        layouts.beginBatch();
+        int columnsBefore = columnsDefined;
+        long position = held.from;
+        for (long number = queue.block(held.from); position < held.to; number++) {
+            long end = Math.min(queue.end(number), held.to);
+            byte[] distribution = queue.distribution(number);
             if (distribution != null) {
+                define(queue.layout(number).series(0), batch);
                 batch.addHistograms(histogram(distribution));
-                continue;
+            } else {
+                numbers(number, (int) (position - queue.start(number)), (int) (end - queue.start(number)), batch);
             }
-            columns.addSeriesIds(series.id());
-            columns.addTimeOffsetsMs(queue.timeMs(position) - baseTimeMs);
-            columns.addValues(queue.value(position));
+            position = end;
         }
-        if (columns.getSeriesIdsCount() > 0) {
-            batch.setSamples(columns);
+        SampleColumns single = columns.take();
+        if (single != null) {
+            batch.setSamples(single);
         }
-        held.defined = java.util.Arrays.copyOf(newlyDefined, definitions);
+        held.definedSeries = series.ofBatch();
+        held.definedLayouts = layouts.ofBatch();
+        held.definedColumns = columnsDefined - columnsBefore;
+    }
+
+    private void numbers(long number, int from, int to, Batch.Builder batch) {
+        queue.read(number, block);
+        boolean whole = to - from == block.samples();
+        if (whole && takesBlocks && isTime(block.firstMs()) && defineLayout(block.layout(), batch)) {
+            batch.addBlocks(blocks.encode(block));
+        } else {
+            columns.add(block, from, to, used -> define(used, batch));
+        }
+    }
+
+    private static boolean isTime(long ms) {
+        return ms >= -MAX_TIME_MS && ms <= MAX_TIME_MS;
+    }
+
+    /** False where the stream has as many columns as it may have. */
+    private boolean defineLayout(Layout layout, Batch.Builder batch) {
+        if (layouts.has(layout.id())) {
+            return true;
+        }
+        if (columnsDefined + layout.columns() > MAX_STREAM_COLUMNS) {
+            return false;
+        }
+        for (int column = 0; column < layout.columns(); column++) {
+            define(layout.series(column), batch);
+        }
+        layouts.define(layout.id());
+        columnsDefined += layout.columns();
+        batch.addLayouts(layout.definition());
+        return true;
+    }
+
+    private void define(Series of, Batch.Builder batch) {
+        if (!series.has(of.id())) {
+            series.define(of.id());
+            batch.addSeries(of.definition());
+        }
     }
 
     private static HistogramSample histogram(byte[] encoded) {
@@ -89,14 +159,5 @@ final class BatchEncoder {
         } catch (InvalidProtocolBufferException ourOwn) {
             throw new IllegalStateException("the flattener encoded a distribution that cannot be read", ourOwn);
         }
-    }
-
-    private int define(int id, int definitions) {
-        defined.set(id);
-        if (definitions == newlyDefined.length) {
-            newlyDefined = java.util.Arrays.copyOf(newlyDefined, definitions * 2);
-        }
-        newlyDefined[definitions] = id;
-        return definitions + 1;
     }
 }

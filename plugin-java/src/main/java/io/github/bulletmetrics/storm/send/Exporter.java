@@ -183,6 +183,7 @@ final class Exporter {
     private boolean opened(Opened answer, long now) {
         opened = true;
         window = Math.max(1, (int) Math.min(options.maxWindow, answer.getWindow() & 0xffff_ffffL));
+        outbox.takesBlocks(answer.getTakesBlocks());
         int offered = answer.getMaxBatchBytes();
         maxBatchBytes = offered > 0 ? offered : offered == 0 ? DEFAULT_MAX_BATCH_BYTES : Integer.MAX_VALUE;
         deadlineMs = now + options.answerTimeoutMs;

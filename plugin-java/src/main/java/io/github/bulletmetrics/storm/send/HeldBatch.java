@@ -9,7 +9,7 @@ import java.util.List;
 
 /**
  * A batch that was cut and is not acknowledged. Its samples stay in the queue; what it holds is the same whenever it is sent,
- * save for the definitions that a new stream needs.
+ * save for the definitions that a new stream needs and whether its samples travel as blocks.
  */
 final class HeldBatch {
     final long sequence;
@@ -25,7 +25,10 @@ final class HeldBatch {
     /** Null where it does not say. */
     TopologyInfo topology;
     /** Ids of the series that it defined on this stream. */
-    int[] defined = {};
+    int[] definedSeries = {};
+    /** Ids of the layouts that it defined on this stream, and how many columns these have. */
+    int[] definedLayouts = {};
+    int definedColumns;
 
     HeldBatch(long sequence, long from, long to, long cutMs) {
         this.sequence = sequence;

@@ -4,6 +4,8 @@ import com.google.protobuf.ByteString;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
+import io.github.bulletmetrics.storm.queue.Block;
+import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.Losses;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Series;
@@ -17,8 +19,13 @@ import java.util.List;
  * stands: the first {@code sent} of the held batches are under way on it. Touches no network and no clock. One thread.
  */
 final class Outbox {
-    /** What a sample takes in a batch at most, bytes: a five-byte id, a ten-byte time offset, a value. */
+    /**
+     * What a sample takes in a batch at most, bytes: as columns a five-byte id, a ten-byte time offset, a value. In a block it takes less, its place in the layout, its
+     * row's offset and the presence of two cells included.
+     */
     private static final int SAMPLE_BYTES = 5 + 10 + 8;
+    /** What a block and its layout take beside their samples at most, bytes. */
+    private static final int BLOCK_BYTES = 96;
     /** Workers announced in one batch at most: with their tasks about 100 KiB. The others follow in the next. */
     private static final int WORKERS_PER_BATCH = 1_000;
 
@@ -30,6 +37,7 @@ final class Outbox {
     private final BatchEncoder encoder;
     private final ArrivalLog arrivals = new ArrivalLog();
     private final BitSet seriesOfCut = new BitSet();
+    private final Block part = new Block();
 
     private final List<HeldBatch> held = new ArrayList<>();
     private int sent;
@@ -93,6 +101,11 @@ final class Outbox {
         return !topologyAnnounced || workers.version() > workersAnnounced || losses.total() != lossesAnnounced;
     }
 
+    /** Whether the collector at this stream's end takes blocks. */
+    void takesBlocks(boolean takes) {
+        encoder.takesBlocks(takes);
+    }
+
     private void cut(int maxBytes, long nowMs) {
         HeldBatch batch = new HeldBatch(++lastSequence, cutTo, endOfCut(maxBytes), nowMs);
         cutTo = batch.to;
@@ -100,22 +113,60 @@ final class Outbox {
         announce(batch);
     }
 
-    /** As many samples as fit with the definitions of all their series, which a later stream may need. */
+    /**
+     * As many blocks as fit with the definitions of all their series, which a later stream may need; of a block that alone is too large, as many samples as fit.
+     */
     private long endOfCut(int maxBytes) {
         seriesOfCut.clear();
-        long limit = Math.min(queue.published(), cutTo + options.batchSamples);
+        long end = queue.published();
         long bytes = 0;
         long position = cutTo;
-        for (; position < limit; position++) {
-            Series series = queue.series(position);
-            byte[] distribution = queue.distribution(position);
-            bytes += SAMPLE_BYTES + (distribution == null ? 0 : distribution.length);
-            if (!seriesOfCut.get(series.id())) {
-                seriesOfCut.set(series.id());
-                bytes += series.definitionBytes();
+        for (long block = queue.block(cutTo); position < end; block++) {
+            long next = queue.end(block);
+            bytes += bytes(block, next - position);
+            if (bytes > maxBytes || next - cutTo > options.batchSamples) {
+                return position > cutTo ? position : endOfPart(block, maxBytes);
             }
-            if (bytes > maxBytes && position > cutTo) {
-                break;
+            position = next;
+        }
+        return position;
+    }
+
+    private long bytes(long block, long samples) {
+        Layout layout = queue.layout(block);
+        long bytes = BLOCK_BYTES + samples * SAMPLE_BYTES;
+        for (int column = 0; column < layout.columns(); column++) {
+            bytes += definitionBytes(layout.series(column));
+        }
+        byte[] distribution = queue.distribution(block);
+        return distribution == null ? bytes : bytes + distribution.length;
+    }
+
+    /** 0 where the batch that is cut has the definition already. */
+    private int definitionBytes(Series series) {
+        if (seriesOfCut.get(series.id())) {
+            return 0;
+        }
+        seriesOfCut.set(series.id());
+        return series.definitionBytes();
+    }
+
+    /** One sample at least, or nothing would ever get on. */
+    private long endOfPart(long number, int maxBytes) {
+        if (queue.distribution(number) != null) {
+            return queue.end(number);
+        }
+        queue.read(number, part);
+        seriesOfCut.clear();
+        long bytes = BLOCK_BYTES;
+        long limit = Math.min(queue.end(number), cutTo + options.batchSamples);
+        long position = queue.start(number);
+        for (int cell = 0; cell < part.cells() && position < limit; cell++) {
+            if (part.isPresent(cell) && position++ >= cutTo) {
+                bytes += SAMPLE_BYTES + definitionBytes(part.layout().series(cell / part.rows()));
+                if (bytes > maxBytes && position - 1 > cutTo) {
+                    return position - 1;
+                }
             }
         }
         return position;
@@ -191,7 +242,7 @@ final class Outbox {
         if (sent > 0) {
             sent--;
             // It may never have been taken, and with it the definitions that later batches rest on.
-            encoder.beginStream();
+            encoder.forgetDefinitions();
         }
         countLost(reason, batch.from, batch.to);
         losses.putBack(batch.gaps);
@@ -217,9 +268,11 @@ final class Outbox {
         }
         long firstMs = Long.MAX_VALUE;
         long lastMs = Long.MIN_VALUE;
-        for (long position = from; position < to; position++) {
-            firstMs = Math.min(firstMs, queue.timeMs(position));
-            lastMs = Math.max(lastMs, queue.timeMs(position));
+        long position = from;
+        for (long block = queue.block(from); position < to; block++) {
+            firstMs = Math.min(firstMs, queue.firstMs(block));
+            lastMs = Math.max(lastMs, queue.lastMs(block));
+            position = queue.end(block);
         }
         losses.droppedBetween(reason, to - from, firstMs, lastMs);
     }

@@ -32,6 +32,7 @@ public final class GrpcCollector implements AutoCloseable {
     private final List<String> authorizations = new CopyOnWriteArrayList<>();
     private final Server server;
     private volatile Script script = new Script() { };
+    private volatile boolean takesBlocks = true;
 
     /** What the collector does instead of taking everything. Each method may answer by itself and return false. */
     public interface Script {
@@ -85,8 +86,13 @@ public final class GrpcCollector implements AutoCloseable {
         script = newScript;
     }
 
-    public static ExportResponse opened() {
-        return ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(16).setMaxBatchBytes(1 << 20)).build();
+    /** Whether it takes blocks on streams that begin from now on; unless said otherwise it does. */
+    public void takesBlocks(boolean takes) {
+        takesBlocks = takes;
+    }
+
+    private ExportResponse opened() {
+        return ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(16).setMaxBatchBytes(1 << 20).setTakesBlocks(takesBlocks)).build();
     }
 
     public static ExportResponse acknowledgement(Batch of) {
@@ -118,7 +124,7 @@ public final class GrpcCollector implements AutoCloseable {
     }
 
     private final class Requests implements StreamObserver<ExportRequest> {
-        private final Ledger.StreamIds ids = ledger.newStream();
+        private final Ledger.StreamIds ids = ledger.newStream(takesBlocks);
         private final StreamObserver<ExportResponse> answers;
 
         Requests(StreamObserver<ExportResponse> answers) {

@@ -1,9 +1,11 @@
 package io.github.bulletmetrics.storm.collector;
 
 import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.Block;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.Gap;
 import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
+import io.github.bulletmetrics.storm.proto.v1.Layout;
 import io.github.bulletmetrics.storm.proto.v1.SampleColumns;
 import io.github.bulletmetrics.storm.proto.v1.SeriesDefinition;
 import io.github.bulletmetrics.storm.proto.v1.Shape;
@@ -24,6 +26,7 @@ import java.util.Set;
 public final class Ledger {
     private final Set<String> taken = new HashSet<>();
     private final List<Sample> samples = new ArrayList<>();
+    private final List<Block> blocks = new ArrayList<>();
     private final List<HistogramSample> histograms = new ArrayList<>();
     private final List<String> breaches = new ArrayList<>();
     private final Map<DropReason, Long> drops = new EnumMap<>(DropReason.class);
@@ -38,8 +41,8 @@ public final class Ledger {
     }
 
     /** A new stream: its ids mean nothing yet. */
-    public synchronized StreamIds newStream() {
-        return new StreamIds();
+    public synchronized StreamIds newStream(boolean takesBlocks) {
+        return new StreamIds(takesBlocks);
     }
 
     /** Takes a batch, unless it was taken before. */
@@ -50,6 +53,7 @@ public final class Ledger {
                 breaches.add("id " + definition.getId() + " defined as " + before + " and as " + definition);
             }
         }
+        batch.getLayoutsList().forEach(layout -> defineLayout(stream, layout));
         if (batch.getEpoch().size() != 16 || batch.getSequence() < 1 || batch.getOldestHeldSequence() > batch.getSequence()) {
             breaches.add("epoch or sequence of " + batch);
         }
@@ -62,6 +66,7 @@ public final class Ledger {
         }
         lastSequence = batch.getSequence();
         addSamples(stream, batch.getSamples());
+        batch.getBlocksList().forEach(block -> addBlock(stream, block));
         for (HistogramSample histogram : batch.getHistogramsList()) {
             SeriesDefinition of = stream.definitions.get(histogram.getSeriesId());
             if (of == null || of.getShape() != Shape.SHAPE_HISTOGRAM) {
@@ -88,9 +93,43 @@ public final class Ledger {
                 breaches.add("id " + columns.getSeriesIds(i) + " is not defined on this stream");
                 continue;
             }
-            samples.add(new Sample(of.getHost(), of.getPort(), of.getComponent(), of.getTask(), of.getName(), of.getKeyList(),
-                    columns.getBaseTimeMs() + columns.getTimeOffsetsMs(i), columns.getValues(i)));
+            add(of, columns.getBaseTimeMs() + columns.getTimeOffsetsMs(i), columns.getValues(i));
         }
+    }
+
+    private void defineLayout(StreamIds stream, Layout layout) {
+        Layout before = stream.layouts.put(layout.getId(), layout);
+        if (before != null && !before.equals(layout) || layout.getId() < 1) {
+            breaches.add("layout " + layout.getId() + " defined as " + before + " and as " + layout);
+        }
+        if (!stream.definitions.keySet().containsAll(layout.getSeriesIdsList())) {
+            breaches.add("layout " + layout.getId() + " has series that are not defined on this stream");
+        }
+    }
+
+    private void addBlock(StreamIds stream, Block block) {
+        Layout layout = stream.layouts.get(block.getLayoutId());
+        if (!stream.takesBlocks || layout == null) {
+            breaches.add("a block of layout " + block.getLayoutId() + " = " + layout + ", blocks taken: " + stream.takesBlocks);
+            return;
+        }
+        try {
+            for (BlockReader.Sample sample : BlockReader.read(layout, block)) {
+                add(stream.definitions.get(sample.seriesId()), sample.timeMs(), sample.value());
+            }
+            blocks.add(block);
+        } catch (IllegalArgumentException breach) {
+            breaches.add("block " + block + ": " + breach.getMessage());
+        }
+    }
+
+    private void add(SeriesDefinition of, long timeMs, double value) {
+        samples.add(new Sample(of.getHost(), of.getPort(), of.getComponent(), of.getTask(), of.getName(), of.getKeyList(), timeMs, value));
+    }
+
+    /** The blocks among what was taken. */
+    public synchronized List<Block> blocks() {
+        return new ArrayList<>(blocks);
     }
 
     public synchronized List<Sample> samples() {
@@ -134,8 +173,11 @@ public final class Ledger {
     /** The ids of one stream. */
     public static final class StreamIds {
         private final Map<Integer, SeriesDefinition> definitions = new HashMap<>();
+        private final Map<Integer, Layout> layouts = new HashMap<>();
+        private final boolean takesBlocks;
 
-        private StreamIds() {
+        private StreamIds(boolean takesBlocks) {
+            this.takesBlocks = takesBlocks;
         }
     }
 }

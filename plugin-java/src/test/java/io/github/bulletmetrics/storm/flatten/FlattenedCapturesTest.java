@@ -6,6 +6,7 @@ import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.SeriesDefinition;
 import io.github.bulletmetrics.storm.proto.v1.Shape;
 import io.github.bulletmetrics.storm.queue.Losses;
+import io.github.bulletmetrics.storm.queue.Queued;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Workers;
 import java.io.IOException;
@@ -34,7 +35,8 @@ class FlattenedCapturesTest {
     @ParameterizedTest
     @MethodSource("captures")
     void aCaptureFlattensAsInTheCollector(Path capture) throws IOException {
-        SampleQueue queue = new SampleQueue(10_000);
+        // Every data point is a report of its own here, and so a block.
+        SampleQueue queue = new SampleQueue(100_000);
         Losses losses = new Losses();
         Flattener flattener = new Flattener(queue, losses, new Workers(), 10_000, failure -> {
             throw new AssertionError(failure);
@@ -59,8 +61,8 @@ class FlattenedCapturesTest {
 
     private static String text(SampleQueue queue, Losses losses) {
         Map<String, Integer> counts = new TreeMap<>();
-        for (long position = 0; position < queue.published(); position++) {
-            SeriesDefinition series = queue.series(position).definition();
+        for (Queued.Sample sample : Queued.samples(queue)) {
+            SeriesDefinition series = sample.series().definition();
             counts.merge(series.getComponent() + " " + series.getName() + " [" + String.join(", ", series.getKeyList()) + "] "
                     + (series.getShape() == Shape.SHAPE_MAP ? "map" : "number"), 1, Integer::sum);
         }

@@ -14,7 +14,9 @@ import io.github.bulletmetrics.storm.proto.v1.Shape;
 import io.github.bulletmetrics.storm.proto.v1.Temporality;
 import io.github.bulletmetrics.storm.proto.v1.WorkerInfo;
 import io.github.bulletmetrics.storm.queue.Losses;
+import io.github.bulletmetrics.storm.queue.Queued;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
+import io.github.bulletmetrics.storm.queue.Series;
 import io.github.bulletmetrics.storm.queue.Workers;
 import io.github.bulletmetrics.storm.sampler.PackBuilder;
 import java.lang.management.ManagementFactory;
@@ -45,7 +47,7 @@ class FlattenerTest {
         flatten(Map.of("atomic", new AtomicLong(4)));
         flatten(Map.of("big", new BigDecimal("5.25")));
         assertThat(samples()).containsExactly("long[]=1.0", "double[]=2.5", "float[]=3.5", "atomic[]=4.0", "big[]=5.25");
-        SeriesDefinition definition = queue.series(0).definition();
+        SeriesDefinition definition = series(0).definition();
         assertThat(definition.getHost()).isEqualTo("host");
         assertThat(definition.getPort()).isEqualTo(6700);
         assertThat(definition.getComponent()).isEqualTo("FilterBolt");
@@ -53,7 +55,7 @@ class FlattenerTest {
         assertThat(definition.getIntervalMs()).isEqualTo(10_000);
         assertThat(definition.getShape()).isEqualTo(Shape.SHAPE_NUMBER);
         assertThat(definition.getTemporality()).isEqualTo(Temporality.TEMPORALITY_UNSPECIFIED);
-        assertThat(queue.timeMs(0)).isEqualTo(1_700_000_000_000L);
+        assertThat(queued(0).timeMs()).isEqualTo(1_700_000_000_000L);
     }
 
     @Test
@@ -83,16 +85,16 @@ class FlattenerTest {
         flatten(Map.of(Flattener.LATENCY_METRIC, pack));
         flatten(Map.of(Flattener.LATENCY_METRIC, pack));
         assertThat(queue.published()).isEqualTo(4);
-        assertThat(queue.series(2)).as("the same series").isSameAs(queue.series(0));
-        SeriesDefinition definition = queue.series(0).definition();
+        assertThat(series(2)).as("the same series").isSameAs(series(0));
+        SeriesDefinition definition = series(0).definition();
         assertThat(definition.getName()).isEqualTo("bullet_filter_latency_seconds");
         assertThat(definition.getKeyList()).isEmpty();
         assertThat(definition.getShape()).isEqualTo(Shape.SHAPE_HISTOGRAM);
         assertThat(definition.getTemporality()).isEqualTo(Temporality.TEMPORALITY_CUMULATIVE);
         assertThat(definition.getIntervalMs()).isEqualTo(10_000);
-        assertThat(queue.series(1).definition().getKeyList()).containsExactly("fail");
-        assertThat(HistogramSample.parseFrom(queue.distribution(0))).isEqualTo(HistogramSample.newBuilder().setSeriesId(queue.series(0).id())
-                .setTimeMs(queue.timeMs(0)).setSchema(3).setZeroThreshold(0.0005).setZeroCount(1).setCount(5).setSum(1.004).setNegativeCount(1)
+        assertThat(series(1).definition().getKeyList()).containsExactly("fail");
+        assertThat(HistogramSample.parseFrom(queued(0).distribution())).isEqualTo(HistogramSample.newBuilder().setSeriesId(series(0).id())
+                .setTimeMs(queued(0).timeMs()).setSchema(3).setZeroThreshold(0.0005).setZeroCount(1).setCount(5).setSum(1.004).setNegativeCount(1)
                 .addPositiveSpans(BucketSpan.newBuilder().setOffset(-79).setLength(1)).addPositiveCounts(2)
                 .addPositiveSpans(BucketSpan.newBuilder().setOffset(7).setLength(1)).addPositiveCounts(1)
                 .addPositiveSpans(BucketSpan.newBuilder().setOffset(70).setLength(1)).addPositiveCounts(1).build());
@@ -136,7 +138,7 @@ class FlattenerTest {
         map.put("empty", Map.of());
         flatten(Collections.singletonMap("m", map));
         assertThat(samples()).containsExactly("m[a:default]=1.0", "m[42]=2.0", "m[null]=3.0", "m[nested, deeper, x]=4.0");
-        assertThat(queue.series(0).definition().getShape()).isEqualTo(Shape.SHAPE_MAP);
+        assertThat(series(0).definition().getShape()).isEqualTo(Shape.SHAPE_MAP);
         assertThat(losses.total()).isZero();
     }
 
@@ -145,7 +147,7 @@ class FlattenerTest {
         flatten(Map.of("bullet_active_replays", 1L));
         flatten(Map.of("bullet_active_replays", Map.of("x", 2L)));
         flatten(Map.of("bullet_active_replays", 3L));
-        assertThat(queue.series(0)).isSameAs(queue.series(2)).isNotSameAs(queue.series(1));
+        assertThat(series(0)).isSameAs(series(2)).isNotSameAs(series(1));
     }
 
     @Test
@@ -155,8 +157,8 @@ class FlattenerTest {
         flattener.begin(new String("host"), 6700, new String("FilterBolt"), 7, 1, 60, 0);
         flattener.add("name", Map.of("key", 3));
         flattener.end();
-        assertThat(queue.series(0)).isSameAs(queue.series(1)).isNotSameAs(queue.series(2));
-        assertThat(queue.series(2).definition().getIntervalMs()).isEqualTo(60_000);
+        assertThat(series(0)).isSameAs(series(1)).isNotSameAs(series(2));
+        assertThat(series(2).definition().getIntervalMs()).isEqualTo(60_000);
     }
 
     @Test
@@ -249,16 +251,17 @@ class FlattenerTest {
                 "gc.time_ms[G1 Young Generation]=70.0", "cpu.user_ms[]=11.0", "cpu.system_ms[]=21.0", "heap.used_bytes[]=31.0",
                 "heap.committed_bytes[]=41.0", "heap.limit_bytes[]=51.0", "process.start_time_ms[]=500.0", "gc.count[G1 Young Generation]=61.0",
                 "gc.time_ms[G1 Young Generation]=71.0");
-        assertThat(queue.timeMs(0)).isEqualTo(1_900);
-        assertThat(queue.timeMs(8)).isEqualTo(2_900);
-        SeriesDefinition cpu = queue.series(0).definition();
+        assertThat(queued(0).timeMs()).isEqualTo(1_900);
+        assertThat(queued(8).timeMs()).isEqualTo(2_900);
+        assertThat(Queued.blocks(queue)).isEqualTo(1);
+        SeriesDefinition cpu = series(0).definition();
         assertThat(cpu.getShape()).isEqualTo(Shape.SHAPE_SAMPLER);
         assertThat(cpu.getTemporality()).isEqualTo(Temporality.TEMPORALITY_CUMULATIVE);
         assertThat(cpu.getIntervalMs()).isEqualTo(1_000);
         assertThat(cpu.getPackSpanMs()).isEqualTo(10_000);
         assertThat(cpu.getComponent()).isEqualTo("__system");
         assertThat(cpu.getTask()).isEqualTo(-1);
-        assertThat(queue.series(2).definition().getTemporality()).isEqualTo(Temporality.TEMPORALITY_GAUGE);
+        assertThat(series(2).definition().getTemporality()).isEqualTo(Temporality.TEMPORALITY_GAUGE);
         assertThat(workers.changedSince(0, 9).workers()).extracting(WorkerInfo::getPid, WorkerInfo::getStartTimeMs)
                 .containsExactly(org.assertj.core.groups.Tuple.tuple(77L, 500L));
     }
@@ -268,7 +271,7 @@ class FlattenerTest {
         sampler(new PackBuilder(77, 500, "G1").sample(1, 2, 3, 4, 5, 6, 7, 8).build());
         sampler(new PackBuilder(78, 900, "G1").sample(1, 2, 3, 4, 5, 6, 7, 8).build());
         for (int i = 0; i < 8; i++) {
-            assertThat(queue.series(i + 8)).isSameAs(queue.series(i));
+            assertThat(series(i + 8)).isSameAs(series(i));
         }
         assertThat(workers.changedSince(0, 9).workers()).extracting(WorkerInfo::getPid).containsExactly(78L);
     }
@@ -340,11 +343,19 @@ class FlattenerTest {
         to.end();
     }
 
+    private Queued.Sample queued(int sample) {
+        return Queued.samples(queue).get(sample);
+    }
+
+    private Series series(int sample) {
+        return queued(sample).series();
+    }
+
     private List<String> samples() {
         List<String> samples = new ArrayList<>();
-        for (long position = 0; position < queue.published(); position++) {
-            SeriesDefinition definition = queue.series(position).definition();
-            samples.add(definition.getName() + definition.getKeyList() + "=" + queue.value(position));
+        for (Queued.Sample sample : Queued.samples(queue)) {
+            SeriesDefinition definition = sample.series().definition();
+            samples.add(definition.getName() + definition.getKeyList() + "=" + sample.value());
         }
         return samples;
     }

@@ -29,14 +29,17 @@ class ExportFromJarIT {
                     "token.file=" + token));
             assertThat(collector.authorizations()).containsOnly("Bearer s3cret");
             assertTaken(collector.ledger());
+            assertThat(collector.ledger().blocks()).as("a report's numbers, a pack").hasSize(2);
         }
     }
 
     @Test
-    void exportsInPlainText() throws Exception {
+    void exportsInPlainTextToACollectorThatTakesNoBlocks() throws Exception {
         try (GrpcCollector collector = new GrpcCollector(0, InsecureServerCredentials.create())) {
+            collector.takesBlocks(false);
             System.out.println(PluginJar.run(ExportMain.class, () -> isTaken(collector.ledger()), "address=" + collector.address()));
             assertTaken(collector.ledger());
+            assertThat(collector.ledger().blocks()).isEmpty();
         }
     }
 

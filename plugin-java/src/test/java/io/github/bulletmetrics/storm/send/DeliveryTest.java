@@ -8,6 +8,7 @@ import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.send.FakeTransport.FakeStream;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.TreeSet;
@@ -17,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Random streams that break, refuse, say "full", lose what is under way and acknowledge late; whatever they do, at the end the
- * collector has every sample that the queue took, once, in order.
+ * collector has every sample that the queue took, once. Some streams are those of a collector that takes blocks, some are not.
  */
 class DeliveryTest {
     private static final int STEPS = 3_000;
@@ -55,17 +56,30 @@ class DeliveryTest {
         double value = 0;
         long refused = 0;
         for (int step = 0; step < STEPS; step++) {
-            for (int n = random.nextInt(10); n > 0; n--) {
-                int series = random.nextInt(40);
+            for (int n = random.nextInt(4); n > 0; n--) {
+                int series = random.nextInt(20);
                 if (series == 0 && rig.offerDistribution((long) value)) {
                     distributions.add((long) value);
-                } else if (series > 0 && rig.offer(series, value)) {
-                    taken.add("metric" + series + "=" + value);
-                } else {
-                    rig.losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, 1, 1, 1);
-                    refused++;
+                    value++;
+                    continue;
                 }
-                value++;
+                int columns = 1 + random.nextInt(6);
+                int rows = 1 + random.nextInt(3);
+                double[] values = new double[columns * rows];
+                List<String> block = new ArrayList<>();
+                for (int cell = 0; cell < values.length; cell++) {
+                    boolean absent = cell > 0 && random.nextInt(8) == 0;
+                    values[cell] = absent ? Double.NaN : value;
+                    if (!absent) {
+                        block.add("metric" + (series + cell / rows) + "=" + value++);
+                    }
+                }
+                if (rig.offerBlock(series, columns, rows, values)) {
+                    taken.addAll(block);
+                } else {
+                    rig.losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, block.size(), 1, 1);
+                    refused += block.size();
+                }
             }
             rig.pass(random.nextInt(300));
             collector.act(rig.transport, step < STEPS / 2);
@@ -76,11 +90,17 @@ class DeliveryTest {
         }
         assertThat(rig.outbox.isEmpty()).as("seed %d: all is acknowledged at last", seed).isTrue();
         assertThat(collector.ledger.breaches()).as("seed %d", seed).isEmpty();
-        assertThat(firstDifference(taken, collector.ledger.samples())).as("seed %d", seed).isNull();
+        assertThat(firstDifference(taken, inOrder(collector.ledger.samples()))).as("seed %d", seed).isNull();
         assertThat(collector.ledger.histograms()).extracting(HistogramSample::getCount).as("seed %d", seed).isEqualTo(distributions);
         assertThat(collector.ledger.drops().getOrDefault(DropReason.DROP_REASON_QUEUE_FULL, 0L)).as("seed %d", seed).isEqualTo(refused);
         assertThat(rig.losses.total()).as("seed %d", seed).isEqualTo(refused);
         assertThat(rig.queue.released()).as("seed %d", seed).isEqualTo(taken.size() + distributions.size());
+    }
+
+    /** Of their values, which rise as they are offered. Within a batch there is no order. */
+    private static List<Ledger.Sample> inOrder(List<Ledger.Sample> samples) {
+        samples.sort(Comparator.comparingDouble(Ledger.Sample::value));
+        return samples;
     }
 
     private static String firstDifference(List<String> taken, List<Ledger.Sample> delivered) {
@@ -100,6 +120,7 @@ class DeliveryTest {
         private final Random random;
         private FakeStream stream;
         private Ledger.StreamIds ids;
+        private boolean takesBlocks;
         private boolean opened;
         private boolean ended;
         private int read;
@@ -149,7 +170,8 @@ class DeliveryTest {
         private void look(FakeTransport transport) {
             if (!transport.streams.isEmpty() && transport.last() != stream) {
                 stream = transport.last();
-                ids = ledger.newStream();
+                takesBlocks = random.nextBoolean();
+                ids = ledger.newStream(takesBlocks);
                 opened = false;
                 ended = false;
                 read = 0;
@@ -160,7 +182,7 @@ class DeliveryTest {
         }
 
         private void open(int window) {
-            stream.sayOpened(window);
+            stream.sayOpened(window, 1 << 20, takesBlocks);
             opened = true;
         }
 

@@ -487,7 +487,7 @@ class ExporterTest {
         Rig small = new Rig(10_000, 4_096);
         small.exporter.step();
         FakeStream stream = small.transport.last();
-        stream.say(ExportResponse.newBuilder().setOpened(io.github.bulletmetrics.storm.proto.v1.Opened.newBuilder().setWindow(64).setMaxBatchBytes(4_000)));
+        stream.sayOpened(64, 4_000, false);
         for (int i = 0; i < 1_000; i++) {
             small.offer(i, i);
         }

@@ -67,7 +67,11 @@ final class FakeTransport implements Transport {
         }
 
         void sayOpened(int window) {
-            say(ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(window).setMaxBatchBytes(1 << 20)));
+            sayOpened(window, 1 << 20, false);
+        }
+
+        void sayOpened(int window, int maxBatchBytes, boolean takesBlocks) {
+            say(ExportResponse.newBuilder().setOpened(Opened.newBuilder().setWindow(window).setMaxBatchBytes(maxBatchBytes).setTakesBlocks(takesBlocks)));
         }
 
         void sayAcknowledged(long sequence) {

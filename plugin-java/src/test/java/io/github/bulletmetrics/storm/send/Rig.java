@@ -4,13 +4,18 @@ import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.Open;
 import io.github.bulletmetrics.storm.proto.v1.Shape;
 import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
+import io.github.bulletmetrics.storm.queue.Block;
+import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.Losses;
+import io.github.bulletmetrics.storm.queue.Queued;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Series;
 import io.github.bulletmetrics.storm.queue.Source;
 import io.github.bulletmetrics.storm.queue.Workers;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 
 /** An exporter with everything around it in the test's hand. */
@@ -27,7 +32,9 @@ final class Rig {
     final Exporter exporter;
     private final List<Series> series = new ArrayList<>();
     private final Source source = new Source("host", 6700, "FilterBolt", 1, 10_000);
-    private final Series latencies = new Series(1_000, source, "latency", List.of(), Shape.SHAPE_HISTOGRAM);
+    private final Layout latencies = new Layout(0, new Series(1_000, source, "latency", List.of(), Shape.SHAPE_HISTOGRAM));
+    private final Map<List<Integer>, Layout> layouts = new HashMap<>();
+    private final Block block = new Block();
 
     Rig(int capacity, int batchSamples, String... addresses) {
         options.batchSamples = batchSamples;
@@ -52,14 +59,37 @@ final class Rig {
 
     /** Queues a sample whose value tells it from all others. */
     boolean offer(int ofSeries, double value) {
-        boolean taken = queue.offer(series(ofSeries), time.wallMs(), value);
+        boolean taken = Queued.offer(queue, series(ofSeries), time.wallMs(), value);
         queue.publish();
         return taken;
     }
 
+    /** Queues a block of several series, whose values rise cell by cell; NaN stands for a cell without a sample. */
+    boolean offerBlock(int firstSeries, int columns, int rows, double... values) {
+        block.begin(layout(firstSeries, columns), time.wallMs(), rows == 1 ? 0 : 1_000, rows);
+        for (double value : values) {
+            if (Double.isNaN(value)) {
+                block.skip();
+            } else {
+                block.add(value);
+            }
+        }
+        boolean taken = queue.offer(block);
+        queue.publish();
+        return taken;
+    }
+
+    private Layout layout(int firstSeries, int columns) {
+        Series[] all = new Series[columns];
+        for (int column = 0; column < columns; column++) {
+            all[column] = series(firstSeries + column);
+        }
+        return layouts.computeIfAbsent(List.of(firstSeries, columns), absent -> new Layout(10_000 + layouts.size(), all));
+    }
+
     /** Queues a distribution whose count tells it from all others. */
     boolean offerDistribution(long count) {
-        HistogramSample sample = HistogramSample.newBuilder().setSeriesId(latencies.id()).setCount(count).build();
+        HistogramSample sample = HistogramSample.newBuilder().setSeriesId(latencies.series(0).id()).setCount(count).build();
         boolean taken = queue.offer(latencies, time.wallMs(), sample.toByteArray());
         queue.publish();
         return taken;

@@ -44,8 +44,13 @@ public class TickBenchmark {
     @Param({"new", "kept"})
     public String texts;
 
+    /** Whether the collector takes blocks; an older one is sent columns. */
+    @Param({"true", "false"})
+    public boolean takesBlocks;
+
     @Setup(Level.Invocation)
     public void nextTick() {
+        outbox.takesBlocks(takesBlocks);
         tick = texts.equals("new") ? new Tick() : tick;
         seconds += 60;
     }

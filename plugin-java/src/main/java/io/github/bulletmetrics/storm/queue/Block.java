@@ -1,0 +1,147 @@
+package io.github.bulletmetrics.storm.queue;
+
+import java.util.Arrays;
+
+/**
+ * A rectangle of samples, to be filled and read again and again: a column for each series of a layout, rows in time. Cells are counted column by column: row r of
+ * column c is cell {@code c * rows + r}. A cell holds a sample or nothing.
+ *
+ * <p>Filled by {@link #begin}, {@link #offset} where a row is off its place, and {@link #add} or {@link #skip} for every cell in turn. One thread at a time.
+ */
+public final class Block {
+    /** Cells in a block at most: those of a full batch. */
+    public static final int MAX_CELLS = 4_096;
+    private static final int BITS = 32;
+
+    Layout layout;
+    long firstMs;
+    int stepMs;
+    int rows;
+    boolean hasOffsets;
+    /** Of each row; stale where {@link #hasOffsets} is not set. */
+    final int[] offsetsMs = new int[MAX_CELLS];
+    /** A bit a cell, the least significant first; those behind the last cell are 0. */
+    final int[] presence = new int[MAX_CELLS / BITS];
+    /** Of the cells that hold a sample, in their order. */
+    final double[] values = new double[MAX_CELLS];
+    int samples;
+    private int cells;
+
+    /** An empty one. */
+    public Block() {
+    }
+
+    /**
+     * Begins to fill it.
+     *
+     * @param of what the columns are.
+     * @param firstTimeMs event time of the first row, ms since the Unix epoch.
+     * @param step time from one row to the next, ms; 0 where there is one row.
+     * @param rowCount rows; times columns at most {@link #MAX_CELLS}.
+     */
+    public void begin(Layout of, long firstTimeMs, int step, int rowCount) {
+        layout = of;
+        firstMs = firstTimeMs;
+        stepMs = step;
+        rows = rowCount;
+        hasOffsets = false;
+        samples = 0;
+        cells = 0;
+        Arrays.fill(presence, 0, presenceWords(of.columns() * rowCount), 0);
+    }
+
+    /** Says that a row is off its place, by some ms. */
+    public void offset(int row, int ms) {
+        if (!hasOffsets) {
+            Arrays.fill(offsetsMs, 0, rows, 0);
+            hasOffsets = true;
+        }
+        offsetsMs[row] = ms;
+    }
+
+    /** The next cell holds a sample. */
+    public void add(double value) {
+        presence[cells / BITS] |= 1 << cells;
+        cells++;
+        values[samples++] = value;
+    }
+
+    /** The next cell holds nothing. */
+    public void skip() {
+        cells++;
+    }
+
+    /** What the columns are. */
+    public Layout layout() {
+        return layout;
+    }
+
+    /** Event time of the first row, ms, where that is in its place. */
+    public long firstMs() {
+        return firstMs;
+    }
+
+    /** Time from one row to the next, ms; of no meaning where there is one row. */
+    public int stepMs() {
+        return stepMs;
+    }
+
+    /** How many rows there are. */
+    public int rows() {
+        return rows;
+    }
+
+    /** Columns times rows. */
+    public int cells() {
+        return layout.columns() * rows;
+    }
+
+    /** Whether any row is off its place. */
+    public boolean hasOffsets() {
+        return hasOffsets;
+    }
+
+    /** How far a row is off its place, ms. */
+    public int offsetMs(int row) {
+        return hasOffsets ? offsetsMs[row] : 0;
+    }
+
+    /** Event time of a row, ms since the Unix epoch. */
+    public long timeMs(int row) {
+        return firstMs + (long) row * stepMs + offsetMs(row);
+    }
+
+    /** How many cells hold a sample. */
+    public int samples() {
+        return samples;
+    }
+
+    /** Whether all cells hold a sample. */
+    public boolean isComplete() {
+        return samples == cells();
+    }
+
+    /** Whether a cell holds a sample. */
+    public boolean isPresent(int cell) {
+        return (presence[cell / BITS] >> cell & 1) == 1;
+    }
+
+    /** The value of a sample; samples are in the order of their cells. */
+    public double value(int sample) {
+        return values[sample];
+    }
+
+    /** Words of a bitmap of so many cells. */
+    static int presenceWords(int cells) {
+        return (cells + BITS - 1) / BITS;
+    }
+
+    /** Marks all cells as holding a sample. */
+    void fillPresence() {
+        int all = cells();
+        Arrays.fill(presence, 0, all / BITS, -1);
+        if (all % BITS != 0) {
+            presence[all / BITS] = (1 << all) - 1;
+        }
+    }
+}
