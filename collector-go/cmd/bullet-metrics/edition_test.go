@@ -80,12 +80,6 @@ func allPoints(t *testing.T, from storage.Queryable) map[string][]string {
 	return all
 }
 
-func keepAll() grid.Options {
-	keep := grid.DefaultOptions()
-	keep.RetentionTime = 0
-	return keep
-}
-
 // What a collector of the first edition kept is what one of today answers with, slice by slice, and the journal is read on from its cursor.
 func TestADirectoryOfTheFirstEditionIsConverted(t *testing.T) {
 	dir := olderData(t)
@@ -95,14 +89,14 @@ func TestADirectoryOfTheFirstEditionIsConverted(t *testing.T) {
 	require.NoError(t, edition.Close())
 	require.Greater(t, len(want), 500)
 
-	require.NoError(t, convert(t.Context(), dir, keepAll(), slog.New(slog.NewTextHandler(t.Output(), nil))))
+	require.NoError(t, convert(t.Context(), dir, keepEverything(), slog.New(slog.NewTextHandler(t.Output(), nil))))
 	require.NoDirExists(t, filepath.Join(dir, editionDir))
-	store, err := grid.Open(filepath.Join(dir, gridDir), keepAll())
+	store, err := grid.Open(filepath.Join(dir, gridDir), keepEverything())
 	require.NoError(t, err)
 	require.Equal(t, want, allPoints(t, store))
 	require.Equal(t, cursor, store.Durable())
 	require.NoError(t, store.Close(t.Context()))
-	require.NoError(t, convert(t.Context(), dir, keepAll(), slog.New(slog.DiscardHandler)), "there is nothing to convert any more")
+	require.NoError(t, convert(t.Context(), dir, keepEverything(), slog.New(slog.DiscardHandler)), "there is nothing to convert any more")
 
 	c := settings(dir)
 	c.Embedded.RetentionTime = 0
@@ -120,7 +114,7 @@ func TestAConversionGoesOnWhereItEnded(t *testing.T) {
 	for ends := 1; ; ends++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		left := ends
-		err := convert(ctx, dir, keepAll(), slog.New(cancelling{slog.DiscardHandler, &left, cancel}))
+		err := convert(ctx, dir, keepEverything(), slog.New(cancelling{slog.DiscardHandler, &left, cancel}))
 		cancel()
 		if err == nil {
 			require.Greater(t, ends, 1, "it never ended early")
@@ -129,7 +123,7 @@ func TestAConversionGoesOnWhereItEnded(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorContains(t, err, "the next start goes on")
 	}
-	store, err := grid.Open(filepath.Join(dir, gridDir), keepAll())
+	store, err := grid.Open(filepath.Join(dir, gridDir), keepEverything())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close(t.Context())) }()
 	require.Equal(t, want, allPoints(t, store))

@@ -93,7 +93,7 @@ func newRootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
 	})
-	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(),
+	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(), newExportCommand(), newFsckCommand(),
 		newStormCommand(), newDoctorCommand(), newWhyCommand(), newGrafanaCommand(), newLoadCommand(), newCanaryCommand())
 	return root
 }

@@ -116,9 +116,7 @@ func openForReading(dir string) (sliceStore, error) {
 		}
 		return nil, fmt.Errorf("%s is no data directory: %w", dir, err)
 	}
-	keep := grid.DefaultOptions()
-	keep.RetentionTime, keep.RetentionBytes = 0, 0
-	store, err := grid.Open(filepath.Join(dir, gridDir), keep)
+	store, err := grid.Open(filepath.Join(dir, gridDir), keepEverything())
 	if err != nil {
 		return nil, fmt.Errorf("%w; where a collector runs on it, ask that over HTTP", err)
 	}

@@ -19,6 +19,8 @@ type sliceStore interface {
 	storage.Queryable
 	// Newest is the end of the newest slice; ok is false where there is none.
 	Newest(ctx context.Context) (endMs int64, ok bool, err error)
+	// Extent is the ends of the oldest and the newest slice; ok is false where there is none.
+	Extent(ctx context.Context) (oldestMs, newestMs int64, ok bool, err error)
 	// Flush writes all that was handed over to the disk.
 	Flush(ctx context.Context) error
 	// Close flushes within ctx and ends the store. It may be called twice.
@@ -41,4 +43,11 @@ func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry
 		return nil, err
 	}
 	return store, nil
+}
+
+// keepEverything are options for a store that is looked at: nothing in it expires.
+func keepEverything() grid.Options {
+	keep := grid.DefaultOptions()
+	keep.RetentionTime, keep.RetentionBytes = 0, 0
+	return keep
 }

@@ -196,3 +196,21 @@ func (c *Files) remove(unwanted func(int) bool) {
 func (c *Files) Discard(p journal.Position) {
 	c.remove(func(i int) bool { return c.positions[i] > p })
 }
+
+// Check reads the checkpoints in a directory, changes nothing, and reports those that are damaged.
+func Check(dir string, report func(file string, damage error)) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("list the checkpoints: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) || strings.HasSuffix(e.Name(), ".new") {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if _, err := read(path); err != nil {
+			report(path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks"
+)
+
+// blockExport is what of a data directory is written where.
+type blockExport struct {
+	dataDir, out string
+	start, end   string
+}
+
+func newExportCommand() *cobra.Command {
+	command := &cobra.Command{Use: "export", Short: "Write what a data directory holds in another program's format"}
+	var e blockExport
+	blocks := &cobra.Command{
+		Use:   "blocks DIR",
+		Short: "Write slices as blocks of Prometheus, for promtool, Thanos and Mimir",
+		Long: `Write the slices of a data directory as blocks of Prometheus, two hours each, oldest first.
+
+The directory must not be held by a collector; stop it, or export a copy. Native histograms and the markers of gaps are kept. Prometheus
+itself takes the blocks where they lie in its data directory; Thanos and Mimir have them uploaded (promtool tsdb list DIR shows them).`,
+		Example: `  bullet-metrics export blocks /var/lib/bullet-metrics --out blocks
+  bullet-metrics export blocks data --out blocks --start 2026-11-01T00:00:00Z --end 2026-11-02T00:00:00Z`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("export blocks takes one data directory, %d arguments are there", len(args))}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e.dataDir = args[0]
+			if e.out == "" {
+				return usageError{errors.New("--out names the directory that blocks are written to")}
+			}
+			return e.run(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+	blocks.Flags().StringVar(&e.out, "out", "", "directory to write blocks to; it is made where it is missing")
+	blocks.Flags().StringVar(&e.start, "start", "", "first time: seconds since 1970 or RFC 3339 (default the oldest slice's)")
+	blocks.Flags().StringVar(&e.end, "end", "", "last time (default the newest slice's)")
+	command.AddCommand(blocks)
+	return command
+}
+
+func (e blockExport) run(ctx context.Context, out io.Writer) (err error) {
+	store, err := openForReading(e.dataDir)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		err = errors.Join(err, store.Close(closing))
+	}()
+	fromMs, toMs, ok, err := e.bounds(ctx, store)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		_, err := fmt.Fprintf(out, "%s holds no slice in this time\n", e.dataDir)
+		return err
+	}
+	slices, written := 0, 0
+	err = blocks.Export(ctx, store, e.out, fromMs, toMs, func(w blocks.Written) {
+		if w.HasNothing {
+			return
+		}
+		written++
+		slices += w.Slices
+		fmt.Fprintf(out, "%s  %s to %s  %d slices\n", filepath.Join(e.out, w.ID), stamp(w.FromMs), stamp(w.ToMs), w.Slices)
+	})
+	if err != nil {
+		return fmt.Errorf("export: %w; remove %s before you try again", err, e.out)
+	}
+	_, err = fmt.Fprintf(out, "%d blocks, %d slices\n", written, slices)
+	return err
+}
+
+func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+
+// bounds is the time to export; ok is false where nothing lies in it.
+func (e blockExport) bounds(ctx context.Context, store sliceStore) (fromMs, toMs int64, ok bool, err error) {
+	if fromMs, err = parseTime("--start", e.start, math.MinInt64); err != nil {
+		return 0, 0, false, usageError{err}
+	}
+	if toMs, err = parseTime("--end", e.end, math.MaxInt64); err != nil {
+		return 0, 0, false, usageError{err}
+	}
+	oldest, newest, ok, err := store.Extent(ctx)
+	return max(fromMs, oldest), min(toMs, newest), ok && max(fromMs, oldest) <= min(toMs, newest), err
+}
+
+// parseTime reads seconds since 1970 or RFC 3339, as ms; a flag that was not given means otherwise.
+func parseTime(flag, text string, otherwise int64) (int64, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(seconds) < 1e11 {
+		return int64(seconds * 1000), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, fmt.Errorf("%s %q is neither seconds since 1970 nor RFC 3339, such as 2026-11-22T08:00:00Z", flag, text)
+	}
+	return t.UnixMilli(), nil
+}
+
+// isDirectory says whether a directory is there.
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+	gridrun "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
+)
+
+// checked is what fsck prints.
+type checked struct {
+	Journal struct {
+		Segments int   `json:"segments"`
+		Batches  int   `json:"batches"`
+		Samples  int   `json:"samples"`
+		Bytes    int64 `json:"bytes"`
+	} `json:"journal"`
+	// Findings are the damaged places, Damaged counts them; of very many the first are listed.
+	Findings []finding `json:"findings"`
+	Damaged  int       `json:"damaged"`
+	Repaired []string  `json:"repaired,omitempty"`
+}
+
+// finding is one damaged place and its cost.
+type finding struct {
+	Where  string `json:"where"` // journal, store or checkpoints
+	File   string `json:"file"`
+	What   string `json:"what"`
+	FromMs int64  `json:"from_ms,omitempty"` // of the slices that are missing for it, or of the time in which samples came
+	ToMs   int64  `json:"to_ms,omitempty"`
+}
+
+const maxListed = 1000
+
+func newFsckCommand() *cobra.Command {
+	var output string
+	var repair bool
+	command := &cobra.Command{
+		Use:   "fsck DIR",
+		Short: "Check a data directory: name what is damaged in journal and store, and what that costs",
+		Long: `Check a data directory that no collector holds: every record of the journal and every page of the store has a checksum.
+
+It names each damaged place with its file and with the time whose samples or slices are missing for it; the rest answers as before. A
+collector starts on a damaged directory too, and steps over the same places. With --repair the store is written again without what
+cannot be read, so that a query over it warns no more. Exit code: 0 where nothing is damaged, 1 where something is.`,
+		Example: "  bullet-metrics fsck /var/lib/bullet-metrics\n  bullet-metrics fsck /var/lib/bullet-metrics --repair",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("fsck takes one data directory, %d arguments are there", len(args))}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkOutput(output); err != nil {
+				return usageError{err}
+			}
+			c := &checked{Findings: []finding{}}
+			if err := c.directory(args[0], repair); err != nil {
+				return fmt.Errorf("fsck: %w", err)
+			}
+			if err := c.write(cmd.OutOrStdout(), output); err != nil {
+				return err
+			}
+			if c.Damaged > 0 {
+				return fmt.Errorf("fsck: %d damaged places in %s", c.Damaged, args[0])
+			}
+			return nil
+		},
+	}
+	command.Flags().BoolVar(&repair, "repair", false, "write the store again without what cannot be read")
+	command.Flags().StringVar(&output, "output", outputText, "text or json")
+	return command
+}
+
+func (c *checked) directory(dir string, repair bool) error {
+	if !isDirectory(filepath.Join(dir, "journal")) && !isDirectory(filepath.Join(dir, gridDir)) {
+		return fmt.Errorf("%s is no data directory: neither journal nor %s is in it", dir, gridDir)
+	}
+	return errors.Join(c.journal(filepath.Join(dir, "journal")), c.store(filepath.Join(dir, gridDir), repair), c.checkpoints(dir))
+}
+
+func (c *checked) find(f finding) {
+	c.Damaged++
+	if len(c.Findings) < maxListed {
+		c.Findings = append(c.Findings, f)
+	}
+}
+
+func (c *checked) journal(dir string) error {
+	if !isDirectory(dir) {
+		return nil
+	}
+	held, err := disk.System{}.Lock(filepath.Join(dir, "LOCK"), "fsck")
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	defer held.Close()
+	report, err := journal.Check(dir, nil)
+	c.Journal.Segments, c.Journal.Batches, c.Journal.Samples, c.Journal.Bytes = report.Segments, report.Batches, report.Samples, report.Bytes
+	for _, f := range report.Findings {
+		c.find(finding{Where: "journal", File: filepath.Join(dir, f.Segment), What: f.String(), FromMs: f.AfterMs, ToMs: f.BeforeMs})
+	}
+	c.Damaged += report.Damaged - len(report.Findings)
+	return err
+}
+
+func (c *checked) store(dir string, repair bool) error {
+	if !isDirectory(dir) {
+		return nil
+	}
+	before := c.Damaged
+	err := grid.Check(disk.System{}, dir, func(d *gridrun.DamageError) {
+		c.find(finding{Where: "store", File: d.File, What: d.Error(), FromMs: d.FromMs, ToMs: d.ToMs})
+	})
+	if err != nil || !repair || c.Damaged == before {
+		return err
+	}
+	c.Repaired, err = grid.Repair(dir, keepEverything())
+	return err
+}
+
+// checkpoints holds every reader's states to their checksums; one that is damaged costs a longer replay.
+func (c *checked) checkpoints(dir string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "feeds", "*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range append(paths, filepath.Join(dir, "registry")) {
+		if !isDirectory(path) {
+			continue
+		}
+		if err := checkpoint.Check(path, func(file string, damage error) {
+			c.find(finding{Where: "checkpoints", File: file, What: fmt.Sprintf("%s: %v: the one before it is used, and the next start reads more of the journal", file, damage)})
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checked) write(out io.Writer, output string) error {
+	if output == outputJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(c)
+	}
+	for _, f := range c.Findings {
+		fmt.Fprintf(out, "%s: %s\n", f.Where, f.What)
+	}
+	if more := c.Damaged - len(c.Findings); more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
+	}
+	for _, name := range c.Repaired {
+		fmt.Fprintf(out, "written again without what cannot be read: %s\n", name)
+	}
+	_, err := fmt.Fprintf(out, "journal: %d segments, %d batches, %d samples, %.1f MiB; %d damaged places in all\n",
+		c.Journal.Segments, c.Journal.Batches, c.Journal.Samples, float64(c.Journal.Bytes)/(1<<20), c.Damaged)
+	return err
+}
