@@ -3,7 +3,6 @@ package ingest
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
@@ -13,9 +12,9 @@ import (
 
 // admission is a batch on its way through the door. It is used again for the next one of its sender.
 type admission struct {
-	batch    journal.Batch // what goes to the journal
-	received int           // samples in the batch, histograms included
-	rejected *tally        // nil where nothing is
+	batch    *journal.Batch // what goes to the journal, which keeps it
+	received int            // samples in the batch, histograms included
+	rejected *tally         // nil where nothing is
 	allowed  timeRange
 	blocks   []block.Block // checked, as they came
 	ids      []uint32      // of the batch's histograms, by the stream's numbers
@@ -95,9 +94,8 @@ func (a *admission) check(b *pb.Batch, t *table) (err error) {
 // journal.ErrForgotten, of a layout's series.
 func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Time) error {
 	a.restore()
-	old := &a.batch
-	a.batch = journal.Batch{Epoch: journal.Epoch(b.GetEpoch()), Sequence: b.GetSequence(), SentMs: b.GetSendTimeMs(), ReceivedMs: now.UnixMilli(),
-		IDs: old.IDs[:0], TimesMs: old.TimesMs[:0], Values: old.Values[:0], Blocks: old.Blocks[:0], Histograms: old.Histograms[:0], Notes: notesOf(b)}
+	a.batch = &journal.Batch{Epoch: journal.Epoch(b.GetEpoch()), Sequence: b.GetSequence(), SentMs: b.GetSendTimeMs(), ReceivedMs: now.UnixMilli(),
+		Notes: notesOf(b)}
 	a.received, a.rejected, a.allowed = len(b.GetSamples().GetValues())+len(b.GetHistograms()), nil, allowed
 	t.retryLimited(now)
 	a.admitColumns(b.GetSamples(), t)
@@ -105,18 +103,10 @@ func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Tim
 	return a.admitBlocks(b.GetBlocks(), a.blocks, t)
 }
 
-// maxScratch bounds the samples whose memory is kept for the next batch.
-const maxScratch = 8192
-
-// release forgets a batch, and memory that is larger than most need.
+// release forgets a batch.
 func (a *admission) release() {
 	clear(a.blocks)
-	clear(a.batch.Blocks)
-	clear(a.batch.Histograms)
-	a.batch.Notes, a.rejected, a.ids = nil, nil, a.ids[:0]
-	if cap(a.batch.IDs) > maxScratch {
-		a.batch.IDs, a.batch.TimesMs, a.batch.Values = nil, nil, nil
-	}
+	a.batch, a.rejected, a.ids = nil, nil, a.ids[:0]
 }
 
 // notesOf is what a batch holds beside samples; nil where that is nothing.
@@ -128,15 +118,29 @@ func notesOf(b *pb.Batch) *pb.Batch {
 		Annotations: b.GetAnnotations()}
 }
 
+// admitColumns takes samples; where all are good, as nearly always, their values stay where they are.
 func (a *admission) admitColumns(columns *pb.SampleColumns, t *table) {
-	out := &a.batch
-	base, ids, offsets := columns.GetBaseTimeMs(), columns.GetSeriesIds(), columns.GetTimeOffsetsMs()
-	out.IDs, out.TimesMs, out.Values = slices.Grow(out.IDs, len(ids)), slices.Grow(out.TimesMs, len(ids)), slices.Grow(out.Values, len(ids))
-	for i, value := range columns.GetValues() {
+	base, ids, offsets, values := columns.GetBaseTimeMs(), columns.GetSeriesIds(), columns.GetTimeOffsetsMs(), columns.GetValues()
+	if len(ids) == 0 {
+		return
+	}
+	out, whole := a.batch, true
+	out.IDs, out.TimesMs = make([]journal.SeriesID, 0, len(ids)), make([]int64, 0, len(ids))
+	for i, value := range values {
 		s, timeMs := t.slots.get(ids[i]), addSaturating(base, offsets[i])
-		if a.admitSample(ids[i], s, timeMs, value, t) {
-			out.IDs, out.TimesMs, out.Values = append(out.IDs, s.id), append(out.TimesMs, timeMs), append(out.Values, value)
+		switch good := a.admitSample(ids[i], s, timeMs, value, t); {
+		case good:
+			out.IDs, out.TimesMs = append(out.IDs, s.id), append(out.TimesMs, timeMs)
+			if !whole {
+				out.Values = append(out.Values, value)
+			}
+		case whole:
+			whole = false
+			out.Values = append(make([]float64, 0, len(values)), values[:i]...)
 		}
+	}
+	if whole {
+		out.Values = values
 	}
 }
 
@@ -200,10 +204,8 @@ func (a *admission) admitHistograms(histograms []*pb.HistogramSample, t *table) 
 
 // restore gives the histograms that were admitted back the stream's numbers, where a batch is admitted again.
 func (a *admission) restore() {
-	if len(a.ids) == len(a.batch.Histograms) {
-		for i, id := range a.ids {
-			a.batch.Histograms[i].SeriesId = id
-		}
+	for i, id := range a.ids {
+		a.batch.Histograms[i].SeriesId = id
 	}
 	a.ids = a.ids[:0]
 }

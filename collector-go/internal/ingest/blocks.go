@@ -55,6 +55,9 @@ func (t *table) checkBlocks(to []block.Block, blocks []*pb.Block) ([]block.Block
 
 // admitBlocks takes blocks whole where all in them is good, as nearly always. blocks are the checked ones of wire.
 func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table) error {
+	if len(blocks) > 0 {
+		a.batch.Blocks = make([]journal.Block, 0, len(blocks))
+	}
 	for i := range blocks {
 		b := &blocks[i]
 		l := t.layouts.get(wire[i].GetLayoutId())
@@ -104,7 +107,7 @@ func (a *admission) admitCells(b *block.Block, l *layout, t *table) error {
 	case errors.Is(err, journal.ErrForgotten):
 		return err
 	case err != nil:
-		part.asSamples(b, &a.batch)
+		part.asSamples(b, a.batch)
 	case part.whole(b):
 		a.batch.Blocks = append(a.batch.Blocks, journal.Block{Layout: layout, Block: *b})
 	case len(part.values) > 0:
@@ -161,6 +164,7 @@ func (p *part) block(of *block.Block) block.Block {
 
 // asSamples appends the part as columns of samples.
 func (p *part) asSamples(of *block.Block, to *journal.Batch) {
+	to.Values = slices.Clip(to.Values) // it may be the message's
 	next := 0
 	for cell := range 8 * len(p.presence) {
 		if p.presence[cell/8]>>(cell%8)&1 == 1 {

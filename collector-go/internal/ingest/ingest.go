@@ -23,8 +23,8 @@ import (
 )
 
 // Journal is what the door needs of a journal (see journal.Journal, whose methods these are). It is called from many streams
-// at once. Append's callback comes in the order of the calls, and everything that was queued behind a batch that failed
-// fails with it.
+// at once. Append takes the batch: neither it nor what it refers to is changed any more. Its callback comes in the order of the calls,
+// and everything that was queued behind a batch that failed fails with it.
 type Journal interface {
 	Lookup(metric.Raw) (journal.SeriesID, bool)
 	SeriesOf(topology string) int

@@ -262,7 +262,7 @@ func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer
 			booking.admitted(a, p.place.Topology, arrived)
 			rejected := a.rejected
 			var duplicate bool
-			if duplicate, err = s.journal.Append(&a.batch, booking.done); err == nil {
+			if duplicate, err = s.journal.Append(a.batch, booking.done); err == nil {
 				booking.handed(duplicate)
 				return rejected, nil
 			}
@@ -270,6 +270,7 @@ func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer
 		if !errors.Is(err, journal.ErrForgotten) || renewals == mostRenewals {
 			return nil, err
 		}
+		a.restore()
 		t.renewAll(b)
 		if err := s.producers.renew(p); err != nil {
 			return nil, err
