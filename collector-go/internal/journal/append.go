@@ -5,55 +5,72 @@ import (
 	"math"
 )
 
-// Append queues a batch to be written. It keeps nothing of b. Unless it returns an error, done is called once, in the order
-// of the calls of Append, from the journal's goroutine, and must not block: with nil when the batch is durable, with an
-// ErrFull or ErrClosed when it was not taken. duplicate says that the journal already has or is about to write a batch of
-// this epoch and sequence; it is then not written again, and done tells when the first copy is durable.
+// Append queues a batch to be written. It takes b and what b refers to: neither may be changed any more, since readers are handed the
+// very same. Unless it returns an error, done is called once, in the order of the calls of Append, from the journal's goroutine, and
+// must not block: with nil when the batch is durable, with an ErrFull or ErrClosed when it was not taken. duplicate says that the
+// journal already has or is about to write a batch of this topology, epoch and sequence; it is then not written again, and done says
+// when the first copy is durable. ErrForgotten says that b refers to what was forgotten: define it again.
+//
+// Blocks must have been checked (block.Block.Check).
 func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error) {
-	if len(b.TimesMs) != len(b.IDs) || len(b.Values) != len(b.IDs) {
-		return false, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs), len(b.Values))
-	}
-	if b.Sequence > math.MaxInt64 {
-		return false, fmt.Errorf("journal: append: sequence %d is out of range", b.Sequence)
-	}
-	payload, err := appendBatch(make([]byte, 0, 64+8*len(b.IDs)), b)
+	tail, err := checkedTail(b)
 	if err != nil {
 		return false, err
 	}
-	if len(payload) > maxRecordBytes {
-		return false, fmt.Errorf("%w: %d of %d bytes", ErrTooLarge, len(payload), maxRecordBytes)
+	size := payloadBound(b, tail)
+	if size > maxRecordBytes {
+		if size = int64(len(appendBatch(nil, b, tail))); size > maxRecordBytes {
+			return false, fmt.Errorf("%w: %d of %d bytes", ErrTooLarge, size, maxRecordBytes)
+		}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.state.dict.covers(b) {
-		return false, fmt.Errorf("journal: append: batch %d refers to a series or producer that was not defined", b.Sequence)
+	if j.closed {
+		return false, ErrClosed
 	}
-	if err := j.admit(b, int64(len(payload))); err != nil {
+	producer, err := j.state.use(b, b.ReceivedMs/hourMs)
+	if err != nil {
 		return false, err
 	}
-	key := batchKey{b.Epoch, b.Sequence}
+	key := batchName{origin{epoch: b.Epoch, topology: producer.Topology}, b.Sequence}
+	if err := j.admit(key.origin, size); err != nil {
+		return false, err
+	}
 	if j.knows(key) {
 		j.enqueue(queued{done: done})
 		return true, nil
 	}
 	j.inFlight[key] = struct{}{}
-	j.state.dict.touch(b)
 	j.state.nowMs = b.ReceivedMs
-	j.enqueue(queued{kind: kindBatch, payload: payload, done: done, key: key, timeMs: b.ReceivedMs})
+	j.enqueue(queued{kind: kindOf(b), payload: tail, entry: b, done: done, key: key, bytes: size})
 	return false, nil
 }
 
+// checkedTail says what in a batch cannot be, and is its tail (see encodeTail) where it can.
+func checkedTail(b *Batch) ([]byte, error) {
+	if len(b.TimesMs) != len(b.IDs) || len(b.Values) != len(b.IDs) {
+		return nil, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs), len(b.Values))
+	}
+	if b.Sequence > math.MaxInt64 {
+		return nil, fmt.Errorf("journal: append: sequence %d is out of range", b.Sequence)
+	}
+	for i := range b.Blocks {
+		if !sizesHold(&b.Blocks[i].Block) {
+			return nil, fmt.Errorf("journal: append: block %d of batch %d was not checked", i, b.Sequence)
+		}
+	}
+	return encodeTail(b)
+}
+
 // knows says whether a batch was written or is about to be.
-func (j *Journal) knows(key batchKey) bool {
+func (j *Journal) knows(key batchName) bool {
 	_, waiting := j.inFlight[key]
-	return waiting || j.state.epochs.has(key.epoch, key.sequence)
+	return waiting || j.state.epochs.has(key.origin, key.sequence)
 }
 
 // admit says whether a batch may be queued now.
-func (j *Journal) admit(b *Batch, size int64) error {
+func (j *Journal) admit(o origin, size int64) error {
 	switch {
-	case j.closed:
-		return ErrClosed
 	case j.failure != nil:
 		return j.full("write", j.failure)
 	case len(j.queue.records) >= maxQueuedRecords:
@@ -62,15 +79,15 @@ func (j *Journal) admit(b *Batch, size int64) error {
 		return j.full("queue", nil)
 	case j.bytes+j.queue.bytes+size > j.o.MaxBytes:
 		return j.full("disk", nil)
-	case !j.hasRoomFor(b.Epoch):
+	case !j.hasRoomFor(o):
 		return j.full("epochs", nil)
 	}
 	return nil
 }
 
 // hasRoomFor makes room for an epoch, if it is new. It looks for room once a second at most.
-func (j *Journal) hasRoomFor(epoch Epoch) bool {
-	if j.state.epochs[epoch] != nil || len(j.state.epochs) < j.o.MaxEpochs {
+func (j *Journal) hasRoomFor(o origin) bool {
+	if len(j.state.epochs) < j.o.MaxEpochs || j.state.epochs[o] != nil {
 		return true
 	}
 	if second := j.state.nowMs / 1000; second != j.roomSecond {
@@ -86,9 +103,14 @@ func (j *Journal) full(reason string, err error) error {
 }
 
 // Mark queues a *Connected, *Disconnected, *Tick or *Started. Ticks are lost while the disk fails; the others are kept until
-// it has recovered, and refused with an ErrFull when too many wait.
+// it has recovered, and refused with an ErrFull when too many wait. A *Connected keeps its producer from being forgotten until its
+// *Disconnected; ErrForgotten when it was forgotten before.
 func (j *Journal) Mark(e Entry) error {
 	k, payload, timeMs, err := encodeMark(e)
+	if err != nil {
+		return err
+	}
+	entry, _, err := decodeMark(k, payload) // a copy of our own
 	if err != nil {
 		return err
 	}
@@ -102,8 +124,15 @@ func (j *Journal) Mark(e Entry) error {
 	case len(j.queue.records) >= maxQueuedRecords:
 		return j.full("queue", j.failure)
 	}
+	if err := j.state.noteStream(entry); err != nil {
+		return err
+	}
 	j.state.nowMs = timeMs
-	j.enqueue(queued{kind: k, payload: payload})
+	j.enqueue(queued{kind: k, payload: payload, entry: entry})
+	if hour := j.nowHour(); k == kindTick && hour != j.sweptHour {
+		j.sweptHour = hour
+		j.forgetIdle()
+	}
 	return nil
 }
 

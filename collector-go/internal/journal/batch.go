@@ -12,19 +12,44 @@ import (
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// appendBatch appends the payload of a batch record.
-func appendBatch(to []byte, b *Batch) ([]byte, error) {
+// appendBatch appends the payload of a batch record, of kind kindOf. tail is its histograms and notes (see encodeTail).
+func appendBatch(to []byte, b *Batch, tail []byte) []byte {
 	to = binary.AppendUvarint(to, uint64(b.Producer))
 	to = append(to, b.Epoch[:]...)
 	to = binary.AppendUvarint(to, b.Sequence)
 	to = binary.AppendVarint(to, b.SentMs)
 	to = binary.AppendVarint(to, b.ReceivedMs-b.SentMs)
 	to = appendColumns(to, b)
-	to, err := appendHistograms(to, b.Histograms)
-	if err != nil {
-		return nil, err
+	if len(b.Blocks) > 0 {
+		to = appendBlocks(to, b)
 	}
-	return appendNotes(to, b.Notes)
+	return append(to, tail...)
+}
+
+// kindOf is the kind of a batch's record.
+func kindOf(b *Batch) kind {
+	if len(b.Blocks) > 0 {
+		return kindBlocks
+	}
+	return kindBatch
+}
+
+// Upper bounds of what the parts of a batch take in a record.
+const (
+	batchHeadBytes  = 80
+	columnCellBytes = 24
+	blockHeadBytes  = 48
+	offsetBytes     = 5
+)
+
+// payloadBound is at least the length of a batch's payload, and about what it takes in memory.
+func payloadBound(b *Batch, tail []byte) int64 {
+	n := int64(batchHeadBytes + columnCellBytes*len(b.IDs) + len(tail))
+	for i := range b.Blocks {
+		block := &b.Blocks[i]
+		n += int64(blockHeadBytes + offsetBytes*len(block.OffsetsMs) + len(block.Presence) + len(block.Values))
+	}
+	return n
 }
 
 func appendColumns(to []byte, b *Batch) []byte {
@@ -57,32 +82,35 @@ func appendValues(to []byte, values []float64) []byte {
 	return to
 }
 
-func appendHistograms(to []byte, histograms []*bulletmetricsv1.HistogramSample) ([]byte, error) {
-	to = binary.AppendUvarint(to, uint64(len(histograms)))
-	for _, h := range histograms {
+// emptyTail is that of a batch without histograms and notes.
+var emptyTail = []byte{0, 0}
+
+// encodeTail is the last part of a batch's payload: histograms and notes.
+func encodeTail(b *Batch) ([]byte, error) {
+	if len(b.Histograms) == 0 && b.Notes == nil {
+		return emptyTail, nil
+	}
+	to := binary.AppendUvarint(nil, uint64(len(b.Histograms)))
+	for _, h := range b.Histograms {
 		to = binary.AppendUvarint(to, uint64(proto.Size(h)))
 		var err error
 		if to, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(to, h); err != nil {
 			return nil, fmt.Errorf("journal: encode histogram: %w", err)
 		}
 	}
-	return to, nil
-}
-
-func appendNotes(to []byte, notes *bulletmetricsv1.Batch) ([]byte, error) {
-	if notes == nil {
+	if b.Notes == nil {
 		return binary.AppendUvarint(to, 0), nil
 	}
-	to = binary.AppendUvarint(to, uint64(proto.Size(notes)))
-	to, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(to, notes)
+	to = binary.AppendUvarint(to, uint64(proto.Size(b.Notes)))
+	to, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(to, b.Notes)
 	if err != nil {
 		return nil, fmt.Errorf("journal: encode notes: %w", err)
 	}
 	return to, nil
 }
 
-// decodeBatch fills b from a payload and uses b's memory again. Nothing in b refers to the payload.
-func decodeBatch(payload []byte, b *Batch) error {
+// decodeBatch fills b from a payload and uses b's memory again. Blocks refer to the payload, nothing else does.
+func decodeBatch(k kind, payload []byte, b *Batch) error {
 	c := &cursor{rest: payload}
 	b.Producer = ProducerID(c.uint32())
 	copy(b.Epoch[:], c.bytes(uint64(len(b.Epoch))))
@@ -90,6 +118,10 @@ func decodeBatch(payload []byte, b *Batch) error {
 	b.SentMs = c.varint()
 	b.ReceivedMs = b.SentMs + c.varint()
 	decodeColumns(c, b)
+	b.Blocks = b.Blocks[:0]
+	if k == kindBlocks {
+		decodeBlocks(c, b)
+	}
 	if err := decodeHistograms(c, b); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
@@ -17,16 +19,49 @@ type Report struct {
 	Damaged  int
 }
 
-// Finding is a stretch of a segment that holds no whole record, or one that cannot be what was written.
+// Finding is a stretch of a segment that holds no whole record, or one that cannot be what was written; or a segment that is missing.
 type Finding struct {
 	Segment  string // the file's name
 	From, To int64  // offsets in it
+	Missing  bool   // the file is not there; it was To bytes long, and may have held anything
+	Kind     string // of the record that is damaged, such as "batch" or "series", where its header can be read; else empty
+
+	// What was lost came to the collector between these, ms since the Unix epoch; 0 where nothing whole lies before or behind.
+	AfterMs, BeforeMs int64
 }
 
-// String is the finding in a line.
+// String is the finding in a line, with what it costs.
 func (f Finding) String() string {
-	return fmt.Sprintf("%s: bytes %d to %d are damaged or half-written", f.Segment, f.From, f.To)
+	var text strings.Builder
+	if f.Missing {
+		fmt.Fprintf(&text, "%s: is missing, of %d bytes", f.Segment, f.To)
+	} else {
+		fmt.Fprintf(&text, "%s: bytes %d to %d are damaged or half-written", f.Segment, f.From, f.To)
+	}
+	fmt.Fprintf(&text, ": %s", f.cost())
+	if f.AfterMs != 0 {
+		fmt.Fprintf(&text, ", after %s", stamp(f.AfterMs))
+	}
+	if f.BeforeMs != 0 {
+		fmt.Fprintf(&text, ", before %s", stamp(f.BeforeMs))
+	}
+	return text.String()
 }
+
+// cost is what is lost with the stretch.
+func (f Finding) cost() string {
+	switch f.Kind {
+	case "":
+		return "the records in it are lost"
+	case kindBatch.String():
+		return "one batch is lost"
+	case kindSeries.String(), kindLayouts.String(), kindProducers.String(), kindSegment.String(), kindEpochs.String(), kindForgotten.String():
+		return "a " + f.Kind + " record, which is written twice: nothing is lost while the other copy is whole"
+	}
+	return "one " + f.Kind + " mark is lost"
+}
+
+func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 
 const maxFindings = 1000
 
@@ -38,45 +73,97 @@ func Check(dir string, fs disk.FS) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	var report Report
+	c := &check{j: j}
 	for _, s := range found {
-		if err := j.checkSegment(s, &report); err != nil {
-			return report, err
+		if s.missing != 0 {
+			c.find(Finding{Segment: segmentName(s.missing.segment()), To: s.missing.offset(), Missing: true})
+		}
+		if err := c.segment(s); err != nil {
+			return c.report, err
 		}
 	}
-	return report, nil
+	return c.report, nil
 }
 
-func (j *Journal) checkSegment(s segment, report *Report) error {
-	report.Segments++
-	report.Bytes += s.size
-	damaged := func(from, to int64) {
-		report.Damaged++
-		if len(report.Findings) < maxFindings {
-			report.Findings = append(report.Findings, Finding{segmentName(s.number), from, to})
-		}
+// check is a check under way.
+type check struct {
+	j      *Journal
+	report Report
+	lastMs int64 // the time of the last whole entry
+	open   int   // the first finding that waits for the time of the next
+}
+
+func (c *check) find(f Finding) {
+	c.report.Damaged++
+	if len(c.report.Findings) < maxFindings {
+		f.AfterMs = c.lastMs
+		c.report.Findings = append(c.report.Findings, f)
 	}
-	return j.withFile(s.number, func(f disk.File) error {
-		scan := scanner{file: f, number: s.number, off: magicBytes, end: s.end, damaged: damaged}
-		reader := Reader{j: j, number: s.number} // a segment reads alone
+}
+
+func (c *check) segment(s segment) error {
+	c.report.Segments++
+	c.report.Bytes += s.size
+	return c.j.withFile(s.number, func(f disk.File) error {
+		scan := &scanner{file: f, number: s.number, off: magicBytes, end: s.end}
+		scan.damaged = func(from, to int64) {
+			kind, _, err := scan.kindAt(from, to)
+			if err != nil {
+				kind = 0
+			}
+			c.find(Finding{Segment: segmentName(s.number), From: from, To: to, Kind: kind.String()})
+		}
+		reader := newReader(c.j, 0) // a segment reads alone
 		for {
 			rec, err := scan.next()
-			if errors.Is(err, io.EOF) {
+			switch {
+			case errors.Is(err, io.EOF):
 				return nil
-			}
-			if err != nil {
+			case errors.Is(err, ErrRead):
+				scan.stepOverUnreadable()
+			case err != nil:
 				return err
+			default:
+				c.record(s, rec, reader)
 			}
-			report.Records++
-			entry, err := reader.decode(rec, true)
-			if err != nil {
-				damaged(rec.start, rec.end)
-			}
-			if b, ok := entry.(*Batch); ok {
-				report.Batches++
-				report.Samples += b.Samples()
-			}
-			reader.defined = nil
 		}
 	})
+}
+
+// record looks at a whole record.
+func (c *check) record(s segment, rec record, reader *Reader) {
+	c.report.Records++
+	entry, err := reader.decode(rec, true)
+	reader.pending = nil
+	if err != nil {
+		c.find(Finding{Segment: segmentName(s.number), From: rec.start, To: rec.end, Kind: rec.kind.String()})
+		return
+	}
+	if b, ok := entry.(*Batch); ok {
+		c.report.Batches++
+		c.report.Samples += b.Samples()
+	}
+	if ms := timeOf(entry); ms != 0 {
+		for ; c.open < len(c.report.Findings); c.open++ {
+			c.report.Findings[c.open].BeforeMs = ms
+		}
+		c.lastMs = ms
+	}
+}
+
+// timeOf is an entry's time by the collector's clock, 0 where it has none.
+func timeOf(entry Entry) int64 {
+	switch e := entry.(type) {
+	case *Batch:
+		return e.ReceivedMs
+	case *Connected:
+		return e.TimeMs
+	case *Disconnected:
+		return e.TimeMs
+	case *Tick:
+		return e.TimeMs
+	case *Started:
+		return e.TimeMs
+	}
+	return 0
 }

@@ -22,7 +22,9 @@ type committer struct {
 	number uint32
 	offset int64
 	limit  int64 // offset at which the segment is full
-	buffer []byte
+
+	continued bool // nothing failed since the segment before began: the ring goes on
+	buffer    []byte
 }
 
 func newCommitter(j *Journal) *committer {
@@ -35,6 +37,7 @@ func (c *committer) begin() {
 	if err := c.startSegment(); err != nil {
 		c.fail(nil, err)
 	}
+	c.wake()
 	go c.run()
 }
 
@@ -88,8 +91,9 @@ func (c *committer) retry() bool {
 
 // drain writes group after group until nothing waits or a write fails.
 func (c *committer) drain() {
+	var group []queued
 	for c.active != nil {
-		group := c.takeGroup()
+		group = c.takeGroup(group)
 		if len(group) == 0 {
 			return
 		}
@@ -101,9 +105,11 @@ func (c *committer) drain() {
 	}
 }
 
-func (c *committer) takeGroup() []queued {
+// takeGroup is what waits; before is the group before, which is done with.
+func (c *committer) takeGroup(before []queued) []queued {
 	c.j.mu.Lock()
 	defer c.j.mu.Unlock()
+	c.j.queue.reuse(before)
 	return c.j.queue.take()
 }
 
@@ -147,27 +153,35 @@ func (c *committer) rotate() error {
 	return c.startSegment()
 }
 
-// succeed publishes a durable group and calls back.
-func (c *committer) succeed(group []queued) {
+// succeed publishes a durable group and calls back. Readers are woken once.
+func (c *committer) succeed(records []queued) {
 	j := c.j
+	written := newGroup(0, positionOf(c.number, c.offset), records)
 	j.mu.Lock()
-	records := 0
-	for _, r := range group {
-		if r.kind == kindBatch {
-			j.state.epochs.add(r.key.epoch, r.key.sequence, r.timeMs)
+	count := 0
+	for i := range records {
+		r := &records[i]
+		switch {
+		case r.kind.batch():
+			j.state.epochs.add(r.key.origin, r.key.sequence, r.entry.(*Batch).ReceivedMs)
 			delete(j.inFlight, r.key)
+		case r.kind == kindForgotten:
+			j.state.dict.drop(r.entry.(*Forgotten))
 		}
 		if r.kind != 0 {
-			records++
+			count++
 		}
 	}
-	j.queue.written(group)
+	j.queue.written(records)
+	if written.from = j.durable; written.from != written.to {
+		j.ring.push(written)
+	}
 	j.grow(c.offset)
-	j.figures.records.Add(float64(records))
+	j.figures.records.Add(float64(count))
 	j.mu.Unlock()
-	for _, r := range group {
-		if r.done != nil {
-			r.done(nil)
+	for i := range records {
+		if done := records[i].done; done != nil {
+			done(nil)
 		}
 	}
 }
@@ -176,12 +190,14 @@ func (c *committer) succeed(group []queued) {
 // end is not part of the journal: the next segment's head says where it ended.
 func (c *committer) fail(group []queued, err error) {
 	c.seal()
+	c.continued = false
 	j := c.j
 	j.mu.Lock()
 	first := j.failure == nil
 	j.failure = err
 	dropped := j.queue.empty(group)
 	clear(j.inFlight)
+	j.ring.clear() // definitions among what is dropped are in the next segment's head alone
 	j.showSizes()
 	j.mu.Unlock()
 	j.figures.fsyncFailed.Inc()

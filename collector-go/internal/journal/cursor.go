@@ -85,6 +85,16 @@ func (c *cursor) count(size int) int {
 	return int(n)
 }
 
+// id is an id as its difference to the one before.
+func (c *cursor) id(before int64) int64 {
+	id := before + c.varint()
+	if id <= 0 || id >= maxID {
+		c.fail()
+		return 0
+	}
+	return id
+}
+
 // done is the failure, one of bytes left over included.
 func (c *cursor) done() error {
 	if c.err == nil && len(c.rest) > 0 {

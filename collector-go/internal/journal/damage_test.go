@@ -46,9 +46,9 @@ func writeJournal(t *testing.T, n int, defined bool) *written {
 		if err != nil {
 			return w
 		}
-		if rec.kind == kindBatch {
+		if rec.kind.batch() {
 			var b Batch
-			require.NoError(t, decodeBatch(rec.payload, &b))
+			require.NoError(t, decodeBatch(rec.kind, rec.payload, &b))
 			w.batches[batchKey{b.Epoch, b.Sequence}] = [2]int64{rec.start, rec.end}
 		}
 	}
@@ -130,8 +130,10 @@ func TestCheckNamesTheDamage(t *testing.T) {
 	report, err = Check("/journal", w.damagedCopy(flip(place[0]+20, 1)))
 	require.NoError(t, err)
 	require.Equal(t, 59, report.Batches)
-	require.Equal(t, []Finding{{segmentName(1), place[0], place[1]}}, report.Findings)
-	require.Contains(t, report.Findings[0].String(), "0000000001.segment: bytes")
+	require.Equal(t, []Finding{{Segment: segmentName(1), From: place[0], To: place[1], Kind: "batch", AfterMs: 1_000_032, BeforeMs: 1_000_034}},
+		report.Findings)
+	require.Equal(t, fmt.Sprintf("0000000001.segment: bytes %d to %d are damaged or half-written: one batch is lost, "+
+		"after 1970-01-01T00:16:40Z, before 1970-01-01T00:16:40Z", place[0], place[1]), report.Findings[0].String())
 }
 
 // TestDamagedHead flips every byte from the file's first to behind both copies of the head: nothing but the record that is

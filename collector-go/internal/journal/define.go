@@ -1,32 +1,45 @@
 package journal
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+import (
+	"fmt"
 
-// Define gives a series its ID, the same for the same series for as long as the journal remembers it: while the process runs,
-// and over restarts until the series has been idle for a day.
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// Define gives a series its ID, the same for the same series for as long as the journal remembers it: until it has been idle for a
+// day, or, where Options.MaxSeries are in use, for more than two hours and longer than others. A series that was forgotten gets a new
+// ID, and readers a Forgotten of the old.
 func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if id, ok := j.state.dict.bySeries[series]; ok {
-		return id, nil
+	if row := j.state.dict.bySeries[series]; row != nil {
+		row.usedHour = max(row.usedHour, j.nowHour())
+		return row.ID, nil
+	}
+	if j.state.dict.known >= j.o.MaxSeries {
+		j.forgetSeries()
 	}
 	if j.state.dict.known >= j.o.MaxSeries || j.state.nextSeries >= maxID {
 		return 0, ErrSeriesLimit
 	}
-	row := seriesRow{SeriesDefined: SeriesDefined{ID: j.state.nextSeries, Series: series}, usedHour: j.state.nowMs / hourMs}
+	row := j.state.dict.addSeries(seriesRow{SeriesDefined: SeriesDefined{ID: j.state.nextSeries, Series: series}, usedHour: j.nowHour()})
 	j.state.nextSeries++
-	j.state.dict.addSeries(row)
-	j.fresh.series = append(j.fresh.series, j.state.dict.series[row.ID])
-	j.figures.series.Set(float64(j.state.dict.known))
+	j.fresh.series = append(j.fresh.series, used[SeriesDefined]{&row.SeriesDefined, row.usedHour})
+	j.showDictionary()
 	return row.ID, nil
 }
+
+func (j *Journal) nowHour() int64 { return j.state.nowMs / hourMs }
 
 // Lookup is the ID of a series that is defined already.
 func (j *Journal) Lookup(series metric.Raw) (SeriesID, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	id, ok := j.state.dict.bySeries[series]
-	return id, ok
+	if row := j.state.dict.bySeries[series]; row != nil {
+		return row.ID, true
+	}
+	return 0, false
 }
 
 // SeriesOf is how many series of a topology are defined.
@@ -36,28 +49,97 @@ func (j *Journal) SeriesOf(topology string) int {
 	return j.state.dict.ofTopology[topology]
 }
 
-// DefineProducer gives a producer its ID; p.ID is ignored.
+// LayoutsOf is how many layouts of a topology are defined, and how many columns they have together. A layout is of the topology of its
+// first series.
+func (j *Journal) LayoutsOf(topology string) (layouts, columns int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	count := j.state.dict.layoutsByName[topology]
+	return count.layouts, count.columns
+}
+
+// DefineLayout gives an ordered list of defined series its ID, the same for the same list for as long as the journal remembers it (as
+// long as a series, see Define). The list is kept; the caller must not change it. ErrForgotten when one of its series was forgotten,
+// ErrLayoutLimit when Options.MaxLayouts or MaxLayoutColumns are in use.
+func (j *Journal) DefineLayout(series []SeriesID) (LayoutID, error) {
+	if len(series) == 0 || len(series) > block.MaxColumns {
+		return 0, fmt.Errorf("journal: layout of %d series, from 1 to %d are taken", len(series), block.MaxColumns)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if row := j.state.dict.layoutOf(series); row != nil {
+		row.usedHour = max(row.usedHour, j.nowHour())
+		return row.ID, nil
+	}
+	for _, id := range series {
+		if err := j.state.useSeries(uint32(id), j.nowHour()); err != nil {
+			return 0, err
+		}
+	}
+	if !j.roomForLayout(len(series)) {
+		j.forgetLayouts(len(series))
+	}
+	if !j.roomForLayout(len(series)) || j.state.nextLayout >= maxID {
+		return 0, ErrLayoutLimit
+	}
+	row := j.state.dict.addLayout(layoutRow{LayoutDefined: LayoutDefined{ID: j.state.nextLayout, Series: series}, usedHour: j.nowHour()})
+	j.state.nextLayout++
+	j.fresh.layouts = append(j.fresh.layouts, used[LayoutDefined]{&row.LayoutDefined, row.usedHour})
+	j.showDictionary()
+	return row.ID, nil
+}
+
+func (j *Journal) roomForLayout(columns int) bool {
+	return j.state.dict.knownLayouts < j.o.MaxLayouts && j.state.dict.columns+columns <= j.o.MaxLayoutColumns
+}
+
+// DefineProducer gives a producer its ID; p.ID is ignored. It is remembered as a series is (see Define), and as long as it has a stream
+// open (see Mark).
 func (j *Journal) DefineProducer(p ProducerDefined) (ProducerID, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if id, ok := j.state.dict.byProducer[p.place()]; ok {
-		return id, nil
+	if row := j.state.dict.byProducer[p.place()]; row != nil {
+		row.usedHour = max(row.usedHour, j.nowHour())
+		return row.ID, nil
+	}
+	if len(j.state.dict.byProducer) >= j.o.MaxProducers {
+		j.forgetProducers()
 	}
 	if len(j.state.dict.byProducer) >= j.o.MaxProducers || j.state.nextProducer >= maxID {
 		return 0, ErrProducerLimit
 	}
 	p.ID = j.state.nextProducer
+	row := j.state.dict.addProducer(producerRow{ProducerDefined: p, usedHour: j.nowHour()})
 	j.state.nextProducer++
-	j.state.dict.addProducer(p)
-	j.fresh.producers = append(j.fresh.producers, j.state.dict.producers[p.ID])
-	return p.ID, nil
+	j.fresh.producers = append(j.fresh.producers, used[ProducerDefined]{&row.ProducerDefined, row.usedHour})
+	j.showDictionary()
+	return row.ID, nil
 }
 
-// DefineLayout gives an ordered list of defined series its ID, the same for the same list for as long as the journal remembers it. The
-// list is kept; the caller must not change it. ErrForgotten when one of its series was forgotten, ErrLayoutLimit when
-// Options.MaxLayouts or MaxLayoutColumns are in use.
-func (j *Journal) DefineLayout(series []SeriesID) (LayoutID, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return 0, ErrLayoutLimit
+// noteStream keeps a producer while it has a stream open. The caller holds mu.
+func (s *state) noteStream(e Entry) error {
+	switch e := e.(type) {
+	case *Started:
+		s.noStreams()
+	case *Connected:
+		row := s.dict.producers.get(uint32(e.Producer))
+		if row == nil || row.gone {
+			return missing("producer", uint32(e.Producer), uint32(s.nextProducer))
+		}
+		row.streams++
+		row.usedHour = max(row.usedHour, e.TimeMs/hourMs)
+	case *Disconnected:
+		if row := s.dict.producers.get(uint32(e.Producer)); row != nil {
+			row.streams = max(row.streams-1, 0)
+			row.usedHour = max(row.usedHour, e.TimeMs/hourMs)
+		}
+	}
+	return nil
+}
+
+// noStreams notes that no producer is connected.
+func (s *state) noStreams() {
+	for row := range s.dict.producers.all() {
+		row.streams = 0
+	}
 }

@@ -1,7 +1,8 @@
 package journal
 
 import (
-	"encoding/binary"
+	"fmt"
+	"hash/maphash"
 	"slices"
 	"unique"
 
@@ -9,52 +10,79 @@ import (
 )
 
 const (
-	rowsPerRecord  = 4096 // of a head; keeps a record well under maxRecordBytes
-	hourMs         = 3_600_000
-	idleSeriesMs   = 24 * hourMs
-	copiesOnDisk   = 2 // of each definition, in records of their own
-	minSeriesBytes = 13
-	maxID          = 1 << 26 // of series and producers: the dictionary is an array
+	rowsPerRecord = 4096 // of a head; keeps a record well under maxRecordBytes
+	hourMs        = 3_600_000
+	copiesOnDisk  = 2 // of each definition, in records of their own
 )
 
-// seriesRow is a series as the dictionary has it.
+// seriesRow is a series as the dictionary has it. What is embedded never changes.
 type seriesRow struct {
 	SeriesDefined
 	usedHour int64 // last use, hours since the Unix epoch
+	gone     bool  // forgotten, though the record that says so is not durable yet
 }
 
-// dictionary gives series and producers their ids.
-type dictionary struct {
-	series     []*seriesRow // by id; nil where the id is not (or no longer) known
-	known      int
-	ofTopology map[string]int // known series by topology
-	bySeries   map[metric.Raw]SeriesID
-	producers  []*ProducerDefined // by id
-	byProducer map[ProducerDefined]ProducerID
+// layoutRow is a layout as the dictionary has it.
+type layoutRow struct {
+	LayoutDefined
+	topology string // of its first series
+	usedHour int64
+	gone     bool
 }
+
+// producerRow is a producer as the dictionary has it.
+type producerRow struct {
+	ProducerDefined
+	usedHour int64
+	streams  int // that are open
+	gone     bool
+}
+
+// dictionary gives series, layouts and producers their ids. What is gone has its row until drop, since heads need it for batches
+// that are still to be written, and nothing else.
+type dictionary struct {
+	series    byID[seriesRow]
+	layouts   byID[layoutRow]
+	producers byID[producerRow]
+
+	// Rows that are not gone.
+	known         int // series
+	columns       int // of all layouts
+	bySeries      map[metric.Raw]*seriesRow
+	byLayout      map[uint64][]*layoutRow // by the hash of their lists
+	knownLayouts  int
+	byProducer    map[ProducerDefined]*producerRow
+	ofTopology    map[string]int // series by topology
+	layoutsByName map[string]layoutCount
+	seed          maphash.Seed
+}
+
+// layoutCount is the layouts of a topology.
+type layoutCount struct{ layouts, columns int }
 
 func newDictionary() *dictionary {
 	return &dictionary{
-		series:     make([]*seriesRow, 1), // ids start at 1
-		ofTopology: map[string]int{},
-		bySeries:   map[metric.Raw]SeriesID{},
-		producers:  make([]*ProducerDefined, 1),
-		byProducer: map[ProducerDefined]ProducerID{},
+		bySeries:      map[metric.Raw]*seriesRow{},
+		byLayout:      map[uint64][]*layoutRow{},
+		byProducer:    map[ProducerDefined]*producerRow{},
+		ofTopology:    map[string]int{},
+		layoutsByName: map[string]layoutCount{},
+		seed:          maphash.MakeSeed(),
 	}
 }
 
-// addSeries takes a row under the id that it has.
-func (d *dictionary) addSeries(row seriesRow) {
+// addSeries takes a row under the id that it has. One that is there already is used as late as either says.
+func (d *dictionary) addSeries(row seriesRow) *seriesRow {
+	if known := d.series.get(uint32(row.ID)); known != nil {
+		known.usedHour = max(known.usedHour, row.usedHour)
+		return known
+	}
 	row.Series = interned(row.Series)
-	for len(d.series) <= int(row.ID) {
-		d.series = append(d.series, nil)
-	}
-	if d.series[row.ID] == nil {
-		d.known++
-		d.ofTopology[row.Series.Topology]++
-	}
-	d.series[row.ID] = &row
-	d.bySeries[row.Series] = row.ID
+	d.known++
+	d.ofTopology[row.Series.Topology]++
+	d.series.put(uint32(row.ID), &row)
+	d.bySeries[row.Series] = &row
+	return &row
 }
 
 // interned lets series share their strings: a worker's host is in thousands of them.
@@ -65,13 +93,62 @@ func interned(r metric.Raw) metric.Raw {
 	return r
 }
 
-// addProducer takes a row under the id that it has.
-func (d *dictionary) addProducer(p ProducerDefined) {
-	for len(d.producers) <= int(p.ID) {
-		d.producers = append(d.producers, nil)
+// addLayout takes a row whose series are all there.
+func (d *dictionary) addLayout(row layoutRow) *layoutRow {
+	if known := d.layouts.get(uint32(row.ID)); known != nil {
+		known.usedHour = max(known.usedHour, row.usedHour)
+		return known
 	}
-	d.producers[p.ID] = &p
-	d.byProducer[p.place()] = p.ID
+	row.topology = d.series.get(uint32(row.Series[0])).Series.Topology
+	d.layouts.put(uint32(row.ID), &row)
+	hash := d.hash(row.Series)
+	d.byLayout[hash] = append(d.byLayout[hash], &row)
+	d.countLayout(&row, 1)
+	return &row
+}
+
+func (d *dictionary) countLayout(row *layoutRow, by int) {
+	d.knownLayouts += by
+	d.columns += by * len(row.Series)
+	count := d.layoutsByName[row.topology]
+	count.layouts += by
+	count.columns += by * len(row.Series)
+	if d.layoutsByName[row.topology] = count; count.layouts == 0 {
+		delete(d.layoutsByName, row.topology)
+	}
+}
+
+func (d *dictionary) hash(series []SeriesID) uint64 {
+	var h maphash.Hash
+	h.SetSeed(d.seed)
+	var raw [4]byte
+	for _, id := range series {
+		raw[0], raw[1], raw[2], raw[3] = byte(id), byte(id>>8), byte(id>>16), byte(id>>24)
+		_, _ = h.Write(raw[:]) // never fails
+	}
+	return h.Sum64()
+}
+
+// layoutOf is the layout of a list, nil where there is none.
+func (d *dictionary) layoutOf(series []SeriesID) *layoutRow {
+	for _, row := range d.byLayout[d.hash(series)] {
+		if slices.Equal(row.Series, series) {
+			return row
+		}
+	}
+	return nil
+}
+
+// addProducer takes a row under the id that it has.
+func (d *dictionary) addProducer(row producerRow) *producerRow {
+	if known := d.producers.get(uint32(row.ID)); known != nil {
+		known.usedHour = max(known.usedHour, row.usedHour)
+		return known
+	}
+	row.Topology = unique.Make(row.Topology).Value()
+	d.producers.put(uint32(row.ID), &row)
+	d.byProducer[row.place()] = &row
+	return &row
 }
 
 // place is a producer less its id.
@@ -80,183 +157,53 @@ func (p ProducerDefined) place() ProducerDefined {
 	return p
 }
 
-func (d *dictionary) hasSeries(id SeriesID) bool {
-	return int(id) < len(d.series) && d.series[id] != nil
-}
-
-func (d *dictionary) hasProducer(id ProducerID) bool {
-	return int(id) < len(d.producers) && d.producers[id] != nil
-}
-
-// covers says whether all that a batch refers to is defined.
-func (d *dictionary) covers(b *Batch) bool {
-	if !d.hasProducer(b.Producer) {
-		return false
+// use notes that a batch uses its producer, series and layouts, a layout at a time. The error says what of them is not known: an
+// ErrForgotten or an errUndefined. hour is the batch's.
+func (s *state) use(b *Batch, hour int64) (*producerRow, error) {
+	producer := s.dict.producers.get(uint32(b.Producer))
+	if producer == nil || producer.gone {
+		return nil, missing("producer", uint32(b.Producer), uint32(s.nextProducer))
 	}
 	for _, id := range b.IDs {
-		if !d.hasSeries(id) {
-			return false
+		if err := s.useSeries(uint32(id), hour); err != nil {
+			return nil, err
 		}
 	}
 	for _, h := range b.Histograms {
-		if !d.hasSeries(SeriesID(h.GetSeriesId())) {
-			return false
+		if err := s.useSeries(h.GetSeriesId(), hour); err != nil {
+			return nil, err
 		}
 	}
-	return true
-}
-
-// touch notes that a batch used its series.
-func (d *dictionary) touch(b *Batch) {
-	hour := b.ReceivedMs / hourMs
-	for _, id := range b.IDs {
-		d.series[id].usedHour = hour
-	}
-	for _, h := range b.Histograms {
-		d.series[h.GetSeriesId()].usedHour = hour
-	}
-}
-
-// forgetIdle drops the series that nobody used for a day before nowMs, and returns how many. Their ids are not used again.
-func (d *dictionary) forgetIdle(nowMs int64) int {
-	forgotten := 0
-	for id, row := range d.series {
-		if row != nil && row.usedHour < (nowMs-idleSeriesMs)/hourMs {
-			delete(d.bySeries, row.Series)
-			d.ofTopology[row.Series.Topology]--
-			d.series[id] = nil
-			forgotten++
+	for i := range b.Blocks {
+		block := &b.Blocks[i]
+		layout := s.dict.layouts.get(uint32(block.Layout))
+		if layout == nil || layout.gone {
+			return nil, missing("layout", uint32(block.Layout), uint32(s.nextLayout))
 		}
-	}
-	d.known -= forgotten
-	return forgotten
-}
-
-// rows are the known series, in order of their ids.
-func (d *dictionary) rows() []*seriesRow {
-	rows := make([]*seriesRow, 0, d.known)
-	for _, row := range d.series {
-		if row != nil {
-			rows = append(rows, row)
+		if block.Columns != len(layout.Series) {
+			return nil, fmt.Errorf("%w: block of %d columns, layout %d has %d", errPayload, block.Columns, block.Layout, len(layout.Series))
 		}
+		layout.usedHour = hour
 	}
-	return rows
+	producer.usedHour = hour
+	return producer, nil
 }
 
-// producerRows are the known producers, in order of their ids.
-func (d *dictionary) producerRows() []*ProducerDefined {
-	return slices.DeleteFunc(slices.Clone(d.producers), func(p *ProducerDefined) bool { return p == nil })
+func (s *state) useSeries(id uint32, hour int64) error {
+	row := s.dict.series.get(id)
+	if row == nil || row.gone {
+		return missing("series", id, uint32(s.nextSeries))
+	}
+	if row.usedHour != hour {
+		row.usedHour = hour
+	}
+	return nil
 }
 
-// strings is the string table of a series record.
-type stringTable struct {
-	index map[string]uint64
-	list  []string
-}
-
-func (t *stringTable) of(s string) uint64 {
-	i, ok := t.index[s]
-	if !ok {
-		i = uint64(len(t.list))
-		t.index[s] = i
-		t.list = append(t.list, s)
+// missing says why an id is not known: ids below next were.
+func missing(what string, id, next uint32) error {
+	if id > 0 && id < next {
+		return fmt.Errorf("%w: %s %d", ErrForgotten, what, id)
 	}
-	return i
-}
-
-// encodeSeries is the payload of a series record.
-func encodeSeries(rows []*seriesRow) []byte {
-	table := stringTable{index: map[string]uint64{}}
-	var body []byte
-	var before int64
-	for _, row := range rows {
-		body = binary.AppendVarint(body, int64(row.ID)-before)
-		before = int64(row.ID)
-		body = appendSeriesRow(body, row, &table)
-	}
-	payload := binary.AppendUvarint(nil, uint64(len(table.list)))
-	for _, s := range table.list {
-		payload = appendString(payload, s)
-	}
-	payload = binary.AppendUvarint(payload, uint64(len(rows)))
-	return append(payload, body...)
-}
-
-func appendSeriesRow(to []byte, row *seriesRow, table *stringTable) []byte {
-	r := row.Series
-	for _, s := range []string{r.Topology, r.Host, r.Component, r.Name, r.Key} {
-		to = binary.AppendUvarint(to, table.of(s))
-	}
-	to = binary.AppendUvarint(to, uint64(r.Port))
-	to = binary.AppendVarint(to, int64(r.Task))
-	to = append(to, byte(r.Shape), byte(r.Temporality))
-	to = binary.AppendVarint(to, r.IntervalMs)
-	to = binary.AppendVarint(to, r.PackSpanMs)
-	return binary.AppendUvarint(to, uint64(max(row.usedHour, 0)))
-}
-
-// decodeSeries is the inverse of encodeSeries.
-func decodeSeries(payload []byte) ([]seriesRow, error) {
-	c := &cursor{rest: payload}
-	table := make([]string, c.count(1))
-	for i := range table {
-		table[i] = c.string()
-	}
-	rows := make([]seriesRow, c.count(minSeriesBytes))
-	var before int64
-	for i := range rows {
-		before += c.varint()
-		if before <= 0 || before >= maxID {
-			c.fail()
-		}
-		rows[i] = seriesRow{SeriesDefined: SeriesDefined{ID: SeriesID(before), Series: decodeRaw(c, table)}}
-		rows[i].usedHour = int64(c.uvarint())
-	}
-	return rows, c.done()
-}
-
-func decodeRaw(c *cursor, table []string) metric.Raw {
-	text := func() string {
-		i := c.uvarint()
-		if i >= uint64(len(table)) {
-			c.fail()
-			return ""
-		}
-		return table[i]
-	}
-	var r metric.Raw
-	r.Topology, r.Host, r.Component, r.Name, r.Key = text(), text(), text(), text(), text()
-	r.Port = c.uint32()
-	r.Task = c.int32()
-	r.Shape, r.Temporality = metric.Shape(c.byte()), metric.Temporality(c.byte())
-	r.IntervalMs, r.PackSpanMs = c.varint(), c.varint()
-	return r
-}
-
-// encodeProducers is the payload of a producers record.
-func encodeProducers(rows []*ProducerDefined) []byte {
-	payload := binary.AppendUvarint(nil, uint64(len(rows)))
-	for _, p := range rows {
-		payload = binary.AppendUvarint(payload, uint64(p.ID))
-		payload = appendString(payload, p.Topology)
-		payload = appendString(payload, p.TopologyID)
-		payload = appendString(payload, p.Host)
-		payload = binary.AppendUvarint(payload, uint64(p.Port))
-		payload = binary.AppendVarint(payload, int64(p.Task))
-	}
-	return payload
-}
-
-// decodeProducers is the inverse of encodeProducers.
-func decodeProducers(payload []byte) ([]ProducerDefined, error) {
-	c := &cursor{rest: payload}
-	rows := make([]ProducerDefined, c.count(6))
-	for i := range rows {
-		rows[i] = ProducerDefined{ID: ProducerID(c.uint32()), Topology: c.string(), TopologyID: c.string(), Host: c.string(),
-			Port: c.uint32(), Task: c.int32()}
-		if rows[i].ID == 0 || rows[i].ID >= maxID {
-			c.fail()
-		}
-	}
-	return rows, c.done()
+	return fmt.Errorf("journal: batch refers to a %s, %d, that was not defined", what, id)
 }

@@ -1,10 +1,14 @@
 package journal
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
 	"sort"
+	"strings"
+	"unique"
 )
 
 const (
@@ -31,6 +35,10 @@ func (h *history) has(sequence uint64) bool {
 // add notes the sequences from first to last. Of more than maxSpans runs the two lowest become one: a sender goes through its
 // sequence in order, so what it never sent down there it never will.
 func (h *history) add(first, last uint64) {
+	if n := len(h.spans); n > 0 && h.spans[n-1].last+1 == first { // as almost always
+		h.spans[n-1].last = last
+		return
+	}
 	begin := sort.Search(len(h.spans), func(i int) bool { return h.spans[i].last+1 >= first })
 	end := begin
 	for ; end < len(h.spans) && h.spans[end].first <= last+1; end++ { // runs that touch
@@ -43,55 +51,80 @@ func (h *history) add(first, last uint64) {
 	}
 }
 
-// epochs is the memory of what was journaled, for deduplication.
-type epochs map[Epoch]*history
+// origin is whose sequences an epoch counts: two topologies may come to have the same epoch, and are two senders. Format version 1 did
+// not say the topology; what it knew of an epoch holds for any.
+type origin struct {
+	epoch    Epoch
+	topology string // of the producer
+	any      bool   // known from format version 1
+}
 
-func (e epochs) has(epoch Epoch, sequence uint64) bool {
-	h := e[epoch]
+// epochs is the memory of what was journaled, for deduplication.
+type epochs map[origin]*history
+
+func (e epochs) has(o origin, sequence uint64) bool {
+	if h := e[o]; h != nil && h.has(sequence) {
+		return true
+	}
+	h := e[origin{epoch: o.epoch, any: true}]
 	return h != nil && h.has(sequence)
 }
 
-func (e epochs) add(epoch Epoch, sequence uint64, seenMs int64) {
-	h := e.of(epoch)
+func (e epochs) add(o origin, sequence uint64, seenMs int64) {
+	h := e.of(o)
 	h.add(sequence, sequence)
 	h.seenMs = seenMs
 }
 
-// of is an epoch's history, a new one where it has none.
-func (e epochs) of(epoch Epoch) *history {
-	h := e[epoch]
+// of is the history of an origin, a new one where it has none.
+func (e epochs) of(o origin) *history {
+	h := e[o]
 	if h == nil {
 		h = &history{}
-		e[epoch] = h
+		e[o] = h
 	}
 	return h
 }
 
 // forget drops the epochs last seen before a time.
 func (e epochs) forget(beforeMs int64) {
-	for epoch, h := range e {
+	for s, h := range e {
 		if h.seenMs < beforeMs {
-			delete(e, epoch)
+			delete(e, s)
 		}
 	}
 }
 
-// encodeEpochs is the payloads of as many epochs records as it takes.
+// encode is the payloads of as many epochs records as it takes.
 func (e epochs) encode() [][]byte {
-	keys := make([]Epoch, 0, len(e))
-	for epoch := range e {
-		keys = append(keys, epoch)
+	keys := make([]origin, 0, len(e))
+	for s := range e {
+		keys = append(keys, s)
 	}
-	slices.SortFunc(keys, func(a, b Epoch) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(keys, func(a, b origin) int {
+		return cmp.Or(bytes.Compare(a.epoch[:], b.epoch[:]), strings.Compare(a.topology, b.topology), cmp.Compare(a.form(), b.form()))
+	})
 	var payloads [][]byte
 	for part := range slices.Chunk(keys, rowsPerRecord) {
 		payload := binary.AppendUvarint(nil, uint64(len(part)))
-		for _, epoch := range part {
-			payload = appendHistory(append(payload, epoch[:]...), e[epoch])
+		for _, s := range part {
+			payload = append(append(payload, s.epoch[:]...), s.form())
+			if !s.any {
+				payload = appendString(payload, s.topology)
+			}
+			payload = appendHistory(payload, e[s])
 		}
 		payloads = append(payloads, payload)
 	}
 	return payloads
+}
+
+// form is what is written of whose an epoch is: 0 any topology's, 1 one's that follows.
+func (o origin) form() byte {
+	if o.any {
+		return 0
+	}
+	return 1
 }
 
 func appendHistory(to []byte, h *history) []byte {
@@ -108,17 +141,22 @@ func appendHistory(to []byte, h *history) []byte {
 
 // decode adds the rows of an epochs record to what is known already: a head that a crash has torn knows less than the segment
 // before it.
-func (e epochs) decode(payload []byte) error {
+// The rows of version 1 (scoped false) are of any topology.
+func (e epochs) decode(payload []byte, scoped bool) error {
 	c := &cursor{rest: payload}
 	for range c.count(18) {
-		var epoch Epoch
-		copy(epoch[:], c.bytes(uint64(len(epoch))))
+		var of origin
+		copy(of.epoch[:], c.bytes(uint64(len(of.epoch))))
+		of.any = !scoped || c.byte() == 0
+		if !of.any {
+			of.topology = unique.Make(c.string()).Value()
+		}
 		seenMs := c.varint()
 		spans := decodeSpans(c)
 		if c.err != nil {
 			break
 		}
-		h := e.of(epoch)
+		h := e.of(of)
 		h.seenMs = max(h.seenMs, seenMs)
 		for _, s := range spans {
 			h.add(s.first, s.last)

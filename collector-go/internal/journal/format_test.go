@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
@@ -40,6 +41,17 @@ func writeGolden(t *testing.T, dir string) {
 		}
 		b.Histograms = []*bulletmetricsv1.HistogramSample{{SeriesId: uint32(b.IDs[2]), TimeMs: 1_500_000_000_000}}
 		b.Notes = &bulletmetricsv1.Batch{Drops: []*bulletmetricsv1.Drop{{TotalSamples: 3}}}
+		layout, err := j.DefineLayout([]SeriesID{b.IDs[4], b.IDs[1], b.IDs[2]})
+		require.NoError(t, err)
+		b.Blocks = []Block{
+			{Layout: layout, Block: block.Block{Columns: 3, Rows: 2, FirstMs: b.SentMs - 1000, StepMs: 1000, Codec: block.Doubles,
+				Values: block.AppendDoubles(nil, []float64{1, 2, 3, 4, 5, math.Pi})}},
+			{Layout: layout, Block: block.Block{Columns: 3, Rows: 3, FirstMs: b.SentMs - 9000, StepMs: 1000, OffsetsMs: []int32{3, 0, -7},
+				Presence: []byte{0xFE, 0}, Codec: block.Trimmed, Values: block.AppendTrimmed(nil, []float64{1, 2, 3, 4, 5, math.E, 0})}},
+		}
+		if run == 0 {
+			defineIdle(t, j, 1_500_000_000_000-40*hourMs)
+		}
 		for _, mark := range []Entry{&Started{TimeMs: 1_500_000_000_000}, &Connected{Producer: producer, TimeMs: 1_500_000_000_001}} {
 			require.NoError(t, j.Mark(mark))
 		}
@@ -49,6 +61,17 @@ func writeGolden(t *testing.T, dir string) {
 		}
 		require.NoError(t, j.Close())
 	}
+}
+
+// defineIdle defines one of each that nobody uses, so that it will be forgotten.
+func defineIdle(t *testing.T, j *Journal, atMs int64) {
+	require.NoError(t, j.Mark(&Tick{TimeMs: atMs}))
+	_, err := j.DefineProducer(ProducerDefined{Topology: "idle", TopologyID: "idle-1-1400000000", Host: "10.0.0.9", Port: 6700, Task: 3})
+	require.NoError(t, err)
+	id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "idle", Host: "10.0.0.9", Port: 6700}, Name: "idle"})
+	require.NoError(t, err)
+	_, err = j.DefineLayout([]SeriesID{id})
+	require.NoError(t, err)
 }
 
 // describe is all that a closed journal holds, a line an entry.
@@ -70,6 +93,10 @@ func describe(t *testing.T, j *Journal) string {
 			continue
 		}
 		if b, ok := entry.(*Batch); ok {
+			for _, block := range b.Blocks {
+				fmt.Fprintf(&text, "%v Block of layout %d: %d rows of %d columns from %d by %d, offsets %v, presence %x, codec %d, values %v\n", at,
+					block.Layout, block.Rows, block.Columns, block.FirstMs, block.StepMs, block.OffsetsMs, block.Presence, block.Codec, block.Floats(nil))
+			}
 			fmt.Fprintf(&text, "%v Batch %d %x %d %d %d %v %v %v %d histograms, first of series %d; %d dropped\n", at, b.Producer, b.Epoch, b.Sequence,
 				b.SentMs, b.ReceivedMs, b.IDs, b.TimesMs, b.Values, len(b.Histograms), b.Histograms[0].GetSeriesId(),
 				b.Notes.GetDrops()[0].GetTotalSamples())
@@ -96,7 +123,8 @@ func TestGoldenSegments(t *testing.T) {
 		_ = os.Remove(filepath.Join(dir, "entries.txt"))
 		j, err := Open(dir, DefaultOptions())
 		require.NoError(t, err)
-		require.True(t, appended(t, j, &Batch{Producer: 1, Epoch: Epoch{0xAB, 15: 0xCD}, Sequence: 41}), "known from the file")
+		require.True(t, appended(t, j, &Batch{Producer: 1, Epoch: Epoch{0xAB, 15: 0xCD}, Sequence: 41, ReceivedMs: 1_500_000_002_000}),
+			"known from the file")
 		require.NoError(t, j.Close())
 		golden := filepath.Join(version, "entries.txt")
 		if *updateGolden && version == current {
@@ -135,46 +163,60 @@ func TestBatchesComeBackAsTheyWere(t *testing.T) {
 			b.TimesMs[i] = rapid.Int64().Draw(t, "time")
 			b.Values[i] = rapid.OneOf(rapid.Float64(), rapid.Map(rapid.IntRange(-1000, 100_000), func(i int) float64 { return float64(i) })).Draw(t, "value")
 		}
-		payload, err := appendBatch(nil, b)
+		tail, err := encodeTail(b)
 		require.NoError(t, err)
-		require.NoError(t, decodeBatch(payload, &again))
+		payload := appendBatch(nil, b, tail)
+		require.LessOrEqual(t, int64(len(payload)), payloadBound(b, tail))
+		require.NoError(t, decodeBatch(kindOf(b), payload, &again))
 		got := again
 		got.IDs = append([]SeriesID{}, again.IDs...) // empty is as good as nil
 		got.TimesMs, got.Values = append([]int64{}, again.TimesMs...), append([]float64{}, again.Values...)
 		got.Histograms = nil
 		require.Equal(t, b, &got)
-		require.Error(t, decodeBatch(payload[:len(payload)-1], new(Batch)), "a byte short")
-		require.Error(t, decodeBatch(append(payload, 0), new(Batch)), "a byte over")
+		require.Error(t, decodeBatch(kindOf(b), payload[:len(payload)-1], new(Batch)), "a byte short")
+		require.Error(t, decodeBatch(kindOf(b), append(payload, 0), new(Batch)), "a byte over")
 	})
 }
 
 // FuzzPayload decodes any bytes as each kind of record: an error or an entry, never a panic, and what decodes is bounded by
 // what was given.
 func FuzzPayload(f *testing.F) {
-	payload, err := appendBatch(nil, &Batch{Producer: 1, Sequence: 2, IDs: []SeriesID{1, 2}, TimesMs: []int64{5, 6}, Values: []float64{1, 2.5}})
-	require.NoError(f, err)
-	f.Add(byte(kindBatch), payload)
-	row := &seriesRow{SeriesDefined: SeriesDefined{ID: 3, Series: metric.Raw{Name: "n", Worker: metric.Worker{Topology: "t"}}}}
-	f.Add(byte(kindSeries), encodeSeries([]*seriesRow{row}))
-	f.Add(byte(kindProducers), encodeProducers([]*ProducerDefined{{ID: 1, Topology: "t"}}))
-	f.Add(byte(kindEpochs), epochs{Epoch{1}: {seenMs: 1, spans: []span{{1, 5}}}}.encode()[0])
+	b := &Batch{Producer: 1, Sequence: 2, IDs: []SeriesID{1, 2}, TimesMs: []int64{5, 6}, Values: []float64{1, 2.5}}
+	f.Add(byte(kindBatch), appendBatch(nil, b, emptyTail))
+	b.Blocks = []Block{{Layout: 1, Block: block.Block{Columns: 2, Rows: 2, StepMs: 1, OffsetsMs: []int32{0, -1}, Presence: []byte{7},
+		Codec: block.Doubles, Values: make([]byte, 24)}}}
+	f.Add(byte(kindBlocks), appendBatch(nil, b, emptyTail))
+	row := &SeriesDefined{ID: 3, Series: metric.Raw{Name: "n", Worker: metric.Worker{Topology: "t"}}}
+	f.Add(byte(kindSeries), encodeSeries([]used[SeriesDefined]{{row, 5}}))
+	f.Add(byte(kindLayouts), encodeLayouts([]used[LayoutDefined]{{&LayoutDefined{ID: 1, Series: []SeriesID{3, 2}}, 7}}))
+	f.Add(byte(kindForgotten), encodeForgotten(&Forgotten{Series: []SeriesID{1, 9}, Layouts: []LayoutID{2}, TimeMs: 5}))
+	f.Add(byte(kindProducers), encodeProducers([]used[ProducerDefined]{{&ProducerDefined{ID: 1, Topology: "t"}, 3}}))
+	f.Add(byte(kindEpochs), epochs{{epoch: Epoch{1}, topology: "t"}: {seenMs: 1, spans: []span{{1, 5}}}}.encode()[0])
 	f.Add(byte(kindSegment), head{version: 1, number: 7}.encode())
+	f.Add(byte(kindSegment), head{version: 2, number: 7, nextLayout: 2}.encode())
 	f.Add(byte(kindConnected), []byte{1, 2})
 	f.Fuzz(func(t *testing.T, k byte, payload []byte) {
 		switch kind(k) {
-		case kindBatch:
+		case kindBatch, kindBlocks:
 			var b Batch
-			if decodeBatch(payload, &b) == nil {
+			if decodeBatch(kind(k), payload, &b) == nil {
 				require.Len(t, b.Values, len(b.IDs))
 				require.Len(t, b.TimesMs, len(b.IDs))
+				for i := range b.Blocks {
+					require.True(t, sizesHold(&b.Blocks[i].Block))
+				}
 			}
 		case kindSeries:
 			rows, _ := decodeSeries(payload)
 			require.LessOrEqual(t, len(rows)*minSeriesBytes, len(payload))
-		case kindProducers:
-			_, _ = decodeProducers(payload)
-		case kindEpochs:
-			_ = epochs{}.decode(payload)
+		case kindLayouts:
+			_, _ = decodeLayouts(payload)
+		case kindForgotten:
+			_, _ = decodeForgotten(payload)
+		case kindProducers, kindProducersV1:
+			_, _ = decodeProducers(payload, kind(k) == kindProducers, 0)
+		case kindEpochs, kindEpochsV1:
+			_ = epochs{}.decode(payload, kind(k) == kindEpochs)
 		case kindSegment:
 			_, _ = decodeHead(payload)
 		default:
@@ -186,12 +228,14 @@ func FuzzPayload(f *testing.F) {
 // FuzzSegment reads any bytes as a segment, as Open and as a Reader do; framed makes records with good checksums of them, so
 // that what lies behind the checksums is reached too. Each byte is either in a whole record or reported as damaged.
 func FuzzSegment(f *testing.F) {
-	for number := uint32(1); number <= 2; number++ {
-		b, err := os.ReadFile(filepath.Join("testdata", fmt.Sprintf("v%d", formatVersion), segmentName(number)))
-		require.NoError(f, err)
-		f.Add(false, b)
-		f.Add(false, b[:len(b)-3])
-		f.Add(true, unframe(b, number))
+	for version := 1; version <= formatVersion; version++ {
+		for number := uint32(1); number <= 2; number++ {
+			b, err := os.ReadFile(filepath.Join("testdata", fmt.Sprintf("v%d", version), segmentName(number)))
+			require.NoError(f, err)
+			f.Add(false, b)
+			f.Add(false, b[:len(b)-3])
+			f.Add(true, unframe(b, number))
+		}
 	}
 	f.Fuzz(func(t *testing.T, framed bool, b []byte) {
 		if framed {
@@ -217,7 +261,8 @@ func FuzzSegment(f *testing.F) {
 			return
 		}
 		require.LessOrEqual(t, end, int64(len(b)))
-		r := &Reader{j: newJournal("/journal", DefaultOptions()), number: 1}
+		r := newReader(newJournal("/journal", DefaultOptions()), 0)
+		r.number = 1
 		for again.off = magicBytes; ; {
 			rec, err := again.next()
 			if err != nil {

@@ -4,13 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 var errNewerVersion = errors.New("segment was written by a newer program")
 
 const (
-	formatVersion = 1
+	formatVersion = 2
 	magicBytes    = 8
 )
 
@@ -27,6 +26,8 @@ type head struct {
 	producers    uint64
 	epochs       uint64
 	timeMs       int64
+	nextLayout   LayoutID // from version 2 on
+	layouts      uint64
 }
 
 func (h head) encode() []byte {
@@ -35,7 +36,12 @@ func (h head) encode() []byte {
 		h.series, h.producers, h.epochs} {
 		to = binary.AppendUvarint(to, v)
 	}
-	return binary.AppendVarint(to, h.timeMs)
+	to = binary.AppendVarint(to, h.timeMs)
+	if h.version < 2 {
+		return to
+	}
+	to = binary.AppendUvarint(to, uint64(h.nextLayout))
+	return binary.AppendUvarint(to, h.layouts)
 }
 
 // decodeHead is the inverse of encode. Of a newer version it takes the version alone.
@@ -51,6 +57,9 @@ func decodeHead(payload []byte) (head, error) {
 	h.nextSeries, h.nextProducer = SeriesID(c.uint32()), ProducerID(c.uint32())
 	h.series, h.producers, h.epochs = c.uvarint(), c.uvarint(), c.uvarint()
 	h.timeMs = c.varint()
+	if h.version >= 2 {
+		h.nextLayout, h.layouts = LayoutID(c.uint32()), c.uvarint()
+	}
 	return h, c.done()
 }
 
@@ -59,43 +68,58 @@ type state struct {
 	dict         *dictionary
 	epochs       epochs
 	nextSeries   SeriesID
+	nextLayout   LayoutID
 	nextProducer ProducerID
 	nowMs        int64 // the latest entry's time: the only clock that the journal has
 }
 
 func newState() *state {
-	return &state{dict: newDictionary(), epochs: epochs{}, nextSeries: 1, nextProducer: 1}
+	return &state{dict: newDictionary(), epochs: epochs{}, nextSeries: 1, nextLayout: 1, nextProducer: 1}
 }
 
-// encodeHead is the beginning of a segment's file: magic and head, the head as often as copiesOnDisk says.
-func (s *state) encodeHead(number uint32, previous Position) []byte {
+// snapshot is a head's content, taken at once and written at leisure.
+type snapshot struct {
+	head   head
+	rows   definitions
+	epochs [][]byte
+}
+
+// snapshot copies what a head holds, the rows themselves apart, which never change: the journal's lock need not be held while a
+// dictionary of 500,000 series is encoded.
+func (s *state) snapshot(number uint32, previous Position) *snapshot {
 	s.epochs.forget(s.nowMs - keepEpochMs)
-	series, producers := s.dict.rows(), s.dict.producerRows()
-	h := head{version: formatVersion, number: number, previous: previous, nextSeries: s.nextSeries, nextProducer: s.nextProducer,
-		series: uint64(len(series)), producers: uint64(len(producers)), epochs: uint64(len(s.epochs)), timeMs: s.nowMs}
-	records := []queued{{kind: kindSegment, payload: h.encode()}}
-	for part := range slices.Chunk(series, rowsPerRecord) {
-		records = append(records, queued{kind: kindSeries, payload: encodeSeries(part)})
+	rows := definitions{
+		series:    make([]used[SeriesDefined], 0, s.dict.series.known),
+		layouts:   make([]used[LayoutDefined], 0, s.dict.layouts.known),
+		producers: make([]used[ProducerDefined], 0, s.dict.producers.known),
 	}
-	for part := range slices.Chunk(producers, rowsPerRecord) {
-		records = append(records, queued{kind: kindProducers, payload: encodeProducers(part)})
+	for row := range s.dict.series.all() {
+		rows.series = append(rows.series, used[SeriesDefined]{&row.SeriesDefined, row.usedHour})
 	}
-	for _, part := range s.epochs.encode() {
+	for row := range s.dict.layouts.all() {
+		rows.layouts = append(rows.layouts, used[LayoutDefined]{&row.LayoutDefined, row.usedHour})
+	}
+	for row := range s.dict.producers.all() {
+		rows.producers = append(rows.producers, used[ProducerDefined]{&row.ProducerDefined, row.usedHour})
+	}
+	return &snapshot{rows: rows, epochs: s.epochs.encode(), head: head{version: formatVersion, number: number, previous: previous,
+		nextSeries: s.nextSeries, nextLayout: s.nextLayout, nextProducer: s.nextProducer, series: uint64(len(rows.series)),
+		layouts: uint64(len(rows.layouts)), producers: uint64(len(rows.producers)), epochs: uint64(len(s.epochs)), timeMs: s.nowMs}}
+}
+
+// encode is the beginning of a segment's file: magic and head, the head as often as copiesOnDisk says.
+func (s *snapshot) encode() []byte {
+	records := append([]queued{{kind: kindSegment, payload: s.head.encode()}}, s.rows.records()...)
+	for _, part := range s.epochs {
 		records = append(records, queued{kind: kindEpochs, payload: part})
 	}
-	to := slices.Clone(magic[:])
-	for range copiesOnDisk {
-		to = appendQueued(to, positionOf(number, 0), records)
+	size := int64(magicBytes)
+	for i := range records {
+		size += copiesOnDisk * records[i].size()
 	}
-	return to
-}
-
-// appendQueued appends records to what stands at start in a file.
-func appendQueued(to []byte, start Position, records []queued) []byte {
-	for _, r := range records {
-		if r.kind != 0 {
-			to = appendRecord(to, start+Position(len(to)), r.kind, r.payload)
-		}
+	to := append(make([]byte, 0, size), magic[:]...)
+	for range copiesOnDisk {
+		to = appendQueued(to, positionOf(s.head.number, 0), records)
 	}
 	return to
 }

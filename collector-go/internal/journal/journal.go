@@ -28,11 +28,16 @@ type Journal struct {
 	figures *figures
 	lock    io.Closer
 
-	mu         sync.Mutex
-	state      *state                // its epochs hold what is durable
-	inFlight   map[batchKey]struct{} // queued or being written
-	fresh      definitions           // defined, and in no record yet
-	queue      queue
+	mu        sync.Mutex
+	state     *state                 // its epochs hold what is durable
+	inFlight  map[batchName]struct{} // queued or being written
+	fresh     definitions            // defined, and in no record yet
+	queue     queue
+	ring      ring
+	sweptHour int64 // when a tick last looked for what is idle
+
+	pressedSeries, pressedLayouts, pressedProducers pressure
+
 	roomSecond int64 // when hasRoomFor last looked
 	failure    error // why nothing can be written at the moment
 	closed     bool
@@ -49,9 +54,9 @@ type Journal struct {
 	closing          sync.Once
 }
 
-// batchKey is what a batch is known by.
-type batchKey struct {
-	epoch    Epoch
+// batchName is what a batch is known by.
+type batchName struct {
+	origin   origin
 	sequence uint64
 }
 
@@ -82,13 +87,14 @@ func Open(dir string, o Options) (*Journal, error) {
 
 func newJournal(dir string, o Options) *Journal {
 	j := &Journal{dir: dir, o: o, fs: o.FS, log: o.Logger, figures: newFigures(o.Registerer),
-		state: newState(), inFlight: map[batchKey]struct{}{}, changed: make(chan struct{})}
+		state: newState(), inFlight: map[batchName]struct{}{}, changed: make(chan struct{})}
 	if j.fs == nil {
 		j.fs = disk.System{}
 	}
 	if j.log == nil {
 		j.log = slog.New(slog.DiscardHandler)
 	}
+	j.ring.limit = o.RingBytes
 	j.committer = newCommitter(j)
 	return j
 }

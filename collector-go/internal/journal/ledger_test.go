@@ -37,6 +37,12 @@ func eachSeed(t *testing.T, cases int, run func(t *testing.T, seed uint64)) {
 	}
 }
 
+// batchKey is what a test knows a batch by.
+type batchKey struct {
+	epoch    Epoch
+	sequence uint64
+}
+
 // sender is one epoch's: it keeps what is not acknowledged and sends it again after a restart.
 type sender struct {
 	producer ProducerDefined

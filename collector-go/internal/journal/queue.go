@@ -6,27 +6,59 @@ const maxQueuedRecords = 65_536
 // queued is a record that waits to be written. One without a kind is only waited for: a duplicate.
 type queued struct {
 	kind    kind
-	payload []byte
+	payload []byte      // of a batch: its histograms and notes; the rest is encoded into what is written
+	entry   Entry       // what readers get; nil where that is nothing, or definitions
+	defined []Entry     // what readers get of a record of definitions
 	done    func(error) // of a batch
-	key     batchKey    // of a batch
-	timeMs  int64       // of a batch: when it was received
+	key     batchName   // of a batch
+	bytes   int64       // bound of the payload's length
+	end     Position    // once it is written
 }
 
-// size is what the record takes on disk; one that is only waited for counts too, against endless duplicates.
-func (r queued) size() int64 { return headerBytes + int64(len(r.payload)) }
+// size is at least what the record takes on disk; one that is only waited for counts too, against endless duplicates.
+func (r *queued) size() int64 { return headerBytes + max(r.bytes, int64(len(r.payload))) }
 
-// lasting says whether the record is kept over a failed write: who is connected must not be forgotten.
-func (r queued) lasting() bool {
-	return r.kind == kindConnected || r.kind == kindDisconnected || r.kind == kindStarted
+// lasting says whether the record is kept over a failed write: who is connected, and what is forgotten, must not be forgotten.
+func (r *queued) lasting() bool {
+	return r.kind == kindConnected || r.kind == kindDisconnected || r.kind == kindStarted || r.kind == kindForgotten
+}
+
+// appendTo appends the record as it will stand at a position.
+func (r *queued) appendTo(to []byte, at Position) []byte {
+	start := len(to)
+	to = beginRecord(to)
+	if r.kind.batch() {
+		to = appendBatch(to, r.entry.(*Batch), r.payload)
+	} else {
+		to = append(to, r.payload...)
+	}
+	finishRecord(to[start:], at, r.kind)
+	return to
+}
+
+// appendQueued appends records to what stands at start in a file, and notes where each ends.
+func appendQueued(to []byte, start Position, records []queued) []byte {
+	for i := range records {
+		r := &records[i]
+		if r.kind != 0 {
+			to = r.appendTo(to, start+Position(len(to)))
+		}
+		r.end = start + Position(len(to))
+	}
+	return to
 }
 
 // queue is what waits to be written, what is being written included in bytes.
 type queue struct {
 	records []queued
 	bytes   int64
+	spare   []queued // memory of a group that was written
 }
 
 func (q *queue) push(r queued) {
+	if q.records == nil {
+		q.records, q.spare = q.spare, nil
+	}
 	q.records = append(q.records, r)
 	q.bytes += r.size()
 }
@@ -48,10 +80,20 @@ func (q *queue) take() []queued {
 
 // written gives back the bytes of a group.
 func (q *queue) written(group []queued) {
-	for _, r := range group {
-		q.bytes -= r.size()
+	for i := range group {
+		q.bytes -= group[i].size()
 	}
 }
+
+// reuse takes a group's memory, which nobody looks at any more.
+func (q *queue) reuse(group []queued) {
+	if cap(group) > cap(q.spare) && cap(group) <= maxSpareRecords {
+		clear(group)
+		q.spare = group[:0]
+	}
+}
+
+const maxSpareRecords = 4096
 
 // empty takes everything out but what lasts, which goes behind the lasting records of a group that failed.
 func (q *queue) empty(failed []queued) (dropped []queued) {
@@ -69,20 +111,61 @@ func (q *queue) empty(failed []queued) (dropped []queued) {
 
 // definitions wait for the first record that needs them.
 type definitions struct {
-	series    []*seriesRow
-	producers []*ProducerDefined
+	series    []used[SeriesDefined]
+	layouts   []used[LayoutDefined]
+	producers []used[ProducerDefined]
+}
+
+func (d *definitions) empty() bool { return len(d.series)+len(d.layouts)+len(d.producers) == 0 }
+
+// entries is what readers get of definitions: series before the layouts that list them.
+func (d *definitions) entries() []Entry {
+	entries := make([]Entry, 0, len(d.series)+len(d.layouts)+len(d.producers))
+	for _, r := range d.series {
+		entries = append(entries, r.row)
+	}
+	for _, r := range d.layouts {
+		entries = append(entries, r.row)
+	}
+	for _, r := range d.producers {
+		entries = append(entries, r.row)
+	}
+	return entries
+}
+
+// columnsPerRecord bounds a layouts record, which holds one layout at least.
+const columnsPerRecord = 1 << 20
+
+// records is the definitions' records, each once.
+func (d *definitions) records() []queued {
+	var records []queued
+	for start := 0; start < len(d.series); start += rowsPerRecord {
+		part := definitions{series: d.series[start:min(start+rowsPerRecord, len(d.series))]}
+		records = append(records, queued{kind: kindSeries, payload: encodeSeries(part.series), defined: part.entries()})
+	}
+	for start := 0; start < len(d.layouts); {
+		end, columns := start, 0
+		for end < len(d.layouts) && (end == start || end-start < rowsPerRecord && columns+len(d.layouts[end].row.Series) <= columnsPerRecord) {
+			columns += len(d.layouts[end].row.Series)
+			end++
+		}
+		part := definitions{layouts: d.layouts[start:end]}
+		records = append(records, queued{kind: kindLayouts, payload: encodeLayouts(part.layouts), defined: part.entries()})
+		start = end
+	}
+	for start := 0; start < len(d.producers); start += rowsPerRecord {
+		part := definitions{producers: d.producers[start:min(start+rowsPerRecord, len(d.producers))]}
+		records = append(records, queued{kind: kindProducers, payload: encodeProducers(part.producers), defined: part.entries()})
+	}
+	return records
 }
 
 // take is their records, each as often as copiesOnDisk says.
 func (d *definitions) take() []queued {
-	var once []queued
-	for start := 0; start < len(d.series); start += rowsPerRecord {
-		part := d.series[start:min(start+rowsPerRecord, len(d.series))]
-		once = append(once, queued{kind: kindSeries, payload: encodeSeries(part)})
+	if d.empty() {
+		return nil
 	}
-	if len(d.producers) > 0 {
-		once = append(once, queued{kind: kindProducers, payload: encodeProducers(d.producers)})
-	}
+	once := d.records()
 	*d = definitions{}
 	var records []queued
 	for range copiesOnDisk {

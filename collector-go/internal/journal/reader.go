@@ -7,24 +7,35 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
-// Reader reads durable entries in order. It is for one goroutine.
+// Reader reads durable entries in order: from memory while it keeps up, or else from the files. It is for one goroutine.
 type Reader struct {
-	j      *Journal
-	at     Position // to resume from
-	number uint32   // of the segment being read; 0 before the first
+	j    *Journal
+	from Position // where it was asked to start; before, it reads definitions alone
+	at   Position // to resume from
+
+	// In memory: a group, and which of its items is next.
+	group *group
+	item  int
+
+	// In a file.
+	number uint32 // of the segment being read; 0 where there is none
 	file   disk.File
 	scan   scanner
+	closed segment // that could not be opened
 
-	// What was handed out as defined, so that heads are not repeated to the caller and no batch comes without its definitions.
-	series    []bool
-	producers []bool
+	// What is defined up to the reader's place, so that heads are not repeated to the caller and no batch comes without its
+	// definitions. complete says that it is all there is.
+	series    idSet
+	layouts   map[LayoutID]int // columns
+	producers idSet
+	complete  bool
 
-	defined []Entry // to be handed out before the next record
-	batch   Batch
+	pending []Entry // definitions to be handed out before the next record
 }
 
 // Reader starts reading behind from: a position that a Reader returned, or 0 for the oldest entry that there is. ErrExpired
@@ -41,33 +52,79 @@ func (j *Journal) Reader(from Position) (*Reader, error) {
 	if from.segment() > j.newest {
 		return nil, fmt.Errorf("%w: %v, the newest segment of %s is %d", ErrAhead, from, j.dir, j.newest)
 	}
-	return &Reader{j: j, at: from}, nil
+	return newReader(j, from), nil
+}
+
+func newReader(j *Journal, from Position) *Reader {
+	return &Reader{j: j, from: from, at: from, layouts: map[LayoutID]int{}}
 }
 
 // Next waits for the next entry and returns it with the position to resume from after it. Before the first entry come the
-// definitions that were made before the reader's place; their position is the reader's place itself. The entry is valid
-// until the next call. After Journal.Close what is durable is still handed out, then ErrClosed.
+// definitions that hold at the reader's place; their position is the reader's place itself. The entry is shared with other readers: it
+// stays valid, and must not be changed. ErrRead says that the disk did not give back what was written: Next may be called again.
+// After Journal.Close what is durable is still handed out, then ErrClosed.
 func (r *Reader) Next(ctx context.Context) (Position, Entry, error) {
 	for {
-		if len(r.defined) > 0 {
-			entry := r.defined[0]
-			r.defined = r.defined[1:]
+		if entry := r.nextPending(); entry != nil {
 			return r.at, entry, nil
 		}
-		rec, err := r.scan.next()
-		if errors.Is(err, io.EOF) {
-			if err := r.goOn(ctx); err != nil {
-				return 0, nil, err
+		if r.group != nil {
+			if entry := r.nextOfGroup(); entry != nil {
+				return r.at, entry, nil
 			}
 			continue
 		}
-		if err != nil {
+		rec, err := r.scan.next()
+		if err == nil {
+			if entry := r.read(rec); entry != nil {
+				return r.at, entry, nil
+			}
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
+			r.j.figures.unreadable.Inc()
 			return 0, nil, err
 		}
-		if entry := r.read(rec); entry != nil {
-			return r.at, entry, nil
+		if len(r.pending) > 0 {
+			r.from = min(r.from, r.place()) // no record lies between
+			continue
+		}
+		if err := r.goOn(ctx); err != nil {
+			return 0, nil, err
 		}
 	}
+}
+
+// nextPending is the next definition to hand out. Until the reader is at its place, one may turn out to be forgotten.
+func (r *Reader) nextPending() Entry {
+	if len(r.pending) == 0 || r.place() < r.from {
+		return nil
+	}
+	entry := r.pending[0]
+	r.pending = r.pending[1:]
+	return entry
+}
+
+// nextOfGroup is the group's next entry. At its end, nil, the reader has left it.
+func (r *Reader) nextOfGroup() Entry {
+	for r.item < len(r.group.items) {
+		next := r.group.items[r.item]
+		r.item++
+		r.at = next.end
+		if entry := r.admit(next.entry); entry != nil {
+			return entry
+		}
+	}
+	r.at, r.group = r.group.to, nil
+	return nil
+}
+
+// place is how far the reader has read.
+func (r *Reader) place() Position {
+	if r.number == 0 {
+		return r.at
+	}
+	return positionOf(r.number, r.scan.off)
 }
 
 // Close frees the reader's file.
@@ -95,89 +152,190 @@ func (r *Reader) read(rec record) Entry {
 // decode is the record's entry, if it has one and that is wanted.
 func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 	switch {
-	case rec.kind == kindSeries:
-		return nil, r.decodeSeries(rec.payload)
-	case rec.kind == kindProducers:
-		return nil, r.decodeProducers(rec.payload)
-	case rec.kind < kindBatch || !wanted:
-		return nil, nil
-	case rec.kind == kindBatch:
-		if err := decodeBatch(rec.payload, &r.batch); err != nil {
+	case rec.kind == kindForgotten:
+		f, err := decodeForgotten(rec.payload)
+		if err != nil {
 			return nil, err
 		}
-		if !r.knowsAll(&r.batch) {
-			return nil, errPayload
+		entry := r.admit(f)
+		if !wanted {
+			r.forget(f)
+			entry = nil
 		}
-		return &r.batch, nil
+		return entry, nil
+	case rec.kind.defines():
+		definitions, err := decodeDefinitions(rec)
+		for _, d := range definitions {
+			if entry := r.admit(d); entry != nil {
+				r.pending = append(r.pending, entry)
+			}
+		}
+		return nil, err
+	case !wanted:
+		return nil, nil
+	case rec.kind.batch():
+		return r.decodeBatch(rec)
 	}
 	entry, _, err := decodeMark(rec.kind, rec.payload)
 	return entry, err
 }
 
-func (r *Reader) decodeSeries(payload []byte) error {
-	rows, err := decodeSeries(payload)
-	if err != nil {
-		return err
+// decodeBatch is a batch that keeps its payload where blocks refer to it.
+func (r *Reader) decodeBatch(rec record) (Entry, error) {
+	payload := rec.payload
+	if rec.kind == kindBlocks {
+		payload = slices.Clone(payload)
 	}
-	for i := range rows {
-		if note(&r.series, uint32(rows[i].ID)) {
-			r.defined = append(r.defined, &rows[i].SeriesDefined)
+	b := new(Batch)
+	if err := decodeBatch(rec.kind, payload, b); err != nil {
+		return nil, err
+	}
+	if !r.knowsAll(b) {
+		return nil, errPayload
+	}
+	return b, nil
+}
+
+// decodeDefinitions is the entries of a record that defines; those of heads alone have none.
+func decodeDefinitions(rec record) (entries []Entry, err error) {
+	switch rec.kind {
+	case kindSeries:
+		rows, err := decodeSeries(rec.payload)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			entries = append(entries, &rows[i].SeriesDefined)
+		}
+	case kindLayouts:
+		rows, err := decodeLayouts(rec.payload)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			entries = append(entries, &rows[i].LayoutDefined)
+		}
+	case kindProducers, kindProducersV1:
+		rows, err := decodeProducers(rec.payload, rec.kind == kindProducers, 0)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			entries = append(entries, &rows[i].ProducerDefined)
 		}
 	}
-	return nil
+	return entries, nil
 }
 
-func (r *Reader) decodeProducers(payload []byte) error {
-	rows, err := decodeProducers(payload)
-	if err != nil {
-		return err
+// admit is what the caller gets of an entry, from memory or file: of definitions those that it does not have, of what is forgotten that
+// which it has.
+func (r *Reader) admit(entry Entry) Entry {
+	switch e := entry.(type) {
+	case *SeriesDefined:
+		if !r.series.add(uint32(e.ID)) {
+			return nil
+		}
+	case *ProducerDefined:
+		if !r.producers.add(uint32(e.ID)) {
+			return nil
+		}
+	case *LayoutDefined:
+		if _, known := r.layouts[e.ID]; known || !r.hasSeries(e.Series) {
+			return nil
+		}
+		r.layouts[e.ID] = len(e.Series)
+	case *Forgotten:
+		return r.admitForgotten(e)
 	}
-	for i := range rows {
-		if note(&r.producers, uint32(rows[i].ID)) {
-			r.defined = append(r.defined, &rows[i])
+	return entry
+}
+
+func (r *Reader) hasSeries(ids []SeriesID) bool {
+	for _, id := range ids {
+		if !r.series.has(uint32(id)) {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
-// note marks an id as known, and says whether it was new.
-func note(known *[]bool, id uint32) bool {
-	for len(*known) <= int(id) {
-		*known = append(*known, make([]bool, max(64, len(*known)))...)
+func (r *Reader) admitForgotten(f *Forgotten) Entry {
+	known := &Forgotten{TimeMs: f.TimeMs}
+	for _, id := range f.Series {
+		if r.series.remove(uint32(id)) {
+			known.Series = append(known.Series, id)
+		}
 	}
-	isNew := !(*known)[id]
-	(*known)[id] = true
-	return isNew
+	for _, id := range f.Layouts {
+		if _, ok := r.layouts[id]; ok {
+			delete(r.layouts, id)
+			known.Layouts = append(known.Layouts, id)
+		}
+	}
+	for _, id := range f.Producers {
+		if r.producers.remove(uint32(id)) {
+			known.Producers = append(known.Producers, id)
+		}
+	}
+	if known.empty() {
+		return nil
+	}
+	return known
 }
 
-func knows(known []bool, id uint32) bool { return int(id) < len(known) && known[id] }
+// forget takes out of pending what was forgotten before the reader's place.
+func (r *Reader) forget(f *Forgotten) {
+	r.pending = slices.DeleteFunc(r.pending, func(entry Entry) bool {
+		switch e := entry.(type) {
+		case *SeriesDefined:
+			return !r.series.has(uint32(e.ID))
+		case *ProducerDefined:
+			return !r.producers.has(uint32(e.ID))
+		case *LayoutDefined:
+			_, known := r.layouts[e.ID]
+			return !known
+		}
+		return false
+	})
+}
 
 // knowsAll says whether all that a batch refers to was handed out.
 func (r *Reader) knowsAll(b *Batch) bool {
-	for _, id := range b.IDs {
-		if !knows(r.series, uint32(id)) {
-			return false
-		}
+	if !r.hasSeries(b.IDs) || !r.producers.has(uint32(b.Producer)) {
+		return false
 	}
 	for _, h := range b.Histograms {
-		if !knows(r.series, h.GetSeriesId()) {
+		if !r.series.has(h.GetSeriesId()) {
 			return false
 		}
 	}
-	return knows(r.producers, uint32(b.Producer))
+	for i := range b.Blocks {
+		if r.layouts[b.Blocks[i].Layout] != b.Blocks[i].Columns {
+			return false
+		}
+	}
+	return true
 }
 
-// goOn finds more to read: in the same segment, in the next, or, having waited, in either.
+// goOn finds more to read: in memory, in the same segment, in the next, or, having waited, in any.
 func (r *Reader) goOn(ctx context.Context) error {
+	if r.number != 0 && r.place() >= r.from {
+		r.complete = true
+	}
 	for {
-		step := r.j.stepFrom(r.number, r.scan.end, r.at)
+		step := r.j.stepFrom(r)
 		switch {
 		case step.err != nil:
 			return step.err
-		case step.number != r.number:
-			return r.open(step.number, step.end)
-		case step.end > r.scan.end:
-			r.scan.end = step.end
+		case step.group != nil:
+			err := r.Close()
+			r.number, r.scan.off, r.scan.end = 0, 0, 0
+			r.group, r.item = step.group, step.item
+			return err
+		case step.segment.number != r.number, r.file == nil && step.segment.end > r.scan.end:
+			return r.open(step)
+		case step.segment.end > r.scan.end:
+			r.scan.end = step.segment.end
 			return nil
 		}
 		select {
@@ -189,50 +347,82 @@ func (r *Reader) goOn(ctx context.Context) error {
 }
 
 // open starts on a segment.
-func (r *Reader) open(number uint32, end int64) error {
+func (r *Reader) open(s step) error {
 	if err := r.Close(); err != nil {
 		return fmt.Errorf("journal: close %s: %w", segmentName(r.number), err)
 	}
+	number := s.segment.number
 	file, err := r.j.fs.Open(filepath.Join(r.j.dir, segmentName(number)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s", ErrExpired, segmentName(number))
 	}
 	if err != nil {
-		return fmt.Errorf("journal: open %s: %w", segmentName(number), err)
+		r.closed = s.segment
+		r.j.figures.unreadable.Inc()
+		return fmt.Errorf("%w: open %s: %w", ErrRead, segmentName(number), err)
 	}
+	r.closed = segment{}
 	r.file, r.number = file, number
-	r.scan = scanner{file: file, number: number, off: magicBytes, end: end, window: r.scan.window[:0],
+	r.scan = scanner{file: file, number: number, off: s.offset, end: s.segment.end, window: r.scan.window[:0],
 		damaged: func(from, to int64) { r.j.reportDamage(number, from, to) }}
 	return nil
 }
 
-// step is where a reader finds more: up to end in segment number. When that is where it is, it has to wait for changed.
+// StepOver gives up what Next could not read (ErrRead): a record, or, where not even its length can be read, the rest of a page of the
+// disk, or, where it cannot be opened, a whole segment. It is counted as damage. Without an ErrRead it does nothing.
+func (r *Reader) StepOver() {
+	if s := r.closed; s.number != 0 {
+		r.j.reportDamage(s.number, 0, s.end)
+		r.number, r.at, r.closed = s.number, max(r.at, s.endPosition()), segment{}
+		r.from, r.complete = positionOf(s.number+1, 0), false // what it defined comes again with the next head
+		r.scan = scanner{number: s.number, off: s.end, end: s.end, window: r.scan.window[:0]}
+		return
+	}
+	if r.file != nil {
+		r.scan.stepOverUnreadable()
+	}
+}
+
+// step is where a reader finds more: in a group, or from offset up to the end of a segment. When that is where it is, it has to wait
+// for changed.
 type step struct {
-	number  uint32
-	end     int64
+	group *group
+	item  int
+
+	segment segment
+	offset  int64
 	changed <-chan struct{}
 	err     error
 }
 
-// stepFrom says how a reader goes on that has read segment number up to end; at is its place.
-func (j *Journal) stepFrom(number uint32, end int64, at Position) step {
+// stepFrom says how a reader goes on that has read all that it knew of.
+func (j *Journal) stepFrom(r *Reader) step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if max(at, positionOf(number, end)) < j.before {
-		return step{err: fmt.Errorf("%w: reader at %v was overtaken by Release up to %v", ErrExpired, at, j.before)}
+	place := max(r.at, r.place())
+	if place < j.before {
+		return step{err: fmt.Errorf("%w: reader at %v was overtaken by Release up to %v", ErrExpired, place, j.before)}
+	}
+	if r.complete {
+		if g, item := j.ring.behind(place); g != nil {
+			return step{group: g, item: item}
+		}
 	}
 	for _, s := range j.segments {
-		if s.number == number && s.end > end {
-			return step{number: number, end: s.end}
-		}
-		if s.number > number && s.number >= at.segment() {
-			return step{number: s.number, end: s.end}
+		switch {
+		case s.number == r.number && s.end > r.scan.end:
+			return step{segment: s, offset: r.scan.off}
+		case s.number <= r.number || s.number < r.at.segment():
+		case !r.complete || s.number > r.at.segment():
+			return step{segment: s, offset: magicBytes}
+		case s.endPosition() > r.at: // left the memory, and has no file
+			return step{segment: s, offset: r.at.offset()}
 		}
 	}
 	if j.closed && j.drained() {
 		return step{err: ErrClosed}
 	}
-	return step{number: number, end: end, changed: j.changed}
+	return step{segment: segment{number: r.number, end: r.scan.end}, changed: j.changed}
 }
 
 // drained says whether the committer will write no more.

@@ -11,16 +11,42 @@ type kind uint8
 const (
 	kindSegment kind = iota + 1
 	kindSeries
-	kindProducers
-	kindEpochs
+	kindProducersV1 // of format version 1, read and no longer written
+	kindEpochsV1    // likewise
 	kindBatch
 	kindConnected
 	kindDisconnected
 	kindTick
 	kindStarted
+	kindLayouts // from here on of format version 2
+	kindForgotten
+	kindBlocks // a batch with blocks
+	kindProducers
+	kindEpochs
 
-	kindLast = kindStarted
+	kindLast = kindEpochs
 )
+
+// defines says whether a record holds what others refer to, as all of a head's do, and no entry of its own.
+func (k kind) defines() bool {
+	switch k {
+	case kindSegment, kindSeries, kindProducersV1, kindEpochsV1, kindLayouts, kindProducers, kindEpochs:
+		return true
+	}
+	return false
+}
+
+func (k kind) batch() bool { return k == kindBatch || k == kindBlocks }
+
+// String is the kind as the format's page names it.
+func (k kind) String() string {
+	names := [...]string{"", "segment", "series", "producers", "epochs", "batch", "connected", "disconnected", "tick", "started", "layouts",
+		"forgotten", "batch", "producers", "epochs"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return ""
+}
 
 const (
 	headerBytes    = 12
@@ -38,12 +64,22 @@ type record struct {
 
 // appendRecord appends a record that will stand at position at.
 func appendRecord(to []byte, at Position, k kind, payload []byte) []byte {
-	var header [headerBytes]byte
+	start := len(to)
+	to = append(beginRecord(to), payload...)
+	finishRecord(to[start:], at, k)
+	return to
+}
+
+// beginRecord leaves room for a record's header; its payload is to be appended.
+func beginRecord(to []byte) []byte { return append(to, make([]byte, headerBytes)...) }
+
+// finishRecord fills in the header of a record that will stand at position at.
+func finishRecord(record []byte, at Position, k kind) {
+	header, payload := record[:headerBytes], record[headerBytes:]
 	binary.LittleEndian.PutUint32(header[0:], uint32(len(payload)))
 	header[8] = byte(k)
-	binary.LittleEndian.PutUint32(header[4:], recordSum(at, header[:], payload))
-	binary.LittleEndian.PutUint16(header[10:], headerCheck(at, header[:]))
-	return append(append(to, header[:]...), payload...)
+	binary.LittleEndian.PutUint32(header[4:], recordSum(at, header, payload))
+	binary.LittleEndian.PutUint16(header[10:], headerCheck(at, header))
 }
 
 // recordSum is the checksum of a whole record; of its header it reads length, kind and the zero byte.

@@ -31,7 +31,9 @@ func (j *Journal) recover() error {
 		last := found[len(found)-1]
 		j.newest, j.durable = last.number, last.endPosition() // whatever a reader was given before lies behind
 	}
-	j.forgetIdleSeries()
+	j.state.noStreams()
+	j.forgetIdle()
+	j.showDictionary()
 	return nil
 }
 
@@ -57,6 +59,11 @@ func (j *Journal) findSegments() ([]segment, error) {
 		ends[previous.segment()] = previous.offset()
 		if i == 0 {
 			j.before = previous
+		} else if n := previous.segment(); n > found[i-1].number {
+			found[i].missing = previous
+			j.figures.damaged.Inc()
+			j.log.Error("journal segment is missing; what it held is lost, unless its file can be put back before the next start",
+				"segment", filepath.Join(j.dir, segmentName(n)), "bytes", previous.offset())
 		}
 	}
 	for i, s := range found {
@@ -133,14 +140,6 @@ func (j *Journal) reportDamage(number uint32, from, to int64) {
 	j.figures.damaged.Inc()
 	j.log.Warn("journal holds a damaged or half-written record; stepped over it",
 		"segment", filepath.Join(j.dir, segmentName(number)), "from", from, "to", to)
-}
-
-// forgetIdleSeries makes room in the dictionary. Only now, at the start, does no stream hold an id.
-func (j *Journal) forgetIdleSeries() {
-	if forgotten := j.state.dict.forgetIdle(j.state.nowMs); forgotten > 0 {
-		j.log.Info("journal forgot series that were idle for a day", "series", forgotten)
-	}
-	j.figures.series.Set(float64(j.state.dict.known))
 }
 
 // settle makes what was recovered durable, beyond doubt, and opens it to readers.

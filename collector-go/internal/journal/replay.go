@@ -14,16 +14,21 @@ func (s *state) replay(rec record) error {
 		return s.replayHead(rec.payload)
 	case kindSeries:
 		return s.replaySeries(rec.payload)
-	case kindProducers:
-		return s.replayProducers(rec.payload)
-	case kindEpochs:
-		return s.epochs.decode(rec.payload)
-	case kindBatch:
-		return s.replayBatch(rec.payload)
+	case kindLayouts:
+		return s.replayLayouts(rec.payload)
+	case kindProducers, kindProducersV1:
+		return s.replayProducers(rec)
+	case kindEpochs, kindEpochsV1:
+		return s.epochs.decode(rec.payload, rec.kind == kindEpochs)
+	case kindBatch, kindBlocks:
+		return s.replayBatch(rec)
+	case kindForgotten:
+		return s.replayForgotten(rec.payload)
 	}
-	_, timeMs, err := decodeMark(rec.kind, rec.payload)
+	entry, timeMs, err := decodeMark(rec.kind, rec.payload)
 	if err == nil {
 		s.nowMs = timeMs
+		_ = s.noteStream(entry) // one of a producer that damage hides
 	}
 	return err
 }
@@ -34,6 +39,7 @@ func (s *state) replayHead(payload []byte) error {
 		return err
 	}
 	s.nextSeries, s.nextProducer = max(s.nextSeries, h.nextSeries), max(s.nextProducer, h.nextProducer)
+	s.nextLayout = max(s.nextLayout, h.nextLayout)
 	s.nowMs = h.timeMs
 	return nil
 }
@@ -50,8 +56,25 @@ func (s *state) replaySeries(payload []byte) error {
 	return nil
 }
 
-func (s *state) replayProducers(payload []byte) error {
-	rows, err := decodeProducers(payload)
+func (s *state) replayLayouts(payload []byte) error {
+	rows, err := decodeLayouts(payload)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		s.nextLayout = max(s.nextLayout, row.ID+1)
+		for _, id := range row.Series {
+			if s.dict.series.get(uint32(id)) == nil {
+				return fmt.Errorf("%w: layout %d lists what is not defined", errPayload, row.ID)
+			}
+		}
+		s.dict.addLayout(row)
+	}
+	return nil
+}
+
+func (s *state) replayProducers(rec record) error {
+	rows, err := decodeProducers(rec.payload, rec.kind == kindProducers, s.nowMs/hourMs)
 	if err != nil {
 		return err
 	}
@@ -62,17 +85,26 @@ func (s *state) replayProducers(payload []byte) error {
 	return nil
 }
 
-func (s *state) replayBatch(payload []byte) error {
+func (s *state) replayBatch(rec record) error {
 	var b Batch
-	if err := decodeBatch(payload, &b); err != nil {
+	if err := decodeBatch(rec.kind, rec.payload, &b); err != nil {
 		return err
 	}
-	if !s.dict.covers(&b) {
-		return fmt.Errorf("%w: batch refers to what is not defined", errPayload)
+	producer, err := s.use(&b, b.ReceivedMs/hourMs)
+	if err != nil {
+		return err
 	}
-	s.dict.touch(&b)
-	s.epochs.add(b.Epoch, b.Sequence, b.ReceivedMs)
+	s.epochs.add(origin{epoch: b.Epoch, topology: producer.Topology}, b.Sequence, b.ReceivedMs)
 	s.nowMs = b.ReceivedMs
+	return nil
+}
+
+func (s *state) replayForgotten(payload []byte) error {
+	f, err := decodeForgotten(payload)
+	if err != nil {
+		return err
+	}
+	s.dict.drop(f)
 	return nil
 }
 
@@ -90,7 +122,7 @@ func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err erro
 		if err != nil {
 			return end, false, err
 		}
-		if inHead && rec.kind > kindEpochs {
+		if inHead && !rec.kind.defines() {
 			inHead, complete = false, found && s.holds(h)
 		}
 		if rec.kind == kindSegment && !found {
@@ -108,7 +140,8 @@ func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err erro
 
 // holds says whether all rows that a head promises are here.
 func (s *state) holds(h head) bool {
-	return uint64(s.dict.known) >= h.series && uint64(len(s.dict.byProducer)) >= h.producers && uint64(len(s.epochs)) >= h.epochs
+	return uint64(s.dict.series.known) >= h.series && uint64(s.dict.layouts.known) >= h.layouts &&
+		uint64(s.dict.producers.known) >= h.producers && uint64(len(s.epochs)) >= h.epochs
 }
 
 // readHead finds a segment's first whole segment record.
@@ -116,7 +149,7 @@ func readHead(file io.ReaderAt, number uint32, size int64) (h head, found bool, 
 	scan := scanner{file: file, number: number, off: magicBytes, end: size}
 	for {
 		rec, err := scan.next()
-		if errors.Is(err, io.EOF) || err == nil && rec.kind > kindEpochs {
+		if errors.Is(err, io.EOF) || err == nil && !rec.kind.defines() {
 			return head{}, false, nil
 		}
 		if err != nil {

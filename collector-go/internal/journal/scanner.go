@@ -54,6 +54,21 @@ func (s *scanner) stepOver() error {
 	return nil
 }
 
+// pageBytes is what a disk fails to read at least.
+const pageBytes = 4096
+
+// stepOverUnreadable gives up the record at off, or, where its header cannot be read, the rest of the page.
+func (s *scanner) stepOverUnreadable() {
+	from, to := s.off, (s.off/pageBytes+1)*pageBytes
+	if length, sound, err := s.lengthAt(from); err == nil && sound {
+		to = from + headerBytes + length
+	}
+	s.off = min(to, s.end)
+	if s.damaged != nil && s.off > from {
+		s.damaged(from, s.off)
+	}
+}
+
 // behindDamage finds the next whole record behind the damaged one at off. Where the header is sound its length leads there.
 func (s *scanner) behindDamage(off int64) (int64, error) {
 	length, sound, err := s.lengthAt(off)
@@ -104,6 +119,22 @@ func (s *scanner) lengthAt(off int64) (length int64, sound bool, err error) {
 	return length, sound, nil
 }
 
+// kindAt is the kind of the damaged record that takes all of a stretch, where its header can be read.
+func (s *scanner) kindAt(from, to int64) (kind, bool, error) {
+	if to-from < headerBytes {
+		return 0, false, nil
+	}
+	header, err := s.bytes(from, headerBytes)
+	if header == nil || err != nil {
+		return 0, false, err
+	}
+	k, length, sound := parseHeader(positionOf(s.number, from), header)
+	if !sound || from+headerBytes+length != to {
+		return 0, false, nil
+	}
+	return k, true, nil
+}
+
 // bytes are n bytes at an offset, nil where the file is shorter.
 func (s *scanner) bytes(off, n int64) ([]byte, error) {
 	if off < s.windowStart || off+n > s.windowStart+int64(len(s.window)) {
@@ -126,8 +157,8 @@ func (s *scanner) load(off, n int64) error {
 	}
 	got, err := s.file.ReadAt(s.window[:want], off)
 	s.window, s.windowStart = s.window[:got], off
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("journal: read %s at %d: %w", segmentName(s.number), off, err)
+	if err != nil && !errors.Is(err, io.EOF) && int64(got) < n { // what was read ahead in vain can wait
+		return fmt.Errorf("%w: %s at %d: %w", ErrRead, segmentName(s.number), off, err)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ type segment struct {
 	number uint32
 	end    int64 // behind its last durable record
 	size   int64 // of the file
+
+	missing Position // the end of the segment before, where that is not there
 }
 
 func (s segment) endPosition() Position { return positionOf(s.number, s.end) }
@@ -21,7 +23,8 @@ func (c *committer) startSegment() error {
 	if err := c.settle(); err != nil {
 		return err
 	}
-	number, head := c.j.nextHead()
+	snapshot, fresh := c.j.nextHead()
+	number, head := snapshot.head.number, snapshot.encode()
 	file, err := c.createSegment(number, head)
 	if err != nil {
 		return fmt.Errorf("journal: start %s: %w", segmentName(number), err)
@@ -29,12 +32,17 @@ func (c *committer) startSegment() error {
 	c.active, c.number = file, number
 	c.offset = int64(len(head))
 	c.limit = c.offset + c.j.o.SegmentBytes
-	c.j.addSegment(segment{number: number, end: c.offset, size: c.offset})
+	if !c.continued {
+		fresh = nil
+	}
+	c.continued = true
+	c.j.addSegment(segment{number: number, end: c.offset, size: c.offset}, fresh)
 	return nil
 }
 
-// nextHead is a new segment's number, never used before, and its head, with all that is defined so far.
-func (j *Journal) nextHead() (number uint32, head []byte) {
+// nextHead is what a new segment's head is to hold: a number, never used before, and all that is defined so far. fresh is the part of
+// it that no record before defines.
+func (j *Journal) nextHead() (_ *snapshot, fresh []queued) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.newest++
@@ -42,8 +50,9 @@ func (j *Journal) nextHead() (number uint32, head []byte) {
 	if n := len(j.segments); n > 0 {
 		previous = j.segments[n-1].endPosition()
 	}
+	fresh = []queued{{defined: j.fresh.entries()}}
 	j.fresh = definitions{}
-	return j.newest, j.state.encodeHead(j.newest, previous)
+	return j.state.snapshot(j.newest, previous), fresh
 }
 
 // createSegment makes the file and its name durable before anything in it counts.
@@ -64,10 +73,15 @@ func (c *committer) createSegment(number uint32, head []byte) (disk.File, error)
 	return file, nil
 }
 
-// addSegment opens a segment to readers, and the journal to batches.
-func (j *Journal) addSegment(s segment) {
+// addSegment opens a segment to readers, and the journal to batches. fresh is what readers that have all before it need of its head; nil
+// where they have to read it.
+func (j *Journal) addSegment(s segment, fresh []queued) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if fresh != nil {
+		fresh[0].end = s.endPosition()
+		j.ring.push(newGroup(j.durable, s.endPosition(), fresh))
+	}
 	if j.failure != nil {
 		j.log.Info("journal takes writes again", "dir", j.dir, "segment", segmentName(s.number))
 	}
@@ -100,6 +114,15 @@ func (j *Journal) showSizes() {
 	j.figures.segments.Set(float64(len(j.segments)))
 	j.figures.bytes.Set(float64(j.bytes))
 	j.figures.epochs.Set(float64(len(j.state.epochs)))
+	j.showDictionary()
 	j.figures.queueBytes.Set(float64(j.queue.bytes))
 	j.figures.queueLength.Set(float64(len(j.queue.records)))
+}
+
+// showDictionary likewise. The caller holds mu.
+func (j *Journal) showDictionary() {
+	j.figures.series.Set(float64(j.state.dict.known))
+	j.figures.layouts.Set(float64(j.state.dict.knownLayouts))
+	j.figures.layoutColumns.Set(float64(j.state.dict.columns))
+	j.figures.producers.Set(float64(len(j.state.dict.byProducer)))
 }

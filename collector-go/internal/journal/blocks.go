@@ -1,0 +1,96 @@
+package journal
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+)
+
+// What a block's form byte says beside its codec.
+const (
+	formCodec    = 0x3f
+	formOffsets  = 0x40
+	formPresence = 0x80
+	minBlock     = 7 // bytes
+)
+
+// appendBlocks appends a batch's blocks; presence and values as they are.
+func appendBlocks(to []byte, b *Batch) []byte {
+	to = binary.AppendUvarint(to, uint64(len(b.Blocks)))
+	for i := range b.Blocks {
+		x := &b.Blocks[i]
+		form := byte(x.Codec) & formCodec
+		if x.OffsetsMs != nil {
+			form |= formOffsets
+		}
+		if x.Presence != nil {
+			form |= formPresence
+		}
+		to = binary.AppendUvarint(to, uint64(x.Layout))
+		to = append(to, form)
+		to = binary.AppendUvarint(to, uint64(x.Columns))
+		to = binary.AppendUvarint(to, uint64(x.Rows))
+		to = binary.AppendVarint(to, x.FirstMs-b.SentMs)
+		to = binary.AppendVarint(to, x.StepMs)
+		for _, offset := range x.OffsetsMs {
+			to = binary.AppendVarint(to, int64(offset))
+		}
+		to = append(to, x.Presence...)
+		to = binary.AppendUvarint(to, uint64(len(x.Values)))
+		to = append(to, x.Values...)
+	}
+	return to
+}
+
+// sizesHold says whether a block's parts are as long as its columns and rows say. Its values are not looked at.
+func sizesHold(x *block.Block) bool {
+	switch {
+	case x.Columns < 1 || x.Columns > block.MaxColumns, x.Rows < 1 || x.Rows > block.MaxRows, x.Cells() > block.MaxCells,
+		x.OffsetsMs != nil && len(x.OffsetsMs) != x.Rows,
+		x.Presence != nil && len(x.Presence) != (x.Cells()+7)/8,
+		x.Codec > formCodec:
+		return false
+	}
+	return x.Codec != block.Doubles || len(x.Values) == 8*x.Samples()
+}
+
+// decodeBlocks is the inverse of appendBlocks. Presence and values refer to the payload.
+func decodeBlocks(c *cursor, b *Batch) {
+	n := c.count(minBlock)
+	b.Blocks = slices.Grow(b.Blocks[:0], n)[:n]
+	for i := range b.Blocks {
+		x := &b.Blocks[i]
+		*x = Block{Layout: LayoutID(c.uint32())}
+		form := c.byte()
+		x.Codec = block.Codec(form & formCodec)
+		x.Columns, x.Rows = int(c.uint32()), int(c.uint32())
+		x.FirstMs, x.StepMs = b.SentMs+c.varint(), c.varint()
+		if x.Columns > block.MaxColumns || x.Rows > block.MaxRows || x.Rows > len(c.rest) && form&formOffsets != 0 {
+			c.fail()
+		}
+		if c.err == nil && form&formOffsets != 0 {
+			decodeOffsets(c, x)
+		}
+		if form&formPresence != 0 {
+			x.Presence = c.bytes(uint64(x.Cells()+7) / 8)
+		}
+		x.Values = c.bytes(c.uvarint())
+		if c.err != nil || !sizesHold(&x.Block) {
+			c.fail()
+			return
+		}
+	}
+}
+
+func decodeOffsets(c *cursor, x *Block) {
+	x.OffsetsMs = make([]int32, x.Rows)
+	for row := range x.OffsetsMs {
+		offset := c.varint()
+		if offset < math.MinInt32 || offset > math.MaxInt32 {
+			c.fail()
+		}
+		x.OffsetsMs[row] = int32(offset)
+	}
+}

@@ -1,0 +1,183 @@
+package journal
+
+import (
+	"encoding/binary"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+const minSeriesBytes = 13
+
+// used is a definition and the hour of its last use, as they are written.
+type used[T any] struct {
+	row  *T
+	hour int64
+}
+
+// stringTable is the string table of a series record.
+type stringTable struct {
+	index map[string]uint64
+	list  []string
+}
+
+func (t *stringTable) of(s string) uint64 {
+	i, ok := t.index[s]
+	if !ok {
+		i = uint64(len(t.list))
+		t.index[s] = i
+		t.list = append(t.list, s)
+	}
+	return i
+}
+
+// encodeSeries is the payload of a series record.
+func encodeSeries(rows []used[SeriesDefined]) []byte {
+	table := stringTable{index: map[string]uint64{}}
+	body := make([]byte, 0, 24*len(rows))
+	var before int64
+	for _, r := range rows {
+		body = binary.AppendVarint(body, int64(r.row.ID)-before)
+		before = int64(r.row.ID)
+		body = appendRaw(body, &r.row.Series, &table)
+		body = binary.AppendUvarint(body, uint64(max(r.hour, 0)))
+	}
+	payload := binary.AppendUvarint(nil, uint64(len(table.list)))
+	for _, s := range table.list {
+		payload = appendString(payload, s)
+	}
+	payload = binary.AppendUvarint(payload, uint64(len(rows)))
+	return append(payload, body...)
+}
+
+func appendRaw(to []byte, r *metric.Raw, table *stringTable) []byte {
+	for _, s := range [...]string{r.Topology, r.Host, r.Component, r.Name, r.Key} {
+		to = binary.AppendUvarint(to, table.of(s))
+	}
+	to = binary.AppendUvarint(to, uint64(r.Port))
+	to = binary.AppendVarint(to, int64(r.Task))
+	to = append(to, byte(r.Shape), byte(r.Temporality))
+	to = binary.AppendVarint(to, r.IntervalMs)
+	return binary.AppendVarint(to, r.PackSpanMs)
+}
+
+// decodeSeries is the inverse of encodeSeries.
+func decodeSeries(payload []byte) ([]seriesRow, error) {
+	c := &cursor{rest: payload}
+	table := make([]string, c.count(1))
+	for i := range table {
+		table[i] = c.string()
+	}
+	rows := make([]seriesRow, c.count(minSeriesBytes))
+	var before int64
+	for i := range rows {
+		before = c.id(before)
+		rows[i] = seriesRow{SeriesDefined: SeriesDefined{ID: SeriesID(before), Series: decodeRaw(c, table)}}
+		rows[i].usedHour = int64(c.uvarint())
+	}
+	return rows, c.done()
+}
+
+func decodeRaw(c *cursor, table []string) metric.Raw {
+	text := func() string {
+		i := c.uvarint()
+		if i >= uint64(len(table)) {
+			c.fail()
+			return ""
+		}
+		return table[i]
+	}
+	var r metric.Raw
+	r.Topology, r.Host, r.Component, r.Name, r.Key = text(), text(), text(), text(), text()
+	r.Port = c.uint32()
+	r.Task = c.int32()
+	r.Shape, r.Temporality = metric.Shape(c.byte()), metric.Temporality(c.byte())
+	r.IntervalMs, r.PackSpanMs = c.varint(), c.varint()
+	return r
+}
+
+// encodeLayouts is the payload of a layouts record.
+func encodeLayouts(rows []used[LayoutDefined]) []byte {
+	payload := binary.AppendUvarint(nil, uint64(len(rows)))
+	var before int64
+	for _, r := range rows {
+		payload = binary.AppendVarint(payload, int64(r.row.ID)-before)
+		before = int64(r.row.ID)
+		payload = binary.AppendUvarint(payload, uint64(max(r.hour, 0)))
+		payload = appendIDs(payload, r.row.Series)
+	}
+	return payload
+}
+
+// decodeLayouts is the inverse of encodeLayouts.
+func decodeLayouts(payload []byte) ([]layoutRow, error) {
+	c := &cursor{rest: payload}
+	rows := make([]layoutRow, c.count(4))
+	var before int64
+	for i := range rows {
+		before = c.id(before)
+		rows[i].ID, rows[i].usedHour = LayoutID(before), int64(c.uvarint())
+		if rows[i].Series = decodeIDs[SeriesID](c); len(rows[i].Series) == 0 {
+			c.fail()
+		}
+	}
+	return rows, c.done()
+}
+
+// appendIDs appends how many ids there are, and each as its difference to the one before.
+func appendIDs[ID ~uint32](to []byte, ids []ID) []byte {
+	to = binary.AppendUvarint(to, uint64(len(ids)))
+	var before int64
+	for _, id := range ids {
+		to = binary.AppendVarint(to, int64(id)-before)
+		before = int64(id)
+	}
+	return to
+}
+
+// decodeIDs is the inverse of appendIDs.
+func decodeIDs[ID ~uint32](c *cursor) []ID {
+	n := c.count(1)
+	if n == 0 {
+		return nil
+	}
+	ids := make([]ID, n)
+	var before int64
+	for i := range ids {
+		before = c.id(before)
+		ids[i] = ID(before)
+	}
+	return ids
+}
+
+// encodeProducers is the payload of a record of producers with the hours of their last use.
+func encodeProducers(rows []used[ProducerDefined]) []byte {
+	payload := binary.AppendUvarint(nil, uint64(len(rows)))
+	for _, r := range rows {
+		p := r.row
+		payload = binary.AppendUvarint(payload, uint64(p.ID))
+		payload = appendString(payload, p.Topology)
+		payload = appendString(payload, p.TopologyID)
+		payload = appendString(payload, p.Host)
+		payload = binary.AppendUvarint(payload, uint64(p.Port))
+		payload = binary.AppendVarint(payload, int64(p.Task))
+		payload = binary.AppendUvarint(payload, uint64(max(r.hour, 0)))
+	}
+	return payload
+}
+
+// decodeProducers is the inverse of encodeProducers. Rows of version 1 (withHour false) have no hour: they get nowHour.
+func decodeProducers(payload []byte, withHour bool, nowHour int64) ([]producerRow, error) {
+	c := &cursor{rest: payload}
+	rows := make([]producerRow, c.count(6))
+	for i := range rows {
+		rows[i] = producerRow{usedHour: nowHour, ProducerDefined: ProducerDefined{ID: ProducerID(c.uint32()), Topology: c.string(),
+			TopologyID: c.string(), Host: c.string(), Port: c.uint32(), Task: c.int32()}}
+		if rows[i].ID == 0 || rows[i].ID >= maxID {
+			c.fail()
+		}
+		if withHour {
+			rows[i].usedHour = int64(c.uvarint())
+		}
+	}
+	return rows, c.done()
+}

@@ -1,0 +1,247 @@
+package journal
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+const (
+	idleHours     = 24     // after which series, layouts and producers are forgotten
+	crowdIdleHour = 2      // and after which they may be when a limit is reached
+	pressedMs     = 60_000 // between two looks for what is idle when a limit is reached
+	freedPart     = 16     // of a limit is freed at least, where so much is idle: one part of so many
+)
+
+// encodeForgotten is the payload of a forgotten record.
+func encodeForgotten(f *Forgotten) []byte {
+	payload := appendIDs(nil, f.Series)
+	payload = appendIDs(payload, f.Layouts)
+	payload = appendIDs(payload, f.Producers)
+	return binary.AppendVarint(payload, f.TimeMs)
+}
+
+// decodeForgotten is the inverse of encodeForgotten.
+func decodeForgotten(payload []byte) (*Forgotten, error) {
+	c := &cursor{rest: payload}
+	f := &Forgotten{Series: decodeIDs[SeriesID](c), Layouts: decodeIDs[LayoutID](c), Producers: decodeIDs[ProducerID](c)}
+	f.TimeMs = c.varint()
+	return f, c.done()
+}
+
+func (f *Forgotten) empty() bool { return len(f.Series)+len(f.Layouts)+len(f.Producers) == 0 }
+
+// before are the hours before which what was last used then is forgotten.
+type before struct{ series, layouts, producers int64 }
+
+// idle is what was last used before the given hours. A layout in use keeps its series in use; one is never older than its series, so
+// that a series goes with its layouts.
+func (d *dictionary) idle(b before, nowHour int64) *Forgotten {
+	d.useSeriesOfLayouts()
+	f := &Forgotten{}
+	for row := range d.series.all() {
+		row.usedHour = known(row.usedHour, nowHour)
+		if !row.gone && row.usedHour < b.series {
+			f.Series = append(f.Series, row.ID)
+		}
+	}
+	for row := range d.layouts.all() {
+		row.usedHour = known(row.usedHour, nowHour)
+		if !row.gone && row.usedHour < max(b.series, b.layouts) {
+			f.Layouts = append(f.Layouts, row.ID)
+		}
+	}
+	for row := range d.producers.all() {
+		row.usedHour = known(row.usedHour, nowHour)
+		if !row.gone && row.streams == 0 && row.usedHour < b.producers {
+			f.Producers = append(f.Producers, row.ID)
+		}
+	}
+	return f
+}
+
+// known is the hour of a last use: now, where it was before the journal had a clock.
+func known(usedHour, nowHour int64) int64 {
+	if usedHour == 0 {
+		return nowHour
+	}
+	return usedHour
+}
+
+// useSeriesOfLayouts brings the series' hours up to those of their layouts.
+func (d *dictionary) useSeriesOfLayouts() {
+	for layout := range d.layouts.all() {
+		for _, id := range layout.Series {
+			if row := d.series.get(uint32(id)); row != nil && row.usedHour < layout.usedHour {
+				row.usedHour = layout.usedHour
+			}
+		}
+	}
+}
+
+// retire takes what is forgotten out of use. Its rows stay until drop.
+func (d *dictionary) retire(f *Forgotten) {
+	for _, id := range f.Layouts { // before their series, which say whose they are
+		row := d.layouts.get(uint32(id))
+		if row == nil || row.gone {
+			continue
+		}
+		row.gone = true
+		d.countLayout(row, -1)
+		hash := d.hash(row.Series)
+		d.byLayout[hash] = slices.DeleteFunc(d.byLayout[hash], func(other *layoutRow) bool { return other == row })
+		if len(d.byLayout[hash]) == 0 {
+			delete(d.byLayout, hash)
+		}
+	}
+	for _, id := range f.Series {
+		row := d.series.get(uint32(id))
+		if row == nil || row.gone {
+			continue
+		}
+		row.gone = true
+		d.known--
+		if d.bySeries[row.Series] == row {
+			delete(d.bySeries, row.Series)
+		}
+		topology := row.Series.Topology
+		if d.ofTopology[topology]--; d.ofTopology[topology] == 0 {
+			delete(d.ofTopology, topology)
+		}
+	}
+	for _, id := range f.Producers {
+		row := d.producers.get(uint32(id))
+		if row == nil || row.gone {
+			continue
+		}
+		row.gone = true
+		if d.byProducer[row.place()] == row {
+			delete(d.byProducer, row.place())
+		}
+	}
+}
+
+// drop gives the rows of what was forgotten back: the record that says so is durable.
+func (d *dictionary) drop(f *Forgotten) {
+	d.retire(f)
+	for _, id := range f.Layouts {
+		if d.layouts.get(uint32(id)) != nil {
+			d.layouts.drop(uint32(id))
+		}
+	}
+	for _, id := range f.Series {
+		if d.series.get(uint32(id)) != nil {
+			d.series.drop(uint32(id))
+		}
+	}
+	for _, id := range f.Producers {
+		if d.producers.get(uint32(id)) != nil {
+			d.producers.drop(uint32(id))
+		}
+	}
+}
+
+// forgetIdle gives up what nobody used for a day. The caller holds mu.
+func (j *Journal) forgetIdle() {
+	hour := j.state.nowMs/hourMs - idleHours
+	j.forget(before{hour, hour, hour})
+}
+
+// forget gives up what was last used before the given hours, and queues the record that says so. The caller holds mu.
+func (j *Journal) forget(b before) {
+	f := j.state.dict.idle(b, j.nowHour())
+	if f.empty() {
+		return
+	}
+	f.TimeMs = j.state.nowMs
+	j.state.dict.retire(f)
+	j.log.Info("journal forgot what was idle", "series", len(f.Series), "layouts", len(f.Layouts), "producers", len(f.Producers))
+	for what, n := range map[string]int{"series": len(f.Series), "layout": len(f.Layouts), "producer": len(f.Producers)} {
+		j.figures.forgotten.WithLabelValues(what).Add(float64(n))
+	}
+	j.showDictionary()
+	payload := encodeForgotten(f)
+	for range copiesOnDisk {
+		j.enqueue(queued{kind: kindForgotten, payload: payload, entry: f})
+	}
+}
+
+// pressure is when a limit made the journal look for what is idle.
+type pressure struct{ lookedMs int64 }
+
+// due says whether to look again now.
+func (p *pressure) due(nowMs int64) bool {
+	if p.lookedMs != 0 && nowMs >= p.lookedMs && nowMs-p.lookedMs < pressedMs {
+		return false
+	}
+	p.lookedMs = max(nowMs, 1)
+	return true
+}
+
+// idleRow is what a row would free, and the hour of its last use.
+type idleRow struct {
+	hour   int64
+	weight int
+}
+
+// longestIdle is the hour before which rows of at least need in weight were last used, or all that are idle.
+func longestIdle(rows []idleRow, need int) int64 {
+	slices.SortFunc(rows, func(a, b idleRow) int { return int(a.hour - b.hour) })
+	hour := int64(0)
+	for _, row := range rows {
+		if need <= 0 && row.hour+1 > hour {
+			break
+		}
+		hour = row.hour + 1
+		need -= row.weight
+	}
+	return hour
+}
+
+// forgetSeries makes room for series: the longest idle go first. The caller holds mu.
+func (j *Journal) forgetSeries() {
+	if !j.pressedSeries.due(j.state.nowMs) {
+		return
+	}
+	d, latest := j.state.dict, j.crowdHour()
+	d.useSeriesOfLayouts()
+	var rows []idleRow
+	for row := range d.series.all() {
+		if !row.gone && row.usedHour < latest {
+			rows = append(rows, idleRow{row.usedHour, 1})
+		}
+	}
+	j.forget(before{series: longestIdle(rows, 1+j.o.MaxSeries/freedPart)})
+}
+
+// forgetLayouts makes room for layouts of so many columns. The caller holds mu.
+func (j *Journal) forgetLayouts(columns int) {
+	if !j.pressedLayouts.due(j.state.nowMs) {
+		return
+	}
+	latest := j.crowdHour()
+	var rows []idleRow
+	for row := range j.state.dict.layouts.all() {
+		if !row.gone && row.usedHour < latest {
+			rows = append(rows, idleRow{row.usedHour, len(row.Series)})
+		}
+	}
+	j.forget(before{layouts: longestIdle(rows, columns+j.o.MaxLayoutColumns/freedPart)})
+}
+
+// forgetProducers makes room for producers. The caller holds mu.
+func (j *Journal) forgetProducers() {
+	if !j.pressedProducers.due(j.state.nowMs) {
+		return
+	}
+	latest := j.crowdHour()
+	var rows []idleRow
+	for row := range j.state.dict.producers.all() {
+		if !row.gone && row.streams == 0 && row.usedHour < latest {
+			rows = append(rows, idleRow{row.usedHour, 1})
+		}
+	}
+	j.forget(before{producers: longestIdle(rows, 1+j.o.MaxProducers/freedPart)})
+}
+
+// crowdHour is the hour before which what was last used then may be forgotten for others.
+func (j *Journal) crowdHour() int64 { return j.state.nowMs/hourMs - crowdIdleHour }

@@ -1,0 +1,112 @@
+package journal
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// maxID bounds the ids of series, layouts and producers.
+const maxID = 1 << 30
+
+const chunkIDs = 1024
+
+// byID is rows by id. Ids rise and are never used again, so that the memory of old ones comes free a chunk at a time.
+type byID[T any] struct {
+	chunks []*chunk[T]
+	known  int
+}
+
+type chunk[T any] struct {
+	rows  [chunkIDs]*T
+	known int
+}
+
+// get is the row of an id, nil where there is none.
+func (l *byID[T]) get(id uint32) *T {
+	if i := int(id / chunkIDs); i < len(l.chunks) && l.chunks[i] != nil {
+		return l.chunks[i].rows[id%chunkIDs]
+	}
+	return nil
+}
+
+// put takes a row under an id that has none.
+func (l *byID[T]) put(id uint32, row *T) {
+	i := int(id / chunkIDs)
+	for len(l.chunks) <= i {
+		l.chunks = append(l.chunks, nil)
+	}
+	if l.chunks[i] == nil {
+		l.chunks[i] = new(chunk[T])
+	}
+	l.chunks[i].rows[id%chunkIDs] = row
+	l.chunks[i].known++
+	l.known++
+}
+
+// drop removes a row that is there.
+func (l *byID[T]) drop(id uint32) {
+	c := l.chunks[id/chunkIDs]
+	c.rows[id%chunkIDs] = nil
+	l.known--
+	if c.known--; c.known == 0 {
+		l.chunks[id/chunkIDs] = nil
+	}
+}
+
+// all is the rows, by rising id.
+func (l *byID[T]) all() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for _, c := range l.chunks {
+			if c == nil {
+				continue
+			}
+			for _, row := range c.rows {
+				if row != nil && !yield(row) {
+					return
+				}
+			}
+		}
+	}
+}
+
+const setIDs = 4096
+
+// idSet is a set of ids, a bit each; the memory of old ones comes free as that of byID does.
+type idSet []*[setIDs / 64]uint64
+
+func (s idSet) has(id uint32) bool {
+	i := int(id / setIDs)
+	return i < len(s) && s[i] != nil && s[i][id%setIDs/64]>>(id%64)&1 == 1
+}
+
+// add takes an id, and says whether it was new.
+func (s *idSet) add(id uint32) bool {
+	i := int(id / setIDs)
+	for len(*s) <= i {
+		*s = append(*s, nil)
+	}
+	if (*s)[i] == nil {
+		(*s)[i] = new([setIDs / 64]uint64)
+	}
+	word, bit := &(*s)[i][id%setIDs/64], uint64(1)<<(id%64)
+	isNew := *word&bit == 0
+	*word |= bit
+	return isNew
+}
+
+// remove takes an id out, and says whether it was there.
+func (s idSet) remove(id uint32) bool {
+	if !s.has(id) {
+		return false
+	}
+	words := s[id/setIDs]
+	words[id%setIDs/64] &^= 1 << (id % 64)
+	left := 0
+	for _, word := range words {
+		left += bits.OnesCount64(word)
+	}
+	if left == 0 {
+		s[id/setIDs] = nil
+	}
+	return true
+}

@@ -1,0 +1,77 @@
+package journal
+
+import "sort"
+
+// entryBytes is what an entry takes in memory beside what it holds.
+const entryBytes = 128
+
+// ring is the newest durable entries, for readers that keep up: they get what was appended, which nobody decodes again. What it holds
+// is without a gap; what a reader has before it, it reads from the file.
+type ring struct {
+	limit  int64
+	bytes  int64
+	groups []*group // oldest first; each begins where the one before ends
+}
+
+// group is the entries of one write. It never changes.
+type group struct {
+	from, to Position
+	items    []item
+	bytes    int64
+}
+
+// item is an entry and the position behind its record.
+type item struct {
+	end   Position
+	entry Entry
+}
+
+// newGroup is the entries of records that were written behind from, up to to.
+func newGroup(from, to Position, records []queued) *group {
+	n := 0
+	for i := range records {
+		n += len(records[i].defined)
+		if records[i].entry != nil {
+			n++
+		}
+	}
+	g := &group{from: from, to: to, items: make([]item, 0, n)}
+	for i := range records {
+		r := &records[i]
+		for _, entry := range r.defined {
+			g.items = append(g.items, item{r.end, entry})
+		}
+		if r.entry != nil && r.kind != 0 {
+			g.items = append(g.items, item{r.end, r.entry})
+		}
+		g.bytes += r.size()
+	}
+	g.bytes += int64(entryBytes * len(g.items))
+	return g
+}
+
+// push takes the newest group and lets go of as many old ones as the limit asks for.
+func (r *ring) push(g *group) {
+	if n := len(r.groups); n > 0 && r.groups[n-1].to != g.from {
+		r.clear() // no gap
+	}
+	r.groups = append(r.groups, g)
+	r.bytes += g.bytes
+	for len(r.groups) > 0 && r.bytes > r.limit {
+		r.bytes -= r.groups[0].bytes
+		r.groups[0] = nil
+		r.groups = r.groups[1:]
+	}
+}
+
+func (r *ring) clear() { r.groups, r.bytes = nil, 0 }
+
+// behind is the group that goes on behind a place, and which of its items is the first; nil where that is not in memory.
+func (r *ring) behind(place Position) (*group, int) {
+	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].to > place })
+	if i == len(r.groups) || r.groups[i].from > place {
+		return nil, 0
+	}
+	g := r.groups[i]
+	return g, sort.Search(len(g.items), func(i int) bool { return g.items[i].end > place })
+}
