@@ -5,7 +5,6 @@ package ingest
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -30,6 +29,8 @@ type Journal interface {
 	SeriesOf(topology string) int
 	Define(metric.Raw) (journal.SeriesID, error)
 	DefineLayout([]journal.SeriesID) (journal.LayoutID, error)
+	SeriesRoom() int
+	ForgetIdle(topology string) (series int)
 	DefineProducer(journal.ProducerDefined) (journal.ProducerID, error)
 	Append(b *journal.Batch, done func(error)) (duplicate bool, err error)
 	Mark(journal.Entry) error
@@ -51,6 +52,7 @@ type Server struct {
 	bookings    sync.Pool // of *booking
 
 	defining sync.Mutex    // looking up and defining a series is one step, so that a limit holds
+	idle     looks         // under defining
 	closing  chan struct{} // closed when streams are to end
 	once     sync.Once
 }
@@ -70,7 +72,7 @@ func New(j Journal, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{journal: j, o: o, log: o.Logger, ledger: newLedger(o.Registerer), closing: make(chan struct{})}
+	s := &Server{journal: j, o: o, log: o.Logger, ledger: newLedger(o.Registerer), closing: make(chan struct{}), idle: looks{}}
 	s.clock = newClock(o.Now, o.MaxAhead, o.MaxAge)
 	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, limit: o.MaxStreams, online: map[journal.ProducerID]*producer{}}
 	if o.TokenFile != "" {
@@ -197,15 +199,18 @@ func refuse(retry time.Duration, format string, args ...any) error {
 	return st.Err()
 }
 
-// define is the journal's name for a series, within its topology's limit.
+// define is the journal's name for a series, within its topology's limit. It implements definer.
 func (s *Server) define(r metric.Raw) (journal.SeriesID, error) {
+	if id, ok := s.journal.Lookup(r); ok {
+		return id, nil
+	}
 	s.defining.Lock()
 	defer s.defining.Unlock()
 	if id, ok := s.journal.Lookup(r); ok {
 		return id, nil
 	}
-	if s.journal.SeriesOf(r.Topology) >= s.o.MaxTopologySeries {
-		return 0, fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries)
+	if err := s.room(r.Topology); err != nil {
+		return 0, err
 	}
 	return s.journal.Define(r)
 }
