@@ -60,6 +60,13 @@ func (s *state) apply(entry journal.Entry) {
 	switch e := entry.(type) {
 	case *journal.SeriesDefined:
 		s.sources.define(e)
+	case *journal.LayoutDefined:
+		s.sources.defineLayout(e)
+	case *journal.Forgotten:
+		s.sources.forget(e)
+		for _, id := range e.Producers {
+			delete(s.producers, id)
+		}
 	case *journal.ProducerDefined:
 		s.producers[e.ID] = &producer{ProducerDefined: *e}
 	case *journal.Connected:
