@@ -6,14 +6,18 @@ import (
 	"time"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
-// admitted is what becomes of a batch at the door.
-type admitted struct {
-	batch    journal.Batch // what goes to the journal
-	received int           // samples in the batch, histograms included
-	rejected tally
+// admission is a batch on its way through the door. It is used again for the next one of its sender.
+type admission struct {
+	batch    *journal.Batch // what goes to the journal, which keeps it
+	received int            // samples in the batch, histograms included
+	rejected *tally         // nil where nothing is
+	allowed  timeRange
+	blocks   []block.Block // checked, as they came
+	ids      []uint32      // of the batch's histograms, by the stream's numbers
 }
 
 // tally counts rejected samples by reason, with the first example of each.
@@ -24,15 +28,23 @@ type tally struct {
 
 const maxReason = int(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM)
 
-func (t *tally) add(reason pb.RejectionReason, example func() string) {
-	if t.samples[reason] == 0 {
-		t.example[reason] = example()
+// reject counts a sample, and returns where an example of the reason is to be put; nil where there is one.
+func (a *admission) reject(reason pb.RejectionReason) (example *string) {
+	if a.rejected == nil {
+		a.rejected = &tally{}
 	}
-	t.samples[reason]++
+	a.rejected.samples[reason]++
+	if a.rejected.samples[reason] > 1 {
+		return nil
+	}
+	return &a.rejected.example[reason]
 }
 
 // messages are the tally as the sender is told it.
 func (t *tally) messages(sequence uint64) []*pb.Rejection {
+	if t == nil {
+		return nil
+	}
 	var list []*pb.Rejection
 	for reason, n := range t.samples {
 		if n > 0 {
@@ -62,14 +74,39 @@ func checkBatch(b *pb.Batch) error {
 	return nil
 }
 
-// admit sorts a checked batch's samples into those that go to the journal and those that are rejected.
-func admit(b *pb.Batch, t *table, allowed timeRange, now time.Time) *admitted {
-	a := &admitted{batch: journal.Batch{Epoch: journal.Epoch(b.GetEpoch()), Sequence: b.GetSequence(), SentMs: b.GetSendTimeMs(),
-		ReceivedMs: now.UnixMilli(), Notes: notesOf(b)}}
-	a.received = len(b.GetSamples().GetValues()) + len(b.GetHistograms())
-	a.admitColumns(b.GetSamples(), t, allowed)
-	a.admitHistograms(b.GetHistograms(), t, allowed)
-	return a
+// check holds a batch to the protocol and takes its definitions, which count even where the batch is not taken: the sender need not
+// repeat them. The error is one that ends the stream.
+func (a *admission) check(b *pb.Batch, t *table) (err error) {
+	if err := checkBatch(b); err != nil {
+		return err
+	}
+	if err := t.add(b.GetSeries()); err != nil {
+		return err
+	}
+	if err := t.addLayouts(b.GetLayouts()); err != nil {
+		return err
+	}
+	a.blocks, err = t.checkBlocks(a.blocks[:0], b.GetBlocks())
+	return err
+}
+
+// admit sorts a checked batch's samples into those that go to the journal and those that are rejected. The error is
+// journal.ErrForgotten, of a layout's series.
+func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Time) error {
+	a.restore()
+	a.batch = &journal.Batch{Epoch: journal.Epoch(b.GetEpoch()), Sequence: b.GetSequence(), SentMs: b.GetSendTimeMs(), ReceivedMs: now.UnixMilli(),
+		Notes: notesOf(b)}
+	a.received, a.rejected, a.allowed = len(b.GetSamples().GetValues())+len(b.GetHistograms()), nil, allowed
+	t.retryLimited(now)
+	a.admitColumns(b.GetSamples(), t)
+	a.admitHistograms(b.GetHistograms(), t)
+	return a.admitBlocks(b.GetBlocks(), a.blocks, t)
+}
+
+// release forgets a batch.
+func (a *admission) release() {
+	clear(a.blocks)
+	a.batch, a.rejected, a.ids = nil, nil, a.ids[:0]
 }
 
 // notesOf is what a batch holds beside samples; nil where that is nothing.
@@ -81,76 +118,96 @@ func notesOf(b *pb.Batch) *pb.Batch {
 		Annotations: b.GetAnnotations()}
 }
 
-func (a *admitted) admitColumns(columns *pb.SampleColumns, t *table, allowed timeRange) {
-	n := len(columns.GetValues())
-	out := &a.batch
-	out.IDs, out.TimesMs, out.Values = make([]journal.SeriesID, 0, n), make([]int64, 0, n), make([]float64, 0, n)
-	for i, value := range columns.GetValues() {
-		series := t.lookUp(columns.SeriesIds[i])
-		timeMs := addSaturating(columns.BaseTimeMs, columns.TimeOffsetsMs[i])
-		if a.admitSample(series, timeMs, value, allowed) {
-			out.IDs = append(out.IDs, series.id)
-			out.TimesMs = append(out.TimesMs, timeMs)
-			out.Values = append(out.Values, value)
+// admitColumns takes samples; where all are good, as nearly always, their values stay where they are.
+func (a *admission) admitColumns(columns *pb.SampleColumns, t *table) {
+	base, ids, offsets, values := columns.GetBaseTimeMs(), columns.GetSeriesIds(), columns.GetTimeOffsetsMs(), columns.GetValues()
+	if len(ids) == 0 {
+		return
+	}
+	out, whole := a.batch, true
+	out.IDs, out.TimesMs = make([]journal.SeriesID, 0, len(ids)), make([]int64, 0, len(ids))
+	for i, value := range values {
+		s, timeMs := t.slots.get(ids[i]), addSaturating(base, offsets[i])
+		switch good := a.admitSample(ids[i], s, timeMs, value, t); {
+		case good:
+			out.IDs, out.TimesMs = append(out.IDs, s.id), append(out.TimesMs, timeMs)
+			if !whole {
+				out.Values = append(out.Values, value)
+			}
+		case whole:
+			whole = false
+			out.Values = append(make([]float64, 0, len(values)), values[:i]...)
 		}
+	}
+	if whole {
+		out.Values = values
 	}
 }
 
-func (a *admitted) admitSample(series known, timeMs int64, value float64, allowed timeRange) bool {
-	if !a.admitPlace(series, timeMs, allowed) {
-		return false
+func (a *admission) admitSample(id uint32, s slot, timeMs int64, value float64, t *table) bool {
+	if s.kind() == number && timeMs <= a.allowed.newestMs && timeMs >= a.allowed.oldestMs && finite(value) {
+		return true
 	}
 	switch {
-	case math.IsNaN(value) || math.IsInf(value, 0):
-		a.rejected.add(pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER, func() string {
-			return fmt.Sprintf("%.40q at %d ms is %v", series.name, timeMs, value)
-		})
-		return false
-	case series.histogram:
-		a.rejected.add(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM, func() string {
-			return fmt.Sprintf("%.40q is a series of histograms and got a number", series.name)
-		})
-		return false
+	case !a.admitPlace(id, s, timeMs, t):
+	case !finite(value):
+		if example := a.reject(pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER); example != nil {
+			*example = fmt.Sprintf("%.40q at %d ms is %v", t.name(s), timeMs, value)
+		}
+	default:
+		if example := a.reject(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM); example != nil {
+			*example = fmt.Sprintf("%.40q is a series of histograms and got a number", t.name(s))
+		}
 	}
-	return true
+	return false
 }
 
 // admitPlace looks at a sample's series and time.
-func (a *admitted) admitPlace(series known, timeMs int64, allowed timeRange) bool {
+func (a *admission) admitPlace(id uint32, s slot, timeMs int64, t *table) bool {
 	switch {
-	case series.reason != pb.RejectionReason_REJECTION_REASON_UNSPECIFIED:
-		a.rejected.add(series.reason, func() string { return series.example })
-	case timeMs > allowed.newestMs:
-		a.rejected.add(pb.RejectionReason_REJECTION_REASON_FUTURE, func() string {
-			return fmt.Sprintf("%.40q at %d ms is %d ms ahead of what is taken", series.name, timeMs,
-				timeMs-allowed.newestMs)
-		})
-	case timeMs < allowed.oldestMs:
-		a.rejected.add(pb.RejectionReason_REJECTION_REASON_TOO_OLD, func() string {
-			return fmt.Sprintf("%.40q at %d ms: the oldest that is taken is at %d ms", series.name, timeMs,
-				allowed.oldestMs)
-		})
+	case s.kind() != number && s.kind() != histogram:
+		if example := a.reject(t.refusal(s)); example != nil {
+			*example = t.refusalExample(id, s)
+		}
+	case timeMs > a.allowed.newestMs:
+		if example := a.reject(pb.RejectionReason_REJECTION_REASON_FUTURE); example != nil {
+			*example = fmt.Sprintf("%.40q at %d ms is %d ms ahead of what is taken", t.name(s), timeMs, timeMs-a.allowed.newestMs)
+		}
+	case timeMs < a.allowed.oldestMs:
+		if example := a.reject(pb.RejectionReason_REJECTION_REASON_TOO_OLD); example != nil {
+			*example = fmt.Sprintf("%.40q at %d ms: the oldest that is taken is at %d ms", t.name(s), timeMs, a.allowed.oldestMs)
+		}
 	default:
 		return true
 	}
 	return false
 }
 
-func (a *admitted) admitHistograms(histograms []*pb.HistogramSample, t *table, allowed timeRange) {
+func (a *admission) admitHistograms(histograms []*pb.HistogramSample, t *table) {
 	for _, h := range histograms {
-		series := t.lookUp(h.GetSeriesId())
-		if !a.admitPlace(series, h.GetTimeMs(), allowed) {
+		id := h.GetSeriesId()
+		s := t.slots.get(id)
+		if !a.admitPlace(id, s, h.GetTimeMs(), t) {
 			continue
 		}
-		if err := checkHistogram(h, series); err != nil {
-			a.rejected.add(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM, func() string {
-				return fmt.Sprintf("%.40q: %v", series.name, err)
-			})
+		if err := checkHistogram(h, s.kind() == histogram); err != nil {
+			if example := a.reject(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM); example != nil {
+				*example = fmt.Sprintf("%.40q: %v", t.name(s), err)
+			}
 			continue
 		}
-		h.SeriesId = uint32(series.id)
+		h.SeriesId = uint32(s.id)
+		a.ids = append(a.ids, id)
 		a.batch.Histograms = append(a.batch.Histograms, h)
 	}
+}
+
+// restore gives the histograms that were admitted back the stream's numbers, where a batch is admitted again.
+func (a *admission) restore() {
+	for i, id := range a.ids {
+		a.batch.Histograms[i].SeriesId = id
+	}
+	a.ids = a.ids[:0]
 }
 
 // addSaturating adds without wrapping round.

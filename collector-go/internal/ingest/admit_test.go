@@ -8,8 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
@@ -50,7 +53,7 @@ func TestHistogramsAreChecked(t *testing.T) {
 			PositiveSpans:  []*pb.BucketSpan{{Offset: -5, Length: 2}, {Offset: 3, Length: 1}},
 			PositiveCounts: []uint64{2, 3, 4}}
 	}
-	require.NoError(t, checkHistogram(good(), known{histogram: true}))
+	require.NoError(t, checkHistogram(good(), true))
 	for name, bad := range map[string]func(*pb.HistogramSample){
 		"schema":         func(h *pb.HistogramSample) { h.Schema = 9 },
 		"sum":            func(h *pb.HistogramSample) { h.Sum = math.NaN() },
@@ -64,18 +67,51 @@ func TestHistogramsAreChecked(t *testing.T) {
 	} {
 		h := good()
 		bad(h)
-		require.Error(t, checkHistogram(h, known{histogram: true}), name)
+		require.Error(t, checkHistogram(h, true), name)
 	}
-	require.Error(t, checkHistogram(good(), known{}), "a series of numbers")
+	require.Error(t, checkHistogram(good(), false), "a series of numbers")
 }
+
+// testTable is a stream's table in front of a journal.
+func testTable(j Journal, limits tableLimits) *table {
+	o := DefaultOptions()
+	s, err := New(j, o)
+	if err != nil {
+		panic(err)
+	}
+	return newTable("t", limits, s)
+}
+
+var roomy = tableLimits{series: 1000, layouts: 100, layoutColumns: 10_000}
 
 func TestTableIsBounded(t *testing.T) {
 	j := newSlowJournal()
-	table := newTable("t", 2, j.Define)
+	table := testTable(j, tableLimits{series: 2})
 	require.NoError(t, table.add([]*pb.SeriesDefinition{series(1, "a"), series(2, "b"), series(3, "c"), series(1, "a")}))
-	require.Len(t, table.series, 2)
-	require.Equal(t, pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT, table.lookUp(3).reason)
-	require.NotZero(t, table.lookUp(2).id)
+	require.Equal(t, 2, table.slots.known)
+	require.Equal(t, pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT, table.refusal(table.slots.get(3)))
+	require.NotZero(t, table.slots.get(2).id)
+}
+
+// Ids that a sender scatters cost no more than those that it counts.
+func TestSlots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s slots
+		twin := map[uint32]slot{}
+		for range rapid.IntRange(0, 3000).Draw(t, "n") {
+			id := rapid.OneOf(rapid.Uint32Range(1, 4000), rapid.Uint32()).Draw(t, "id")
+			at := newSlot(journal.SeriesID(rapid.Uint32().Draw(t, "series")), rapid.IntRange(0, 1<<20).Draw(t, "row"),
+				rapid.SampledFrom([]kind{number, histogram, limited, bad}).Draw(t, "kind"))
+			s.put(id, at)
+			twin[id] = at
+		}
+		require.Equal(t, len(twin), s.known)
+		require.LessOrEqual(t, len(s.dense), 2*(len(twin)+sparseSlack))
+		for id, at := range twin {
+			require.Equal(t, at, s.get(id))
+		}
+		require.Zero(t, s.get(rapid.Uint32Range(5000, 6000).Filter(func(id uint32) bool { return twin[id] == slot{} }).Draw(t, "other")))
+	})
 }
 
 // TestAStepOfTheClockRefusesNothing steps the collector's clock by 12 hours either way: a good sample stays good.
@@ -114,6 +150,10 @@ func FuzzBatch(f *testing.F) {
 			Series: []*pb.SeriesDefinition{{Id: 1, Host: "h", Component: "c", Name: "n", Shape: pb.Shape_SHAPE_HISTOGRAM}},
 			Histograms: []*pb.HistogramSample{{SeriesId: 1, TimeMs: 1e12, Count: 2, PositiveCounts: []uint64{2},
 				PositiveSpans: []*pb.BucketSpan{{Offset: 4, Length: 1}}}}},
+		{Epoch: make([]byte, 16), Sequence: 1, OldestHeldSequence: 1, Series: []*pb.SeriesDefinition{series(1, "a"), series(2, "b")},
+			Layouts: []*pb.Layout{{Id: 1, SeriesIds: []uint32{2, 1, 7}}},
+			Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: 1e12, StepMs: 1000, Count: 2, Codec: pb.ValueCodec_VALUE_CODEC_TRIMMED, Presence: []byte{0x1f},
+				Values: block.AppendTrimmed(nil, []float64{1, 2, 3, math.NaN(), 5})}}},
 	} {
 		encoded, err := proto.Marshal(b)
 		require.NoError(f, err)
@@ -121,18 +161,21 @@ func FuzzBatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		var b pb.Batch
-		if proto.Unmarshal(encoded, &b) != nil || checkBatch(&b) != nil {
+		if proto.Unmarshal(encoded, &b) != nil {
 			return
 		}
-		table := newTable("t", 100, newSlowJournal().Define)
-		if table.add(b.GetSeries()) != nil {
+		var a admission
+		table := testTable(newSlowJournal(), roomy)
+		if a.check(&b, table) != nil {
 			return
 		}
 		allowed := timeRange{newestMs: 2e12}
-		a := admit(&b, table, allowed, time.UnixMilli(1e12))
+		require.NoError(t, a.admit(&b, table, allowed, time.UnixMilli(1e12)))
 		rejected := 0
-		for _, n := range a.rejected.samples {
-			rejected += int(n)
+		if a.rejected != nil {
+			for _, n := range a.rejected.samples {
+				rejected += int(n)
+			}
 		}
 		require.Equal(t, a.received, a.batch.Samples()+rejected)
 		for i, v := range a.batch.Values {
@@ -140,6 +183,13 @@ func FuzzBatch(f *testing.F) {
 			require.LessOrEqual(t, a.batch.TimesMs[i], allowed.newestMs)
 			require.GreaterOrEqual(t, a.batch.TimesMs[i], allowed.oldestMs)
 			require.NotZero(t, a.batch.IDs[i])
+		}
+		for i := range a.batch.Blocks {
+			b := &a.batch.Blocks[i]
+			require.NoError(t, b.Check())
+			require.True(t, allowed.covers(&b.Block))
+			require.Equal(t, -1, b.FirstNonNumber())
+			require.Len(t, table.definer.(*Server).journal.(*slowJournal).layouts[b.Layout-1], b.Columns)
 		}
 	})
 }

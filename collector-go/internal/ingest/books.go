@@ -35,14 +35,19 @@ type ledger struct {
 	books Books
 
 	received, journaled, deduplicated prometheus.Counter
-	rejected                          *prometheus.CounterVec
-	batches                           *prometheus.CounterVec
-	latency                           prometheus.Histogram
-	streams                           prometheus.Gauge
-	streamEnds                        *prometheus.CounterVec
-	connections                       prometheus.Gauge
-	connectionsRefused                prometheus.Counter
-	skew                              *prometheus.GaugeVec
+	rejected                          [maxReason + 1]prometheus.Counter
+	topologyRejected                  *prometheus.CounterVec
+	topologies                        map[string]bool // that topologyRejected names
+	surplus                           prometheus.Counter
+
+	taken, duplicates, full, skipped prometheus.Counter // batches by outcome
+
+	latency            prometheus.Histogram
+	streams            prometheus.Gauge
+	streamEnds         *prometheus.CounterVec
+	connections        prometheus.Gauge
+	connectionsRefused prometheus.Counter
+	skew               *prometheus.GaugeVec
 }
 
 func newLedger(registerer prometheus.Registerer) *ledger {
@@ -59,8 +64,10 @@ func newLedger(registerer prometheus.Registerer) *ledger {
 		received:     counter("received_samples_total", "Samples received in batches that were not answered with Full."),
 		journaled:    counter("journaled_samples_total", "Samples made durable."),
 		deduplicated: counter("deduplicated_samples_total", "Samples of batches that had been taken before."),
-		rejected:     counters("rejected_samples_total", "Samples refused for ever, by reason.", "reason"),
-		batches:      counters("batches_total", "Batches by outcome: journaled, duplicate, full, or skipped after a full.", "outcome"),
+		surplus:      counter("surplus_definitions_total", "Definitions of series beyond what one stream may have; they are not kept."),
+		topologyRejected: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rejected_samples_total",
+			Help: "Samples refused for ever, by topology and reason; topologies beyond a bound share the name \"(other)\"."}, []string{"topology", "reason"}),
+		topologies: map[string]bool{},
 		latency: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "acknowledge_duration_seconds",
 			Help:    "Time from a batch's arrival to its durability, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 16)}),
@@ -73,9 +80,13 @@ func newLedger(registerer prometheus.Registerer) *ledger {
 			Help: "How far the collector's clock is ahead of a producer's worker, the least transit time of the last minutes included, in seconds.",
 		}, []string{"topology", "worker"}),
 	}
+	rejected := counters("rejected_samples_total", "Samples refused for ever, by reason.", "reason")
 	for reason := 1; reason <= maxReason; reason++ {
-		l.rejected.WithLabelValues(reasonLabel(pb.RejectionReason(reason)))
+		l.rejected[reason] = rejected.WithLabelValues(reasonLabel(pb.RejectionReason(reason)))
 	}
+	batches := counters("batches_total", "Batches by outcome: journaled, duplicate, full, or skipped after a full.", "outcome")
+	l.taken, l.duplicates = batches.WithLabelValues("journaled"), batches.WithLabelValues("duplicate")
+	l.full, l.skipped = batches.WithLabelValues("full"), batches.WithLabelValues("skipped")
 	return l
 }
 
@@ -84,31 +95,72 @@ func reasonLabel(reason pb.RejectionReason) string {
 	return strings.ToLower(strings.TrimPrefix(reason.String(), "REJECTION_REASON_"))
 }
 
+// maxNamedTopologies bounds the topologies that are named in the figures.
+const (
+	maxNamedTopologies = 256
+	otherTopologies    = "(other)"
+)
+
 // enter books a batch that is durable.
-func (l *ledger) enter(received int, rejected *tally, duplicate bool, took time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *ledger) enter(topology string, received int, rejected *tally, duplicate bool, took time.Duration) {
 	l.latency.Observe(took.Seconds())
-	l.books.Received += uint64(received)
 	l.received.Add(float64(received))
 	if duplicate {
-		l.books.Deduplicated += uint64(received)
 		l.deduplicated.Add(float64(received))
-		l.batches.WithLabelValues("duplicate").Inc()
+		l.duplicates.Inc()
+		l.add(received, 0, received, nil)
 		return
 	}
-	l.batches.WithLabelValues("journaled").Inc()
-	journaled := uint64(received)
-	for reason, n := range rejected.samples {
-		if n == 0 {
-			continue
-		}
-		journaled -= n
-		l.books.Rejected[pb.RejectionReason(reason)] += n
-		l.rejected.WithLabelValues(reasonLabel(pb.RejectionReason(reason))).Add(float64(n))
+	l.taken.Inc()
+	journaled := received
+	if rejected != nil {
+		journaled -= l.refuse(topology, rejected)
 	}
-	l.books.Journaled += journaled
 	l.journaled.Add(float64(journaled))
+	l.add(received, journaled, 0, rejected)
+}
+
+// refuse shows what was rejected, and returns how many samples that are.
+func (l *ledger) refuse(topology string, rejected *tally) (all int) {
+	topology = l.named(topology)
+	for reason, n := range rejected.samples {
+		if n > 0 {
+			all += int(n)
+			l.rejected[reason].Add(float64(n))
+			l.topologyRejected.WithLabelValues(topology, reasonLabel(pb.RejectionReason(reason))).Add(float64(n))
+		}
+	}
+	return all
+}
+
+// named is a topology as the figures have it.
+func (l *ledger) named(topology string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.topologies[topology] {
+		if len(l.topologies) >= maxNamedTopologies {
+			return otherTopologies
+		}
+		l.topologies[topology] = true
+	}
+	return topology
+}
+
+// add changes the books by one batch, all of them at once.
+func (l *ledger) add(received, journaled, deduplicated int, rejected *tally) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.books.Received += uint64(received)
+	l.books.Journaled += uint64(journaled)
+	l.books.Deduplicated += uint64(deduplicated)
+	if rejected == nil {
+		return
+	}
+	for reason, n := range rejected.samples {
+		if n > 0 {
+			l.books.Rejected[pb.RejectionReason(reason)] += n
+		}
+	}
 }
 
 // snapshot is the books as they stand.

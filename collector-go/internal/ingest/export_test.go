@@ -136,7 +136,7 @@ func TestBadSamplesAreRejectedByName(t *testing.T) {
 	require.Equal(t, uint64(1), books.Journaled)
 	require.Zero(t, books.Balance())
 	require.Equal(t, []float64{1}, c.batches()[0].Values, "the rest of the batch is taken")
-	require.Equal(t, 2.0, testutil.ToFloat64(c.server.ledger.rejected.WithLabelValues("not_a_number")))
+	require.Equal(t, 2.0, testutil.ToFloat64(c.server.ledger.rejected[pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER]))
 }
 
 // TestAStreamThatBreaksTheProtocolEndsAlone sends each kind of nonsense on a stream of its own beside a good one.

@@ -15,9 +15,9 @@ const (
 )
 
 // checkHistogram says what is wrong with a distribution.
-func checkHistogram(h *pb.HistogramSample, series known) error {
+func checkHistogram(h *pb.HistogramSample, ofHistograms bool) error {
 	switch {
-	case !series.histogram:
+	case !ofHistograms:
 		return fmt.Errorf("a series of numbers got a histogram")
 	case h.GetSchema() < minSchema || h.GetSchema() > maxSchema:
 		return fmt.Errorf("schema %d is not from %d to %d", h.GetSchema(), minSchema, maxSchema)

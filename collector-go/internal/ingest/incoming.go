@@ -3,59 +3,49 @@ package ingest
 import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/gzip"  // senders may compress
 	_ "google.golang.org/grpc/encoding/proto" // registers what newCodec looks up
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// incoming is a stream's requests on a channel, so that a stream can wait for several things at once. Its goroutine ends
-// when the handler has returned, since gRPC then ends Recv.
+// incoming is a request as it was decoded, or why it was not. gRPC itself would end the stream with INTERNAL, which does not tell a
+// sender that sending it again is useless.
 type incoming struct {
-	messages chan message
-	stopped  chan struct{}
+	request pb.ExportRequest
+	refused error
 }
 
-// message is a request, or the error that ended the stream.
-type message struct {
-	request *pb.ExportRequest
-	err     error
+// receive takes the next request of a stream. The error is the stream's end.
+func receive(g grpc.ServerStream) (*incoming, error) {
+	in := &incoming{}
+	return in, g.RecvMsg(in)
 }
 
-func receive(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) *incoming {
-	in := &incoming{messages: make(chan message), stopped: make(chan struct{})}
-	go in.run(g)
-	return in
-}
-
-func (in *incoming) run(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) {
-	for {
-		request, err := g.Recv()
-		select {
-		case in.messages <- message{request, err}:
-		case <-in.stopped:
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (in *incoming) stop() { close(in.stopped) }
-
-// codec is gRPC's for protobuf, but that an ExportRequest which cannot be decoded arrives empty: gRPC itself would end the
-// stream with INTERNAL, which does not tell a sender that sending it again is useless.
+// codec is gRPC's for protobuf, but for requests: these are held to their bounds before they are decoded.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 
 // Unmarshal implements encoding.CodecV2.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	err := c.CodecV2.Unmarshal(data, v)
-	if request, ok := v.(*pb.ExportRequest); ok && err != nil {
-		request.Reset()
-		return nil
+	in, ok := v.(*incoming)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
 	}
-	return err
+	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buffer.Free()
+	in.decode(buffer.ReadOnlyData())
+	return nil
+}
+
+func (in *incoming) decode(encoded []byte) {
+	if in.refused = checkBounds(encoded); in.refused != nil {
+		return
+	}
+	if proto.Unmarshal(encoded, &in.request) != nil {
+		in.refused = errWire
+	}
 }

@@ -4,9 +4,7 @@
 package ingest
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -24,12 +22,15 @@ import (
 )
 
 // Journal is what the door needs of a journal (see journal.Journal, whose methods these are). It is called from many streams
-// at once. Append's callback comes in the order of the calls, and everything that was queued behind a batch that failed
-// fails with it.
+// at once. Append takes the batch: neither it nor what it refers to is changed any more. Its callback comes in the order of the calls,
+// and everything that was queued behind a batch that failed fails with it.
 type Journal interface {
 	Lookup(metric.Raw) (journal.SeriesID, bool)
 	SeriesOf(topology string) int
 	Define(metric.Raw) (journal.SeriesID, error)
+	DefineLayout([]journal.SeriesID) (journal.LayoutID, error)
+	SeriesRoom() int
+	ForgetIdle(topology string) (series int)
 	DefineProducer(journal.ProducerDefined) (journal.ProducerID, error)
 	Append(b *journal.Batch, done func(error)) (duplicate bool, err error)
 	Mark(journal.Entry) error
@@ -48,8 +49,10 @@ type Server struct {
 	credentials credentials.TransportCredentials // nil: plain text
 	producers   *producers
 	complain    complaints
+	bookings    sync.Pool // of *booking
 
 	defining sync.Mutex    // looking up and defining a series is one step, so that a limit holds
+	idle     looks         // under defining
 	closing  chan struct{} // closed when streams are to end
 	once     sync.Once
 }
@@ -69,10 +72,9 @@ func New(j Journal, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{journal: j, o: o, log: o.Logger, ledger: newLedger(o.Registerer), closing: make(chan struct{})}
+	s := &Server{journal: j, o: o, log: o.Logger, ledger: newLedger(o.Registerer), closing: make(chan struct{}), idle: looks{}}
 	s.clock = newClock(o.Now, o.MaxAhead, o.MaxAge)
-	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, limit: o.MaxStreams,
-		online: map[journal.ProducerID]*producer{}}
+	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, limit: o.MaxStreams, online: map[journal.ProducerID]*producer{}}
 	if o.TokenFile != "" {
 		tokens, err := LoadTokens(o.TokenFile)
 		if err != nil {
@@ -114,72 +116,77 @@ func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 	if err != nil {
 		return err
 	}
-	incoming := receive(g)
-	defer incoming.stop()
-	open, err := s.awaitOpen(g.Context(), incoming)
+	open, err := s.awaitOpen(g)
 	if err != nil {
 		return err
 	}
 	if !grant.covers(open.GetTopology()) {
 		return status.Errorf(codes.PermissionDenied, "the token is not for topology %.40q", open.GetTopology())
 	}
-	id, err := s.connect(open)
+	p, err := s.connect(open)
 	if err != nil {
 		return err
 	}
-	defer s.disconnect(id)
-	st := &stream{server: s, grpc: g, producer: id, incoming: incoming, answers: newAnswers()}
-	st.table = newTable(open.GetTopology(), s.o.MaxStreamSeries, func(r metric.Raw) (journal.SeriesID, error) { return s.define(r) })
-	return st.run()
+	defer s.disconnect(p)
+	return newStream(s, g, p, open.GetTopology()).run()
 }
 
-// awaitOpen is the first message.
-func (s *Server) awaitOpen(ctx context.Context, in *incoming) (*pb.Open, error) {
+// awaitOpen is the first message. Its goroutine ends when the handler has returned, since gRPC then ends RecvMsg.
+func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 	timer := time.NewTimer(s.o.OpenTimeout)
 	defer timer.Stop()
+	type first struct {
+		in  *incoming
+		err error
+	}
+	came := make(chan first, 1)
+	go func() {
+		in, err := receive(g)
+		came <- first{in, err}
+	}()
 	select {
-	case m := <-in.messages:
+	case m := <-came:
 		if m.err != nil {
 			return nil, m.err
 		}
-		if m.request.GetOpen() == nil {
+		if m.in.request.GetOpen() == nil {
 			return nil, status.Error(codes.InvalidArgument, "the first request of a stream must be an Open; this is none, or cannot be decoded")
 		}
-		if err := checkOpen(m.request.GetOpen()); err != nil {
+		if err := checkOpen(m.in.request.GetOpen()); err != nil {
 			return nil, status.Error(codes.InvalidArgument, err.Error())
 		}
-		return m.request.GetOpen(), nil
+		return m.in.request.GetOpen(), nil
 	case <-timer.C:
 		return nil, status.Errorf(codes.InvalidArgument, "no Open came within %v", s.o.OpenTimeout)
 	case <-s.closing:
 		return nil, errClosing
-	case <-ctx.Done():
-		return nil, status.FromContextError(ctx.Err()).Err()
+	case <-g.Context().Done():
+		return nil, status.FromContextError(g.Context().Err()).Err()
 	}
 }
 
 // errClosing is how streams end when the collector does.
 var errClosing = status.Error(codes.Unavailable, "the collector is closing: send again what was not acknowledged")
 
-func (s *Server) connect(open *pb.Open) (journal.ProducerID, error) {
-	id, full, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(), TopologyID: open.GetTopologyId(),
+func (s *Server) connect(open *pb.Open) (*producer, error) {
+	p, full, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(), TopologyID: open.GetTopologyId(),
 		Host: open.GetHost(), Port: open.GetPort(), Task: open.GetTask()})
 	switch {
 	case full:
-		return 0, refuse(time.Second, "the collector has its %d streams", s.o.MaxStreams)
+		return nil, refuse(time.Second, "the collector has its %d streams", s.o.MaxStreams)
 	case errors.Is(err, journal.ErrClosed):
-		return 0, errClosing
+		return nil, errClosing
 	case errors.Is(err, journal.ErrFull), errors.Is(err, journal.ErrProducerLimit):
-		return 0, refuse(5*time.Second, "%v", err)
+		return nil, refuse(5*time.Second, "%v", err)
 	case err != nil:
-		return 0, status.Error(codes.Internal, err.Error())
+		return nil, status.Error(codes.Internal, err.Error())
 	}
-	return id, nil
+	return p, nil
 }
 
-func (s *Server) disconnect(id journal.ProducerID) {
-	if err := s.producers.disconnect(id); err != nil && !errors.Is(err, journal.ErrClosed) {
-		s.log.Warn("journal did not take the end of a stream", "producer", id, "err", err)
+func (s *Server) disconnect(p *producer) {
+	if err := s.producers.disconnect(p); err != nil && !errors.Is(err, journal.ErrClosed) {
+		s.log.Warn("journal did not take the end of a stream", "producer", p.name(), "err", err)
 	}
 }
 
@@ -192,17 +199,38 @@ func refuse(retry time.Duration, format string, args ...any) error {
 	return st.Err()
 }
 
-// define is the journal's name for a series, within its topology's limit.
+// define is the journal's name for a series, within its topology's limit. It implements definer.
 func (s *Server) define(r metric.Raw) (journal.SeriesID, error) {
+	if id, ok := s.journal.Lookup(r); ok {
+		return id, nil
+	}
 	s.defining.Lock()
 	defer s.defining.Unlock()
 	if id, ok := s.journal.Lookup(r); ok {
 		return id, nil
 	}
-	if s.journal.SeriesOf(r.Topology) >= s.o.MaxTopologySeries {
-		return 0, fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries)
+	if err := s.room(r.Topology); err != nil {
+		return 0, err
 	}
 	return s.journal.Define(r)
+}
+
+// defineLayout implements definer.
+func (s *Server) defineLayout(series []journal.SeriesID) (journal.LayoutID, error) {
+	return s.journal.DefineLayout(series)
+}
+
+// surplus implements definer.
+func (s *Server) surplus(n int) { s.ledger.surplus.Add(float64(n)) }
+
+// Bounds of the layouts of one stream: each series in a few of them, a few dozen for each worker.
+const (
+	maxStreamLayouts       = 1 << 16
+	maxStreamLayoutColumns = 4 << 20
+)
+
+func (s *Server) tableLimits() tableLimits {
+	return tableLimits{series: s.o.MaxStreamSeries, layouts: maxStreamLayouts, layoutColumns: maxStreamLayoutColumns}
 }
 
 // complaints keeps a flood of bad streams out of the log.

@@ -10,7 +10,6 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
 // maxLocalWait is how long a sender of the collector's own process waits for a journal that takes nothing.
@@ -19,11 +18,13 @@ const maxLocalWait = time.Minute
 // Local is a sender in the collector's own process: the same door, limits and books as a stream's, without a wire. It is for one
 // goroutine.
 type Local struct {
-	server   *Server
-	producer journal.ProducerID
-	table    *table
-	epoch    journal.Epoch
-	sequence uint64
+	server    *Server
+	producer  *producer
+	table     *table
+	admission admission
+	answers   *answers
+	epoch     journal.Epoch
+	sequence  uint64
 }
 
 // Local opens a sender of that epoch.
@@ -31,13 +32,11 @@ func (s *Server) Local(open *pb.Open, epoch journal.Epoch) (*Local, error) {
 	if err := checkOpen(open); err != nil {
 		return nil, err
 	}
-	id, err := s.connect(open)
+	p, err := s.connect(open)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %s", status.Convert(err).Message())
 	}
-	l := &Local{server: s, producer: id, epoch: epoch}
-	l.table = newTable(open.GetTopology(), s.o.MaxStreamSeries, func(r metric.Raw) (journal.SeriesID, error) { return s.define(r) })
-	return l, nil
+	return &Local{server: s, producer: p, epoch: epoch, answers: newAnswers(), table: newTable(open.GetTopology(), s.tableLimits(), s)}, nil
 }
 
 // Send takes a batch, whose epoch and sequence it sets, and returns when it is durable. rejected is what the door turned away.
@@ -45,19 +44,18 @@ func (s *Server) Local(open *pb.Open, epoch journal.Epoch) (*Local, error) {
 func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection, err error) {
 	l.sequence++
 	b.Epoch, b.Sequence, b.OldestHeldSequence = l.epoch[:], l.sequence, l.sequence
-	if err := errors.Join(checkBatch(b), l.table.add(b.GetSeries())); err != nil {
+	defer l.admission.release()
+	if err := l.admission.check(b, l.table); err != nil {
 		return nil, err
 	}
 	now := l.server.o.Now()
-	l.server.producers.sent(l.producer, b.GetSendTimeMs(), now)
-	a := admit(b, l.table, l.server.clock.allowed(now), now)
-	a.batch.Producer = l.producer
+	l.producer.sent(b.GetSendTimeMs(), now)
 	ctx, cancel := context.WithTimeout(ctx, maxLocalWait)
 	defer cancel()
 	for {
-		err := l.hand(a, now)
+		tally, err := l.hand(b, now)
 		if err == nil {
-			return a.rejected.messages(l.sequence), nil
+			return tally.messages(l.sequence), nil
 		}
 		if !errors.Is(err, journal.ErrFull) {
 			return nil, err
@@ -70,19 +68,19 @@ func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection
 	}
 }
 
-// hand gives an admitted batch to the journal and waits for the disk.
-func (l *Local) hand(a *admitted, arrived time.Time) error {
-	b := &booking{admitted: a, server: l.server, arrived: arrived}
-	answer := make(chan error, 1)
-	duplicate, err := l.server.journal.Append(&a.batch, func(err error) {
-		b.answered(err)
-		answer <- err
-	})
+// hand gives a batch to the journal and waits for the disk.
+func (l *Local) hand(b *pb.Batch, arrived time.Time) (*tally, error) {
+	rejected, err := l.server.admitAndAppend(&l.admission, b, l.table, l.producer, newBooking(l.server, l.answers), arrived)
 	if err != nil {
-		return err
+		l.admission.restore()
+		return nil, err
 	}
-	b.handed(duplicate)
-	return <-answer
+	<-l.answers.signal
+	if err := l.answers.take()[0]; err != nil {
+		l.admission.restore()
+		return nil, err
+	}
+	return rejected, nil
 }
 
 // Close ends the sender.

@@ -2,7 +2,10 @@ package ingest
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
@@ -21,71 +24,118 @@ type producers struct {
 	online  map[journal.ProducerID]*producer
 }
 
+// producer is one that is connected.
 type producer struct {
-	streams int
-	worker  metric.Worker
-	skew    skew
+	place  journal.ProducerDefined
+	ledger *ledger
+	id     atomic.Uint32
+
+	streams int // under producers.mu
+
+	mu        sync.Mutex
+	skew      skew
+	published time.Time
+	gauge     prometheus.Gauge // nil until there is something to show
+}
+
+// name is the journal's.
+func (p *producer) name() journal.ProducerID { return journal.ProducerID(p.id.Load()) }
+
+func (p *producer) worker() metric.Worker {
+	return metric.Worker{Topology: p.place.Topology, Host: p.place.Host, Port: p.place.Port}
 }
 
 // connect admits a stream; full says that there are too many.
-func (p *producers) connect(place journal.ProducerDefined) (id journal.ProducerID, full bool, err error) {
+func (p *producers) connect(place journal.ProducerDefined) (connected *producer, full bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.streams >= p.limit {
-		return 0, true, nil
+		return nil, true, nil
 	}
-	if id, err = p.journal.DefineProducer(place); err != nil {
-		return 0, false, err
+	id, err := p.journal.DefineProducer(place)
+	if err != nil {
+		return nil, false, err
 	}
 	if err := p.journal.Mark(&journal.Connected{Producer: id, TimeMs: p.now().UnixMilli()}); err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
-	if p.online[id] == nil {
-		p.online[id] = &producer{worker: metric.Worker{Topology: place.Topology, Host: place.Host, Port: place.Port}}
+	connected = p.online[id]
+	if connected == nil {
+		connected = &producer{place: place, ledger: p.ledger}
+		connected.id.Store(uint32(id))
+		p.online[id] = connected
 	}
-	p.online[id].streams++
+	connected.streams++
 	p.streams++
 	p.ledger.streams.Set(float64(p.streams))
-	return id, false, nil
+	return connected, false, nil
+}
+
+// renew defines a producer again that the journal may have forgotten, silent as it was for a day.
+func (p *producers) renew(o *producer) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := o.name()
+	id, err := p.journal.DefineProducer(o.place)
+	if err != nil || id == before {
+		return err
+	}
+	if err := p.journal.Mark(&journal.Connected{Producer: id, TimeMs: p.now().UnixMilli()}); err != nil {
+		return err
+	}
+	delete(p.online, before)
+	o.id.Store(uint32(id))
+	p.online[id] = o
+	return nil
 }
 
 // disconnect notes a stream's end.
-func (p *producers) disconnect(id journal.ProducerID) error {
+func (p *producers) disconnect(gone *producer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.streams--
 	p.ledger.streams.Set(float64(p.streams))
-	gone := p.online[id]
 	if gone.streams--; gone.streams > 0 {
 		return nil
 	}
-	delete(p.online, id)
-	if !p.anyOf(gone.worker) {
-		p.ledger.skew.DeleteLabelValues(gone.worker.Topology, gone.worker.String())
+	if p.online[gone.name()] == gone {
+		delete(p.online, gone.name())
 	}
-	return p.journal.Mark(&journal.Disconnected{Producer: id, TimeMs: p.now().UnixMilli()})
+	if w := gone.worker(); !p.anyOf(w) {
+		p.ledger.skew.DeleteLabelValues(w.Topology, w.String())
+	}
+	return p.journal.Mark(&journal.Disconnected{Producer: gone.name(), TimeMs: p.now().UnixMilli()})
 }
 
 // anyOf says whether a worker has another producer.
 func (p *producers) anyOf(w metric.Worker) bool {
 	for _, other := range p.online {
-		if other.worker == w {
+		if other.worker() == w {
 			return true
 		}
 	}
 	return false
 }
 
+// publishEvery is how often a producer's skew is shown at most.
+const publishEvery = time.Second
+
 // sent notes when, by its own clock, a producer sent a batch that came now.
-func (p *producers) sent(id journal.ProducerID, sentMs int64, now time.Time) {
+func (p *producer) sent(sentMs int64, now time.Time) {
 	if sentMs == 0 {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o := p.online[id]
-	ahead := o.skew.observe(now, now.Sub(time.UnixMilli(sentMs)))
-	p.ledger.skew.WithLabelValues(o.worker.Topology, o.worker.String()).Set(ahead.Seconds())
+	ahead := p.skew.observe(now, now.Sub(time.UnixMilli(sentMs)))
+	if p.gauge == nil {
+		w := p.worker()
+		p.gauge = p.ledger.skew.WithLabelValues(w.Topology, w.String())
+	} else if since := now.Sub(p.published); since >= 0 && since < publishEvery {
+		return
+	}
+	p.published = now
+	p.gauge.Set(ahead.Seconds())
 }
 
 const skewWindow = time.Minute

@@ -22,6 +22,7 @@ type slowJournal struct {
 	durable map[uint64]int // by sequence: how often it was written
 	order   []uint64
 	ids     map[metric.Raw]journal.SeriesID
+	layouts [][]journal.SeriesID // by id, from 1
 	marks   []journal.Entry
 }
 
@@ -40,6 +41,8 @@ func (j *slowJournal) Lookup(r metric.Raw) (journal.SeriesID, bool) {
 	return id, ok
 }
 func (j *slowJournal) SeriesOf(string) int        { return len(j.ids) }
+func (j *slowJournal) SeriesRoom() int            { return 1 << 20 }
+func (j *slowJournal) ForgetIdle(string) int      { return 0 }
 func (j *slowJournal) Mark(e journal.Entry) error { j.marks = append(j.marks, e); return nil }
 
 func (j *slowJournal) Define(r metric.Raw) (journal.SeriesID, error) {
@@ -47,6 +50,14 @@ func (j *slowJournal) Define(r metric.Raw) (journal.SeriesID, error) {
 		j.ids[r] = journal.SeriesID(len(j.ids) + 1)
 	}
 	return j.ids[r], nil
+}
+
+func (j *slowJournal) DefineLayout(series []journal.SeriesID) (journal.LayoutID, error) {
+	at := slices.IndexFunc(j.layouts, func(known []journal.SeriesID) bool { return slices.Equal(known, series) })
+	if at < 0 {
+		at, j.layouts = len(j.layouts), append(j.layouts, series)
+	}
+	return journal.LayoutID(at + 1), nil
 }
 
 func (j *slowJournal) DefineProducer(journal.ProducerDefined) (journal.ProducerID, error) {
@@ -124,13 +135,12 @@ func newModel(t *rapid.T) *model {
 // connect opens a new stream; the sender begins with the oldest batch that it holds.
 func (m *model) connect() {
 	if m.stream != nil {
-		m.server.disconnect(1)
+		m.server.disconnect(m.stream.producer)
 	}
-	_, err := m.server.connect(&pb.Open{Topology: "t", Host: "h"})
+	producer, err := m.server.connect(&pb.Open{Topology: "t", Host: "h"})
 	require.NoError(m.t, err)
 	m.wire = &wire{}
-	m.stream = &stream{server: m.server, grpc: m.wire, producer: 1, answers: newAnswers(),
-		table: newTable("t", 10, m.server.define)}
+	m.stream = newStream(m.server, m.wire, producer, "t")
 	m.next = m.last + 1
 	if len(m.held) > 0 {
 		m.next = m.held[0]
@@ -162,7 +172,9 @@ func (m *model) arrive() {
 	}
 	b := m.wire.up[0]
 	m.wire.up = m.wire.up[1:]
-	require.NoError(m.t, m.stream.take(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}}))
+	in := &incoming{}
+	in.request.Message = &pb.ExportRequest_Batch{Batch: b}
+	require.NoError(m.t, m.stream.take(in))
 }
 
 // hear lets the sender see an answer.

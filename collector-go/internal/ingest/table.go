@@ -2,31 +2,129 @@ package ingest
 
 import (
 	"fmt"
+	"iter"
+	"time"
+	"unique"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// table is what the ids of one stream mean. It dies with the stream.
+// definer gives series and layouts their names in the journal. It fails when a limit is reached.
+type definer interface {
+	define(metric.Raw) (journal.SeriesID, error)
+	defineLayout([]journal.SeriesID) (journal.LayoutID, error)
+	// surplus counts definitions beyond a stream's limit, which are not kept.
+	surplus(n int)
+}
+
+// table is what the ids of one stream mean. It dies with the stream, and is for one goroutine.
 type table struct {
-	topology string
-	limit    int
-	define   func(metric.Raw) (journal.SeriesID, error) // fails when a limit on series is reached
-	series   map[uint32]known
+	definer definer
+	limits  tableLimits
+
+	slots   slots
+	names   names
+	layouts layouts
+	// examples say what is wrong with the first bad definitions; the others are counted without one.
+	examples []string
+	// limited says how many series the topology had no room for, whyLimited why, and retry when to ask again.
+	limited    int
+	whyLimited string
+	retry      time.Time
 }
 
-// known is what an id stands for: a series of the journal, or the reason for which its samples are rejected.
-type known struct {
-	id        journal.SeriesID
-	name      string // for examples
-	histogram bool
-	reason    pb.RejectionReason // unspecified where the series is good
-	example   string
+// tableLimits bound what one stream may define.
+type tableLimits struct {
+	series        int
+	layouts       int
+	layoutColumns int // the series that layouts list, each as often as it is listed
 }
 
-func newTable(topology string, limit int, define func(metric.Raw) (journal.SeriesID, error)) *table {
-	return &table{topology: topology, limit: limit, define: define, series: map[uint32]known{}}
+// maxExamples bounds what is remembered of bad definitions.
+const maxExamples = 64
+
+func newTable(topology string, limits tableLimits, d definer) *table {
+	return &table{definer: d, limits: limits, names: names{topology: topology}}
+}
+
+// slot is what an id stands for. It is eight bytes, so that a look-up for each sample stays in the cache.
+type slot struct {
+	id  journal.SeriesID
+	row uint32 // place in names times kinds, plus its kind
+}
+
+// kind says what may be done with samples of an id.
+type kind uint32
+
+const (
+	undefined kind = iota
+	number
+	histogram
+	limited // good, but its topology has its series
+	bad
+	kinds
+)
+
+func newSlot(id journal.SeriesID, row int, k kind) slot {
+	return slot{id: id, row: uint32(row)*uint32(kinds) + uint32(k)}
+}
+
+func (s slot) kind() kind { return kind(s.row % uint32(kinds)) }
+func (s slot) place() int { return int(s.row / uint32(kinds)) }
+
+// slots are an array as far as ids are dense, as those of a sender that counts from 1 are, and a map beyond.
+type slots struct {
+	dense  []slot
+	sparse map[uint32]slot
+	known  int
+}
+
+const sparseSlack = 256
+
+func (s *slots) get(id uint32) slot {
+	if int(id) < len(s.dense) && s.dense[id].row != 0 {
+		return s.dense[id]
+	}
+	if s.sparse == nil {
+		return slot{}
+	}
+	return s.sparse[id]
+}
+
+// put sets what an id stands for. The array grows to at most twice the ids that are known, whatever ids a sender chooses.
+func (s *slots) put(id uint32, to slot) {
+	if s.get(id).row == 0 {
+		s.known++
+	}
+	if _, elsewhere := s.sparse[id]; elsewhere || int64(id) >= int64(2*(s.known+sparseSlack)) {
+		if s.sparse == nil {
+			s.sparse = map[uint32]slot{}
+		}
+		s.sparse[id] = to
+		return
+	}
+	for int(id) >= len(s.dense) {
+		s.dense = append(s.dense, slot{})
+	}
+	s.dense[id] = to
+}
+
+// of are the ids of a kind.
+func (s *slots) of(k kind) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for id, at := range s.dense {
+			if at.kind() == k && !yield(uint32(id)) {
+				return
+			}
+		}
+		for id, at := range s.sparse {
+			if at.kind() == k && !yield(id) {
+				return
+			}
+		}
+	}
 }
 
 // add takes definitions. The error is one that ends the stream.
@@ -43,41 +141,167 @@ func (t *table) addOne(d *pb.SeriesDefinition) error {
 	if d.GetId() == 0 {
 		return fmt.Errorf("batch.series.id is 0 for %.40q: ids start at 1", d.GetName())
 	}
-	before, again := t.series[d.GetId()]
-	if !again && len(t.series) >= t.limit {
-		return nil // its samples are rejected for the limit: see lookUp
+	before := t.slots.get(d.GetId())
+	if before.kind() == undefined && t.slots.known >= t.limits.series {
+		t.definer.surplus(1) // it is not kept; its samples are rejected for the limit: see refusal
+		return nil
 	}
-	now := t.resolve(d)
-	if again && before.id != now.id && before.reason != pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT {
-		return fmt.Errorf("batch.series.id %d is defined again with another meaning, as %.40q", d.GetId(), d.GetName())
+	raw, err := rawSeries(t.names.topology, d)
+	if err != nil {
+		if before.kind() != undefined && before.kind() != bad {
+			return t.redefined(d)
+		}
+		if before.kind() == undefined {
+			t.slots.put(d.GetId(), newSlot(0, t.keepExample(err), bad))
+		}
+		return nil
 	}
-	t.series[d.GetId()] = now
+	switch before.kind() {
+	case undefined:
+		t.resolve(d.GetId(), raw, t.names.add(raw))
+	case bad:
+		return t.redefined(d)
+	default:
+		if t.names.get(before.place()) != raw {
+			return t.redefined(d)
+		}
+		if before.kind() == limited {
+			t.resolve(d.GetId(), raw, before.place())
+		}
+	}
 	return nil
 }
 
-// resolve finds the journal's name for a definition.
-func (t *table) resolve(d *pb.SeriesDefinition) known {
-	raw, err := rawSeries(t.topology, d)
-	if err != nil {
-		return known{reason: pb.RejectionReason_REJECTION_REASON_BAD_SERIES, example: err.Error()}
-	}
-	id, err := t.define(raw)
-	if err != nil {
-		return known{reason: pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT,
-			example: fmt.Sprintf("%.40q of %v: %v", raw.Name, raw.Worker, err)}
-	}
-	return known{id: id, name: raw.Name, histogram: raw.Shape == metric.ShapeHistogram}
+func (t *table) redefined(d *pb.SeriesDefinition) error {
+	return fmt.Errorf("batch.series.id %d is defined again with another meaning, as %.40q", d.GetId(), d.GetName())
 }
 
-// lookUp is what an id stands for.
-func (t *table) lookUp(id uint32) known {
-	if k, ok := t.series[id]; ok {
-		return k
+func (t *table) keepExample(err error) int {
+	if len(t.examples) >= maxExamples {
+		return maxExamples
 	}
-	if len(t.series) >= t.limit {
-		return known{reason: pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT,
-			example: fmt.Sprintf("id %d: a stream may define %d series", id, t.limit)}
+	t.examples = append(t.examples, err.Error())
+	return len(t.examples) - 1
+}
+
+// resolve finds the journal's name for a series that the stream has named, and says whether there is room for it.
+func (t *table) resolve(id uint32, raw metric.Raw, place int) bool {
+	if t.slots.get(id).kind() == limited {
+		t.limited--
 	}
-	return known{reason: pb.RejectionReason_REJECTION_REASON_UNKNOWN_SERIES,
-		example: fmt.Sprintf("id %d was not defined on this stream", id)}
+	name, err := t.definer.define(raw)
+	switch {
+	case err != nil:
+		t.limited++
+		t.whyLimited = err.Error()
+		t.slots.put(id, newSlot(0, place, limited))
+	case raw.Shape == metric.ShapeHistogram:
+		t.slots.put(id, newSlot(name, place, histogram))
+	default:
+		t.slots.put(id, newSlot(name, place, number))
+	}
+	return err == nil
+}
+
+// renew defines a series again under whatever id the journal has for it now.
+func (t *table) renew(id uint32) bool {
+	s := t.slots.get(id)
+	if k := s.kind(); k == number || k == histogram || k == limited {
+		return t.resolve(id, t.names.get(s.place()), s.place())
+	}
+	return true
+}
+
+// retryEvery is how often a stream asks for room for the series that had none.
+const retryEvery = 10 * time.Second
+
+// retryLimited asks again for the series that their topology had no room for, until one has none.
+func (t *table) retryLimited(now time.Time) {
+	if t.limited == 0 || now.Before(t.retry) {
+		return
+	}
+	t.retry = now.Add(retryEvery)
+	for id := range t.slots.of(limited) {
+		if !t.renew(id) {
+			return
+		}
+	}
+}
+
+// renewAll is renew for all that a batch uses, its layouts included: the journal has forgotten some of it.
+func (t *table) renewAll(b *pb.Batch) {
+	for _, id := range b.GetSamples().GetSeriesIds() {
+		t.renew(id)
+	}
+	for _, h := range b.GetHistograms() {
+		t.renew(h.GetSeriesId())
+	}
+	for _, of := range b.GetBlocks() {
+		if l := t.layouts.get(of.GetLayoutId()); l != nil {
+			t.layouts.columns = l.unpack(t.layouts.columns[:0])
+			for _, id := range t.layouts.columns {
+				t.renew(id)
+			}
+			l.forget()
+		}
+	}
+}
+
+// refusal is why samples of an id that is no good series are rejected.
+func (t *table) refusal(s slot) pb.RejectionReason {
+	switch {
+	case s.kind() == bad:
+		return pb.RejectionReason_REJECTION_REASON_BAD_SERIES
+	case s.kind() == limited, t.slots.known >= t.limits.series:
+		return pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT
+	}
+	return pb.RejectionReason_REJECTION_REASON_UNKNOWN_SERIES
+}
+
+// refusalExample is refusal in words.
+func (t *table) refusalExample(id uint32, s slot) string {
+	switch {
+	case s.kind() == limited:
+		raw := t.names.get(s.place())
+		return fmt.Sprintf("%.40q of %v: %s", raw.Name, raw.Worker, t.whyLimited)
+	case s.kind() == bad && s.place() < len(t.examples):
+		return t.examples[s.place()]
+	case s.kind() == bad:
+		return fmt.Sprintf("id %d has a definition that is not taken", id)
+	case t.slots.known >= t.limits.series:
+		return fmt.Sprintf("id %d: a stream may define %d series", id, t.limits.series)
+	}
+	return fmt.Sprintf("id %d was not defined on this stream", id)
+}
+
+// name is a series' name, for examples.
+func (t *table) name(s slot) string { return t.names.get(s.place()).Name }
+
+// names are the series that a stream defined, kept small for when the journal forgets them: their texts are shared with all that
+// interns the same ones, as the journal does.
+type names struct {
+	topology string
+	rows     []nameRow
+}
+
+type nameRow struct {
+	host, component, name, key unique.Handle[string]
+	port                       uint32
+	task                       int32
+	intervalMs, packSpanMs     uint32
+	shape, temporality         uint8
+}
+
+func (n *names) add(r metric.Raw) (place int) {
+	n.rows = append(n.rows, nameRow{host: unique.Make(r.Host), component: unique.Make(r.Component), name: unique.Make(r.Name),
+		key: unique.Make(r.Key), port: r.Port, task: r.Task, intervalMs: uint32(r.IntervalMs), packSpanMs: uint32(r.PackSpanMs),
+		shape: uint8(r.Shape), temporality: uint8(r.Temporality)})
+	return len(n.rows) - 1
+}
+
+func (n *names) get(place int) metric.Raw {
+	r := &n.rows[place]
+	return metric.Raw{Worker: metric.Worker{Topology: n.topology, Host: r.host.Value(), Port: r.port}, Component: r.component.Value(),
+		Task: r.task, Name: r.name.Value(), Key: r.key.Value(), Shape: metric.Shape(r.shape), Temporality: metric.Temporality(r.temporality),
+		IntervalMs: int64(r.intervalMs), PackSpanMs: int64(r.packSpanMs)}
 }

@@ -148,7 +148,11 @@ func (j *Journal) forgetIdle() {
 
 // forget gives up what was last used before the given hours, and queues the record that says so. The caller holds mu.
 func (j *Journal) forget(b before) {
-	f := j.state.dict.idle(b, j.nowHour())
+	j.giveUp(j.state.dict.idle(b, j.nowHour()))
+}
+
+// giveUp takes what is idle out of use, and queues the record that says so. The caller holds mu.
+func (j *Journal) giveUp(f *Forgotten) {
 	if f.empty() {
 		return
 	}

@@ -27,6 +27,7 @@ type File struct {
 	topology    string // the sender's
 	topologyID  string
 	ids         map[metric.Raw]uint32 // the sender's, by series without worker's topology
+	layouts     layouts               // the sender's
 	told        bool                  // the collector was told of the topology
 	unsupported uint64                // of this sender
 }
@@ -90,7 +91,7 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	f.ids, f.told, f.unsupported = map[metric.Raw]uint32{}, false, 0
+	f.ids, f.layouts, f.told, f.unsupported = map[metric.Raw]uint32{}, layouts{}, false, 0
 	p.outcome.Topologies[f.topology] = true
 	return nil
 }
@@ -156,12 +157,13 @@ func (f *File) add(b *batch) {
 	}
 }
 
-// finish is the batch as the plugin would send it: new series defined, its topology told of once, drops as a running total.
+// finish is the batch as the plugin would send it: new series and layouts defined, its topology told of once, drops as a running total.
 func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
-	out := &pb.Batch{SendTimeMs: nowMs, Samples: &pb.SampleColumns{Values: b.values}}
+	out := &pb.Batch{SendTimeMs: nowMs, Samples: &pb.SampleColumns{}}
 	if len(b.timesMs) > 0 {
 		out.Samples.BaseTimeMs = b.timesMs[0]
 	}
+	ids := make([]uint32, len(b.series))
 	for i := range b.series {
 		id, known := f.ids[b.series[i]]
 		if !known {
@@ -169,9 +171,9 @@ func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 			f.ids[b.series[i]] = id
 			out.Series = append(out.Series, definition(id, &b.series[i]))
 		}
-		out.Samples.SeriesIds = append(out.Samples.SeriesIds, id)
-		out.Samples.TimeOffsetsMs = append(out.Samples.TimeOffsetsMs, b.timesMs[i]-out.Samples.BaseTimeMs)
+		ids[i] = id
 	}
+	f.layouts.fill(out, b, ids)
 	if b.unsupported > 0 {
 		f.unsupported += b.unsupported
 		out.Drops = []*pb.Drop{{Reason: pb.DropReason_DROP_REASON_UNSUPPORTED_VALUE, TotalSamples: f.unsupported}}

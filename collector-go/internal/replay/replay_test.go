@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
@@ -45,6 +47,7 @@ func journalText(t *testing.T, j *journal.Journal) string {
 	var lines []string
 	producers := map[journal.ProducerID]string{}
 	series := map[journal.SeriesID]string{}
+	layouts := map[journal.LayoutID][]journal.SeriesID{}
 	var first, last int64
 	ticks := func() {
 		if first != 0 {
@@ -71,6 +74,9 @@ func journalText(t *testing.T, j *journal.Journal) string {
 		case *journal.SeriesDefined:
 			series[e.ID] = e.Series.Name + strings.ReplaceAll("/"+e.Series.Key, metric.KeySeparator, "/")
 			continue
+		case *journal.LayoutDefined:
+			layouts[e.ID] = slices.Clone(e.Series)
+			continue
 		}
 		ticks()
 		switch e := entry.(type) {
@@ -86,6 +92,12 @@ func journalText(t *testing.T, j *journal.Journal) string {
 			text := fmt.Sprintf("%s %d:", producers[e.Producer], e.ReceivedMs)
 			for i, id := range e.IDs {
 				text += fmt.Sprintf(" %s=%v@%d", series[id], e.Values[i], e.TimesMs[i]/1000)
+			}
+			for i := range e.Blocks {
+				of := &e.Blocks[i]
+				for column, value := range of.Floats(nil) { // of one row, without gaps
+					text += fmt.Sprintf(" %s=%v@%d", series[layouts[of.Layout][column]], value, of.TimeMs(0)/1000)
+				}
 			}
 			for _, d := range e.Notes.GetDrops() {
 				text += fmt.Sprintf(" dropped %d", d.GetTotalSamples())
@@ -182,6 +194,27 @@ a.jsonl () disconnected 100002000`},
 			assert.Equal(t, test.want, got)
 		})
 	}
+}
+
+// What a task reports at one time is one block, however often it does; a series that comes twice at one time goes as columns.
+func TestATickIsABlock(t *testing.T) {
+	var l layouts
+	of := func(task int32) metric.Raw { return metric.Raw{Component: "c", Task: task} }
+	fill := func(b *batch, ids ...uint32) *pb.Batch {
+		out := &pb.Batch{Samples: &pb.SampleColumns{}}
+		l.fill(out, b, ids)
+		return out
+	}
+	b := &batch{series: []metric.Raw{of(1), of(2), of(1), of(2), of(3)}, timesMs: []int64{5, 5, 5, 5, 5}, values: []float64{1, 2, 3, 4, 5}}
+	out := fill(b, 1, 2, 3, 4, 5)
+	require.Len(t, out.GetBlocks(), 2)
+	require.Len(t, out.GetLayouts(), 2)
+	assert.Equal(t, []uint32{1, 3}, out.GetLayouts()[0].GetSeriesIds())
+	assert.Equal(t, []float64{5}, out.GetSamples().GetValues())
+	assert.Empty(t, fill(b, 3, 4, 1, 2, 5).GetLayouts(), "the same series in another order")
+	twice := fill(b, 1, 2, 1, 4, 5)
+	assert.Len(t, twice.GetBlocks(), 1)
+	assert.Equal(t, []float64{1, 3, 5}, twice.GetSamples().GetValues())
 }
 
 // Lines that cannot be read are told of, the first ones by name.

@@ -20,8 +20,9 @@ type Sender struct {
 	mu       sync.Mutex
 	ids      map[Series]uint32
 	series   []*pb.SeriesDefinition // by id, from 1
-	queue    []held                 // the first is the oldest
-	sequence uint64                 // of the newest batch
+	layouts  layouts
+	queue    []held // the first is the oldest
+	sequence uint64 // of the newest batch
 	figures  Figures
 	arrived  chan struct{} // gets a token, if it has none, when a batch is queued
 	drained  chan struct{} // is closed, and made anew, when the queue becomes empty
@@ -99,8 +100,14 @@ func (s *Sender) expire(now time.Time) {
 	}
 }
 
-// next is the oldest batch with what a stream still has to be told, nil for none. defined is how many series the stream knows.
-func (s *Sender) next(defined int) *pb.Batch {
+// told is what a stream of the collector knows, and whether it takes blocks.
+type told struct {
+	blocks          bool
+	series, layouts int
+}
+
+// next is the oldest batch with what a stream still has to be told, nil for none.
+func (s *Sender) next(t told) *pb.Batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())
@@ -108,9 +115,13 @@ func (s *Sender) next(defined int) *pb.Batch {
 		return nil
 	}
 	b := s.queue[0].batch
+	if t.blocks {
+		b = s.layouts.inBlocks(b)
+		b.Layouts = s.layouts.list[t.layouts:]
+	}
 	b.OldestHeldSequence = b.Sequence
 	b.SendTimeMs = time.Now().UnixMilli()
-	b.Series = s.series[defined:]
+	b.Series = s.series[t.series:]
 	b.Drops = s.drops()
 	return b
 }

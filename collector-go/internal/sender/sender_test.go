@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
@@ -222,6 +223,52 @@ func TestTLSWithACAOfOnesOwn(t *testing.T) {
 	stranger := start(t, o)
 	stranger.Offer(value(1))
 	require.Eventually(t, func() bool { return strings.Contains(stranger.Figures().LastError, "certificate") }, patience, time.Millisecond)
+}
+
+// What comes at one time is one block to a collector that takes blocks, and columns to an older one: the same samples.
+func TestBlocksAreSentWhereTheyAreTaken(t *testing.T) {
+	s, err := New(DefaultOptions("127.0.0.1:1", "bullet", "h", "canary"))
+	require.NoError(t, err)
+	at := time.UnixMilli(1_700_000_000_000)
+	named := func(name string, after time.Duration, v float64) Sample {
+		return Sample{Series: Series{Name: name}, Time: at.Add(after), Value: v}
+	}
+	s.Offer([]Sample{named("a", 0, 1), named("b", 0, 2.5), named("a", time.Second, 3), named("a", time.Second, 4), named("b", time.Second, 5)})
+	old := s.next(told{})
+	assert.Equal(t, []float64{1, 2.5, 3, 4, 5}, old.GetSamples().GetValues())
+	assert.Empty(t, old.GetLayouts())
+	b := s.next(told{blocks: true})
+	require.Len(t, b.GetBlocks(), 2)
+	require.Len(t, b.GetLayouts(), 1)
+	assert.Equal(t, []uint32{1, 2}, b.GetLayouts()[0].GetSeriesIds())
+	for i, want := range [][]float64{{1, 2.5}, {4, 5}} {
+		of := block.Block{Columns: 2, Rows: 1, Codec: block.Codec(b.GetBlocks()[i].GetCodec()), Values: b.GetBlocks()[i].GetValues()}
+		require.NoError(t, of.Check())
+		assert.Equal(t, want, of.Floats(nil))
+		assert.Equal(t, at.UnixMilli()+int64(1000*i), b.GetBlocks()[i].GetFirstTimeMs())
+	}
+	assert.Equal(t, []float64{3}, b.GetSamples().GetValues())
+	again := s.next(told{blocks: true, series: 2, layouts: 1})
+	assert.Empty(t, again.GetLayouts())
+	assert.Equal(t, b.GetSequence(), again.GetSequence())
+}
+
+func TestBlocksReachTheJournal(t *testing.T) {
+	address := freeAddress(t)
+	d := open(t, t.TempDir(), address, nil)
+	s := start(t, DefaultOptions(address, "bullet", "h", "canary"))
+	for range 2 {
+		now := time.Now()
+		s.Offer([]Sample{{Series: Series{Name: "a"}, Time: now, Value: 1}, {Series: Series{Name: "b"}, Time: now, Value: 2}})
+		flush(t, s)
+	}
+	assert.Equal(t, uint64(4), s.Figures().Acknowledged)
+	batches, _ := d.batches(t)
+	require.Len(t, batches, 2)
+	for _, b := range batches {
+		require.Len(t, b.Blocks, 1)
+		assert.Equal(t, []float64{1, 2}, b.Blocks[0].Floats(nil))
+	}
 }
 
 func TestOptionsAreChecked(t *testing.T) {

@@ -86,7 +86,7 @@ func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) erro
 		return fmt.Errorf("the collector answered Open with %T", first.GetMessage())
 	}
 	s.note(func(f *Figures) { f.Connections++; f.LastError = "" })
-	return s.deliver(ctx, stream, answers)
+	return s.deliver(ctx, stream, answers, told{blocks: first.GetOpened().GetTakesBlocks()})
 }
 
 type answer struct {
@@ -122,10 +122,9 @@ func (s *Sender) await(ctx context.Context, answers <-chan answer) (*pb.ExportRe
 	}
 }
 
-func (s *Sender) deliver(ctx context.Context, stream pb.IngestService_ExportClient, answers <-chan answer) error {
-	defined := 0
+func (s *Sender) deliver(ctx context.Context, stream pb.IngestService_ExportClient, answers <-chan answer, t told) error {
 	for {
-		batch := s.next(defined)
+		batch := s.next(t)
 		if batch == nil {
 			select {
 			case <-s.arrived:
@@ -143,7 +142,7 @@ func (s *Sender) deliver(ctx context.Context, stream pb.IngestService_ExportClie
 		if err != nil {
 			return err
 		}
-		defined += len(batch.Series)
+		t.series, t.layouts = t.series+len(batch.Series), t.layouts+len(batch.Layouts)
 		switch {
 		case response.GetAcknowledgement() != nil:
 			s.acknowledged(response.GetAcknowledgement())

@@ -321,19 +321,31 @@ func (ComponentKind) EnumDescriptor() ([]byte, []int) {
 
 // A Batch is the unit of delivery: it is taken and acknowledged whole.
 //
-// A batch is known by (epoch, sequence) for 24 hours, so a batch that is sent again is taken once. A sender that sends a batch
-// again on a new stream defines the series that it uses anew: ids die with their stream.
+// A batch is known by its topology, epoch and sequence for 24 hours, so a batch that is sent again is taken once: the first copy that
+// became durable is the one that counts, and of a later one nothing but its definitions is read. So a batch that is sent again must hold
+// the same samples and notes. It may differ in form (columns or blocks), in send_time_ms, oldest_held_sequence and definitions: ids die
+// with their stream, and a new stream defines again what it uses. A sender gives a batch up after an hour.
+//
+// An empty batch is taken and acknowledged like any other; it shows that the sender lives.
+//
+// A sample is refused where it is more than 24 hours behind the collector's clock or more than 10 minutes ahead of it (see
+// RejectionReason); the rest of its batch is taken. A batch that breaks a rule stated here with a number, of definitions apart, ends
+// the stream with INVALID_ARGUMENT, and the message names field and limit. Unless another limit is named, a text has at most 512
+// bytes. In one batch there are at most 65,536 definitions, 16,384 layouts and 16,384 blocks of together 1,048,576 cells, 1,048,576
+// samples in columns, 32,768 histograms of together 262,144 buckets, 64 drops, 1,024 gaps, 4,096 workers, 256 annotations.
 type Batch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sender's start: 16 random bytes, drawn once a sender, the same on all of its streams.
+	// The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
+	// another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
 	Epoch []byte `protobuf:"bytes,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// Position of this batch in its epoch, from 1, rising by one a batch.
+	// Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+	// for two different batches.
 	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
 	// takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip.
 	// A sender that has given the refused batch up goes on with the oldest that it holds.
 	OldestHeldSequence uint64 `protobuf:"varint,3,opt,name=oldest_held_sequence,json=oldestHeldSequence,proto3" json:"oldest_held_sequence,omitempty"`
-	// When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew.
+	// When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew; 0 where it is not known.
 	SendTimeMs int64 `protobuf:"varint,4,opt,name=send_time_ms,json=sendTimeMs,proto3" json:"send_time_ms,omitempty"`
 	// Series that are used for the first time on this stream, in this batch or a later one.
 	Series []*SeriesDefinition `protobuf:"bytes,5,rep,name=series,proto3" json:"series,omitempty"`
@@ -341,9 +353,10 @@ type Batch struct {
 	Samples *SampleColumns `protobuf:"bytes,6,opt,name=samples,proto3" json:"samples,omitempty"`
 	// Distributions.
 	Histograms []*HistogramSample `protobuf:"bytes,7,rep,name=histograms,proto3" json:"histograms,omitempty"`
-	// What the sender had to drop since its last batch.
+	// What the sender had to drop so far, a total for each reason (see Drop).
 	Drops []*Drop `protobuf:"bytes,8,rep,name=drops,proto3" json:"drops,omitempty"`
-	// Times for which the sender knows that samples are missing.
+	// Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+	// sender may leave them out.
 	Gaps []*Gap `protobuf:"bytes,9,rep,name=gaps,proto3" json:"gaps,omitempty"`
 	// What the topology is; sent at the start of a stream and when it changes.
 	Topology *TopologyInfo `protobuf:"bytes,10,opt,name=topology,proto3" json:"topology,omitempty"`
@@ -487,26 +500,34 @@ func (x *Batch) GetBlocks() []*Block {
 	return nil
 }
 
-// SeriesDefinition names a series once; samples refer to it by id.
+// SeriesDefinition names a series once; samples refer to it by id. What it is stored as follows from its name, key and shape: what Storm,
+// Bullet and the sampler are known to report has a canonical name and unit (METRICS.md). Anything else keeps its name, with what is no
+// letter, digit or underscore replaced by an underscore, under the prefix "storm_" ("..._total" where its temporality says that
+// it counts), with the labels topology, worker ("host:port", of this
+// message), component, task and, where there is one, key. A definition that breaks a rule costs its samples (REJECTION_REASON_BAD_SERIES),
+// not the stream. Texts are UTF-8 without NUL.
 type SeriesDefinition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Chosen by the sender, from 1, unique on its stream. Defining an id again with another meaning ends the stream.
 	Id uint32 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+	// Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
 	Host string `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
-	// Port of that worker.
+	// Port of that worker, at most 65,535; 0 for what is no worker.
 	Port uint32 `protobuf:"varint,3,opt,name=port,proto3" json:"port,omitempty"`
-	// Storm component, such as "FilterBolt" or "__system".
+	// Storm component, such as "FilterBolt" or "__system". Required.
 	Component string `protobuf:"bytes,4,opt,name=component,proto3" json:"component,omitempty"`
 	// Storm task; -1 for a worker's own metrics.
 	Task int32 `protobuf:"zigzag32,5,opt,name=task,proto3" json:"task,omitempty"`
 	// The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+	// Required.
 	Name string `protobuf:"bytes,6,opt,name=name,proto3" json:"name,omitempty"`
-	// Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+	// Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
 	Key []string `protobuf:"bytes,7,rep,name=key,proto3" json:"key,omitempty"`
-	// The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own).
+	// The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own). A slice is as wide as
+	// the larger of it and the collector's own width, and a series that misses two of its intervals has a gap. 0 where it is not known.
 	IntervalMs uint32 `protobuf:"varint,8,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
-	// What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+	// What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+	// for histograms.
 	Temporality Temporality `protobuf:"varint,9,opt,name=temporality,proto3,enum=bulletmetrics.v1.Temporality" json:"temporality,omitempty"`
 	// For samples that arrive in packs: how much time one pack spans at most, ms. 0 otherwise.
 	PackSpanMs uint32 `protobuf:"varint,10,opt,name=pack_span_ms,json=packSpanMs,proto3" json:"pack_span_ms,omitempty"`
@@ -627,7 +648,7 @@ func (x *SeriesDefinition) GetShape() Shape {
 // values[i]). Columns of unequal length end the stream.
 type SampleColumns struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// ms since the Unix epoch.
+	// ms since the Unix epoch; may be 0.
 	BaseTimeMs int64 `protobuf:"varint,1,opt,name=base_time_ms,json=baseTimeMs,proto3" json:"base_time_ms,omitempty"`
 	// Ids defined on this stream.
 	SeriesIds []uint32 `protobuf:"varint,2,rep,packed,name=series_ids,json=seriesIds,proto3" json:"series_ids,omitempty"`
@@ -870,6 +891,9 @@ func (x *Block) GetValues() []byte {
 // HistogramSample is one reading of a distribution, as a native (exponential) histogram: with schema n a bucket's upper bound
 // is 2^(2^-n) times its lower, bucket i is (2^(2^-n*(i-1)), 2^(2^-n*i)].
 // Source: Prometheus native histograms specification.
+//
+// A reading holds what was observed since the series' previous one, unless the series is of TEMPORALITY_CUMULATIVE: then all since the
+// source started. In the store a distribution is cumulative either way. What the catalogue knows by name it reads as METRICS.md says.
 type HistogramSample struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of a series of shape SHAPE_HISTOGRAM.
@@ -888,7 +912,7 @@ type HistogramSample struct {
 	Sum float64 `protobuf:"fixed64,7,opt,name=sum,proto3" json:"sum,omitempty"`
 	// Runs of adjacent positive buckets.
 	PositiveSpans []*BucketSpan `protobuf:"bytes,8,rep,name=positive_spans,json=positiveSpans,proto3" json:"positive_spans,omitempty"`
-	// One count a bucket of the spans, in their order; absolute, not differences.
+	// One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
 	PositiveCounts []uint64 `protobuf:"varint,9,rep,packed,name=positive_counts,json=positiveCounts,proto3" json:"positive_counts,omitempty"`
 	// Observations below -zero_threshold (clock skew between hosts), counted apart and in no bucket.
 	NegativeCount uint64 `protobuf:"varint,10,opt,name=negative_count,json=negativeCount,proto3" json:"negative_count,omitempty"`
@@ -1188,7 +1212,7 @@ func (x *Gap) GetReason() DropReason {
 	return DropReason_DROP_REASON_UNSPECIFIED
 }
 
-// TopologyInfo says what a topology is.
+// TopologyInfo says what a topology is. Texts become labels: each version has at most 128 bytes.
 type TopologyInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name, as submitted.
@@ -1203,9 +1227,10 @@ type TopologyInfo struct {
 	JavaVersion string `protobuf:"bytes,5,opt,name=java_version,json=javaVersion,proto3" json:"java_version,omitempty"`
 	// Version of this plugin.
 	PluginVersion string `protobuf:"bytes,6,opt,name=plugin_version,json=pluginVersion,proto3" json:"plugin_version,omitempty"`
-	// Components, Storm's own included.
+	// Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
 	Components []*ComponentInfo `protobuf:"bytes,7,rep,name=components,proto3" json:"components,omitempty"`
 	// Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+	// At most 4,096, each value of at most 16 KiB.
 	Settings      map[string]string `protobuf:"bytes,8,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1574,21 +1599,21 @@ func (x *WorkerInfo) GetTaskTimesMs() []int64 {
 	return nil
 }
 
-// Annotation is a mark on the time axis: an experiment's step, a change of configuration.
+// Annotation is a mark on the time axis: an experiment's step, a change of configuration. The limits are those of the HTTP API.
 type Annotation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Start, ms since the Unix epoch.
 	TimeMs int64 `protobuf:"varint,1,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
 	// End, ms since the Unix epoch; 0 for a moment.
 	EndTimeMs int64 `protobuf:"varint,2,opt,name=end_time_ms,json=endTimeMs,proto3" json:"end_time_ms,omitempty"`
-	// One line.
+	// One line, at most 256 bytes.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
-	// More, where there is more.
+	// More, where there is more; at most 16 KiB.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// For selecting: "step", "config", ...
+	// For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
 	Tags []string `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
 	// Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-	// can be closed. Empty for one that never changes.
+	// can be closed. Empty for one that never changes. At most 128 bytes.
 	Id string `protobuf:"bytes,6,opt,name=id,proto3" json:"id,omitempty"`
 	// The topology that it is about. On a stream that is the stream's own, whatever is written here.
 	Topology      string `protobuf:"bytes,7,opt,name=topology,proto3" json:"topology,omitempty"`

@@ -33,15 +33,16 @@ const (
 	RejectionReason_REJECTION_REASON_UNKNOWN_SERIES RejectionReason = 1
 	// NaN or infinite.
 	RejectionReason_REJECTION_REASON_NOT_A_NUMBER RejectionReason = 2
-	// More than 10 minutes ahead of the collector's clock.
+	// More than 10 minutes ahead of the collector's clock, unless it was set otherwise.
 	RejectionReason_REJECTION_REASON_FUTURE RejectionReason = 3
-	// Older than the collector keeps slices open.
+	// More than 24 hours behind the collector's clock, unless it was set otherwise.
 	RejectionReason_REJECTION_REASON_TOO_OLD RejectionReason = 4
-	// The topology has as many series as it may have.
+	// The topology has as many series as it may have (250,000 unless set otherwise, and fewer while others need the room), or the stream
+	// has defined as many. Series that were idle make room; the collector tries again by itself.
 	RejectionReason_REJECTION_REASON_SERIES_LIMIT RejectionReason = 5
-	// A name or key that is empty, too long or not UTF-8.
+	// Its definition breaks the rules of SeriesDefinition: a text that is empty, too long or not UTF-8, or a key that is too deep.
 	RejectionReason_REJECTION_REASON_BAD_SERIES RejectionReason = 6
-	// A histogram whose buckets do not add up.
+	// A histogram whose buckets do not add up, a number for a series of histograms, or the reverse.
 	RejectionReason_REJECTION_REASON_BAD_HISTOGRAM RejectionReason = 7
 )
 
@@ -287,16 +288,17 @@ func (*ExportResponse_Acknowledgement) isExportResponse_Message() {}
 
 func (*ExportResponse_Full) isExportResponse_Message() {}
 
-// Open says who is sending.
+// Open says who is sending. A sender that is no Storm topology chooses a name as its topology and leaves what it does not have empty.
+// Texts are UTF-8 of at most 512 bytes without NUL.
 type Open struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The topology's name, the label "topology" of all its series.
+	// The topology's name, the label "topology" of all its series. Required.
 	Topology string `protobuf:"bytes,1,opt,name=topology,proto3" json:"topology,omitempty"`
-	// Storm's id of the topology.
+	// Storm's id of the topology: which run of it this is. May be empty.
 	TopologyId string `protobuf:"bytes,2,opt,name=topology_id,json=topologyId,proto3" json:"topology_id,omitempty"`
-	// Host of the worker that sends.
+	// Host of the worker that sends. Required.
 	Host string `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
-	// Port of the worker that sends.
+	// Port of the worker that sends, at most 65,535; 0 for a sender that is no worker.
 	Port uint32 `protobuf:"varint,4,opt,name=port,proto3" json:"port,omitempty"`
 	// The consumer's task.
 	Task int32 `protobuf:"zigzag32,5,opt,name=task,proto3" json:"task,omitempty"`
@@ -381,9 +383,10 @@ func (x *Open) GetPluginVersion() string {
 // Opened lets the sender begin.
 type Opened struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many batches may be under way unacknowledged.
+	// How many batches may be under way unacknowledged. Beyond it the collector reads no further from the stream until it has
+	// acknowledged some: a sender that passes it waits in flow control, and nothing is lost.
 	Window uint32 `protobuf:"varint,1,opt,name=window,proto3" json:"window,omitempty"`
-	// The largest batch that is taken, encoded, bytes.
+	// The largest batch that is taken, encoded and unpacked, bytes.
 	MaxBatchBytes uint32 `protobuf:"varint,2,opt,name=max_batch_bytes,json=maxBatchBytes,proto3" json:"max_batch_bytes,omitempty"`
 	// Whether this collector takes Batch.layouts and Batch.blocks. To one that does not (the field is missing), samples are sent as
 	// Batch.samples.
@@ -589,7 +592,7 @@ type Full struct {
 	Epoch []byte `protobuf:"bytes,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// The first batch that was not taken.
 	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// How long to wait before sending it again, ms.
+	// How long to wait before sending it again, ms. The stream stays open.
 	RetryAfterMs  uint32 `protobuf:"varint,3,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -7,7 +7,7 @@ package io.github.bulletmetrics.storm.proto.v1;
 
 /**
  * <pre>
- * Annotation is a mark on the time axis: an experiment's step, a change of configuration.
+ * Annotation is a mark on the time axis: an experiment's step, a change of configuration. The limits are those of the HTTP API.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.Annotation}
@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object title_ = "";
   /**
    * <pre>
-   * One line.
+   * One line, at most 256 bytes.
    * </pre>
    *
    * <code>string title = 3 [json_name = "title"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One line.
+   * One line, at most 256 bytes.
    * </pre>
    *
    * <code>string title = 3 [json_name = "title"];</code>
@@ -140,7 +140,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * More, where there is more.
+   * More, where there is more; at most 16 KiB.
    * </pre>
    *
    * <code>string text = 4 [json_name = "text"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More, where there is more.
+   * More, where there is more; at most 16 KiB.
    * </pre>
    *
    * <code>string text = 4 [json_name = "text"];</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * For selecting: "step", "config", ...
+   * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
    * </pre>
    *
    * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For selecting: "step", "config", ...
+   * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
    * </pre>
    *
    * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -211,7 +211,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For selecting: "step", "config", ...
+   * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
    * </pre>
    *
    * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -223,7 +223,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * For selecting: "step", "config", ...
+   * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
    * </pre>
    *
    * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -241,7 +241,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-   * can be closed. Empty for one that never changes.
+   * can be closed. Empty for one that never changes. At most 128 bytes.
    * </pre>
    *
    * <code>string id = 6 [json_name = "id"];</code>
@@ -263,7 +263,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-   * can be closed. Empty for one that never changes.
+   * can be closed. Empty for one that never changes. At most 128 bytes.
    * </pre>
    *
    * <code>string id = 6 [json_name = "id"];</code>
@@ -564,7 +564,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Annotation is a mark on the time axis: an experiment's step, a change of configuration.
+   * Annotation is a mark on the time axis: an experiment's step, a change of configuration. The limits are those of the HTTP API.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.Annotation}
@@ -880,7 +880,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object title_ = "";
     /**
      * <pre>
-     * One line.
+     * One line, at most 256 bytes.
      * </pre>
      *
      * <code>string title = 3 [json_name = "title"];</code>
@@ -900,7 +900,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One line.
+     * One line, at most 256 bytes.
      * </pre>
      *
      * <code>string title = 3 [json_name = "title"];</code>
@@ -921,7 +921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One line.
+     * One line, at most 256 bytes.
      * </pre>
      *
      * <code>string title = 3 [json_name = "title"];</code>
@@ -938,7 +938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One line.
+     * One line, at most 256 bytes.
      * </pre>
      *
      * <code>string title = 3 [json_name = "title"];</code>
@@ -952,7 +952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One line.
+     * One line, at most 256 bytes.
      * </pre>
      *
      * <code>string title = 3 [json_name = "title"];</code>
@@ -972,7 +972,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * More, where there is more.
+     * More, where there is more; at most 16 KiB.
      * </pre>
      *
      * <code>string text = 4 [json_name = "text"];</code>
@@ -992,7 +992,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More, where there is more.
+     * More, where there is more; at most 16 KiB.
      * </pre>
      *
      * <code>string text = 4 [json_name = "text"];</code>
@@ -1013,7 +1013,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More, where there is more.
+     * More, where there is more; at most 16 KiB.
      * </pre>
      *
      * <code>string text = 4 [json_name = "text"];</code>
@@ -1030,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More, where there is more.
+     * More, where there is more; at most 16 KiB.
      * </pre>
      *
      * <code>string text = 4 [json_name = "text"];</code>
@@ -1044,7 +1044,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More, where there is more.
+     * More, where there is more; at most 16 KiB.
      * </pre>
      *
      * <code>string text = 4 [json_name = "text"];</code>
@@ -1071,7 +1071,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For selecting: "step", "config", ...
+     * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
      * </pre>
      *
      * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -1084,7 +1084,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For selecting: "step", "config", ...
+     * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
      * </pre>
      *
      * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -1095,7 +1095,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For selecting: "step", "config", ...
+     * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
      * </pre>
      *
      * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -1107,7 +1107,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For selecting: "step", "config", ...
+     * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
      * </pre>
      *
      * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -1120,7 +1120,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For selecting: "step", "config", ...
+     * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
      * </pre>
      *
      * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -1139,7 +1139,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For selecting: "step", "config", ...
+     * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
      * </pre>
      *
      * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -1157,7 +1157,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For selecting: "step", "config", ...
+     * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
      * </pre>
      *
      * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -1175,7 +1175,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For selecting: "step", "config", ...
+     * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
      * </pre>
      *
      * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -1190,7 +1190,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For selecting: "step", "config", ...
+     * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
      * </pre>
      *
      * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -1212,7 +1212,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-     * can be closed. Empty for one that never changes.
+     * can be closed. Empty for one that never changes. At most 128 bytes.
      * </pre>
      *
      * <code>string id = 6 [json_name = "id"];</code>
@@ -1233,7 +1233,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-     * can be closed. Empty for one that never changes.
+     * can be closed. Empty for one that never changes. At most 128 bytes.
      * </pre>
      *
      * <code>string id = 6 [json_name = "id"];</code>
@@ -1255,7 +1255,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-     * can be closed. Empty for one that never changes.
+     * can be closed. Empty for one that never changes. At most 128 bytes.
      * </pre>
      *
      * <code>string id = 6 [json_name = "id"];</code>
@@ -1273,7 +1273,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-     * can be closed. Empty for one that never changes.
+     * can be closed. Empty for one that never changes. At most 128 bytes.
      * </pre>
      *
      * <code>string id = 6 [json_name = "id"];</code>
@@ -1288,7 +1288,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-     * can be closed. Empty for one that never changes.
+     * can be closed. Empty for one that never changes. At most 128 bytes.
      * </pre>
      *
      * <code>string id = 6 [json_name = "id"];</code>

@@ -32,7 +32,7 @@ public interface AnnotationOrBuilder extends
 
   /**
    * <pre>
-   * One line.
+   * One line, at most 256 bytes.
    * </pre>
    *
    * <code>string title = 3 [json_name = "title"];</code>
@@ -41,7 +41,7 @@ public interface AnnotationOrBuilder extends
   java.lang.String getTitle();
   /**
    * <pre>
-   * One line.
+   * One line, at most 256 bytes.
    * </pre>
    *
    * <code>string title = 3 [json_name = "title"];</code>
@@ -52,7 +52,7 @@ public interface AnnotationOrBuilder extends
 
   /**
    * <pre>
-   * More, where there is more.
+   * More, where there is more; at most 16 KiB.
    * </pre>
    *
    * <code>string text = 4 [json_name = "text"];</code>
@@ -61,7 +61,7 @@ public interface AnnotationOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * More, where there is more.
+   * More, where there is more; at most 16 KiB.
    * </pre>
    *
    * <code>string text = 4 [json_name = "text"];</code>
@@ -72,7 +72,7 @@ public interface AnnotationOrBuilder extends
 
   /**
    * <pre>
-   * For selecting: "step", "config", ...
+   * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
    * </pre>
    *
    * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -82,7 +82,7 @@ public interface AnnotationOrBuilder extends
       getTagsList();
   /**
    * <pre>
-   * For selecting: "step", "config", ...
+   * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
    * </pre>
    *
    * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -91,7 +91,7 @@ public interface AnnotationOrBuilder extends
   int getTagsCount();
   /**
    * <pre>
-   * For selecting: "step", "config", ...
+   * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
    * </pre>
    *
    * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -101,7 +101,7 @@ public interface AnnotationOrBuilder extends
   java.lang.String getTags(int index);
   /**
    * <pre>
-   * For selecting: "step", "config", ...
+   * For selecting: "step", "config", ... At most 16, each of at most 64 bytes.
    * </pre>
    *
    * <code>repeated string tags = 5 [json_name = "tags"];</code>
@@ -114,7 +114,7 @@ public interface AnnotationOrBuilder extends
   /**
    * <pre>
    * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-   * can be closed. Empty for one that never changes.
+   * can be closed. Empty for one that never changes. At most 128 bytes.
    * </pre>
    *
    * <code>string id = 6 [json_name = "id"];</code>
@@ -124,7 +124,7 @@ public interface AnnotationOrBuilder extends
   /**
    * <pre>
    * Chosen by whoever sets it: an annotation of the same id takes the place of the one before, so that a step that is still open
-   * can be closed. Empty for one that never changes.
+   * can be closed. Empty for one that never changes. At most 128 bytes.
    * </pre>
    *
    * <code>string id = 6 [json_name = "id"];</code>

@@ -9,8 +9,18 @@ package io.github.bulletmetrics.storm.proto.v1;
  * <pre>
  * A Batch is the unit of delivery: it is taken and acknowledged whole.
  *
- * A batch is known by (epoch, sequence) for 24 hours, so a batch that is sent again is taken once. A sender that sends a batch
- * again on a new stream defines the series that it uses anew: ids die with their stream.
+ * A batch is known by its topology, epoch and sequence for 24 hours, so a batch that is sent again is taken once: the first copy that
+ * became durable is the one that counts, and of a later one nothing but its definitions is read. So a batch that is sent again must hold
+ * the same samples and notes. It may differ in form (columns or blocks), in send_time_ms, oldest_held_sequence and definitions: ids die
+ * with their stream, and a new stream defines again what it uses. A sender gives a batch up after an hour.
+ *
+ * An empty batch is taken and acknowledged like any other; it shows that the sender lives.
+ *
+ * A sample is refused where it is more than 24 hours behind the collector's clock or more than 10 minutes ahead of it (see
+ * RejectionReason); the rest of its batch is taken. A batch that breaks a rule stated here with a number, of definitions apart, ends
+ * the stream with INVALID_ARGUMENT, and the message names field and limit. Unless another limit is named, a text has at most 512
+ * bytes. In one batch there are at most 65,536 definitions, 16,384 layouts and 16,384 blocks of together 1,048,576 cells, 1,048,576
+ * samples in columns, 32,768 histograms of together 262,144 buckets, 64 drops, 1,024 gaps, 4,096 workers, 256 annotations.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.Batch}
@@ -69,7 +79,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString epoch_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * The sender's start: 16 random bytes, drawn once a sender, the same on all of its streams.
+   * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
+   * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
    * </pre>
    *
    * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -84,7 +95,8 @@ private static final long serialVersionUID = 0L;
   private long sequence_ = 0L;
   /**
    * <pre>
-   * Position of this batch in its epoch, from 1, rising by one a batch.
+   * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+   * for two different batches.
    * </pre>
    *
    * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -116,7 +128,7 @@ private static final long serialVersionUID = 0L;
   private long sendTimeMs_ = 0L;
   /**
    * <pre>
-   * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew.
+   * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew; 0 where it is not known.
    * </pre>
    *
    * <code>int64 send_time_ms = 4 [json_name = "sendTimeMs"];</code>
@@ -292,7 +304,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.bulletmetrics.storm.proto.v1.Drop> drops_;
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -303,7 +315,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -315,7 +327,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -326,7 +338,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -337,7 +349,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -353,7 +365,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.bulletmetrics.storm.proto.v1.Gap> gaps_;
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -364,7 +377,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -376,7 +390,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -387,7 +402,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -398,7 +414,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -1068,8 +1085,18 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * A Batch is the unit of delivery: it is taken and acknowledged whole.
    *
-   * A batch is known by (epoch, sequence) for 24 hours, so a batch that is sent again is taken once. A sender that sends a batch
-   * again on a new stream defines the series that it uses anew: ids die with their stream.
+   * A batch is known by its topology, epoch and sequence for 24 hours, so a batch that is sent again is taken once: the first copy that
+   * became durable is the one that counts, and of a later one nothing but its definitions is read. So a batch that is sent again must hold
+   * the same samples and notes. It may differ in form (columns or blocks), in send_time_ms, oldest_held_sequence and definitions: ids die
+   * with their stream, and a new stream defines again what it uses. A sender gives a batch up after an hour.
+   *
+   * An empty batch is taken and acknowledged like any other; it shows that the sender lives.
+   *
+   * A sample is refused where it is more than 24 hours behind the collector's clock or more than 10 minutes ahead of it (see
+   * RejectionReason); the rest of its batch is taken. A batch that breaks a rule stated here with a number, of definitions apart, ends
+   * the stream with INVALID_ARGUMENT, and the message names field and limit. Unless another limit is named, a text has at most 512
+   * bytes. In one batch there are at most 65,536 definitions, 16,384 layouts and 16,384 blocks of together 1,048,576 cells, 1,048,576
+   * samples in columns, 32,768 histograms of together 262,144 buckets, 64 drops, 1,024 gaps, 4,096 workers, 256 annotations.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.Batch}
@@ -1747,7 +1774,8 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString epoch_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * The sender's start: 16 random bytes, drawn once a sender, the same on all of its streams.
+     * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
+     * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
      * </pre>
      *
      * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -1759,7 +1787,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The sender's start: 16 random bytes, drawn once a sender, the same on all of its streams.
+     * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
+     * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
      * </pre>
      *
      * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -1775,7 +1804,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The sender's start: 16 random bytes, drawn once a sender, the same on all of its streams.
+     * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
+     * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
      * </pre>
      *
      * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -1791,7 +1821,8 @@ private static final long serialVersionUID = 0L;
     private long sequence_ ;
     /**
      * <pre>
-     * Position of this batch in its epoch, from 1, rising by one a batch.
+     * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+     * for two different batches.
      * </pre>
      *
      * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -1803,7 +1834,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Position of this batch in its epoch, from 1, rising by one a batch.
+     * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+     * for two different batches.
      * </pre>
      *
      * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -1819,7 +1851,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Position of this batch in its epoch, from 1, rising by one a batch.
+     * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+     * for two different batches.
      * </pre>
      *
      * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -1885,7 +1918,7 @@ private static final long serialVersionUID = 0L;
     private long sendTimeMs_ ;
     /**
      * <pre>
-     * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew.
+     * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew; 0 where it is not known.
      * </pre>
      *
      * <code>int64 send_time_ms = 4 [json_name = "sendTimeMs"];</code>
@@ -1897,7 +1930,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew.
+     * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew; 0 where it is not known.
      * </pre>
      *
      * <code>int64 send_time_ms = 4 [json_name = "sendTimeMs"];</code>
@@ -1913,7 +1946,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew.
+     * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew; 0 where it is not known.
      * </pre>
      *
      * <code>int64 send_time_ms = 4 [json_name = "sendTimeMs"];</code>
@@ -2707,7 +2740,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2721,7 +2754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2735,7 +2768,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2749,7 +2782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2768,7 +2801,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2786,7 +2819,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2804,7 +2837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2823,7 +2856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2841,7 +2874,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2859,7 +2892,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2878,7 +2911,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2895,7 +2928,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2912,7 +2945,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2923,7 +2956,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2937,7 +2970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2952,7 +2985,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2963,7 +2996,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -2975,7 +3008,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the sender had to drop since its last batch.
+     * What the sender had to drop so far, a total for each reason (see Drop).
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -3013,7 +3046,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3027,7 +3061,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3041,7 +3076,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3055,7 +3091,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3074,7 +3111,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3092,7 +3130,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3110,7 +3149,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3129,7 +3169,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3147,7 +3188,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3165,7 +3207,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3184,7 +3227,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3201,7 +3245,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3218,7 +3263,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3229,7 +3275,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3243,7 +3290,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3258,7 +3306,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3269,7 +3318,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -3281,7 +3331,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Times for which the sender knows that samples are missing.
+     * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+     * sender may leave them out.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>

@@ -12,7 +12,8 @@ public interface BatchOrBuilder extends
 
   /**
    * <pre>
-   * The sender's start: 16 random bytes, drawn once a sender, the same on all of its streams.
+   * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
+   * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
    * </pre>
    *
    * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -22,7 +23,8 @@ public interface BatchOrBuilder extends
 
   /**
    * <pre>
-   * Position of this batch in its epoch, from 1, rising by one a batch.
+   * Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
+   * for two different batches.
    * </pre>
    *
    * <code>uint64 sequence = 2 [json_name = "sequence"];</code>
@@ -44,7 +46,7 @@ public interface BatchOrBuilder extends
 
   /**
    * <pre>
-   * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew.
+   * When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew; 0 where it is not known.
    * </pre>
    *
    * <code>int64 send_time_ms = 4 [json_name = "sendTimeMs"];</code>
@@ -169,7 +171,7 @@ public interface BatchOrBuilder extends
 
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -178,7 +180,7 @@ public interface BatchOrBuilder extends
       getDropsList();
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -186,7 +188,7 @@ public interface BatchOrBuilder extends
   io.github.bulletmetrics.storm.proto.v1.Drop getDrops(int index);
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -194,7 +196,7 @@ public interface BatchOrBuilder extends
   int getDropsCount();
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -203,7 +205,7 @@ public interface BatchOrBuilder extends
       getDropsOrBuilderList();
   /**
    * <pre>
-   * What the sender had to drop since its last batch.
+   * What the sender had to drop so far, a total for each reason (see Drop).
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Drop drops = 8 [json_name = "drops"];</code>
@@ -213,7 +215,8 @@ public interface BatchOrBuilder extends
 
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -222,7 +225,8 @@ public interface BatchOrBuilder extends
       getGapsList();
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -230,7 +234,8 @@ public interface BatchOrBuilder extends
   io.github.bulletmetrics.storm.proto.v1.Gap getGaps(int index);
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -238,7 +243,8 @@ public interface BatchOrBuilder extends
   int getGapsCount();
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>
@@ -247,7 +253,8 @@ public interface BatchOrBuilder extends
       getGapsOrBuilderList();
   /**
    * <pre>
-   * Times for which the sender knows that samples are missing.
+   * Times for which the sender knows that samples are missing. They are kept in the journal, and no part of the collector reads them: a
+   * sender may leave them out.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.Gap gaps = 9 [json_name = "gaps"];</code>

@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   private int retryAfterMs_ = 0;
   /**
    * <pre>
-   * How long to wait before sending it again, ms.
+   * How long to wait before sending it again, ms. The stream stays open.
    * </pre>
    *
    * <code>uint32 retry_after_ms = 3 [json_name = "retryAfterMs"];</code>
@@ -537,7 +537,7 @@ private static final long serialVersionUID = 0L;
     private int retryAfterMs_ ;
     /**
      * <pre>
-     * How long to wait before sending it again, ms.
+     * How long to wait before sending it again, ms. The stream stays open.
      * </pre>
      *
      * <code>uint32 retry_after_ms = 3 [json_name = "retryAfterMs"];</code>
@@ -549,7 +549,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to wait before sending it again, ms.
+     * How long to wait before sending it again, ms. The stream stays open.
      * </pre>
      *
      * <code>uint32 retry_after_ms = 3 [json_name = "retryAfterMs"];</code>
@@ -565,7 +565,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long to wait before sending it again, ms.
+     * How long to wait before sending it again, ms. The stream stays open.
      * </pre>
      *
      * <code>uint32 retry_after_ms = 3 [json_name = "retryAfterMs"];</code>

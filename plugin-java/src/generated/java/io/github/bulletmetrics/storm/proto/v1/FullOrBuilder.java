@@ -32,7 +32,7 @@ public interface FullOrBuilder extends
 
   /**
    * <pre>
-   * How long to wait before sending it again, ms.
+   * How long to wait before sending it again, ms. The stream stays open.
    * </pre>
    *
    * <code>uint32 retry_after_ms = 3 [json_name = "retryAfterMs"];</code>

@@ -10,6 +10,9 @@ package io.github.bulletmetrics.storm.proto.v1;
  * HistogramSample is one reading of a distribution, as a native (exponential) histogram: with schema n a bucket's upper bound
  * is 2^(2^-n) times its lower, bucket i is (2^(2^-n*(i-1)), 2^(2^-n*i)].
  * Source: Prometheus native histograms specification.
+ *
+ * A reading holds what was observed since the series' previous one, unless the series is of TEMPORALITY_CUMULATIVE: then all since the
+ * source started. In the store a distribution is cumulative either way. What the catalogue knows by name it reads as METRICS.md says.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.HistogramSample}
@@ -228,7 +231,7 @@ private static final long serialVersionUID = 0L;
       emptyLongList();
   /**
    * <pre>
-   * One count a bucket of the spans, in their order; absolute, not differences.
+   * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
    * </pre>
    *
    * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -241,7 +244,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One count a bucket of the spans, in their order; absolute, not differences.
+   * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
    * </pre>
    *
    * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -252,7 +255,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One count a bucket of the spans, in their order; absolute, not differences.
+   * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
    * </pre>
    *
    * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -576,6 +579,9 @@ private static final long serialVersionUID = 0L;
    * HistogramSample is one reading of a distribution, as a native (exponential) histogram: with schema n a bucket's upper bound
    * is 2^(2^-n) times its lower, bucket i is (2^(2^-n*(i-1)), 2^(2^-n*i)].
    * Source: Prometheus native histograms specification.
+   *
+   * A reading holds what was observed since the series' previous one, unless the series is of TEMPORALITY_CUMULATIVE: then all since the
+   * source started. In the store a distribution is cumulative either way. What the catalogue knows by name it reads as METRICS.md says.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.HistogramSample}
@@ -1509,7 +1515,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One count a bucket of the spans, in their order; absolute, not differences.
+     * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
      * </pre>
      *
      * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -1522,7 +1528,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One count a bucket of the spans, in their order; absolute, not differences.
+     * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
      * </pre>
      *
      * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -1533,7 +1539,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One count a bucket of the spans, in their order; absolute, not differences.
+     * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
      * </pre>
      *
      * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -1545,7 +1551,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One count a bucket of the spans, in their order; absolute, not differences.
+     * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
      * </pre>
      *
      * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -1564,7 +1570,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One count a bucket of the spans, in their order; absolute, not differences.
+     * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
      * </pre>
      *
      * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -1581,7 +1587,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One count a bucket of the spans, in their order; absolute, not differences.
+     * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
      * </pre>
      *
      * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -1599,7 +1605,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One count a bucket of the spans, in their order; absolute, not differences.
+     * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
      * </pre>
      *
      * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>

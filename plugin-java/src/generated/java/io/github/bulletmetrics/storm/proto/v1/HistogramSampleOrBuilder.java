@@ -126,7 +126,7 @@ public interface HistogramSampleOrBuilder extends
 
   /**
    * <pre>
-   * One count a bucket of the spans, in their order; absolute, not differences.
+   * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
    * </pre>
    *
    * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -135,7 +135,7 @@ public interface HistogramSampleOrBuilder extends
   java.util.List<java.lang.Long> getPositiveCountsList();
   /**
    * <pre>
-   * One count a bucket of the spans, in their order; absolute, not differences.
+   * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
    * </pre>
    *
    * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>
@@ -144,7 +144,7 @@ public interface HistogramSampleOrBuilder extends
   int getPositiveCountsCount();
   /**
    * <pre>
-   * One count a bucket of the spans, in their order; absolute, not differences.
+   * One count a bucket of the spans, in their order; each bucket's own count, not the difference to the bucket before. At most 4,096.
    * </pre>
    *
    * <code>repeated uint64 positive_counts = 9 [json_name = "positiveCounts"];</code>

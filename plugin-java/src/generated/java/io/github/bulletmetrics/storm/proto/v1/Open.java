@@ -7,7 +7,8 @@ package io.github.bulletmetrics.storm.proto.v1;
 
 /**
  * <pre>
- * Open says who is sending.
+ * Open says who is sending. A sender that is no Storm topology chooses a name as its topology and leaves what it does not have empty.
+ * Texts are UTF-8 of at most 512 bytes without NUL.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.Open}
@@ -61,7 +62,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object topology_ = "";
   /**
    * <pre>
-   * The topology's name, the label "topology" of all its series.
+   * The topology's name, the label "topology" of all its series. Required.
    * </pre>
    *
    * <code>string topology = 1 [json_name = "topology"];</code>
@@ -82,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The topology's name, the label "topology" of all its series.
+   * The topology's name, the label "topology" of all its series. Required.
    * </pre>
    *
    * <code>string topology = 1 [json_name = "topology"];</code>
@@ -108,7 +109,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object topologyId_ = "";
   /**
    * <pre>
-   * Storm's id of the topology.
+   * Storm's id of the topology: which run of it this is. May be empty.
    * </pre>
    *
    * <code>string topology_id = 2 [json_name = "topologyId"];</code>
@@ -129,7 +130,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Storm's id of the topology.
+   * Storm's id of the topology: which run of it this is. May be empty.
    * </pre>
    *
    * <code>string topology_id = 2 [json_name = "topologyId"];</code>
@@ -155,7 +156,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object host_ = "";
   /**
    * <pre>
-   * Host of the worker that sends.
+   * Host of the worker that sends. Required.
    * </pre>
    *
    * <code>string host = 3 [json_name = "host"];</code>
@@ -176,7 +177,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Host of the worker that sends.
+   * Host of the worker that sends. Required.
    * </pre>
    *
    * <code>string host = 3 [json_name = "host"];</code>
@@ -201,7 +202,7 @@ private static final long serialVersionUID = 0L;
   private int port_ = 0;
   /**
    * <pre>
-   * Port of the worker that sends.
+   * Port of the worker that sends, at most 65,535; 0 for a sender that is no worker.
    * </pre>
    *
    * <code>uint32 port = 4 [json_name = "port"];</code>
@@ -488,7 +489,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Open says who is sending.
+   * Open says who is sending. A sender that is no Storm topology chooses a name as its topology and leaves what it does not have empty.
+   * Texts are UTF-8 of at most 512 bytes without NUL.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.Open}
@@ -695,7 +697,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object topology_ = "";
     /**
      * <pre>
-     * The topology's name, the label "topology" of all its series.
+     * The topology's name, the label "topology" of all its series. Required.
      * </pre>
      *
      * <code>string topology = 1 [json_name = "topology"];</code>
@@ -715,7 +717,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The topology's name, the label "topology" of all its series.
+     * The topology's name, the label "topology" of all its series. Required.
      * </pre>
      *
      * <code>string topology = 1 [json_name = "topology"];</code>
@@ -736,7 +738,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The topology's name, the label "topology" of all its series.
+     * The topology's name, the label "topology" of all its series. Required.
      * </pre>
      *
      * <code>string topology = 1 [json_name = "topology"];</code>
@@ -753,7 +755,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The topology's name, the label "topology" of all its series.
+     * The topology's name, the label "topology" of all its series. Required.
      * </pre>
      *
      * <code>string topology = 1 [json_name = "topology"];</code>
@@ -767,7 +769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The topology's name, the label "topology" of all its series.
+     * The topology's name, the label "topology" of all its series. Required.
      * </pre>
      *
      * <code>string topology = 1 [json_name = "topology"];</code>
@@ -787,7 +789,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object topologyId_ = "";
     /**
      * <pre>
-     * Storm's id of the topology.
+     * Storm's id of the topology: which run of it this is. May be empty.
      * </pre>
      *
      * <code>string topology_id = 2 [json_name = "topologyId"];</code>
@@ -807,7 +809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Storm's id of the topology.
+     * Storm's id of the topology: which run of it this is. May be empty.
      * </pre>
      *
      * <code>string topology_id = 2 [json_name = "topologyId"];</code>
@@ -828,7 +830,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Storm's id of the topology.
+     * Storm's id of the topology: which run of it this is. May be empty.
      * </pre>
      *
      * <code>string topology_id = 2 [json_name = "topologyId"];</code>
@@ -845,7 +847,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Storm's id of the topology.
+     * Storm's id of the topology: which run of it this is. May be empty.
      * </pre>
      *
      * <code>string topology_id = 2 [json_name = "topologyId"];</code>
@@ -859,7 +861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Storm's id of the topology.
+     * Storm's id of the topology: which run of it this is. May be empty.
      * </pre>
      *
      * <code>string topology_id = 2 [json_name = "topologyId"];</code>
@@ -879,7 +881,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object host_ = "";
     /**
      * <pre>
-     * Host of the worker that sends.
+     * Host of the worker that sends. Required.
      * </pre>
      *
      * <code>string host = 3 [json_name = "host"];</code>
@@ -899,7 +901,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Host of the worker that sends.
+     * Host of the worker that sends. Required.
      * </pre>
      *
      * <code>string host = 3 [json_name = "host"];</code>
@@ -920,7 +922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Host of the worker that sends.
+     * Host of the worker that sends. Required.
      * </pre>
      *
      * <code>string host = 3 [json_name = "host"];</code>
@@ -937,7 +939,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Host of the worker that sends.
+     * Host of the worker that sends. Required.
      * </pre>
      *
      * <code>string host = 3 [json_name = "host"];</code>
@@ -951,7 +953,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Host of the worker that sends.
+     * Host of the worker that sends. Required.
      * </pre>
      *
      * <code>string host = 3 [json_name = "host"];</code>
@@ -971,7 +973,7 @@ private static final long serialVersionUID = 0L;
     private int port_ ;
     /**
      * <pre>
-     * Port of the worker that sends.
+     * Port of the worker that sends, at most 65,535; 0 for a sender that is no worker.
      * </pre>
      *
      * <code>uint32 port = 4 [json_name = "port"];</code>
@@ -983,7 +985,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Port of the worker that sends.
+     * Port of the worker that sends, at most 65,535; 0 for a sender that is no worker.
      * </pre>
      *
      * <code>uint32 port = 4 [json_name = "port"];</code>
@@ -999,7 +1001,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Port of the worker that sends.
+     * Port of the worker that sends, at most 65,535; 0 for a sender that is no worker.
      * </pre>
      *
      * <code>uint32 port = 4 [json_name = "port"];</code>

@@ -12,7 +12,7 @@ public interface OpenOrBuilder extends
 
   /**
    * <pre>
-   * The topology's name, the label "topology" of all its series.
+   * The topology's name, the label "topology" of all its series. Required.
    * </pre>
    *
    * <code>string topology = 1 [json_name = "topology"];</code>
@@ -21,7 +21,7 @@ public interface OpenOrBuilder extends
   java.lang.String getTopology();
   /**
    * <pre>
-   * The topology's name, the label "topology" of all its series.
+   * The topology's name, the label "topology" of all its series. Required.
    * </pre>
    *
    * <code>string topology = 1 [json_name = "topology"];</code>
@@ -32,7 +32,7 @@ public interface OpenOrBuilder extends
 
   /**
    * <pre>
-   * Storm's id of the topology.
+   * Storm's id of the topology: which run of it this is. May be empty.
    * </pre>
    *
    * <code>string topology_id = 2 [json_name = "topologyId"];</code>
@@ -41,7 +41,7 @@ public interface OpenOrBuilder extends
   java.lang.String getTopologyId();
   /**
    * <pre>
-   * Storm's id of the topology.
+   * Storm's id of the topology: which run of it this is. May be empty.
    * </pre>
    *
    * <code>string topology_id = 2 [json_name = "topologyId"];</code>
@@ -52,7 +52,7 @@ public interface OpenOrBuilder extends
 
   /**
    * <pre>
-   * Host of the worker that sends.
+   * Host of the worker that sends. Required.
    * </pre>
    *
    * <code>string host = 3 [json_name = "host"];</code>
@@ -61,7 +61,7 @@ public interface OpenOrBuilder extends
   java.lang.String getHost();
   /**
    * <pre>
-   * Host of the worker that sends.
+   * Host of the worker that sends. Required.
    * </pre>
    *
    * <code>string host = 3 [json_name = "host"];</code>
@@ -72,7 +72,7 @@ public interface OpenOrBuilder extends
 
   /**
    * <pre>
-   * Port of the worker that sends.
+   * Port of the worker that sends, at most 65,535; 0 for a sender that is no worker.
    * </pre>
    *
    * <code>uint32 port = 4 [json_name = "port"];</code>

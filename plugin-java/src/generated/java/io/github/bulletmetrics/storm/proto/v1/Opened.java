@@ -56,7 +56,8 @@ private static final long serialVersionUID = 0L;
   private int window_ = 0;
   /**
    * <pre>
-   * How many batches may be under way unacknowledged.
+   * How many batches may be under way unacknowledged. Beyond it the collector reads no further from the stream until it has
+   * acknowledged some: a sender that passes it waits in flow control, and nothing is lost.
    * </pre>
    *
    * <code>uint32 window = 1 [json_name = "window"];</code>
@@ -71,7 +72,7 @@ private static final long serialVersionUID = 0L;
   private int maxBatchBytes_ = 0;
   /**
    * <pre>
-   * The largest batch that is taken, encoded, bytes.
+   * The largest batch that is taken, encoded and unpacked, bytes.
    * </pre>
    *
    * <code>uint32 max_batch_bytes = 2 [json_name = "maxBatchBytes"];</code>
@@ -447,7 +448,8 @@ private static final long serialVersionUID = 0L;
     private int window_ ;
     /**
      * <pre>
-     * How many batches may be under way unacknowledged.
+     * How many batches may be under way unacknowledged. Beyond it the collector reads no further from the stream until it has
+     * acknowledged some: a sender that passes it waits in flow control, and nothing is lost.
      * </pre>
      *
      * <code>uint32 window = 1 [json_name = "window"];</code>
@@ -459,7 +461,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many batches may be under way unacknowledged.
+     * How many batches may be under way unacknowledged. Beyond it the collector reads no further from the stream until it has
+     * acknowledged some: a sender that passes it waits in flow control, and nothing is lost.
      * </pre>
      *
      * <code>uint32 window = 1 [json_name = "window"];</code>
@@ -475,7 +478,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many batches may be under way unacknowledged.
+     * How many batches may be under way unacknowledged. Beyond it the collector reads no further from the stream until it has
+     * acknowledged some: a sender that passes it waits in flow control, and nothing is lost.
      * </pre>
      *
      * <code>uint32 window = 1 [json_name = "window"];</code>
@@ -491,7 +495,7 @@ private static final long serialVersionUID = 0L;
     private int maxBatchBytes_ ;
     /**
      * <pre>
-     * The largest batch that is taken, encoded, bytes.
+     * The largest batch that is taken, encoded and unpacked, bytes.
      * </pre>
      *
      * <code>uint32 max_batch_bytes = 2 [json_name = "maxBatchBytes"];</code>
@@ -503,7 +507,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest batch that is taken, encoded, bytes.
+     * The largest batch that is taken, encoded and unpacked, bytes.
      * </pre>
      *
      * <code>uint32 max_batch_bytes = 2 [json_name = "maxBatchBytes"];</code>
@@ -519,7 +523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest batch that is taken, encoded, bytes.
+     * The largest batch that is taken, encoded and unpacked, bytes.
      * </pre>
      *
      * <code>uint32 max_batch_bytes = 2 [json_name = "maxBatchBytes"];</code>

@@ -12,7 +12,8 @@ public interface OpenedOrBuilder extends
 
   /**
    * <pre>
-   * How many batches may be under way unacknowledged.
+   * How many batches may be under way unacknowledged. Beyond it the collector reads no further from the stream until it has
+   * acknowledged some: a sender that passes it waits in flow control, and nothing is lost.
    * </pre>
    *
    * <code>uint32 window = 1 [json_name = "window"];</code>
@@ -22,7 +23,7 @@ public interface OpenedOrBuilder extends
 
   /**
    * <pre>
-   * The largest batch that is taken, encoded, bytes.
+   * The largest batch that is taken, encoded and unpacked, bytes.
    * </pre>
    *
    * <code>uint32 max_batch_bytes = 2 [json_name = "maxBatchBytes"];</code>

@@ -41,7 +41,7 @@ public enum RejectionReason
   REJECTION_REASON_NOT_A_NUMBER(2),
   /**
    * <pre>
-   * More than 10 minutes ahead of the collector's clock.
+   * More than 10 minutes ahead of the collector's clock, unless it was set otherwise.
    * </pre>
    *
    * <code>REJECTION_REASON_FUTURE = 3;</code>
@@ -49,7 +49,7 @@ public enum RejectionReason
   REJECTION_REASON_FUTURE(3),
   /**
    * <pre>
-   * Older than the collector keeps slices open.
+   * More than 24 hours behind the collector's clock, unless it was set otherwise.
    * </pre>
    *
    * <code>REJECTION_REASON_TOO_OLD = 4;</code>
@@ -57,7 +57,8 @@ public enum RejectionReason
   REJECTION_REASON_TOO_OLD(4),
   /**
    * <pre>
-   * The topology has as many series as it may have.
+   * The topology has as many series as it may have (250,000 unless set otherwise, and fewer while others need the room), or the stream
+   * has defined as many. Series that were idle make room; the collector tries again by itself.
    * </pre>
    *
    * <code>REJECTION_REASON_SERIES_LIMIT = 5;</code>
@@ -65,7 +66,7 @@ public enum RejectionReason
   REJECTION_REASON_SERIES_LIMIT(5),
   /**
    * <pre>
-   * A name or key that is empty, too long or not UTF-8.
+   * Its definition breaks the rules of SeriesDefinition: a text that is empty, too long or not UTF-8, or a key that is too deep.
    * </pre>
    *
    * <code>REJECTION_REASON_BAD_SERIES = 6;</code>
@@ -73,7 +74,7 @@ public enum RejectionReason
   REJECTION_REASON_BAD_SERIES(6),
   /**
    * <pre>
-   * A histogram whose buckets do not add up.
+   * A histogram whose buckets do not add up, a number for a series of histograms, or the reverse.
    * </pre>
    *
    * <code>REJECTION_REASON_BAD_HISTOGRAM = 7;</code>
@@ -117,7 +118,7 @@ public enum RejectionReason
   public static final int REJECTION_REASON_NOT_A_NUMBER_VALUE = 2;
   /**
    * <pre>
-   * More than 10 minutes ahead of the collector's clock.
+   * More than 10 minutes ahead of the collector's clock, unless it was set otherwise.
    * </pre>
    *
    * <code>REJECTION_REASON_FUTURE = 3;</code>
@@ -125,7 +126,7 @@ public enum RejectionReason
   public static final int REJECTION_REASON_FUTURE_VALUE = 3;
   /**
    * <pre>
-   * Older than the collector keeps slices open.
+   * More than 24 hours behind the collector's clock, unless it was set otherwise.
    * </pre>
    *
    * <code>REJECTION_REASON_TOO_OLD = 4;</code>
@@ -133,7 +134,8 @@ public enum RejectionReason
   public static final int REJECTION_REASON_TOO_OLD_VALUE = 4;
   /**
    * <pre>
-   * The topology has as many series as it may have.
+   * The topology has as many series as it may have (250,000 unless set otherwise, and fewer while others need the room), or the stream
+   * has defined as many. Series that were idle make room; the collector tries again by itself.
    * </pre>
    *
    * <code>REJECTION_REASON_SERIES_LIMIT = 5;</code>
@@ -141,7 +143,7 @@ public enum RejectionReason
   public static final int REJECTION_REASON_SERIES_LIMIT_VALUE = 5;
   /**
    * <pre>
-   * A name or key that is empty, too long or not UTF-8.
+   * Its definition breaks the rules of SeriesDefinition: a text that is empty, too long or not UTF-8, or a key that is too deep.
    * </pre>
    *
    * <code>REJECTION_REASON_BAD_SERIES = 6;</code>
@@ -149,7 +151,7 @@ public enum RejectionReason
   public static final int REJECTION_REASON_BAD_SERIES_VALUE = 6;
   /**
    * <pre>
-   * A histogram whose buckets do not add up.
+   * A histogram whose buckets do not add up, a number for a series of histograms, or the reverse.
    * </pre>
    *
    * <code>REJECTION_REASON_BAD_HISTOGRAM = 7;</code>

@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   private long baseTimeMs_ = 0L;
   /**
    * <pre>
-   * ms since the Unix epoch.
+   * ms since the Unix epoch; may be 0.
    * </pre>
    *
    * <code>int64 base_time_ms = 1 [json_name = "baseTimeMs"];</code>
@@ -677,7 +677,7 @@ private static final long serialVersionUID = 0L;
     private long baseTimeMs_ ;
     /**
      * <pre>
-     * ms since the Unix epoch.
+     * ms since the Unix epoch; may be 0.
      * </pre>
      *
      * <code>int64 base_time_ms = 1 [json_name = "baseTimeMs"];</code>
@@ -689,7 +689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ms since the Unix epoch.
+     * ms since the Unix epoch; may be 0.
      * </pre>
      *
      * <code>int64 base_time_ms = 1 [json_name = "baseTimeMs"];</code>
@@ -705,7 +705,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * ms since the Unix epoch.
+     * ms since the Unix epoch; may be 0.
      * </pre>
      *
      * <code>int64 base_time_ms = 1 [json_name = "baseTimeMs"];</code>

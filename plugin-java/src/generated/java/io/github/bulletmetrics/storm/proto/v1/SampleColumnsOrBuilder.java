@@ -12,7 +12,7 @@ public interface SampleColumnsOrBuilder extends
 
   /**
    * <pre>
-   * ms since the Unix epoch.
+   * ms since the Unix epoch; may be 0.
    * </pre>
    *
    * <code>int64 base_time_ms = 1 [json_name = "baseTimeMs"];</code>

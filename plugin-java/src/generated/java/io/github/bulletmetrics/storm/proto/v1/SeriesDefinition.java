@@ -7,7 +7,12 @@ package io.github.bulletmetrics.storm.proto.v1;
 
 /**
  * <pre>
- * SeriesDefinition names a series once; samples refer to it by id.
+ * SeriesDefinition names a series once; samples refer to it by id. What it is stored as follows from its name, key and shape: what Storm,
+ * Bullet and the sampler are known to report has a canonical name and unit (METRICS.md). Anything else keeps its name, with what is no
+ * letter, digit or underscore replaced by an underscore, under the prefix "storm_" ("..._total" where its temporality says that
+ * it counts), with the labels topology, worker ("host:port", of this
+ * message), component, task and, where there is one, key. A definition that breaks a rule costs its samples (REJECTION_REASON_BAD_SERIES),
+ * not the stream. Texts are UTF-8 without NUL.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.SeriesDefinition}
@@ -79,7 +84,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object host_ = "";
   /**
    * <pre>
-   * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+   * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
    * </pre>
    *
    * <code>string host = 2 [json_name = "host"];</code>
@@ -100,7 +105,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+   * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
    * </pre>
    *
    * <code>string host = 2 [json_name = "host"];</code>
@@ -125,7 +130,7 @@ private static final long serialVersionUID = 0L;
   private int port_ = 0;
   /**
    * <pre>
-   * Port of that worker.
+   * Port of that worker, at most 65,535; 0 for what is no worker.
    * </pre>
    *
    * <code>uint32 port = 3 [json_name = "port"];</code>
@@ -141,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object component_ = "";
   /**
    * <pre>
-   * Storm component, such as "FilterBolt" or "__system".
+   * Storm component, such as "FilterBolt" or "__system". Required.
    * </pre>
    *
    * <code>string component = 4 [json_name = "component"];</code>
@@ -162,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Storm component, such as "FilterBolt" or "__system".
+   * Storm component, such as "FilterBolt" or "__system". Required.
    * </pre>
    *
    * <code>string component = 4 [json_name = "component"];</code>
@@ -204,6 +209,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+   * Required.
    * </pre>
    *
    * <code>string name = 6 [json_name = "name"];</code>
@@ -225,6 +231,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+   * Required.
    * </pre>
    *
    * <code>string name = 6 [json_name = "name"];</code>
@@ -251,7 +258,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+   * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
    * </pre>
    *
    * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -263,7 +270,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+   * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
    * </pre>
    *
    * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -274,7 +281,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+   * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
    * </pre>
    *
    * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -286,7 +293,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+   * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
    * </pre>
    *
    * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -302,7 +309,8 @@ private static final long serialVersionUID = 0L;
   private int intervalMs_ = 0;
   /**
    * <pre>
-   * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own).
+   * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own). A slice is as wide as
+   * the larger of it and the collector's own width, and a series that misses two of its intervals has a gap. 0 where it is not known.
    * </pre>
    *
    * <code>uint32 interval_ms = 8 [json_name = "intervalMs"];</code>
@@ -317,7 +325,8 @@ private static final long serialVersionUID = 0L;
   private int temporality_ = 0;
   /**
    * <pre>
-   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+   * for histograms.
    * </pre>
    *
    * <code>.bulletmetrics.v1.Temporality temporality = 9 [json_name = "temporality"];</code>
@@ -328,7 +337,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+   * for histograms.
    * </pre>
    *
    * <code>.bulletmetrics.v1.Temporality temporality = 9 [json_name = "temporality"];</code>
@@ -654,7 +664,12 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * SeriesDefinition names a series once; samples refer to it by id.
+   * SeriesDefinition names a series once; samples refer to it by id. What it is stored as follows from its name, key and shape: what Storm,
+   * Bullet and the sampler are known to report has a canonical name and unit (METRICS.md). Anything else keeps its name, with what is no
+   * letter, digit or underscore replaced by an underscore, under the prefix "storm_" ("..._total" where its temporality says that
+   * it counts), with the labels topology, worker ("host:port", of this
+   * message), component, task and, where there is one, key. A definition that breaks a rule costs its samples (REJECTION_REASON_BAD_SERIES),
+   * not the stream. Texts are UTF-8 without NUL.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.SeriesDefinition}
@@ -972,7 +987,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object host_ = "";
     /**
      * <pre>
-     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
      * </pre>
      *
      * <code>string host = 2 [json_name = "host"];</code>
@@ -992,7 +1007,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
      * </pre>
      *
      * <code>string host = 2 [json_name = "host"];</code>
@@ -1013,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
      * </pre>
      *
      * <code>string host = 2 [json_name = "host"];</code>
@@ -1030,7 +1045,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
      * </pre>
      *
      * <code>string host = 2 [json_name = "host"];</code>
@@ -1044,7 +1059,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+     * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
      * </pre>
      *
      * <code>string host = 2 [json_name = "host"];</code>
@@ -1064,7 +1079,7 @@ private static final long serialVersionUID = 0L;
     private int port_ ;
     /**
      * <pre>
-     * Port of that worker.
+     * Port of that worker, at most 65,535; 0 for what is no worker.
      * </pre>
      *
      * <code>uint32 port = 3 [json_name = "port"];</code>
@@ -1076,7 +1091,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Port of that worker.
+     * Port of that worker, at most 65,535; 0 for what is no worker.
      * </pre>
      *
      * <code>uint32 port = 3 [json_name = "port"];</code>
@@ -1092,7 +1107,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Port of that worker.
+     * Port of that worker, at most 65,535; 0 for what is no worker.
      * </pre>
      *
      * <code>uint32 port = 3 [json_name = "port"];</code>
@@ -1108,7 +1123,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object component_ = "";
     /**
      * <pre>
-     * Storm component, such as "FilterBolt" or "__system".
+     * Storm component, such as "FilterBolt" or "__system". Required.
      * </pre>
      *
      * <code>string component = 4 [json_name = "component"];</code>
@@ -1128,7 +1143,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Storm component, such as "FilterBolt" or "__system".
+     * Storm component, such as "FilterBolt" or "__system". Required.
      * </pre>
      *
      * <code>string component = 4 [json_name = "component"];</code>
@@ -1149,7 +1164,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Storm component, such as "FilterBolt" or "__system".
+     * Storm component, such as "FilterBolt" or "__system". Required.
      * </pre>
      *
      * <code>string component = 4 [json_name = "component"];</code>
@@ -1166,7 +1181,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Storm component, such as "FilterBolt" or "__system".
+     * Storm component, such as "FilterBolt" or "__system". Required.
      * </pre>
      *
      * <code>string component = 4 [json_name = "component"];</code>
@@ -1180,7 +1195,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Storm component, such as "FilterBolt" or "__system".
+     * Storm component, such as "FilterBolt" or "__system". Required.
      * </pre>
      *
      * <code>string component = 4 [json_name = "component"];</code>
@@ -1245,6 +1260,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+     * Required.
      * </pre>
      *
      * <code>string name = 6 [json_name = "name"];</code>
@@ -1265,6 +1281,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+     * Required.
      * </pre>
      *
      * <code>string name = 6 [json_name = "name"];</code>
@@ -1286,6 +1303,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+     * Required.
      * </pre>
      *
      * <code>string name = 6 [json_name = "name"];</code>
@@ -1303,6 +1321,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+     * Required.
      * </pre>
      *
      * <code>string name = 6 [json_name = "name"];</code>
@@ -1317,6 +1336,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+     * Required.
      * </pre>
      *
      * <code>string name = 6 [json_name = "name"];</code>
@@ -1343,7 +1363,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+     * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
      * </pre>
      *
      * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -1356,7 +1376,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+     * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
      * </pre>
      *
      * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -1367,7 +1387,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+     * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
      * </pre>
      *
      * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -1379,7 +1399,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+     * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
      * </pre>
      *
      * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -1392,7 +1412,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+     * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
      * </pre>
      *
      * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -1411,7 +1431,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+     * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
      * </pre>
      *
      * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -1429,7 +1449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+     * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
      * </pre>
      *
      * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -1447,7 +1467,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+     * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
      * </pre>
      *
      * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -1462,7 +1482,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+     * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
      * </pre>
      *
      * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -1483,7 +1503,8 @@ private static final long serialVersionUID = 0L;
     private int intervalMs_ ;
     /**
      * <pre>
-     * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own).
+     * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own). A slice is as wide as
+     * the larger of it and the collector's own width, and a series that misses two of its intervals has a gap. 0 where it is not known.
      * </pre>
      *
      * <code>uint32 interval_ms = 8 [json_name = "intervalMs"];</code>
@@ -1495,7 +1516,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own).
+     * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own). A slice is as wide as
+     * the larger of it and the collector's own width, and a series that misses two of its intervals has a gap. 0 where it is not known.
      * </pre>
      *
      * <code>uint32 interval_ms = 8 [json_name = "intervalMs"];</code>
@@ -1511,7 +1533,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own).
+     * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own). A slice is as wide as
+     * the larger of it and the collector's own width, and a series that misses two of its intervals has a gap. 0 where it is not known.
      * </pre>
      *
      * <code>uint32 interval_ms = 8 [json_name = "intervalMs"];</code>
@@ -1527,7 +1550,8 @@ private static final long serialVersionUID = 0L;
     private int temporality_ = 0;
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * for histograms.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Temporality temporality = 9 [json_name = "temporality"];</code>
@@ -1538,7 +1562,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * for histograms.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Temporality temporality = 9 [json_name = "temporality"];</code>
@@ -1553,7 +1578,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * for histograms.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Temporality temporality = 9 [json_name = "temporality"];</code>
@@ -1566,7 +1592,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * for histograms.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Temporality temporality = 9 [json_name = "temporality"];</code>
@@ -1583,7 +1610,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * for histograms.
      * </pre>
      *
      * <code>.bulletmetrics.v1.Temporality temporality = 9 [json_name = "temporality"];</code>

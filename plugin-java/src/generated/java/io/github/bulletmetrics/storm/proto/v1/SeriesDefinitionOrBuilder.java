@@ -22,7 +22,7 @@ public interface SeriesDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+   * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
    * </pre>
    *
    * <code>string host = 2 [json_name = "host"];</code>
@@ -31,7 +31,7 @@ public interface SeriesDefinitionOrBuilder extends
   java.lang.String getHost();
   /**
    * <pre>
-   * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it.
+   * Host of the worker that the samples are of, as Storm's TaskInfo.srcWorkerHost has it. Required.
    * </pre>
    *
    * <code>string host = 2 [json_name = "host"];</code>
@@ -42,7 +42,7 @@ public interface SeriesDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * Port of that worker.
+   * Port of that worker, at most 65,535; 0 for what is no worker.
    * </pre>
    *
    * <code>uint32 port = 3 [json_name = "port"];</code>
@@ -52,7 +52,7 @@ public interface SeriesDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * Storm component, such as "FilterBolt" or "__system".
+   * Storm component, such as "FilterBolt" or "__system". Required.
    * </pre>
    *
    * <code>string component = 4 [json_name = "component"];</code>
@@ -61,7 +61,7 @@ public interface SeriesDefinitionOrBuilder extends
   java.lang.String getComponent();
   /**
    * <pre>
-   * Storm component, such as "FilterBolt" or "__system".
+   * Storm component, such as "FilterBolt" or "__system". Required.
    * </pre>
    *
    * <code>string component = 4 [json_name = "component"];</code>
@@ -83,6 +83,7 @@ public interface SeriesDefinitionOrBuilder extends
   /**
    * <pre>
    * The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+   * Required.
    * </pre>
    *
    * <code>string name = 6 [json_name = "name"];</code>
@@ -92,6 +93,7 @@ public interface SeriesDefinitionOrBuilder extends
   /**
    * <pre>
    * The metric's name as Storm has it, such as "GC.G1-Young-Generation.time" or "bullet_filter_latency".
+   * Required.
    * </pre>
    *
    * <code>string name = 6 [json_name = "name"];</code>
@@ -102,7 +104,7 @@ public interface SeriesDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+   * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
    * </pre>
    *
    * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -112,7 +114,7 @@ public interface SeriesDefinitionOrBuilder extends
       getKeyList();
   /**
    * <pre>
-   * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+   * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
    * </pre>
    *
    * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -121,7 +123,7 @@ public interface SeriesDefinitionOrBuilder extends
   int getKeyCount();
   /**
    * <pre>
-   * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+   * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
    * </pre>
    *
    * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -131,7 +133,7 @@ public interface SeriesDefinitionOrBuilder extends
   java.lang.String getKey(int index);
   /**
    * <pre>
-   * Where the value is a map: the keys that lead to this number, outermost first. Empty for a plain number.
+   * Where the value is a map: the keys that lead to this number, outermost first, at most 8 and none empty. Empty for a plain number.
    * </pre>
    *
    * <code>repeated string key = 7 [json_name = "key"];</code>
@@ -143,7 +145,8 @@ public interface SeriesDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own).
+   * The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own). A slice is as wide as
+   * the larger of it and the collector's own width, and a series that misses two of its intervals has a gap. 0 where it is not known.
    * </pre>
    *
    * <code>uint32 interval_ms = 8 [json_name = "intervalMs"];</code>
@@ -153,7 +156,8 @@ public interface SeriesDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+   * for histograms.
    * </pre>
    *
    * <code>.bulletmetrics.v1.Temporality temporality = 9 [json_name = "temporality"];</code>
@@ -162,7 +166,8 @@ public interface SeriesDefinitionOrBuilder extends
   int getTemporalityValue();
   /**
    * <pre>
-   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name.
+   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+   * for histograms.
    * </pre>
    *
    * <code>.bulletmetrics.v1.Temporality temporality = 9 [json_name = "temporality"];</code>

@@ -7,7 +7,7 @@ package io.github.bulletmetrics.storm.proto.v1;
 
 /**
  * <pre>
- * TopologyInfo says what a topology is.
+ * TopologyInfo says what a topology is. Texts become labels: each version has at most 128 bytes.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.TopologyInfo}
@@ -358,7 +358,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.bulletmetrics.storm.proto.v1.ComponentInfo> components_;
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -369,7 +369,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -381,7 +381,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -392,7 +392,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -443,6 +443,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+   * At most 4,096, each value of at most 16 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -464,6 +465,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+   * At most 4,096, each value of at most 16 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -475,6 +477,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+   * At most 4,096, each value of at most 16 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -493,6 +496,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+   * At most 4,096, each value of at most 16 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -761,7 +765,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * TopologyInfo says what a topology is.
+   * TopologyInfo says what a topology is. Texts become labels: each version has at most 128 bytes.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.TopologyInfo}
@@ -1633,7 +1637,7 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1647,7 +1651,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1661,7 +1665,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1675,7 +1679,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1694,7 +1698,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1712,7 +1716,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1730,7 +1734,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1749,7 +1753,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1767,7 +1771,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1785,7 +1789,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1804,7 +1808,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1821,7 +1825,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1838,7 +1842,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1849,7 +1853,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1863,7 +1867,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1878,7 +1882,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1889,7 +1893,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1901,7 +1905,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Components, Storm's own included.
+     * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -1954,6 +1958,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+     * At most 4,096, each value of at most 16 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -1975,6 +1980,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+     * At most 4,096, each value of at most 16 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -1986,6 +1992,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+     * At most 4,096, each value of at most 16 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -2004,6 +2011,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+     * At most 4,096, each value of at most 16 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -2028,6 +2036,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+     * At most 4,096, each value of at most 16 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -2051,6 +2060,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+     * At most 4,096, each value of at most 16 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -2068,6 +2078,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+     * At most 4,096, each value of at most 16 KiB.
      * </pre>
      *
      * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>

@@ -132,7 +132,7 @@ public interface TopologyInfoOrBuilder extends
 
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -141,7 +141,7 @@ public interface TopologyInfoOrBuilder extends
       getComponentsList();
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -149,7 +149,7 @@ public interface TopologyInfoOrBuilder extends
   io.github.bulletmetrics.storm.proto.v1.ComponentInfo getComponents(int index);
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -157,7 +157,7 @@ public interface TopologyInfoOrBuilder extends
   int getComponentsCount();
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -166,7 +166,7 @@ public interface TopologyInfoOrBuilder extends
       getComponentsOrBuilderList();
   /**
    * <pre>
-   * Components, Storm's own included.
+   * Components, Storm's own included; at most 4,096, with 131,072 tasks and 16,384 inputs in all.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.ComponentInfo components = 7 [json_name = "components"];</code>
@@ -177,6 +177,7 @@ public interface TopologyInfoOrBuilder extends
   /**
    * <pre>
    * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+   * At most 4,096, each value of at most 16 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -185,6 +186,7 @@ public interface TopologyInfoOrBuilder extends
   /**
    * <pre>
    * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+   * At most 4,096, each value of at most 16 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -200,6 +202,7 @@ public interface TopologyInfoOrBuilder extends
   /**
    * <pre>
    * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+   * At most 4,096, each value of at most 16 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -209,6 +212,7 @@ public interface TopologyInfoOrBuilder extends
   /**
    * <pre>
    * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+   * At most 4,096, each value of at most 16 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>
@@ -221,6 +225,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Settings on the allow-list, as text; of the options of the workers' JVMs those about heap and GC. Never secrets.
+   * At most 4,096, each value of at most 16 KiB.
    * </pre>
    *
    * <code>map&lt;string, string&gt; settings = 8 [json_name = "settings"];</code>

@@ -1,0 +1,224 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// bound is what a field of a request may have, looked at on the wire, before anything is decoded: an empty message of two bytes
+// becomes one of a hundred in memory.
+type bound struct {
+	name string
+	// most is how often the field may occur in a request, under all of its parents together; 0 leaves it open. Of a packed field the
+	// numbers are counted.
+	most   int
+	packed bool
+	// bytes is the longest text; 0 leaves it open.
+	bytes int
+	// fields are those of a message.
+	fields fields
+	inner  *byNumber
+	index  int // of its count
+}
+
+type fields = map[protowire.Number]*bound
+
+// The bounds of a request. What a Storm worker sends stays far below; those of annotations are the HTTP API's, those of components,
+// workers and settings the registry's, with room for what it clips.
+const (
+	maxVersionBytes    = 128 // of what becomes a label
+	maxSettingBytes    = 16 << 10
+	maxSettings        = 4096
+	maxComponents      = 4096
+	maxTasks           = 1 << 17
+	maxInputs          = 16 << 10
+	maxInputFields     = 64 << 10
+	maxWorkers         = 4096
+	maxDrops           = 64
+	maxGaps            = 1024
+	maxAnnotations     = 256
+	maxAnnotationID    = 128
+	maxTitleBytes      = 256
+	maxTextBytes       = 16 << 10
+	maxTags            = 16 * maxAnnotations
+	maxTagBytes        = 64
+	maxDefinitions     = 1 << 16
+	maxBatchLayouts    = 1 << 14
+	maxBatchBlocks     = 1 << 14
+	maxBatchSamples    = 1 << 20
+	maxBatchHistograms = 1 << 15
+	maxBatchBuckets    = 1 << 18
+)
+
+var requestBounds = numbered("", new(int), fields{2: {name: "batch", most: 1, fields: fields{
+	1: {name: "epoch", bytes: 64},
+	5: {name: "series", most: maxDefinitions, fields: fields{
+		7: {name: "key", most: maxKeyDepth * maxDefinitions},
+	}},
+	6: {name: "samples", fields: fields{
+		2: {name: "series_ids", most: maxBatchSamples, packed: true},
+		3: {name: "time_offsets_ms", most: maxBatchSamples, packed: true},
+	}},
+	7: {name: "histograms", most: maxBatchHistograms, fields: fields{
+		8: {name: "positive_spans", most: maxBatchBuckets},
+		9: {name: "positive_counts", most: maxBatchBuckets, packed: true},
+	}},
+	8: {name: "drops", most: maxDrops},
+	9: {name: "gaps", most: maxGaps, fields: fields{1: {name: "host", bytes: maxNameBytes}}},
+	10: {name: "topology", fields: fields{
+		1: {name: "name", bytes: maxNameBytes},
+		2: {name: "id", bytes: maxNameBytes},
+		3: {name: "storm_version", bytes: maxVersionBytes},
+		4: {name: "bullet_version", bytes: maxVersionBytes},
+		5: {name: "java_version", bytes: maxVersionBytes},
+		6: {name: "plugin_version", bytes: maxVersionBytes},
+		7: {name: "components", most: maxComponents, fields: fields{
+			1: {name: "name", bytes: maxNameBytes},
+			2: {name: "tasks", most: maxTasks, packed: true},
+			8: {name: "inputs", most: maxInputs, fields: fields{
+				1: {name: "component", bytes: maxNameBytes},
+				2: {name: "stream", bytes: maxNameBytes},
+				3: {name: "grouping", bytes: maxNameBytes},
+				4: {name: "fields", most: maxInputFields, bytes: maxNameBytes},
+			}},
+		}},
+		8: {name: "settings", most: maxSettings, fields: fields{
+			1: {name: "key", bytes: maxNameBytes},
+			2: {name: "value", bytes: maxSettingBytes},
+		}},
+	}},
+	11: {name: "workers", most: maxWorkers, fields: fields{
+		1: {name: "host", bytes: maxNameBytes},
+		5: {name: "tasks", most: maxTasks, packed: true},
+		6: {name: "task_times_ms", most: maxTasks, packed: true},
+	}},
+	12: {name: "annotations", most: maxAnnotations, fields: fields{
+		3: {name: "title", bytes: maxTitleBytes},
+		4: {name: "text", bytes: maxTextBytes},
+		5: {name: "tags", most: maxTags, bytes: maxTagBytes},
+		6: {name: "id", bytes: maxAnnotationID},
+		7: {name: "topology", bytes: maxNameBytes},
+	}},
+	13: {name: "layouts", most: maxBatchLayouts, fields: fields{
+		2: {name: "series_ids", most: maxBatchSamples, packed: true},
+	}},
+	14: {name: "blocks", most: maxBatchBlocks, fields: fields{
+		5: {name: "time_offsets_ms", most: maxBatchSamples, packed: true},
+	}},
+}}})
+
+// byNumber are the bounds of a message's fields.
+type byNumber [16]*bound
+
+const maxBounds = 64
+
+// counted is how often each bounded field occurred in a request so far.
+type counted [maxBounds]int32
+
+// numbered gives each bound its whole name and the place of its count.
+func numbered(above string, next *int, of fields) *byNumber {
+	if of == nil {
+		return nil
+	}
+	all := &byNumber{}
+	for number, b := range of {
+		b.name = above + b.name
+		if b.index = *next; b.index >= maxBounds {
+			panic("ingest: more bounds than are counted")
+		}
+		*next++
+		b.inner = numbered(b.name+".", next, b.fields)
+		all[number] = b
+	}
+	return all
+}
+
+// errWire is said of bytes that are no message; decoding says it better.
+var errWire = errors.New("cannot be decoded")
+
+// checkBounds says which bound an encoded ExportRequest exceeds, before it is decoded.
+func checkBounds(request []byte) error {
+	var counts counted
+	return requestBounds.check(request, &counts)
+}
+
+func (f *byNumber) check(message []byte, counts *counted) error {
+	for len(message) > 0 {
+		number, wire, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return errWire
+		}
+		message = message[n:]
+		var b *bound
+		if int(number) < len(f) {
+			b = f[number]
+		}
+		if wire != protowire.BytesType || b == nil {
+			if n = protowire.ConsumeFieldValue(number, wire, message); n < 0 {
+				return errWire
+			}
+			if b != nil {
+				if err := b.count(1, counts); err != nil {
+					return err
+				}
+			}
+			message = message[n:]
+			continue
+		}
+		value, n := protowire.ConsumeBytes(message)
+		if n < 0 {
+			return errWire
+		}
+		if err := b.check(value, counts); err != nil {
+			return err
+		}
+		message = message[n:]
+	}
+	return nil
+}
+
+// check looks at one occurrence.
+func (b *bound) check(value []byte, counts *counted) error {
+	n := 1
+	if b.packed {
+		n = numbers(value)
+	}
+	if err := b.count(n, counts); err != nil {
+		return err
+	}
+	if b.bytes > 0 && len(value) > b.bytes {
+		return fmt.Errorf("%s has %d bytes, at most %d are taken", b.name, len(value), b.bytes)
+	}
+	if b.inner == nil {
+		return nil
+	}
+	return b.inner.check(value, counts)
+}
+
+// numbers are how many a packed field of varints has: the last byte of each is below 0x80.
+func numbers(packed []byte) (n int) {
+	const tops = 0x8080808080808080
+	for ; len(packed) >= 8; packed = packed[8:] {
+		n += bits.OnesCount64(^binary.LittleEndian.Uint64(packed) & tops)
+	}
+	for _, x := range packed {
+		if x < 0x80 {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *bound) count(n int, counts *counted) error {
+	if b.most == 0 {
+		return nil
+	}
+	if counts[b.index] += int32(n); int(counts[b.index]) > b.most {
+		return fmt.Errorf("%s has more than %d entries in one request", b.name, b.most)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package ingest
+
+import (
+	"fmt"
+	"time"
+)
+
+// shareOfRoom is how many times as many series as are still free a topology may have. So one that stands alone may take two thirds of
+// what the journal holds, two may take two fifths each, and some of it is free for one that comes, whatever the others do.
+const shareOfRoom = 2
+
+// room says why a topology may have no further series; nil where it may. What is idle is given up before a topology is turned away. It is
+// called under defining.
+func (s *Server) room(topology string) error {
+	err, of := s.crowded(topology)
+	if err != nil && s.idle.due(of, s.o.Now()) && s.journal.ForgetIdle(of) > 0 {
+		err, _ = s.crowded(topology)
+	}
+	return err
+}
+
+// crowded says why there is no room, and whose idle series are in the way; "" stands for everybody's.
+func (s *Server) crowded(topology string) (err error, of string) {
+	has := s.journal.SeriesOf(topology)
+	if has >= s.o.MaxTopologySeries {
+		return fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries), topology
+	}
+	if free := s.journal.SeriesRoom(); has >= shareOfRoom*free {
+		return fmt.Errorf("the topology has %d series, and only %d are free for all", has, free), ""
+	}
+	return nil, ""
+}
+
+// lookEvery is how often idle series are looked for at most, of one topology.
+const lookEvery = time.Minute
+
+// maxLooks bounds the topologies of which the last look is known.
+const maxLooks = 1024
+
+// looks are when idle series were looked for last.
+type looks map[string]time.Time
+
+func (l looks) due(topology string, now time.Time) bool {
+	if last, looked := l[topology]; looked && now.Sub(last) < lookEvery && !now.Before(last) {
+		return false
+	}
+	if len(l) >= maxLooks {
+		clear(l)
+	}
+	l[topology] = now
+	return true
+}

@@ -1,0 +1,42 @@
+package journal
+
+// SeriesRoom is how many series can be defined before Options.MaxSeries are in use.
+func (j *Journal) SeriesRoom() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return max(j.o.MaxSeries-j.state.dict.known, 0)
+}
+
+// ForgetIdle gives up the series of a topology that nobody has used for more than two hours, with their layouts, and returns how many; ""
+// stands for all topologies. It looks at all that is known, so it is for when a limit is reached.
+func (j *Journal) ForgetIdle(topology string) (series int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return 0
+	}
+	d := j.state.dict
+	latest := j.crowdHour()
+	f := d.idle(before{series: latest}, j.nowHour())
+	if topology != "" {
+		f = d.ofTopologyOnly(f, topology)
+	}
+	j.giveUp(f)
+	return len(f.Series)
+}
+
+// ofTopologyOnly is the part of what is idle that is a topology's: its series and the layouts of them.
+func (d *dictionary) ofTopologyOnly(f *Forgotten, topology string) *Forgotten {
+	part := &Forgotten{}
+	for _, id := range f.Series {
+		if d.series.get(uint32(id)).Series.Topology == topology {
+			part.Series = append(part.Series, id)
+		}
+	}
+	for _, id := range f.Layouts {
+		if d.layouts.get(uint32(id)).topology == topology {
+			part.Layouts = append(part.Layouts, id)
+		}
+	}
+	return part
+}
