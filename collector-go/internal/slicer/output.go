@@ -85,7 +85,7 @@ func (s *Slicer) begin(o *output, t *track, endMs int64) bool {
 	if endMs <= o.lastEnd {
 		return false
 	}
-	if o.live && o.lastEnd+t.missMs() <= endMs-t.widthMs {
+	if o.live && o.lastEnd+t.missMs <= endMs-t.widthMs {
 		s.writeMarker(o, t.endAfter(o.lastEnd))
 	}
 	s.announce(o)
