@@ -77,6 +77,35 @@ func TestBlocksComeThroughThePipeline(t *testing.T) {
 	assert.Equal(t, plain.closed(), blocks.closed())
 }
 
+// Of two names that become one the second is refused, and the collection's own counter says so.
+func TestCollidingNamesAreCounted(t *testing.T) {
+	first, second := metric.Raw{Name: "a.x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000}, metric.Raw{Name: "a_x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000}
+	p := apart(t, first, second)
+	refused := map[slice.Ref]string{}
+	var counted float64
+	for sequence := range uint64(12) {
+		at := t0 + int64(sequence)*10_000
+		p.apply(&journal.Batch{Producer: 1, Sequence: sequence, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{at, at}, Values: []float64{1, 2}})
+		for _, d := range p.closed().Definitions {
+			if ls := d.Series.Labels; d.Series.Name() == "bullet_metrics_collection_refused_samples_total" {
+				refused[d.Ref] = ls.Get("metric") + " " + ls.Get("reason")
+			}
+		}
+		for i, ref := range p.closed().Refs {
+			if refused[ref] != "" {
+				counted = max(counted, p.closed().Values[i])
+			}
+		}
+		p.closed().Reset()
+	}
+	books := requireBalance(t, p)
+	assert.EqualValues(t, 12, books[fate{"refused", "collision"}])
+	assert.Positive(t, counted)
+	for _, what := range refused {
+		assert.Equal(t, "storm_a_x collision", what)
+	}
+}
+
 // What the journal forgets goes: its successor under another id is stored, and the first's refs are retired when it is a day old.
 func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 	p := apart(t, sampled("heap.used_bytes"))

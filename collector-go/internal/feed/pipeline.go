@@ -137,6 +137,11 @@ func (p *pipeline) wake(id uint32) bool { return p.wakeSamples(id, 1) }
 func (p *pipeline) wakeSamples(id uint32, samples int) bool {
 	verdict, changes := p.catalog.JudgeSamples(id, samples)
 	p.change(changes)
+	if verdict.Reason == catalog.ReasonCollision { // a name of the topology's own hides another: its owner should see it
+		if rule, known := p.catalog.Rule(id); known {
+			p.slicer.Refused(rule, slicer.RefusedCollision, samples)
+		}
+	}
 	return verdict.Outcome == catalog.Stored
 }
 

@@ -299,3 +299,35 @@ func TestFewSamplesDoNotTakeManyPages(t *testing.T) {
 	require.EqualValues(t, 3*workers, restored.Counts().InSlices)
 	require.Zero(t, restored.pages)
 }
+
+// 90,000 samples a second in packs of 10 s, with slices of a minute, are in time and find room.
+func TestTheDefaultsHoldAMinuteOfPacks(t *testing.T) {
+	o := DefaultOptions()
+	o.WidthMs = 60_000
+	s, err := New(o)
+	require.NoError(t, err)
+	const workers, columns = 450, 200
+	for worker := range uint32(workers) {
+		var series []uint32
+		for column := range uint32(columns) {
+			id := worker*columns + column
+			s.Define(id, benchRule(int(worker), int(id), 1000))
+			series = append(series, id)
+		}
+		s.DefineLayout(worker, series)
+	}
+	values := make([]float64, columns*10)
+	var most uint64
+	for pack := range 12 {
+		for worker := range uint32(workers) {
+			s.Begin(1, uint64(pack*workers)+uint64(worker))
+			s.AddBlock(worker, &block.Block{Columns: columns, Rows: 10, FirstMs: 960_000_000 + 1000 + int64(pack)*10_000, StepMs: 1000}, values, nil)
+			s.End()
+		}
+		s.Closed().Reset()
+		most = max(most, s.Counts().Open)
+	}
+	require.Empty(t, s.Counts().Refused)
+	require.Zero(t, s.Counts().Late)
+	require.GreaterOrEqual(t, most, uint64(workers*columns*90))
+}

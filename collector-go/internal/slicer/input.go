@@ -192,6 +192,16 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 	return true
 }
 
+// Refused counts, in what is described of the collection, samples that were refused before they came here; they are in no Counts.
+func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
+	if s.options.Health.PeriodMs == 0 {
+		return
+	}
+	in := newInput(0, rule)
+	s.link(in, s.source(rule.Worker))
+	add(&in.health.refused, string(reason), uint64(samples))
+}
+
 func sameRule(a, b *metric.Rule) bool {
 	return a.Series.Kind == b.Series.Kind && a.Temporality == b.Temporality && a.PerUnit == b.PerUnit &&
 		a.Least == b.Least && a.Most == b.Most && a.IntervalMs == b.IntervalMs && a.PackSpanMs == b.PackSpanMs &&
