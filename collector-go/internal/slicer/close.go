@@ -77,6 +77,9 @@ func (s *Slicer) foldSamples(t *track, b *bucket) {
 				dueMs = min(dueMs, o.lastEnd+t.missMs)
 			}
 		}
+		for _, p := range rows { // while they are in the cache
+			p.by = [pageSlots]uint32{}
+		}
 	}
 	t.dueMs = dueMs
 }

@@ -103,7 +103,7 @@ func (s *Slicer) cameTogether(in *input, endMs int64, c *column) {
 	if last := o.heardMs; last > in.sinceMs && last > 0 {
 		longestMs = max(longestMs, c.firstMs()-last)
 	}
-	if c.firstMs() <= in.sinceMs || in.steady && 2*longestMs >= 3*in.rule.IntervalMs {
+	if c.firstMs() <= in.sinceMs || in.steady && 2*longestMs >= 3*in.everyMs {
 		s.came(in, endMs, len(c.samples), func(i int) int64 { return c.timesMs[i] })
 		return
 	}

@@ -8,11 +8,12 @@ import (
 
 // input is a raw series in its place.
 type input struct {
-	// What every slice needs lies together.
+	// What every slice needs lies together, as in output.
 	out     *output
 	health  *metricHealth // nil where nothing is told of it
 	sinceMs int64         // event time up to which its samples are of an earlier run, before which there is no interval
 	perUnit float64       // of rule
+	everyMs int64         // of rule: its interval
 	track   *track
 	id      uint32
 	slot    uint32
@@ -26,7 +27,7 @@ type input struct {
 }
 
 func newInput(id uint32, rule metric.Rule) *input {
-	return &input{id: id, rule: rule, kind: rule.Series.Kind, perUnit: rule.PerUnit, folding: foldingOf(&rule)}
+	return &input{id: id, rule: rule, kind: rule.Series.Kind, perUnit: rule.PerUnit, everyMs: rule.IntervalMs, folding: foldingOf(&rule)}
 }
 
 // inputs are the inputs by id, in pages: ids are dense at first, and thin out as series come and go.
