@@ -295,6 +295,13 @@ func TestFewSamplesDoNotTakeManyPages(t *testing.T) {
 	restored, err := Restore(s.Snapshot(), o)
 	require.NoError(t, err)
 	require.Equal(t, s.pages, restored.pages)
+	less := o
+	less.MaxOpenSamples = 1000
+	lesser, err := Restore(s.Snapshot(), less)
+	require.NoError(t, err, "with less room")
+	require.LessOrEqual(t, lesser.pages, less.pages(less.MaxOpenSamples))
+	lesser.CloseAll()
+	require.EqualValues(t, 3*workers, lesser.Counts().InSlices)
 	restored.CloseAll()
 	require.EqualValues(t, 3*workers, restored.Counts().InSlices)
 	require.Zero(t, restored.pages)

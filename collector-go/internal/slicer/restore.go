@@ -308,8 +308,8 @@ func (r *reader) grid(t *track, b *bucket) bool {
 		if !r.demand(column < uint64(t.columns()) && row < uint64(t.rows) && taken != 0, "a page of an open slice is out of place") {
 			return false
 		}
-		p := r.s.page(t, b, int(column), int(row))
-		if !r.demand(p != nil && p.taken() == 0, "a page of an open slice comes twice, or there are too many") {
+		p := r.s.page(t, b, int(column), int(row)) // nil where the options leave less room than those of the snapshot
+		if !r.demand(p.taken() == 0, "a page of an open slice comes twice") {
 			return false
 		}
 		var by uint32
@@ -325,6 +325,11 @@ func (r *reader) grid(t *track, b *bucket) bool {
 			if !r.demand(by > 0 && int(by) <= len(b.origins) && slot < len(t.inputs) && t.inputs[slot] != nil &&
 				t.row(b.endMs, b.origins[max(by, 1)-1].timeMs) == int(row), "a sample has no series or no origin") {
 				return false
+			}
+			if p == nil {
+				o := &b.origins[by-1]
+				b.samples = append(b.samples, sample{o.timeMs, r.Float(), o.sequence, uint32(slot), o.producer})
+				continue
 			}
 			p.by[at], p.values[at] = by, r.Float()
 			b.held++

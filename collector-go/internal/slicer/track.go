@@ -66,6 +66,7 @@ type reading struct {
 
 // scratch is memory that closing uses again.
 type scratch struct {
+	warmed  int64
 	beside  slotted
 	merged  []sample
 	mixed   column
