@@ -150,7 +150,7 @@ func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry
 		return err
 	}
 	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
-	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c.Slice), figures, col.logger
+	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
 	feeding.Lost = func(err error) bool { return errors.Is(err, grid.ErrFailed) } // the next start replays the journal
 	var sink feed.Store = col.store
 	if col.replay != nil {
@@ -160,9 +160,10 @@ func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry
 	return err
 }
 
-func slicerOptions(o slicer.Options, s config.Slice) slicer.Options {
-	o.WidthMs, o.LatenessMs, o.Widths = s.Width.Milliseconds(), s.Lateness.Milliseconds(), map[string]int64{}
-	for name, width := range s.WidthByMetric {
+func slicerOptions(o slicer.Options, c config.Config) slicer.Options {
+	o.WidthMs, o.LatenessMs, o.Widths = c.Slice.Width.Milliseconds(), c.Slice.Lateness.Milliseconds(), map[string]int64{}
+	o.MaxOpenSamples, o.MaxTopologyOpenSamples = c.Limits.OpenSamples, c.Limits.OpenSamplesPerTopology
+	for name, width := range c.Slice.WidthByMetric {
 		o.Widths[name] = width.Milliseconds()
 	}
 	return o

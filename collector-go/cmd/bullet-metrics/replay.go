@@ -305,6 +305,13 @@ func newIntake() *intake {
 	return &intake{given: map[string]map[string]bool{}, rejected: map[string]int{}}
 }
 
+// Rewind implements feed.Rewinder.
+func (s *intake) Rewind(cursor uint64) {
+	if store, ok := s.Store.(feed.Rewinder); ok {
+		store.Rewind(cursor)
+	}
+}
+
 // Append implements feed.Store.
 func (s *intake) Append(ctx context.Context, upTo uint64, closed *slice.Columns) (map[string]int, error) {
 	rejected, err := s.Store.Append(ctx, upTo, closed)

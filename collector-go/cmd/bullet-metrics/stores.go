@@ -97,7 +97,7 @@ func (col *collector) openForward(c config.Config, name string, n config.Network
 	opened := &networkStore{store: store}
 	col.network = append(col.network, opened)
 	feeding := feed.DefaultOptions(name, filepath.Join(c.DataDir, "feeds"))
-	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c.Slice), figures, col.logger
+	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
 	feeding.CatchUpTicks, feeding.FlushSlices = catchUpTicks, catchUpSlices
 	if opened.feed, err = feed.New(col.journal, store, retention, feeding); err != nil {
 		return err

@@ -63,11 +63,30 @@ func (s *State) decide(hash uint64) {
 			awake = append(awake, id)
 		}
 	}
+	awake = s.newest(awake)
 	slices.SortFunc(awake, func(a, b uint32) int { return s.compare(a, b) })
 	for i := len(awake) - 1; i >= 0; i-- {
 		e := s.entries[awake[i]]
 		s.judge(awake[i], e, s.verdict(e, s.rival(awake[:i], e)))
 	}
+}
+
+// newest leaves out the ids of which a later one names the very same series: the journal has forgotten them, and what comes of the series
+// comes under the later one.
+func (s *State) newest(ids []uint32) []uint32 {
+	if len(ids) == 1 {
+		return ids
+	}
+	kept := make([]uint32, 0, len(ids))
+	for _, id := range ids {
+		e := s.entries[id]
+		if !slices.ContainsFunc(ids, func(other uint32) bool { return other > id && s.entries[other].raw == e.raw }) {
+			kept = append(kept, id)
+			continue
+		}
+		s.judge(id, e, Verdict{Outcome: LeftOut, Reason: ReasonRepeat})
+	}
+	return kept
 }
 
 // rival is the best of the better ones that has the same labels; equal hashes alone are an accident.

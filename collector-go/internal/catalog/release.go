@@ -30,6 +30,15 @@ func (s *State) heardOld(name string) {
 	}
 }
 
+// Rule is what a series would be sliced by, whatever its verdict; false where the id is not known.
+func (s *State) Rule(id uint32) (metric.Rule, bool) {
+	e, known := s.entries[id]
+	if !known {
+		return metric.Rule{}, false
+	}
+	return s.rule(e), true
+}
+
 // rule is what a series is sliced by, as far as is known of its topology.
 func (s *State) rule(e *entry) metric.Rule {
 	rule := look(&e.raw).rule

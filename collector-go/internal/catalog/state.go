@@ -148,6 +148,15 @@ func (s *State) Judge(id uint32) (Verdict, []Change) {
 	return s.count(e.verdict), s.changes
 }
 
+// JudgeSamples is Judge for several samples of a series at once.
+func (s *State) JudgeSamples(id uint32, samples int) (Verdict, []Change) {
+	verdict, changes := s.Judge(id)
+	for range samples - 1 {
+		s.count(verdict)
+	}
+	return verdict, changes
+}
+
 // CountWithdrawn counts samples that were open when their series was overturned.
 func (s *State) CountWithdrawn(id uint32, samples int) {
 	e, known := s.entries[id]

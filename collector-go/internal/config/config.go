@@ -98,9 +98,11 @@ type Runs struct {
 
 // Limits bound what producers may bring.
 type Limits struct {
-	SeriesPerTopology int
-	Streams           int
-	BatchBytes        int
+	SeriesPerTopology      int
+	OpenSamples            int
+	OpenSamplesPerTopology int
+	Streams                int
+	BatchBytes             int
 }
 
 // Log is how the collector speaks of itself.
@@ -122,7 +124,7 @@ func Default() Config {
 		RemoteWrite: map[string]*RemoteWrite{}, InfluxDB: map[string]*InfluxDB{}, flags: map[string]bool{},
 		Query:  Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute},
 		Rules:  Rules{BuiltIn: true, Interval: 15 * time.Second},
-		Limits: Limits{SeriesPerTopology: 200_000, Streams: 256, BatchBytes: 4 << 20},
+		Limits: Limits{SeriesPerTopology: 200_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20, Streams: 256, BatchBytes: 4 << 20},
 		Log:    Log{Level: "info", Format: "text"},
 	}
 }
@@ -145,6 +147,8 @@ func (c Config) Validate() error {
 		validateURL("http.external_url", c.HTTP.ExternalURL),
 		c.Alertmanager.validate(),
 		positive("limits.series_per_topology", int64(c.Limits.SeriesPerTopology)),
+		positive("limits.open_samples", int64(c.Limits.OpenSamples)),
+		positive("limits.open_samples_per_topology", int64(c.Limits.OpenSamplesPerTopology)),
 		positive("limits.streams", int64(c.Limits.Streams)),
 		positive("limits.batch_bytes", int64(c.Limits.BatchBytes)),
 	)

@@ -76,6 +76,8 @@ func Settings(c *Config) []Setting {
 		{"alertmanager.http_config_file", "TLS and credentials for the Alertmanagers, in the format of Prometheus' http_config", text(&c.Alertmanager.HTTPConfigFile)},
 		{"runs.dir", "directory of runs of bullet-metrics tune run, or of demos, whose verdicts and reports the page shows", text(&c.Runs.Dir)},
 		{"limits.series_per_topology", "most series of one topology", whole(&c.Limits.SeriesPerTopology)},
+		{"limits.open_samples", "most samples of slices that are not closed yet, over all topologies, for each store; 12 to 32 bytes each", whole(&c.Limits.OpenSamples)},
+		{"limits.open_samples_per_topology", "most samples of one topology's slices that are not closed yet, for each store", whole(&c.Limits.OpenSamplesPerTopology)},
 		{"limits.streams", "most senders at a time", whole(&c.Limits.Streams)},
 		{"limits.batch_bytes", "largest batch taken, bytes", whole(&c.Limits.BatchBytes)},
 		{"pprof", "address of Go's profiles (/debug/pprof/), HOST:PORT on this machine; off where not set", text(&c.Pprof)},

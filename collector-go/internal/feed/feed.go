@@ -31,6 +31,13 @@ type Store interface {
 	Durable() uint64
 }
 
+// Rewinder is a store that keeps something by Ref. Rewind says that what comes next closed from entries behind the cursor: before the
+// first Append, where it is at most Durable and what closed since then comes again with its definitions; and when the feed has passed over
+// entries that the journal gave up, where it lies ahead and refs are as they were. It is called by the feed's goroutine, or before that runs.
+type Rewinder interface {
+	Rewind(cursor uint64)
+}
+
 // Options of a feed.
 type Options struct {
 	// Name of the store, the label "store" of the feed's figures and its directory's name.
@@ -115,8 +122,15 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
 	}
+	f.rewind(f.position)
 	f.figures.publish(f.pipeline, f.position)
 	return f, nil
+}
+
+func (f *Feed) rewind(cursor journal.Position) {
+	if store, ok := f.store.(Rewinder); ok {
+		store.Rewind(uint64(cursor))
+	}
 }
 
 // restore takes up the state at or before the cursor. Without a checkpoint it starts from the journal's oldest entry; that is how
@@ -216,6 +230,7 @@ func (f *Feed) openReader() (*journal.Reader, error) {
 		"store", f.options.Name, "from", f.position, "to", oldest)
 	f.figures.expired.Inc()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(f.pipeline.dropOpen()))
+	f.rewind(oldest)
 	return f.journal.Reader(0)
 }
 

@@ -86,6 +86,9 @@ func (p *pipeline) books() map[fate]uint64 {
 		{"expired", ""}:              p.ledger.expired,
 		{"refused", "bad_histogram"}: p.ledger.badHistograms,
 	}
+	if p.ledger.unknownLayouts > 0 {
+		samples[fate{"refused", "undefined"}] = p.ledger.unknownLayouts
+	}
 	for reason, n := range counts.Refused {
 		samples[fate{"refused", string(reason)}] += n
 	}

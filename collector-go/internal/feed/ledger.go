@@ -23,9 +23,11 @@ type ledger struct {
 	read          uint64 // samples, histograms included
 	expired       uint64 // of read, samples that the journal let go of before the feed came to them
 	badHistograms uint64
-	senders       []*sender // oldest first
-	drops         map[dropKey]uint64
-	owed          map[slice.Ref]gap // markers of series that lost slices, until they go on
+
+	unknownLayouts uint64    // of read, samples of blocks whose layout the journal's damaged part named
+	senders        []*sender // oldest first
+	drops          map[dropKey]uint64
+	owed           map[slice.Ref]gap // markers of series that lost slices, until they go on
 }
 
 // dropKey is what dropped samples are summed by. The reason is the wire's name, such as "queue_full".
@@ -101,7 +103,7 @@ func (l *ledger) snapshot() []byte {
 		}
 		data = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(data, uint64(ref)), uint64(g.endMs)), kind)
 	}
-	return data
+	return binary.AppendUvarint(data, l.unknownLayouts)
 }
 
 func (l *ledger) dropKeys() []dropKey {
@@ -154,6 +156,9 @@ func restoreLedger(data []byte) (*ledger, error) {
 			ref := slice.Ref(r.number())
 			l.owed[ref] = gap{int64(r.number()), r.number() == 1}
 		}
+	}
+	if len(r.data) > 0 { // not in what a program before blocks wrote
+		l.unknownLayouts = r.number()
 	}
 	return l, r.err
 }

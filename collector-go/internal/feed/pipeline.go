@@ -16,6 +16,7 @@ type pipeline struct {
 	slicer    *slicer.Slicer
 	producers map[journal.ProducerID]journal.ProducerDefined
 	ledger    *ledger
+	values    []float64 // of the block at hand
 }
 
 func newPipeline(o Options) (*pipeline, error) {
@@ -39,6 +40,10 @@ func (p *pipeline) apply(entry journal.Entry) {
 	switch e := entry.(type) {
 	case *journal.SeriesDefined:
 		p.change(p.catalog.Define(uint32(e.ID), e.Series))
+	case *journal.LayoutDefined:
+		p.slicer.DefineLayout(uint32(e.ID), ids(e.Series))
+	case *journal.Forgotten:
+		p.forget(e)
 	case *journal.ProducerDefined:
 		p.producers[e.ID] = *e
 	case *journal.Connected:
@@ -84,16 +89,59 @@ func (p *pipeline) batch(b *journal.Batch) {
 			p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i])
 		}
 	}
+	for i := range b.Blocks {
+		p.block(&b.Blocks[i])
+	}
 	for _, sample := range b.Histograms {
 		p.histogram(sample)
 	}
 	p.slicer.End()
 }
 
+// block takes the samples of a block; its values are decoded once, into memory that is used again.
+func (p *pipeline) block(b *journal.Block) {
+	p.values = b.Floats(p.values[:0])
+	if !p.slicer.AddBlock(uint32(b.Layout), &b.Block, p.values, p.wakeSamples) {
+		p.ledger.unknownLayouts += uint64(b.Samples())
+	}
+}
+
+// forget drops what is known by ids that the journal has given up. What a forgotten series overruled is stored from then on.
+func (p *pipeline) forget(e *journal.Forgotten) {
+	for _, layout := range e.Layouts {
+		p.slicer.ForgetLayout(uint32(layout))
+	}
+	series := ids(e.Series)
+	for _, id := range series {
+		p.slicer.Detach(id)
+	}
+	p.change(p.catalog.Forget(series))
+	for _, producer := range e.Producers {
+		delete(p.producers, producer)
+	}
+}
+
+// ids are the journal's, as the catalogue and the slicer have them.
+func ids(series []journal.SeriesID) []uint32 {
+	all := make([]uint32, len(series))
+	for i, id := range series {
+		all[i] = uint32(id)
+	}
+	return all
+}
+
 // wake asks the catalogue about a sample whose series the slicer does not hold, and says whether it does now.
-func (p *pipeline) wake(id uint32) bool {
-	verdict, changes := p.catalog.Judge(id)
+func (p *pipeline) wake(id uint32) bool { return p.wakeSamples(id, 1) }
+
+// wakeSamples is wake for several samples of a series.
+func (p *pipeline) wakeSamples(id uint32, samples int) bool {
+	verdict, changes := p.catalog.JudgeSamples(id, samples)
 	p.change(changes)
+	if verdict.Reason == catalog.ReasonCollision { // a name of the topology's own hides another: its owner should see it
+		if rule, known := p.catalog.Rule(id); known {
+			p.slicer.Refused(rule, slicer.RefusedCollision, samples)
+		}
+	}
 	return verdict.Outcome == catalog.Stored
 }
 

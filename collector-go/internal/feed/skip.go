@@ -85,6 +85,7 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	if err := f.settle(ctx); err != nil {
 		return err
 	}
+	f.rewind(f.position)
 	f.figures.publish(f.pipeline, f.position)
 	f.checkpoint()
 	return nil
@@ -165,6 +166,9 @@ var staleNaN = math.Float64frombits(value.StaleNaN)
 
 // payGaps adds the markers of series that go on: their definitions are known again.
 func (p *pipeline) payGaps() {
+	for _, ref := range p.closed().Retired {
+		delete(p.ledger.owed, ref)
+	}
 	if len(p.ledger.owed) == 0 {
 		return
 	}

@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"internal/journal":           {"internal/disk", "internal/block", "internal/metric", "gen/bulletmetrics/v1"},
 	"internal/ingest":            {"internal/block", "internal/journal", "internal/metric", "gen/bulletmetrics/v1"},
 	"internal/catalog":           {"internal/metric", "gen/bulletmetrics/v1"},
-	"internal/slicer":            {"internal/slice", "internal/metric"},
+	"internal/slicer":            {"internal/block", "internal/slice", "internal/metric"},
 	"internal/checkpoint":        {"internal/journal"},
 	"internal/feed":              {"internal/block", "internal/checkpoint", "internal/journal", "internal/catalog", "internal/slicer", "internal/slice", "internal/metric", "gen/bulletmetrics/v1"},
 	"internal/registry":          {"internal/checkpoint", "internal/journal", "internal/metric", "gen/bulletmetrics/v1"},

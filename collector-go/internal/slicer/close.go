@@ -2,6 +2,7 @@ package slicer
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -28,42 +29,162 @@ func (s *Slicer) closeTo(t *track, endMs int64) bool {
 
 // closeBucket folds what an open slice holds, series by series.
 func (s *Slicer) closeBucket(t *track, b *bucket) {
-	s.open -= len(b.samples) + len(b.histograms)
+	s.opened(t, -b.samplesOpen())
 	s.foldSamples(t, b)
 	s.foldReadings(t, b)
 	if t == t.source.finest() {
 		s.writeInfos(t, b.endMs)
 	}
-	s.scratch.give(b)
+	s.discard(t, b)
 }
 
-// foldSamples brings the samples of each series together by counting, which keeps the order of arrival within a series, and
-// puts each series' samples into order of time.
+// foldSamples folds the samples of each series in order of time, a page of slots after the other, so that what it reads is in the
+// processor's cache for all rows of the page.
 func (s *Slicer) foldSamples(t *track, b *bucket) {
-	starts := append(s.scratch.starts[:0], make([]int, len(t.inputs)+1)...)
-	for i := range b.samples {
-		starts[b.samples[i].slot+1]++
-	}
-	for slot := range t.inputs {
-		starts[slot+1] += starts[slot]
-	}
-	sorted := slices.Grow(s.scratch.sorted[:0], len(b.samples))[:len(b.samples)]
-	for i := range b.samples {
-		at := &starts[b.samples[i].slot]
-		sorted[*at] = b.samples[i]
-		*at++
-	}
-	first := 0
-	for slot, in := range t.inputs {
-		if last := starts[slot]; last > first {
-			inTime(sorted[first:last])
-			s.fold(in, sorted[first:last], b.endMs)
-			first = last
+	beside := s.bySlot(t, b)
+	dueMs := int64(math.MaxInt64)
+	for column := range t.columns() {
+		rows := s.scratch.rows[:0]
+		if first := column * t.rows; first < len(b.pages) {
+			for _, p := range b.pages[first : first+t.rows] {
+				if p != nil {
+					rows = append(rows, p)
+				}
+			}
+		}
+		s.scratch.rows = rows
+		first := column * pageSlots
+		inputs := t.inputs[first:min(first+pageSlots, len(t.inputs))]
+		s.scratch.warmed += warm(inputs)
+		alike := s.alike(b, rows, len(inputs))
+		for at, in := range inputs {
+			if in == nil {
+				continue
+			}
+			var extra []sample
+			if beside != nil {
+				extra = beside.of(first + at)
+			}
+			switch {
+			case len(extra) > 0:
+				s.foldMixed(in, b, rows, at, extra)
+			case alike:
+				s.scratch.column.take(rows, at)
+				s.fold(in, &s.scratch.column, b.endMs)
+			case s.scratch.column.read(b, rows, at):
+				s.fold(in, &s.scratch.column, b.endMs)
+			}
+			if o := in.out; o.live && o.owner == in {
+				dueMs = min(dueMs, o.lastEnd+t.missMs)
+			}
+		}
+		for _, p := range rows { // while they are in the cache
+			p.by = [pageSlots]uint32{}
 		}
 	}
-	s.scratch.starts, s.scratch.sorted = starts, sorted
-	if cap(sorted) > maxSpareSamples {
-		s.scratch.sorted = nil
+	t.dueMs = dueMs
+}
+
+// warm reads what folding will read of each series, so that the processor fetches many at a time from memory where it would else wait for
+// each: in a tick of 40,000 series that each make a slice it saves a fifth. The sum has no meaning, but it cannot be left out.
+func warm(inputs []*input) (sum int64) {
+	var outs [pageSlots]*output
+	for at, in := range inputs {
+		if in != nil {
+			outs[at] = in.out
+		}
+	}
+	for _, o := range outs[:len(inputs)] {
+		if o != nil {
+			sum += o.lastEnd + o.counter.lastMs
+		}
+	}
+	return sum
+}
+
+// slotted are samples sorted by slot.
+type slotted struct {
+	ends   []int // of each slot's samples
+	sorted []sample
+}
+
+func (x *slotted) of(slot int) []sample {
+	if slot == 0 {
+		return x.sorted[:x.ends[0]]
+	}
+	return x.sorted[x.ends[slot-1]:x.ends[slot]]
+}
+
+// bySlot brings together, by counting, which keeps the order of arrival, what the bucket has beside the grid for each slot; nil where
+// there is nothing.
+func (s *Slicer) bySlot(t *track, b *bucket) *slotted {
+	if len(b.samples) == 0 {
+		return nil
+	}
+	x := &s.scratch.beside
+	x.ends = append(x.ends[:0], make([]int, len(t.inputs)+1)...)
+	for i := range b.samples {
+		x.ends[b.samples[i].slot+1]++
+	}
+	for slot := range t.inputs {
+		x.ends[slot+1] += x.ends[slot]
+	}
+	if cap(x.sorted) > maxSpareSamples {
+		x.sorted = nil
+	}
+	x.sorted = slices.Grow(x.sorted[:0], len(b.samples))[:len(b.samples)]
+	for i := range b.samples {
+		at := &x.ends[b.samples[i].slot]
+		x.sorted[*at] = b.samples[i]
+		*at++
+	}
+	return x
+}
+
+// alike makes the times of the scratch column those of the rows, and says whether these hold for every one of so many slots: each of
+// the rows' cells is taken, those of one row with the same origin. So it mostly is: a tick or a pack brings all of a worker's series.
+func (s *Slicer) alike(b *bucket, rows []*page, slots int) bool {
+	if len(rows) == 0 {
+		return false
+	}
+	c := &s.scratch.column
+	c.timesMs = c.timesMs[:0]
+	for _, p := range rows {
+		by := p.by[0]
+		var others uint32
+		for _, other := range p.by[1:slots] {
+			others |= other ^ by
+		}
+		if by == 0 || others != 0 {
+			return false
+		}
+		c.timesMs = append(c.timesMs, b.origins[by-1].timeMs)
+	}
+	c.measure()
+	return true
+}
+
+// foldMixed folds a series of which some samples lie beside the grid.
+func (s *Slicer) foldMixed(in *input, b *bucket, rows []*page, at int, extra []sample) {
+	all := s.scratch.merged[:0]
+	for _, p := range rows {
+		if by := p.by[at]; by != 0 {
+			w := &b.origins[by-1]
+			all = append(all, sample{w.timeMs, p.values[at], w.sequence, in.slot, w.producer})
+		}
+	}
+	all = append(all, extra...)
+	inTime(all)
+	c := &s.scratch.mixed
+	c.timesMs, c.samples = c.timesMs[:0], c.samples[:0]
+	for i := range all {
+		c.timesMs, c.samples = append(c.timesMs, all[i].timeMs), append(c.samples, all[i].value)
+	}
+	c.measure()
+	s.fold(in, c, b.endMs)
+	s.scratch.merged = all[:0]
+	if cap(all) > maxSpareSamples {
+		s.scratch.merged = nil
 	}
 }
 
@@ -99,16 +220,26 @@ func (s *Slicer) foldReadings(t *track, b *bucket) {
 			last++
 		}
 		s.foldDistribution(t.inputs[b.histograms[first].slot], b.histograms[first:last], b.endMs)
+		t.dueMs = min(t.dueMs, b.endMs+t.missMs)
 		first = last
 	}
 }
 
-// markGaps writes the markers of the series that missed two of their intervals behind the watermark.
+// markGaps writes the markers of the series that missed two of their intervals behind the watermark. It looks at them only when there
+// may be one.
 func (s *Slicer) markGaps(t *track) {
-	miss := t.missMs()
-	for _, in := range t.inputs {
-		if in != nil && in.out.owner == in && in.out.live && in.out.lastEnd+miss <= t.closedTo {
-			s.silent(in, in.out.lastEnd+miss)
+	if t.closedTo >= t.dueMs {
+		t.dueMs = math.MaxInt64
+		for _, in := range t.inputs {
+			if in == nil || in.out.owner != in || !in.out.live {
+				continue
+			}
+			dueMs := in.out.lastEnd + t.missMs
+			if dueMs > t.closedTo {
+				t.dueMs = min(t.dueMs, dueMs)
+				continue
+			}
+			s.silent(in, dueMs)
 			s.writeMarker(in.out, t.endAfter(in.out.lastEnd))
 		}
 	}

@@ -6,48 +6,133 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// fold makes one slice of a series out of its samples, which are in order of time.
-func (s *Slicer) fold(in *input, samples []sample, endMs int64) {
+// column is what one series has in a slice, in order of time, and what is known of it as a whole.
+type column struct {
+	timesMs   []int64
+	samples   []float64
+	longestMs int64 // between two of them; 0 where there is one
+}
+
+func (c *column) firstMs() int64 { return c.timesMs[0] }
+func (c *column) lastMs() int64  { return c.timesMs[len(c.timesMs)-1] }
+
+// measure sets what follows from the times.
+func (c *column) measure() {
+	c.longestMs = 0
+	for i := 1; i < len(c.timesMs); i++ {
+		c.longestMs = max(c.longestMs, c.timesMs[i]-c.timesMs[i-1])
+	}
+}
+
+// take reads a slot's samples of rows whose times are set already.
+func (c *column) take(rows []*page, at int) {
+	c.samples = c.samples[:0]
+	for _, p := range rows {
+		c.samples = append(c.samples, p.values[at%pageSlots])
+	}
+}
+
+// read reads a slot's samples and their times, and says whether there are any.
+func (c *column) read(b *bucket, rows []*page, at int) bool {
+	c.timesMs, c.samples = c.timesMs[:0], c.samples[:0]
+	for _, p := range rows {
+		if by := p.by[at%pageSlots]; by != 0 {
+			c.timesMs, c.samples = append(c.timesMs, b.origins[by-1].timeMs), append(c.samples, p.values[at%pageSlots])
+		}
+	}
+	c.measure()
+	return len(c.samples) > 0
+}
+
+// folding is how a series' samples become a slice.
+type folding uint8
+
+const (
+	foldGauge folding = iota
+	foldDeltas
+	foldTotals
+	foldStart
+)
+
+func foldingOf(rule *metric.Rule) folding {
+	switch {
+	case rule.RestartsName != "":
+		return foldStart
+	case rule.Series.Kind != metric.KindCounter:
+		return foldGauge
+	case rule.Temporality == metric.Delta:
+		return foldDeltas
+	}
+	return foldTotals
+}
+
+// fold makes one slice of a series out of its samples. It may change them.
+func (s *Slicer) fold(in *input, c *column, endMs int64) {
 	o := in.out
 	if !s.begin(o, in.track, endMs) {
-		s.late(in, len(samples))
+		s.late(in, len(c.samples))
 		return
 	}
-	s.came(in, endMs, len(samples), func(i int) int64 { return samples[i].timeMs })
-	s.counts.InSlices += uint64(len(samples))
-	switch {
-	case in.rule.RestartsName != "":
-		s.foldStart(in, samples, endMs)
-	case in.kind == metric.KindCounter:
-		s.write(o.ref, endMs, o.counter.fold(in, samples, endMs))
-	default:
-		s.foldGauge(in, samples, endMs)
+	s.cameTogether(in, endMs, c)
+	s.counts.InSlices += uint64(len(c.samples))
+	if in.perUnit != 1 {
+		for i := range c.samples {
+			c.samples[i] /= in.perUnit
+		}
 	}
+	switch in.folding {
+	case foldStart:
+		s.foldStart(in, c.samples, endMs)
+	case foldDeltas:
+		o.counter.addAll(in, c.samples)
+		s.write(o.ref, endMs, o.counter.total)
+	case foldTotals:
+		s.write(o.ref, endMs, o.counter.fold(in, c, endMs))
+	default:
+		s.foldGauge(o, c.samples, endMs)
+	}
+}
+
+// cameTogether is came for samples of which it is known how far they are apart at most: where nothing can be missing, it looks at none.
+func (s *Slicer) cameTogether(in *input, endMs int64, c *column) {
+	h, o := in.health, in.out
+	if h == nil {
+		return
+	}
+	longestMs := c.longestMs
+	if last := o.heardMs; last > in.sinceMs && last > 0 {
+		longestMs = max(longestMs, c.firstMs()-last)
+	}
+	if c.firstMs() <= in.sinceMs || in.steady && 2*longestMs >= 3*in.everyMs {
+		s.came(in, endMs, len(c.samples), func(i int) int64 { return c.timesMs[i] })
+		return
+	}
+	o.heardMs, o.missed = c.lastMs(), 0
+	h.longestMs = max(h.longestMs, longestMs)
+	h.samples += uint64(len(c.samples))
+	h.lastEnd = max(h.lastEnd, endMs)
 }
 
 // foldGauge writes the mean, and the least and greatest. The mean of floats may come out beside them by a bit, or overflow:
 // then it is the nearer of the two.
-func (s *Slicer) foldGauge(in *input, samples []sample, endMs int64) {
+func (s *Slicer) foldGauge(o *output, samples []float64, endMs int64) {
 	least, greatest, sum := math.Inf(1), math.Inf(-1), 0.0
-	for i := range samples {
-		v := samples[i].value / in.rule.PerUnit
+	for _, v := range samples {
 		least, greatest, sum = min(least, v), max(greatest, v), sum+v
 	}
 	mean := min(max(sum/float64(len(samples)), least), greatest)
-	ref := in.out.ref
-	s.write(ref, endMs, mean)
-	if in.out.spread {
-		s.write(ref+1, endMs, least)
-		s.write(ref+2, endMs, greatest)
+	s.write(o.ref, endMs, mean)
+	if o.spread {
+		s.write(o.ref+1, endMs, least)
+		s.write(o.ref+2, endMs, greatest)
 	}
 }
 
 // foldStart writes a process' start time as it was at the end of the slice, and how often it has changed. Storm cuts it to
 // whole seconds, the sampler does not: that is no restart.
-func (s *Slicer) foldStart(in *input, samples []sample, endMs int64) {
+func (s *Slicer) foldStart(in *input, samples []float64, endMs int64) {
 	o := in.out
-	for i := range samples {
-		start := samples[i].value / in.rule.PerUnit
+	for _, start := range samples {
 		if o.counter.begun && math.Abs(start-o.counter.last) >= sameStartSeconds {
 			o.restarts++
 		}
@@ -81,18 +166,74 @@ type counted struct {
 // where all are 10 s; of more, the oldest are taken to be of one process.
 const maxRecent = 64
 
+// addAll takes what was counted since the sample before each.
+func (c *counterState) addAll(in *input, samples []float64) {
+	for _, v := range samples {
+		c.total += v
+	}
+	c.begun, c.from = true, in
+}
+
 // fold takes the samples of a slice and returns the total at its end. The total never falls.
-func (c *counterState) fold(in *input, samples []sample, endMs int64) float64 {
-	for i := range samples {
-		v := samples[i].value / in.rule.PerUnit
-		if in.rule.Temporality == metric.Delta {
-			c.total += v
-		} else {
-			c.total = max(c.total, c.cumulative(in, v, samples[i].timeMs, endMs))
-		}
+func (c *counterState) fold(in *input, x *column, endMs int64) float64 {
+	if c.goesOn(in, x, endMs) {
+		return c.total
+	}
+	for i, v := range x.samples {
+		c.total = max(c.total, c.cumulative(in, v, x.timesMs[i], endMs))
 		c.begun, c.from = true, in
 	}
 	return c.total
+}
+
+// goesOn takes a slice in which one process went on counting, which is nearly every one, at once. It is what cumulative does sample by
+// sample where none falls and no start lies behind the oldest value that is open.
+func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
+	starts, n := &in.track.source.starts, len(x.samples)
+	oldestMs := c.lastMs
+	if len(c.recent) > 0 {
+		oldestMs = c.recent[0].timeMs
+	}
+	if !c.begun || c.from != in || starts.newest() > oldestMs {
+		return false
+	}
+	last := c.last
+	for _, v := range x.samples {
+		if v < last {
+			return false
+		}
+		last = v
+	}
+	if starts.packMs+starts.intervalMs == 0 {
+		c.recent = c.recent[:0]
+	} else {
+		c.rememberAll(x, starts.judged(endMs+in.track.packMs))
+	}
+	c.last, c.lastMs = last, x.timesMs[n-1]
+	c.total = max(c.total, c.offset+last)
+	return true
+}
+
+// rememberAll is remember for each of a slice's samples: of the values before the last those are kept that are open still, and the
+// newest of them in any case.
+func (c *counterState) rememberAll(x *column, judgedMs int64) {
+	judged := 0
+	for judged < len(c.recent) && c.after(judged) <= judgedMs {
+		judged++
+	}
+	c.recent = append(c.recent[:0], c.recent[judged:]...)
+	n := len(x.samples)
+	if n == 1 || x.timesMs[0] > judgedMs {
+		c.recent = append(c.recent, counted{c.lastMs, c.last})
+	}
+	for i := range n - 1 {
+		if i == n-2 || x.timesMs[i+1] > judgedMs {
+			c.recent = append(c.recent, counted{x.timesMs[i], x.samples[i]})
+		}
+	}
+	if over := len(c.recent) - maxRecent; over > 0 {
+		c.recent = append(c.recent[:0], c.recent[over:]...)
+	}
 }
 
 // cumulative is the total with a source's new value. A source that fell, or whose process started since its last value, began

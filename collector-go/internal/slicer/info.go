@@ -68,7 +68,7 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 		if in.writer != src || endMs <= in.lastEnd {
 			continue
 		}
-		if in.live && in.lastEnd+t.missMs() <= endMs-t.widthMs {
+		if in.live && in.lastEnd+t.missMs <= endMs-t.widthMs {
 			s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
 		}
 		in.widthMs = t.widthMs
@@ -88,7 +88,7 @@ func (s *Slicer) infosOf(src *source) []*info {
 // markInfoGaps ends the infos of a source that fell silent; another source may go on with its topology's.
 func (s *Slicer) markInfoGaps(t *track) {
 	for _, in := range s.infosOf(t.source) {
-		if in.writer == t.source && in.live && in.lastEnd+t.missMs() <= t.closedTo {
+		if in.writer == t.source && in.live && in.lastEnd+t.missMs <= t.closedTo {
 			s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
 			in.writer = nil
 		}

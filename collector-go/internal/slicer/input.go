@@ -8,22 +8,33 @@ import (
 
 // input is a raw series in its place.
 type input struct {
-	id      uint32
-	rule    metric.Rule
-	kind    metric.Kind
-	track   *track
-	slot    uint32
+	// What every slice needs lies together, as in output.
 	out     *output
-	refused Reason // why none of its samples is taken; "" where they are
-
 	health  *metricHealth // nil where nothing is told of it
-	steady  bool          // a sample that is not there is missing
-	lazy    bool          // but for the time after a restart
 	sinceMs int64         // event time up to which its samples are of an earlier run, before which there is no interval
+	perUnit float64       // of rule
+	everyMs int64         // of rule: its interval
+	track   *track
+	id      uint32
+	slot    uint32
+	kind    metric.Kind
+	folding folding
+	steady  bool // a sample that is not there is missing
+	lazy    bool // but for the time after a restart
+
+	rule    metric.Rule
+	refused Reason // why none of its samples is taken; "" where they are
+}
+
+func newInput(id uint32, rule metric.Rule) *input {
+	return &input{id: id, rule: rule, kind: rule.Series.Kind, perUnit: rule.PerUnit, everyMs: rule.IntervalMs, folding: foldingOf(&rule)}
 }
 
 // inputs are the inputs by id, in pages: ids are dense at first, and thin out as series come and go.
-type inputs struct{ pages []*inputPage }
+type inputs struct {
+	pages   []*inputPage
+	changes []uint64 // of each page, so that a layout knows whether its series are those that it knew
+}
 
 const pageSize = 4096
 
@@ -39,8 +50,9 @@ func (x *inputs) get(id uint32) *input {
 func (x *inputs) set(id uint32, in *input) {
 	page := int(id / pageSize)
 	for len(x.pages) <= page {
-		x.pages = append(x.pages, nil)
+		x.pages, x.changes = append(x.pages, nil), append(x.changes, 0)
 	}
+	x.changes[page]++
 	if x.pages[page] == nil {
 		x.pages[page] = new(inputPage)
 	}
@@ -57,6 +69,7 @@ func (x *inputs) prune(gone func(*input) bool) {
 		for i, in := range page {
 			if in != nil && gone(in) {
 				page[i] = nil
+				x.changes[n]++
 			} else if in != nil {
 				left++
 			}
@@ -81,7 +94,7 @@ func (s *Slicer) Define(id uint32, rule metric.Rule) {
 
 // enter gives a series its output and its track.
 func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
-	in := &input{id: id, rule: rule, kind: rule.Series.Kind}
+	in := newInput(id, rule)
 	s.watch(in)
 	key := outputKey(rule.Series)
 	out := s.outputs[key]
@@ -121,12 +134,13 @@ func intervalIn(widthMs, intervalMs int64) int64 {
 
 // own lets a series write to an output. Another width makes it another series for the stores, under the same labels.
 func (s *Slicer) own(out *output, in *input, widthMs, intervalMs int64) {
-	in.out = out
-	out.owner = in
 	spread := in.rule.MinName != "" && intervalMs < widthMs
 	if out.widthMs != widthMs || out.spread != spread {
+		s.retire(out)
 		out.hasRef, out.announced = false, false
 	}
+	in.out = out
+	out.owner = in
 	out.widthMs, out.spread = widthMs, spread
 }
 
@@ -150,9 +164,9 @@ func (s *Slicer) Withdraw(id uint32) int {
 	if in.refused != "" {
 		return 0
 	}
-	samples, readings := in.track.takeOut(in.slot)
+	samples, readings := s.takeOut(in.track, in.slot)
 	removed := len(samples) + len(readings)
-	s.open -= removed
+	s.opened(in.track, -removed)
 	return removed
 }
 
@@ -173,10 +187,20 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 	default:
 		if b := s.place(in, timeMs); b != nil {
 			b.histograms = append(b.histograms, reading{timeMs, s.batch.sequence, in.slot, s.batch.producer.id, h, negatives})
-			s.open++
+			s.opened(in.track, 1)
 		}
 	}
 	return true
+}
+
+// Refused counts, in what is described of the collection, samples that were refused before they came here; they are in no Counts.
+func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
+	if s.options.Health.PeriodMs == 0 {
+		return
+	}
+	in := newInput(0, rule)
+	s.link(in, s.source(rule.Worker))
+	add(&in.health.refused, string(reason), uint64(samples))
 }
 
 func sameRule(a, b *metric.Rule) bool {

@@ -17,8 +17,10 @@ type Options struct {
 	MaxTickStepMs int64
 	// MaxSeries bounds the series that are defined; samples of further ones are refused.
 	MaxSeries int
-	// MaxOpenSamples bounds the samples of open slices, 32 bytes each; further ones are refused.
-	MaxOpenSamples int
+	// MaxOpenSamples bounds the samples of open slices, 12 bytes each where a worker's series come together and at most 32 elsewhere;
+	// MaxTopologyOpenSamples those of one topology, so that none can take the room of all. Further ones are refused.
+	MaxOpenSamples         int
+	MaxTopologyOpenSamples int
 	// MaxBuckets bounds a distribution's buckets; past it neighbours are merged (Prometheus' own default).
 	MaxBuckets int
 	// Health says what is told of the collection itself. By default nothing: its names are the catalogue's.
@@ -26,7 +28,8 @@ type Options struct {
 }
 
 // DefaultOptions are DESIGN's: slices of 10 s, which is Bullet's interval; 30 s of lateness, which is three of them; a sender's hour;
-// a day for what comes back. 8 M samples are 256 MB, or some 170,000 samples a second.
+// a day for what comes back. 16 M samples of a topology are 200 MB: with slices of 60 s, packs of 10 s and 30 s of lateness some 150,000
+// samples a second; with slices of 10 s twice that.
 func DefaultOptions() Options {
 	return Options{
 		WidthMs:        10_000,
@@ -35,8 +38,8 @@ func DefaultOptions() Options {
 		KeepMs:         86_400_000,
 		MaxTickStepMs:  5_000,
 		MaxSeries:      1 << 20,
-		MaxOpenSamples: 8 << 20,
-		MaxBuckets:     160,
+		MaxOpenSamples: 32 << 20, MaxTopologyOpenSamples: 16 << 20,
+		MaxBuckets: 160,
 	}
 }
 
@@ -58,8 +61,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("most of one tick %d ms: choose at least the time between two ticks", o.MaxTickStepMs)
 	case o.Health.PeriodMs < 0 || o.Health.PeriodMs > maxWidthMs || o.Health.PeriodMs > 0 && o.Health.MaxMetrics < 1:
 		return fmt.Errorf("collection health every %d ms, of %d metrics of a worker: choose 0 to %d ms, and at least 1 metric", o.Health.PeriodMs, o.Health.MaxMetrics, maxWidthMs)
-	case o.MaxSeries < 1 || o.MaxOpenSamples < 1 || o.MaxBuckets < 1:
-		return fmt.Errorf("limits of %d series, %d open samples and %d buckets: each must be at least 1", o.MaxSeries, o.MaxOpenSamples, o.MaxBuckets)
+	case o.MaxSeries < 1 || o.MaxOpenSamples < 1 || o.MaxTopologyOpenSamples < 1 || o.MaxBuckets < 1:
+		return fmt.Errorf("limits of %d series, %d open samples, %d of a topology, and %d buckets: each must be at least 1", o.MaxSeries, o.MaxOpenSamples, o.MaxTopologyOpenSamples, o.MaxBuckets)
 	}
 	return nil
 }

@@ -19,14 +19,14 @@ func (s *Slicer) regrid() {
 func (s *Slicer) move(in *input, widthMs int64) {
 	old := in.track
 	interval := intervalIn(widthMs, in.rule.IntervalMs)
-	samples, readings := old.takeOut(in.slot)
+	samples, readings := s.takeOut(old, in.slot)
 	old.leave(in)
 	s.own(in.out, in, widthMs, interval)
 	s.track(old.source, widthMs, interval, old.packMs).enter(in)
 	for _, x := range samples {
 		if b := s.replace(in, x.timeMs); b != nil {
 			x.slot = in.slot
-			b.samples = append(b.samples, x)
+			s.put(in.track, b, x)
 		}
 	}
 	for _, x := range readings {
@@ -41,7 +41,7 @@ func (s *Slicer) move(in *input, widthMs int64) {
 func (s *Slicer) replace(in *input, timeMs int64) *bucket {
 	end := in.track.endOf(timeMs)
 	if end <= in.track.closedTo || end <= in.out.lastEnd {
-		s.open--
+		s.opened(in.track, -1)
 		s.late(in, 1)
 		return nil
 	}

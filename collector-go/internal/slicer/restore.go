@@ -3,6 +3,7 @@ package slicer
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
@@ -65,7 +66,8 @@ func (r *reader) all() {
 		if !r.demand(reason != "" && s.inputs.get(id) == nil, "a refused series makes no sense") {
 			return
 		}
-		in := &input{id: id, rule: rule, kind: rule.Series.Kind, refused: reason}
+		in := newInput(id, rule)
+		in.refused = reason
 		s.link(in, s.source(rule.Worker))
 		s.inputs.set(id, in)
 	}
@@ -155,6 +157,9 @@ func (r *reader) track(src *source) {
 		t.packMs >= 0 && t.packMs <= maxWidthMs && t.closedTo >= 0 && t.closedTo <= 2*maxTimeMs, "a track's times make no sense") {
 		return
 	}
+	closedTo := t.closedTo
+	t = newTrack(src, t.widthMs, t.intervalMs, t.packMs)
+	t.closedTo = closedTo
 	src.tracks = append(src.tracks, t)
 	for range r.Count() {
 		if !r.Bool() {
@@ -174,7 +179,7 @@ func (r *reader) track(src *source) {
 			return
 		}
 		t.open = append(t.open, b)
-		r.s.open += len(b.samples) + len(b.histograms)
+		r.s.opened(t, b.samplesOpen())
 	}
 }
 
@@ -182,10 +187,9 @@ func (r *reader) track(src *source) {
 const maxGridMs = 2 * maxWidthMs
 
 func (r *reader) input(t *track) *input {
-	in := &input{id: r.Uint32(), track: t, slot: uint32(len(t.inputs))}
-	attached := r.Bool()
-	in.rule = r.Rule()
-	in.kind = in.rule.Series.Kind
+	id, attached := r.Uint32(), r.Bool()
+	in := newInput(id, r.Rule())
+	in.track, in.slot = t, uint32(len(t.inputs))
 	if r.version >= 2 {
 		in.sinceMs = r.Int()
 	}
@@ -263,12 +267,19 @@ func (r *reader) bucket(t *track) *bucket {
 		newest = t.open[n-1].endMs
 	}
 	r.demand(b.endMs > newest && b.endMs%t.widthMs == 0 && b.endMs <= 2*maxTimeMs, "an open slice is out of place")
+	if r.version >= 4 && (r.Err() != nil || !r.grid(t, b)) {
+		return nil
+	}
 	for range r.Count() {
 		x := sample{slot: r.slot(t), timeMs: b.endMs - r.Int(), value: r.Float(), sequence: r.Uint(), producer: r.Uint32()}
 		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a sample is in the wrong slice") {
 			return nil
 		}
-		b.samples = append(b.samples, x)
+		if r.version >= 4 {
+			b.samples = append(b.samples, x)
+		} else {
+			r.s.put(t, b, x)
+		}
 	}
 	for range r.Count() {
 		x := reading{slot: r.slot(t), timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.Uint32()}
@@ -279,8 +290,52 @@ func (r *reader) bucket(t *track) *bucket {
 		x.histogram, x.negatives = d.histogram(), d.negatives
 		b.histograms = append(b.histograms, x)
 	}
-	r.demand(len(b.samples)+len(b.histograms) > 0, "an open slice is empty")
+	r.demand(b.samplesOpen() > 0, "an open slice is empty")
 	return b
+}
+
+// grid reads the samples that lie on the grid.
+func (r *reader) grid(t *track, b *bucket) bool {
+	for range r.Count() {
+		o := origin{timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.Uint32()}
+		if !r.demand(o.timeMs > 0 && t.holds(b, o.timeMs), "a sample is in the wrong slice") {
+			return false
+		}
+		b.origins = append(b.origins, o)
+	}
+	for range r.Count() {
+		column, row, taken, alike := r.Uint(), r.Uint(), r.Uint32(), r.Bool()
+		if !r.demand(column < uint64(t.columns()) && row < uint64(t.rows) && taken != 0, "a page of an open slice is out of place") {
+			return false
+		}
+		p := r.s.page(t, b, int(column), int(row)) // nil where the options leave less room than those of the snapshot
+		if !r.demand(p.taken() == 0, "a page of an open slice comes twice") {
+			return false
+		}
+		var by uint32
+		if alike {
+			by = r.Uint32()
+		}
+		for rest := taken; rest != 0; rest &= rest - 1 {
+			at := bits.TrailingZeros32(rest)
+			if !alike {
+				by = r.Uint32()
+			}
+			slot := int(column)*pageSlots + at
+			if !r.demand(by > 0 && int(by) <= len(b.origins) && slot < len(t.inputs) && t.inputs[slot] != nil &&
+				t.row(b.endMs, b.origins[max(by, 1)-1].timeMs) == int(row), "a sample has no series or no origin") {
+				return false
+			}
+			if p == nil {
+				o := &b.origins[by-1]
+				b.samples = append(b.samples, sample{o.timeMs, r.Float(), o.sequence, uint32(slot), o.producer})
+				continue
+			}
+			p.by[at], p.values[at] = by, r.Float()
+			b.held++
+		}
+	}
+	return r.Err() == nil
 }
 
 func (r *reader) slot(t *track) uint32 {

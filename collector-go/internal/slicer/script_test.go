@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
@@ -32,6 +33,8 @@ var update = flag.Bool("update", false, "write the expected slices of the script
 //	batch 7: 1@12=5 1@13=6              producer 7 sends; sequences rise by themselves
 //	option health 30                    the collection's own series every 30 s; of at most three metrics a worker
 //	batch 7: received 14 1@12=5         the collector took it at 14
+//	layout 5: 1 2 3                     layout 5 is of these series
+//	block 7: 5@10+1*2 = 1 2 - 4 5 6     producer 7 sends two rows of it, at 10 and 11: series 1 has 1 and 2, series 2 has none and 4
 //	dropped w:1 queue_full 5
 //	tick 60 | ticks 60 90               one tick a second
 //	detach 1 | withdraw 1 | describe w:1 info worker=w:1 pid=3 | close | restart | counts | known
@@ -108,6 +111,14 @@ func (p *player) do(words []string) (said []string) {
 		s.Started()
 	case "batch":
 		p.batch(words)
+	case "layout":
+		var series []uint32
+		for _, id := range words[2:] {
+			series = append(series, p.id(id))
+		}
+		s.DefineLayout(p.id(strings.TrimSuffix(words[1], ":")), series)
+	case "block":
+		said = append(said, p.block(words)...)
 	case "tick":
 		s.Tick(p.ms(words[1]))
 	case "ticks":
@@ -246,6 +257,35 @@ func (p *player) batch(words []string) {
 		}
 	}
 	p.slicer.End()
+}
+
+// block reads "7: layout@first+step*rows = values", "-" for a cell that holds no sample, and returns which series are asked for.
+func (p *player) block(words []string) (said []string) {
+	layout, rest, _ := strings.Cut(words[2], "@")
+	first, rest, _ := strings.Cut(rest, "+")
+	step, rows, _ := strings.Cut(rest, "*")
+	cells := words[4:]
+	b := block.Block{Rows: int(p.id(rows)), FirstMs: p.ms(first), StepMs: p.ms(step), Presence: make([]byte, (len(cells)+7)/8)}
+	b.Columns = len(cells) / b.Rows
+	var values []float64
+	for cell, word := range cells {
+		if word == "-" {
+			continue
+		}
+		v, err := strconv.ParseFloat(word, 64)
+		require.NoError(p.t, err)
+		b.Presence[cell/8] |= 1 << (cell % 8)
+		values = append(values, v)
+	}
+	p.sequence++
+	p.slicer.Begin(p.id(strings.TrimSuffix(words[1], ":")), p.sequence)
+	known := p.slicer.AddBlock(p.id(layout), &b, values, func(id uint32, samples int) bool {
+		said = append(said, fmt.Sprintf("missing %d: %d", id, samples))
+		return false
+	})
+	require.True(p.t, known, "layout %s is not defined", layout)
+	p.slicer.End()
+	return said
 }
 
 // histogram reads "schema:index*count,...;negatives".

@@ -24,6 +24,8 @@ type Slicer struct {
 	sources    []*source // in the order in which they were first heard of
 	byWorker   map[metric.Worker]*source
 	inputs     inputs
+	layouts    map[uint32]*layout
+	rooms      map[string]*room // what is open of each topology
 	outputs    map[string]*output
 	topologies map[string][]*info // what describes a topology, by its name
 	nextRef    slice.Ref
@@ -31,6 +33,7 @@ type Slicer struct {
 
 	batch   batch
 	open    int // samples in open slices
+	pages   int // what holds them
 	closed  slice.Columns
 	counts  Counts
 	scratch scratch
@@ -54,6 +57,8 @@ func New(o Options) (*Slicer, error) {
 		options:    o,
 		producers:  make(map[uint32]*producer),
 		byWorker:   make(map[metric.Worker]*source),
+		layouts:    make(map[uint32]*layout),
+		rooms:      make(map[string]*room),
 		outputs:    make(map[string]*output),
 		topologies: make(map[string][]*info),
 		counts:     Counts{Refused: make(map[Reason]uint64)},
@@ -94,6 +99,11 @@ func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
 	if in == nil {
 		return false
 	}
+	s.add(in, timeMs, value)
+	return true
+}
+
+func (s *Slicer) add(in *input, timeMs int64, value float64) {
 	switch {
 	case in.refused != "":
 		s.refuse(in, in.refused)
@@ -103,14 +113,13 @@ func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
 		s.refuse(in, RefusedNonsense)
 	default:
 		if b := s.place(in, timeMs); b != nil {
-			b.samples = append(b.samples, sample{timeMs, value, s.batch.sequence, in.slot, s.batch.producer.id})
-			s.open++
+			s.put(in.track, b, sample{timeMs, value, s.batch.sequence, in.slot, s.batch.producer.id})
+			s.opened(in.track, 1)
 			if in.rule.RestartsName != "" {
 				in.track.source.starts.observe(int64(value/in.rule.PerUnit*1000), timeMs)
 			}
 		}
 	}
-	return true
 }
 
 // place returns the open bucket of a sample, or counts why there is none.
@@ -120,11 +129,14 @@ func (s *Slicer) place(in *input, timeMs int64) *bucket {
 	case timeMs <= 0 || timeMs > maxTimeMs:
 		s.refuse(in, RefusedNonsense)
 		return nil
-	case s.open >= s.options.MaxOpenSamples:
+	case s.left(t.source.room) <= 0:
 		s.refuse(in, RefusedOpenLimit)
 		return nil
 	}
 	s.touch(t.source, timeMs)
+	if t.hot != nil && t.holds(t.hot, timeMs) {
+		return t.hot
+	}
 	end := t.endOf(timeMs)
 	if end <= t.closedTo {
 		s.late(in, 1)

@@ -2,6 +2,7 @@ package slicer
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
@@ -137,7 +138,7 @@ func (w writer) track(s *Slicer, t *track) {
 	}
 	w.Uint(uint64(len(t.open)))
 	for _, b := range t.open {
-		w.bucket(b)
+		w.bucket(t, b)
 	}
 }
 
@@ -194,8 +195,9 @@ func (w writer) distribution(d *distribution) {
 	}
 }
 
-func (w writer) bucket(b *bucket) {
+func (w writer) bucket(t *track, b *bucket) {
 	w.Int(b.endMs)
+	w.grid(t, b)
 	w.Uint(uint64(len(b.samples)))
 	for _, x := range b.samples {
 		w.Uint(uint64(x.slot))
@@ -213,6 +215,50 @@ func (w writer) bucket(b *bucket) {
 		w.Uint(uint64(x.producer))
 		d := readDistribution(x)
 		w.distribution(&d)
+	}
+}
+
+// grid writes the samples that lie on the grid, page by page, each page's places, origins and values apart. Where all have one origin,
+// as mostly, it is written once.
+func (w writer) grid(t *track, b *bucket) {
+	w.Uint(uint64(len(b.origins)))
+	for _, o := range b.origins {
+		w.Int(b.endMs - o.timeMs)
+		w.Uint(o.sequence)
+		w.Uint(uint64(o.producer))
+	}
+	pages := 0
+	for _, p := range b.pages {
+		if p.taken() != 0 {
+			pages++
+		}
+	}
+	w.Uint(uint64(pages))
+	for i, p := range b.pages {
+		taken := p.taken()
+		if taken == 0 {
+			continue
+		}
+		w.Uint(uint64(i / t.rows))
+		w.Uint(uint64(i % t.rows))
+		w.Uint(uint64(taken))
+		by := p.by[bits.TrailingZeros32(taken)]
+		alike := true
+		for _, other := range p.by {
+			alike = alike && (other == 0 || other == by)
+		}
+		w.Bool(alike)
+		if alike {
+			w.Uint(uint64(by))
+		}
+		for at, by := range p.by {
+			if by != 0 && !alike {
+				w.Uint(uint64(by))
+			}
+			if by != 0 {
+				w.Float(p.values[at])
+			}
+		}
 	}
 }
 

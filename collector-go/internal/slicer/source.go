@@ -10,6 +10,7 @@ import (
 // source is a worker: what a watermark belongs to.
 type source struct {
 	worker   metric.Worker
+	room     *room // its topology's
 	eventMs  int64 // greatest event time heard; never before the first sample
 	heardMs  int64 // the slicer's clock when it was last heard
 	carriers []*producer
@@ -46,7 +47,7 @@ func (s *Slicer) producer(id uint32) *producer {
 func (s *Slicer) source(w metric.Worker) *source {
 	src := s.byWorker[w]
 	if src == nil {
-		src = &source{worker: w, eventMs: never, heardMs: s.clockMs, health: health{aheadMs: never}}
+		src = &source{worker: w, room: s.room(w.Topology), eventMs: never, heardMs: s.clockMs, health: health{aheadMs: never}}
 		s.byWorker[w] = src
 		s.sources = append(s.sources, src)
 	}

@@ -37,6 +37,14 @@ func (x *starts) observe(ms, timeMs int64) {
 	}
 }
 
+// newest is the time of the last start that is known; never where none is.
+func (x *starts) newest() int64 {
+	if len(x.known) == 0 {
+		return never
+	}
+	return x.known[len(x.known)-1].ms
+}
+
 // between says whether the process started after one time and by another, as told in samples up to byMs plus what packs of
 // the asking series allow.
 func (x *starts) between(afterMs, untilMs, byMs int64) bool {

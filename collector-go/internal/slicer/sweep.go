@@ -1,6 +1,9 @@
 package slicer
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // sweepEveryMs is how often what has ended long ago is dropped.
 const sweepEveryMs = 600_000
@@ -17,11 +20,20 @@ func (s *Slicer) sweep() {
 	// What was refused for want of room may be defined again, now that there may be some.
 	s.inputs.prune(func(in *input) bool { return in.refused == RefusedSeriesLimit })
 	s.sources = slices.DeleteFunc(s.sources, s.gone)
-	for name := range s.topologies {
+	for _, name := range slices.Sorted(maps.Keys(s.topologies)) {
 		if !slices.ContainsFunc(s.sources, func(src *source) bool { return src.worker.Topology == name }) {
+			for _, in := range s.topologies[name] {
+				s.retireInfo(in)
+			}
 			delete(s.topologies, name)
 		}
 	}
+	for name, r := range s.rooms {
+		if r.open == 0 && !slices.ContainsFunc(s.sources, func(src *source) bool { return src.room == r }) {
+			delete(s.rooms, name)
+		}
+	}
+	s.scratch.shrink()
 	for id, p := range s.producers {
 		if !p.connected && s.clockMs-max(p.sentMs, p.connectedMs) > s.options.KeepMs && !s.carries(p) {
 			delete(s.producers, id)
@@ -44,6 +56,7 @@ func (s *Slicer) sweepTrack(t *track) {
 			s.inputs.set(in.id, nil)
 		}
 		if owns {
+			s.retire(in.out)
 			delete(s.outputs, in.out.key)
 		}
 	}
@@ -53,6 +66,17 @@ func (s *Slicer) sweepTrack(t *track) {
 func (t *track) usedSlots() map[uint32]bool {
 	used := make(map[uint32]bool)
 	for _, b := range t.open {
+		for i, p := range b.pages {
+			if p == nil {
+				continue
+			}
+			first := uint32(i / t.rows * pageSlots)
+			for at, by := range p.by {
+				if by != 0 {
+					used[first+uint32(at)] = true
+				}
+			}
+		}
 		for i := range b.samples {
 			used[b.samples[i].slot] = true
 		}
@@ -71,6 +95,7 @@ func (s *Slicer) gone(src *source) bool {
 		return false
 	}
 	delete(s.byWorker, src.worker)
+	s.retireSource(src)
 	return true
 }
 

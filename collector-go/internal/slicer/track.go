@@ -13,21 +13,39 @@ type track struct {
 	widthMs    int64
 	intervalMs int64
 	packMs     int64
+	rows       int       // of a slice
+	rowMs      int64     // how much time a row covers
+	missMs     int64     // how much time without a sample makes a series miss two of its intervals, in whole slices
 	inputs     []*input  // by slot; nil where a slot is free
 	free       []uint32  // free slots, ascending
 	open       []*bucket // by end; each holds a sample
 	hot        *bucket   // the one that was last added to
 	closedTo   int64     // end of the newest slice that is closed
+	dueMs      int64     // no series is owed a marker before the track is closed to there
+}
+
+// newTrack sets what follows from a track's times. Samples that come once a slice may well leave one empty and put two into the next:
+// so a miss is in whole slices.
+func newTrack(src *source, widthMs, intervalMs, packMs int64) *track {
+	t := &track{source: src, widthMs: widthMs, intervalMs: intervalMs, packMs: packMs}
+	t.rowMs = max(intervalMs, (widthMs+maxRows-1)/maxRows)
+	t.rows = int((widthMs + t.rowMs - 1) / t.rowMs)
+	t.missMs = (2*intervalMs + widthMs - 1) / widthMs * widthMs
+	return t
 }
 
 // bucket holds the samples of an open slice of all series of a track.
 type bucket struct {
 	endMs      int64
-	samples    []sample
+	pages      []*page // page p of row r is pages[p*rows+r]; nil where it holds nothing
+	held       int     // samples in pages
+	charged    int     // pages that count as this bucket's, what their table takes included
+	origins    []origin
+	samples    []sample // beside the grid
 	histograms []reading
 }
 
-// sample is one value of the series in a slot. It stays raw until its slice closes, since only then its place in time is known.
+// sample is one value of the series in a slot. A value stays raw until its slice closes, since only then its place in time is known.
 type sample struct {
 	timeMs   int64
 	value    float64
@@ -48,9 +66,16 @@ type reading struct {
 
 // scratch is memory that closing uses again.
 type scratch struct {
-	starts  []int
-	sorted  []sample
+	warmed  int64
+	beside  slotted
+	merged  []sample
+	mixed   column
+	rows    []*page
+	column  column
+	places  []place
+	dense   []float64
 	buckets []*bucket
+	pages   []*page
 }
 
 // maxSpareBuckets bounds the emptied buckets that are kept for use again, and maxSpareSamples what each may hold on to.
@@ -74,12 +99,6 @@ func (t *track) lastEndBefore(timeMs int64) int64 {
 	return (timeMs - 1) / t.widthMs * t.widthMs
 }
 
-// missMs is how much time without a sample makes a series miss two of its intervals, in whole slices: samples that come once
-// a slice may well leave one empty and put two into the next.
-func (t *track) missMs() int64 {
-	return (2*t.intervalMs + t.widthMs - 1) / t.widthMs * t.widthMs
-}
-
 // track finds or makes the track for a rule.
 func (s *Slicer) track(src *source, widthMs, intervalMs, packMs int64) *track {
 	for _, t := range src.tracks {
@@ -87,7 +106,7 @@ func (s *Slicer) track(src *source, widthMs, intervalMs, packMs int64) *track {
 			return t
 		}
 	}
-	t := &track{source: src, widthMs: widthMs, intervalMs: intervalMs, packMs: packMs}
+	t := newTrack(src, widthMs, intervalMs, packMs)
 	if src.eventMs != never {
 		t.closedTo = t.lastEndBefore(src.eventMs - s.options.LatenessMs - packMs)
 	}
@@ -95,9 +114,15 @@ func (s *Slicer) track(src *source, widthMs, intervalMs, packMs int64) *track {
 	return t
 }
 
+// holds says whether a time lies in the slice of a bucket.
+func (t *track) holds(b *bucket, timeMs int64) bool {
+	return timeMs <= b.endMs && timeMs > b.endMs-t.widthMs
+}
+
 // enter gives an input its slot.
 func (t *track) enter(in *input) {
 	in.track = t
+	t.dueMs = 0
 	if len(t.free) > 0 {
 		in.slot = t.free[0]
 		t.free = t.free[1:]
@@ -140,7 +165,9 @@ func (c *scratch) take(endMs int64) *bucket {
 }
 
 func (c *scratch) give(b *bucket) {
-	if len(c.buckets) >= maxSpareBuckets || cap(b.samples) > maxSpareSamples {
+	clear(b.pages)
+	b.pages, b.held, b.charged, b.origins = b.pages[:0], 0, 0, b.origins[:0]
+	if len(c.buckets) >= maxSpareBuckets || cap(b.samples)+cap(b.origins) > maxSpareSamples {
 		return
 	}
 	b.samples = b.samples[:0]
@@ -150,13 +177,20 @@ func (c *scratch) give(b *bucket) {
 }
 
 // takeOut removes the open samples of a slot and returns them.
-func (t *track) takeOut(slot uint32) (samples []sample, readings []reading) {
+func (s *Slicer) takeOut(t *track, slot uint32) (samples []sample, readings []reading) {
+	kept := t.open[:0]
 	for _, b := range t.open {
+		samples = s.takeCells(t, b, slot, samples)
 		b.samples = takeIf(b.samples, &samples, func(x *sample) bool { return x.slot == slot })
 		b.histograms = takeIf(b.histograms, &readings, func(x *reading) bool { return x.slot == slot })
+		if b.samplesOpen() > 0 {
+			kept = append(kept, b)
+		} else {
+			s.discard(t, b)
+		}
 	}
-	t.open = slices.DeleteFunc(t.open, func(b *bucket) bool { return len(b.samples)+len(b.histograms) == 0 })
-	t.hot = nil
+	clear(t.open[len(kept):])
+	t.open, t.hot = kept, nil
 	return samples, readings
 }
 

@@ -1,0 +1,225 @@
+package slicer
+
+import (
+	"math"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+)
+
+// AddBlock takes the samples of a block, of which values are those of the cells that hold one, in the order of the cells; it keeps
+// neither. It is Add for each of them.
+//
+// missing is called for each series that is not defined, with how many samples of it there are: it defines the series, and returns true,
+// or counts them, and returns false. AddBlock itself returns false, and counts nothing, where the layout is not defined or has not as
+// many series as the block has columns.
+func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64, missing func(id uint32, samples int) bool) bool {
+	l := s.layouts[layout]
+	if l == nil || len(l.series) != b.Columns {
+		return false
+	}
+	if b.Presence != nil {
+		values = s.scratch.spread(b, values)
+	}
+	s.resolve(l)
+	taken := s.defineMissing(l, b, missing)
+	if !taken || !s.roomFor(l, len(values)) {
+		for column, in := range l.inputs {
+			s.addColumn(l, b, values, column, in)
+		}
+		return true
+	}
+	for _, column := range l.apart {
+		s.addColumn(l, b, values, int(column), l.inputs[column])
+	}
+	group, first := 0, 0
+	for _, run := range l.tracks {
+		s.addRun(l, run.track, l.groups[group:run.end], first, b, values)
+		group, first = run.end, l.groups[run.end-1].end
+	}
+	return true
+}
+
+// spread puts values where their cells are; the others, which are no numbers, are never looked at.
+func (c *scratch) spread(b *block.Block, values []float64) []float64 {
+	dense := c.dense[:0]
+	for cell := range b.Cells() {
+		if !b.Present(cell) {
+			dense = append(dense, math.NaN())
+			continue
+		}
+		dense = append(dense, values[0])
+		values = values[1:]
+	}
+	c.dense = dense
+	return dense
+}
+
+// defineMissing calls missing for the series that are not defined. What it defines may take the place of others of the layout, of which
+// it is called then: so it goes on until each column's series is defined or its samples are counted. It returns false where samples were
+// counted of a series that was defined after that.
+func (s *Slicer) defineMissing(l *layout, b *block.Block, missing func(id uint32, samples int) bool) bool {
+	if len(l.missing) == 0 && !l.counting {
+		return true
+	}
+	clear(l.counted)
+	l.counting = len(l.missing) > 0
+	for again := true; again; s.resolve(l) {
+		again = false
+		for _, column := range l.missing {
+			id := l.series[column]
+			if l.counted[column] || s.inputs.get(id) != nil {
+				continue
+			}
+			samples := 0
+			for row := range b.Rows {
+				if b.Present(int(column)*b.Rows + row) {
+					samples++
+				}
+			}
+			again = true
+			l.counted[column] = samples == 0 || !missing(id, samples) || s.inputs.get(id) == nil
+		}
+	}
+	for column, counted := range l.counted {
+		if counted && l.inputs[column] != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// roomFor says whether a block fits whole, whatever is counted in it.
+func (s *Slicer) roomFor(l *layout, cells int) bool {
+	if len(l.tracks) == 0 {
+		return true
+	}
+	for i := range l.tracks {
+		if s.left(l.tracks[i].track.source.room) < cells {
+			return false
+		}
+	}
+	return true
+}
+
+// addColumn adds a column's samples one by one.
+func (s *Slicer) addColumn(l *layout, b *block.Block, values []float64, column int, in *input) {
+	if in == nil || l.counted[column] {
+		return
+	}
+	for row := range b.Rows {
+		if at := column*b.Rows + row; b.Present(at) {
+			s.add(in, b.TimeMs(row), values[at])
+		}
+	}
+}
+
+// place is where a row of a block goes in a track.
+type place struct {
+	timeMs int64
+	bucket *bucket // nil where the row is late or its time makes no sense
+	row    int
+	by     uint32
+	heard  int // samples that were of use, or late
+}
+
+// addRun adds the columns of one track, whose cells begin at first.
+func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *block.Block, values []float64) {
+	places := s.places(t, b)
+	for i := range groups {
+		g := &groups[i]
+		cells := l.cells[first:g.end]
+		first = g.end
+		for row := range places {
+			p := &places[row]
+			var to *page
+			if p.bucket != nil {
+				to = s.page(t, p.bucket, g.page, p.row)
+			}
+			if to == nil {
+				for i := range cells {
+					s.addApart(l, t, &cells[i], p, b, values, row)
+				}
+				continue
+			}
+			held := 0
+			rest := values[row:]
+			for i := range cells {
+				c := &cells[i]
+				v, at := rest[int(c.column)*b.Rows], c.at%pageSlots
+				if !(v >= c.least && v <= c.most) || to.by[at] != 0 {
+					s.addApart(l, t, c, p, b, values, row)
+					continue
+				}
+				to.by[at], to.values[at] = p.by, v
+				held++
+			}
+			p.bucket.held += held
+			p.heard += held
+			s.opened(t, held)
+		}
+	}
+	emptied := false
+	for row := range places {
+		p := &places[row]
+		if p.heard > 0 {
+			s.touch(t.source, p.timeMs)
+		}
+		emptied = emptied || p.bucket != nil && p.bucket.samplesOpen() == 0
+		p.bucket = nil
+	}
+	if emptied {
+		s.dropEmpty(t)
+	}
+}
+
+// places finds or makes the buckets of a block's rows.
+func (s *Slicer) places(t *track, b *block.Block) []place {
+	places := s.scratch.places[:0]
+	for row := range b.Rows {
+		p := place{timeMs: b.TimeMs(row)}
+		if p.timeMs > 0 && p.timeMs <= maxTimeMs {
+			if end := t.endOf(p.timeMs); end > t.closedTo {
+				p.bucket = s.bucket(t, end)
+				p.row = t.row(end, p.timeMs)
+				p.by = p.bucket.origin(origin{p.timeMs, s.batch.sequence, s.batch.producer.id})
+			}
+		}
+		places = append(places, p)
+	}
+	s.scratch.places = places
+	return places
+}
+
+// addApart takes a sample that does not go into an empty cell: it is not there, or of no use, or late, or its cell is taken.
+func (s *Slicer) addApart(l *layout, t *track, c *cell, p *place, b *block.Block, values []float64, row int) {
+	at := int(c.column)*b.Rows + row
+	if !b.Present(at) {
+		return
+	}
+	in, v := l.inputs[c.column], values[at]
+	switch {
+	case !(v >= c.least && v <= c.most), p.timeMs <= 0, p.timeMs > maxTimeMs:
+		s.refuse(in, RefusedNonsense)
+		return
+	case p.bucket == nil:
+		s.late(in, 1)
+	default:
+		p.bucket.samples = append(p.bucket.samples, sample{p.timeMs, v, s.batch.sequence, in.slot, s.batch.producer.id})
+		s.opened(t, 1)
+	}
+	p.heard++
+}
+
+// dropEmpty removes the open slices that got no sample after all.
+func (s *Slicer) dropEmpty(t *track) {
+	kept := t.open[:0]
+	for _, b := range t.open {
+		if b.samplesOpen() > 0 {
+			kept = append(kept, b)
+		} else {
+			s.discard(t, b)
+		}
+	}
+	clear(t.open[len(kept):])
+	t.open, t.hot = kept, nil
+}

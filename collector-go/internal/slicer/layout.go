@@ -1,0 +1,122 @@
+package slicer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// layout is an ordered list of series, whose samples come as blocks. Where each of them goes is looked up once, and again when one of
+// them was defined or forgotten since.
+type layout struct {
+	series []uint32
+
+	pages    []uint32 // of the inputs, on which the series are
+	changes  uint64   // of these pages, when they were looked up; 0 before the first time
+	inputs   []*input // by column; nil where the series is not defined
+	missing  []uint32 // columns whose series is not defined
+	counted  []bool   // by column: of those that were missing in the block at hand, whether their samples were counted
+	counting bool     // counted holds something
+	tracks   []trackRun
+	groups   []cellGroup
+	cells    []cell
+	apart    []uint32 // columns of which each sample is looked at by itself
+}
+
+// trackRun are the groups of one track, which end where the next one's begin.
+type trackRun struct {
+	track *track
+	end   int
+}
+
+// cellGroup are the columns whose slots are on one page.
+type cellGroup struct {
+	page int
+	end  int // of its cells
+}
+
+// cell is a column's place on a page, and what its values must lie between.
+type cell struct {
+	least, most float64
+	column      uint32
+	at          uint32 // on the page
+}
+
+// DefineLayout names an ordered list of series, for AddBlock; the list is copied. A name may be given to another list. Layouts are no
+// part of a snapshot: the journal defines them again to every reader.
+func (s *Slicer) DefineLayout(id uint32, series []uint32) {
+	if old := s.layouts[id]; old != nil && slices.Equal(old.series, series) {
+		return
+	}
+	l := &layout{series: slices.Clone(series)}
+	for _, id := range series {
+		if page := id / pageSize; !slices.Contains(l.pages, page) {
+			l.pages = append(l.pages, page)
+		}
+	}
+	s.layouts[id] = l
+}
+
+// ForgetLayout drops a layout; one that is not known does not matter.
+func (s *Slicer) ForgetLayout(id uint32) { delete(s.layouts, id) }
+
+// changesOf counts the changes of some pages since the beginning.
+func (x *inputs) changesOf(pages []uint32) uint64 {
+	n := uint64(1)
+	for _, page := range pages {
+		if int(page) < len(x.changes) {
+			n += x.changes[page]
+		}
+	}
+	return n
+}
+
+// resolve looks up where the columns of a layout go, unless that is known.
+func (s *Slicer) resolve(l *layout) {
+	changes := s.inputs.changesOf(l.pages)
+	if changes == l.changes {
+		return
+	}
+	l.changes = changes
+	l.inputs = slices.Grow(l.inputs[:0], len(l.series))[:len(l.series)]
+	l.counted = slices.Grow(l.counted[:0], len(l.series))[:len(l.series)]
+	l.apart, l.missing = l.apart[:0], l.missing[:0]
+	byTrack := make(map[*track][]uint32)
+	var tracks []*track
+	for column, id := range l.series {
+		in := s.inputs.get(id)
+		l.inputs[column] = in
+		switch {
+		case in == nil:
+			l.missing = append(l.missing, uint32(column))
+		case in.refused != "" || in.kind == metric.KindDistribution || in.folding == foldStart:
+			l.apart = append(l.apart, uint32(column))
+		default:
+			if byTrack[in.track] == nil {
+				tracks = append(tracks, in.track)
+			}
+			byTrack[in.track] = append(byTrack[in.track], uint32(column))
+		}
+	}
+	l.tracks, l.groups, l.cells = l.tracks[:0], l.groups[:0], l.cells[:0]
+	for _, t := range tracks {
+		l.addTrack(t, byTrack[t])
+	}
+}
+
+// addTrack sorts the columns of a track by their slots, so that a block is written page by page.
+func (l *layout) addTrack(t *track, columns []uint32) {
+	slices.SortStableFunc(columns, func(a, b uint32) int { return cmp.Compare(l.inputs[a].slot, l.inputs[b].slot) })
+	last := -1
+	for _, column := range columns {
+		in := l.inputs[column]
+		if page := int(in.slot / pageSlots); page != last {
+			l.groups = append(l.groups, cellGroup{page: page})
+			last = page
+		}
+		l.cells = append(l.cells, cell{least: in.rule.Least, most: in.rule.Most, column: column, at: in.slot % pageSlots})
+		l.groups[len(l.groups)-1].end = len(l.cells)
+	}
+	l.tracks = append(l.tracks, trackRun{track: t, end: len(l.groups)})
+}
