@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -111,55 +112,68 @@ func (w *blockWriter) append(dst []byte) []byte {
 
 // appendLabels writes the dictionary and what the labels are in it.
 func appendLabels(dst []byte, all []labels.Labels) []byte {
-	numbers := map[string]uint64{}
+	numbers := make(map[string]uint32, 4*len(all)) // in the order in which texts come
 	var texts []string
+	var used []uint32 // by the series, one after the other
 	note := func(s string) {
-		if _, known := numbers[s]; !known {
-			numbers[s] = 0
+		n, known := numbers[s]
+		if !known {
+			n = uint32(len(texts))
+			numbers[s] = n
 			texts = append(texts, s)
 		}
+		used = append(used, n)
 	}
+	changes := make([]uint64, len(all)) // 0: all are written
+	counts := make([]int, len(all))
 	var before, now []labels.Label
-	follow := func(l labels.Labels) (same int) {
+	for i, l := range all {
 		before, now = now, before[:0]
 		l.Range(func(l labels.Label) { now = append(now, l) })
-		for same < len(now) && same < len(before) && now[same] == before[same] {
-			same++
+		counts[i] = len(now)
+		if changes[i] = changedValues(before, now); changes[i] != 0 {
+			for left := changes[i]; left != 0; left &= left - 1 {
+				note(now[bits.TrailingZeros64(left)].Value)
+			}
+			continue
 		}
-		return same
-	}
-	for _, l := range all {
-		same := follow(l)
-		for _, one := range now[same:] {
+		for _, one := range now {
 			note(one.Name)
 			note(one.Value)
 		}
 	}
-	slices.Sort(texts)
-	dst = binary.AppendUvarint(dst, uint64(len(texts)))
-	last := ""
-	for i, text := range texts {
-		numbers[text] = uint64(i)
-		dst = appendShared(dst, last, text)
-		last = text
-	}
-	before, now = nil, nil
-	for _, l := range all {
-		follow(l)
-		if changed := changedValues(before, now); changed != 0 {
-			dst = binary.AppendUvarint(dst, changed)
-			for ; changed != 0; changed &= changed - 1 {
-				dst = binary.AppendUvarint(dst, numbers[now[bits.TrailingZeros64(changed)].Value])
-			}
-			continue
+	dst, places := appendDictionary(dst, texts)
+	for i, changed := range changes {
+		n := bits.OnesCount64(changed)
+		dst = binary.AppendUvarint(dst, changed)
+		if changed == 0 {
+			dst = binary.AppendUvarint(dst, uint64(counts[i]))
+			n = 2 * counts[i]
 		}
-		dst = binary.AppendUvarint(append(dst, 0), uint64(len(now)))
-		for _, one := range now {
-			dst = binary.AppendUvarint(dst, numbers[one.Name])
-			dst = binary.AppendUvarint(dst, numbers[one.Value])
+		for _, number := range used[:n] {
+			dst = binary.AppendUvarint(dst, uint64(places[number]))
 		}
+		used = used[n:]
 	}
 	return dst
+}
+
+// appendDictionary writes the texts in order, and returns the place of each.
+func appendDictionary(dst []byte, texts []string) (_ []byte, places []uint32) {
+	order := make([]uint32, len(texts))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(texts[a], texts[b]) })
+	dst = binary.AppendUvarint(dst, uint64(len(texts)))
+	places = make([]uint32, len(texts))
+	last := ""
+	for i, number := range order {
+		dst = appendShared(dst, last, texts[number])
+		last = texts[number]
+		places[number] = uint32(i)
+	}
+	return dst, places
 }
 
 // changedValues has a bit for each label whose value is another than before; 0 where more than that is different.
