@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
@@ -180,4 +181,34 @@ func TestARecordInsideATextIsNotTaken(t *testing.T) {
 func ExamplePosition() {
 	fmt.Println(positionOf(3, 4096))
 	// Output: 3:4096
+}
+
+// TestAMissingSegmentIsNamed removes one from the middle.
+func TestAMissingSegmentIsNamed(t *testing.T) {
+	fs := disktest.NewMemory(1)
+	j, err := Open("/journal", smallOptions(fs))
+	require.NoError(t, err)
+	for sequence := uint64(1); sequence <= 100; sequence++ {
+		appended(t, j, oneBatch(t, j, sequence))
+	}
+	require.Greater(t, len(j.segments), 6)
+	lost := j.segments[2]
+	require.NoError(t, j.Close())
+	require.NoError(t, fs.Remove("/journal/"+segmentName(lost.number)))
+	report, err := Check("/journal", fs)
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Damaged)
+	f := report.Findings[0]
+	require.Equal(t, Finding{Segment: "0000000003.segment", To: lost.end, Missing: true, AfterMs: f.AfterMs, BeforeMs: f.BeforeMs}, f)
+	require.Less(t, f.AfterMs, f.BeforeMs)
+	require.Contains(t, f.String(), "0000000003.segment: is missing, of ")
+	require.Equal(t, 100-int(f.BeforeMs-f.AfterMs-1), report.Batches)
+
+	j, err = Open("/journal", smallOptions(fs))
+	require.NoError(t, err)
+	require.Equal(t, 1.0, testutil.ToFloat64(j.figures.damaged), "said at the start")
+	require.NoError(t, j.Close())
+	r := newReading()
+	r.readClosed(t, j)
+	require.Len(t, r.batches, report.Batches)
 }

@@ -24,7 +24,7 @@ type Epoch [16]byte
 type LayoutID uint32
 
 // Entry is one record as a reader meets it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch, *Connected,
-// *Disconnected, *Tick or *Started. What a reader is handed is valid until its next call of Next.
+// *Disconnected, *Tick or *Started. What a reader is handed stays valid, is shared with other readers, and must not be changed.
 type Entry interface{ entry() }
 
 // SeriesDefined comes before the first batch that uses its ID, and again at every segment's head.
@@ -40,7 +40,7 @@ type LayoutDefined struct {
 }
 
 // Forgotten says that ids were given up, idle as they were: no later entry uses one, and whatever is known by them can go. A series that
-// comes back gets another ID.
+// comes back gets another ID. A reader gets only ids that it was handed as defined.
 type Forgotten struct {
 	Series    []SeriesID
 	Layouts   []LayoutID

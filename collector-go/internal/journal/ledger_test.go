@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
@@ -64,7 +66,26 @@ func batchOf(t require.TestingT, j *Journal, s *sender, sequence uint64) *Batch 
 		b.TimesMs = append(b.TimesMs, int64(sequence*1000+i))
 		b.Values = append(b.Values, float64(sequence)+float64(i)/7)
 	}
+	if sequence%2 == 0 {
+		layout, err := j.DefineLayout(b.IDs)
+		require.NoError(t, err)
+		b.Blocks = []Block{{Layout: layout, Block: blockOf(sequence, b.Values)}}
+	}
 	return b
+}
+
+// blockOf is a block of two rows of the same values, the last cell missing.
+func blockOf(sequence uint64, values []float64) block.Block {
+	cells := 2 * len(values)
+	x := block.Block{Columns: len(values), Rows: 2, FirstMs: int64(sequence * 1000), StepMs: 10, Presence: bytes.Repeat([]byte{0xff}, (cells+7)/8),
+		Codec: block.Trimmed}
+	x.Presence[(cells-1)/8] = byte(1)<<((cells-1)%8) - 1
+	var all []float64
+	for _, v := range values {
+		all = append(all, v, -v)
+	}
+	x.Values = block.AppendTrimmed(nil, all[:cells-1])
+	return x
 }
 
 // reading is what a store makes of the journal: each batch that it was handed, and where it would go on.
@@ -72,12 +93,13 @@ type reading struct {
 	at        Position
 	batches   map[batchKey]int
 	series    map[SeriesID]metric.Raw
+	layouts   map[LayoutID][]SeriesID
 	samples   int
 	connected int
 }
 
 func newReading() *reading {
-	return &reading{batches: map[batchKey]int{}, series: map[SeriesID]metric.Raw{}}
+	return &reading{batches: map[batchKey]int{}, series: map[SeriesID]metric.Raw{}, layouts: map[LayoutID][]SeriesID{}}
 }
 
 // catchUp reads all that is durable.
@@ -105,6 +127,16 @@ func (r *reading) take(t require.TestingT, entry Entry) {
 			require.Equal(t, known, e.Series, "series %d was defined as another", e.ID)
 		}
 		r.series[e.ID] = e.Series
+	case *LayoutDefined:
+		for _, id := range e.Series {
+			if _, ok := r.series[id]; !ok {
+				require.Fail(t, "layout comes before its series", "%d", e.ID)
+			}
+		}
+		if known, ok := r.layouts[e.ID]; ok && !slices.Equal(known, e.Series) {
+			require.Fail(t, "layout was defined as another", "%d", e.ID)
+		}
+		r.layouts[e.ID] = e.Series
 	case *Connected:
 		r.connected++
 	case *Batch:
@@ -124,6 +156,16 @@ func (r *reading) check(t require.TestingT, b *Batch) {
 		if r.series[id].Name != fmt.Sprintf("m%d", n%97) || b.TimesMs[i] != int64(b.Sequence*1000+uint64(i)) ||
 			b.Values[i] != float64(b.Sequence)+float64(i)/7 {
 			require.Fail(t, "sample is not what was sent", "%d of %v, series %v", i, b, r.series[id])
+		}
+	}
+	if len(b.Blocks) != int((b.Sequence+1)%2) {
+		require.Fail(t, "batch has lost its block", "%v", b)
+	}
+	for _, got := range b.Blocks {
+		want := blockOf(b.Sequence, b.Values)
+		if !slices.Equal(b.IDs, r.layouts[got.Layout]) || !bytes.Equal(want.Values, got.Values) || !bytes.Equal(want.Presence, got.Presence) ||
+			want.FirstMs != got.FirstMs || want.Columns != got.Columns || want.Rows != got.Rows || want.StepMs != got.StepMs || want.Codec != got.Codec {
+			require.Fail(t, "block is not what was sent", "%v", got)
 		}
 	}
 }

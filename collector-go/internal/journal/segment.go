@@ -119,7 +119,7 @@ func (j *Journal) showSizes() {
 	j.figures.queueLength.Set(float64(len(j.queue.records)))
 }
 
-// showDictionary likewise. The caller holds mu.
+// showDictionary brings the dictionary's gauges up to date. The caller holds mu.
 func (j *Journal) showDictionary() {
 	j.figures.series.Set(float64(j.state.dict.known))
 	j.figures.layouts.Set(float64(j.state.dict.knownLayouts))
