@@ -158,7 +158,9 @@ public final class Flattener {
 
     /** Queues the numbers of the report. */
     private void numbers() {
-        tick.sort();
+        if (tick.size() > 0 && !source.layouts.isLikeTheLast(tick)) {
+            tick.sort();
+        }
         int part = 0;
         for (int from = 0; from < tick.size(); part++) {
             int to = tick.endOfRun(from, Layout.MAX_COLUMNS);
