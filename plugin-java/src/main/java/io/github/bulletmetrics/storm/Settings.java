@@ -31,7 +31,7 @@ final class Settings {
     static final String TLS_KEY_FILE = PREFIX + "tls.key.file";
     /** File with a bearer token. */
     static final String TOKEN_FILE = PREFIX + "token.file";
-    /** Samples that are queued or under way at most; 12 bytes each, taken at the start. */
+    /** Samples that are queued or under way at most; 15 bytes each, taken at the start. */
     static final String QUEUE_CAPACITY = PREFIX + "queue.capacity";
     /** Sources, metrics and map keys that are known at most; about 200 bytes each. */
     static final String SERIES_LIMIT = PREFIX + "series.limit";
@@ -51,7 +51,7 @@ final class Settings {
 
     static final String DEFAULT_ADDRESS = "127.0.0.1:" + Address.DEFAULT_PORT;
     /**
-     * 6 MB: with the names of 1,162 executors and gRPC's buffers well within 32 MiB. That is how long a collector may be away without loss:
+     * 7.5 MB: with the names of 1,162 executors and gRPC's buffers well within 32 MiB. That is how long a collector may be away without loss:
      * about 50 minutes for 50 tasks on 4 workers, which bring 170 samples a second at intervals of 10 s; about 5 minutes for 1,162 tasks on 100
      * workers at the document's 60 s, of which two thirds are the workers' own samples once a second.
      */

@@ -48,6 +48,9 @@ public final class Flattener {
 
     private final Tick tick = new Tick();
     private final Block block = new Block();
+    /** The distributions of a pack, all of which are encoded before one is queued. */
+    private final List<Layout> latencyLayouts = new ArrayList<>();
+    private final List<byte[]> encodedLatencies = new ArrayList<>();
 
     private SourceNames source;
     private boolean begun;
@@ -155,7 +158,9 @@ public final class Flattener {
 
     /** Queues the numbers of the report. */
     private void numbers() {
-        tick.sort();
+        if (tick.size() > 0 && !source.layouts.isLikeTheLast(tick)) {
+            tick.sort();
+        }
         int part = 0;
         for (int from = 0; from < tick.size(); part++) {
             int to = tick.endOfRun(from, Layout.MAX_COLUMNS);
@@ -313,19 +318,19 @@ public final class Flattener {
 
     private void latencies(LatencyPack pack) {
         Name packs = source == null ? null : table.metric(source, LATENCY_METRIC, nowMs);
-        List<Layout> layouts = new ArrayList<>(pack.distributions().size());
-        List<byte[]> encoded = new ArrayList<>(pack.distributions().size());
+        latencyLayouts.clear();
+        encodedLatencies.clear();
         for (LatencyPack.Distribution distribution : pack.distributions()) {
             Layout layout = latencyLayout(packs, distribution);
             if (layout == null) {
                 overLimit++;
             } else {
-                layouts.add(layout);
-                encoded.add(LatencySamples.encode(pack, distribution, layout.series(0).id(), timeMs));
+                latencyLayouts.add(layout);
+                encodedLatencies.add(LatencySamples.encode(pack, distribution, layout.series(0).id(), timeMs));
             }
         }
-        for (int i = 0; i < layouts.size(); i++) {
-            if (!queue.offer(layouts.get(i), timeMs, encoded.get(i))) {
+        for (int i = 0; i < latencyLayouts.size(); i++) {
+            if (!queue.offer(latencyLayouts.get(i), timeMs, encodedLatencies.get(i))) {
                 refused(1, timeMs, timeMs);
             }
         }

@@ -41,6 +41,20 @@ final class Layouts {
         return found;
     }
 
+    /** Whether a tick has the very series of the layout used last, in its order: it need not be sorted, and none of its series be looked into. */
+    boolean isLikeTheLast(Tick tick) {
+        Layout last = recent(0)[0];
+        if (last == null || last.columns() != tick.size()) {
+            return false;
+        }
+        for (int at = 0; at < tick.size(); at++) {
+            if (last.series(at) != tick.series(at)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private Layout[] recent(int part) {
         while (parts.size() <= part) {
             parts.add(new Layout[KEPT]);
@@ -56,7 +70,7 @@ final class Layouts {
         int column = 0;
         for (int at = from; at < to; at++) {
             Series series = tick.series(at);
-            while (column < columns && layout.series(column).id() < series.id()) {
+            while (column < columns && layout.series(column) != series && layout.series(column).id() < series.id()) {
                 column++;
             }
             if (column == columns || layout.series(column) != series) {

@@ -2,7 +2,7 @@ package io.github.bulletmetrics.storm.send;
 
 /** Bounds and deadlines of sending. Fixed in production; tests set them. */
 final class ExportOptions {
-    /** Samples in a batch at most: about 50 KiB, so that a batch's own cost is small against its samples'. */
+    /** Samples in a batch at most: as columns about 50 KiB, as blocks half of that, so that a batch's own cost is small against its samples'. */
     int batchSamples = 4_096;
     /** A batch's size at most, bytes, all its definitions included; well below the 4 MiB that gRPC takes in one message. */
     int batchBytes = 512 * 1024;

@@ -196,6 +196,7 @@ class SampleQueueTest {
                     next = shared.end(number);
                 }
                 shared.release(next);
+                Thread.yield();
             }
         });
         taker.start();
@@ -204,7 +205,7 @@ class SampleQueueTest {
             fillAtRandom(block, random, number);
             while (!shared.offer(block) && wrong.get() == null) {
                 shared.publish();
-                Thread.onSpinWait();
+                Thread.yield();
             }
             if (number % 7 == 0 || number == blocks - 1) {
                 shared.publish();
