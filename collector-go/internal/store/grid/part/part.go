@@ -184,7 +184,8 @@ func (p *Part) load(i uint64) ([]byte, entry, error) {
 	if checksum(b) != e.crc {
 		return nil, e, errChecksum
 	}
-	return b, e, nil
+	b, err = unwrap(b)
+	return b, e, err
 }
 
 // page is the bytes of a page, which nobody may change.

@@ -2,6 +2,7 @@ package part
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -144,15 +145,37 @@ func appendLabels(dst []byte, all []labels.Labels) []byte {
 	}
 	before, now = nil, nil
 	for _, l := range all {
-		same := follow(l)
-		dst = binary.AppendUvarint(dst, uint64(same))
-		dst = binary.AppendUvarint(dst, uint64(len(now)-same))
-		for _, one := range now[same:] {
+		follow(l)
+		if changed := changedValues(before, now); changed != 0 {
+			dst = binary.AppendUvarint(dst, changed)
+			for ; changed != 0; changed &= changed - 1 {
+				dst = binary.AppendUvarint(dst, numbers[now[bits.TrailingZeros64(changed)].Value])
+			}
+			continue
+		}
+		dst = binary.AppendUvarint(append(dst, 0), uint64(len(now)))
+		for _, one := range now {
 			dst = binary.AppendUvarint(dst, numbers[one.Name])
 			dst = binary.AppendUvarint(dst, numbers[one.Value])
 		}
 	}
 	return dst
+}
+
+// changedValues has a bit for each label whose value is another than before; 0 where more than that is different.
+func changedValues(before, now []labels.Label) (changed uint64) {
+	if len(before) != len(now) || len(now) > 63 {
+		return 0
+	}
+	for i := range now {
+		if before[i].Name != now[i].Name {
+			return 0
+		}
+		if before[i].Value != now[i].Value {
+			changed |= 1 << i
+		}
+	}
+	return changed
 }
 
 // columns is where the columns of a block's series are: those of series i are pieces[starts[i]:starts[i+1]].
@@ -261,16 +284,30 @@ func (l *labelReader) next() bool {
 		return false
 	}
 	l.left--
-	l.now = l.now[:l.r.length(len(l.now))]
-	for range l.r.length(min(len(l.r.b)/2, maxLabels)) {
-		name, value := l.r.uvarint(), l.r.uvarint()
-		if l.r.failed || name >= uint64(len(l.texts)) || value >= uint64(len(l.texts)) || len(l.now) >= maxLabels {
+	if changed := l.r.uvarint(); changed != 0 {
+		if bits.Len64(changed) > len(l.now) {
 			l.r.fail()
-			return false
 		}
-		l.now = append(l.now, [2]uint32{uint32(name), uint32(value)})
+		for ; changed != 0 && !l.r.failed; changed &= changed - 1 {
+			l.now[bits.TrailingZeros64(changed)][1] = l.text()
+		}
+		return !l.r.failed
+	}
+	l.now = l.now[:0]
+	for range l.r.length(min(len(l.r.b)/2, maxLabels)) {
+		l.now = append(l.now, [2]uint32{l.text(), l.text()})
 	}
 	return !l.r.failed
+}
+
+// text reads the number of a text.
+func (l *labelReader) text() uint32 {
+	n := l.r.uvarint()
+	if n >= uint64(len(l.texts)) {
+		l.r.fail()
+		return 0
+	}
+	return uint32(n)
 }
 
 // failed says whether bytes are missing, make no sense or are left over.

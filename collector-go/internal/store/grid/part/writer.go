@@ -53,6 +53,8 @@ type Writer struct {
 	postings postings
 	pieces   []piece
 	present  []uint64
+	plain    []byte // a block before it is wrapped
+	wrapped  []byte // a page or block after it
 	footer   footer
 	last     labels.Labels
 }
@@ -202,8 +204,9 @@ func (w *Writer) endPage() error {
 	if len(w.page) == 0 {
 		return nil
 	}
-	e := entry{crc: checksum(w.page), length: uint32(len(w.page)), minMs: w.pageMs[0], maxMs: w.pageMs[1]}
-	err := w.put(&e, w.page)
+	w.wrapped = wrap(w.wrapped[:0], w.page)
+	e := entry{crc: checksum(w.wrapped), length: uint32(len(w.wrapped)), minMs: w.pageMs[0], maxMs: w.pageMs[1]}
+	err := w.put(&e, w.wrapped)
 	w.pages = append(w.pages, e)
 	w.page = w.page[:0]
 	return err
@@ -214,7 +217,8 @@ func (w *Writer) endBlock() {
 		return
 	}
 	e := entry{offset: uint64(len(w.blocks)), minMs: w.block.minMs, maxMs: w.block.maxMs}
-	w.blocks = w.block.append(w.blocks)
+	w.plain = w.block.append(w.plain[:0])
+	w.blocks = wrap(w.blocks, w.plain)
 	b := w.blocks[e.offset:]
 	e.length, e.crc = uint32(len(b)), checksum(b)
 	w.blockAt = append(w.blockAt, e)
@@ -275,6 +279,8 @@ func (w *Writer) writeIndex() error {
 	}
 	lists := 0
 	put := func(b []byte) error {
+		w.wrapped = wrap(w.wrapped[:0], b)
+		b = w.wrapped
 		e := entry{length: uint32(len(b)), crc: checksum(b)}
 		err := w.put(&e, b)
 		all = append(all, e)
