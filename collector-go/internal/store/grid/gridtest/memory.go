@@ -97,9 +97,9 @@ func (w *World) Sources(seed uint64, n int) []run.Source {
 			}
 			parts[at] = append(parts[at], p)
 			if at < n-1 && r.IntN(20) == 0 { // the same slice again, in a source that does not win
-				again := p
+				again, later := p, at+1+r.IntN(n-1-at)
 				again.Value = -1
-				parts[at+1+r.IntN(n-1-at)] = append(parts[at+1+r.IntN(n-1-at)], again)
+				parts[later] = append(parts[later], again)
 			}
 		}
 		for at, points := range parts {

@@ -58,7 +58,9 @@ func NewWorld(seed uint64, firstMs, lengthMs int64) *World {
 					continue
 				}
 				l := labels.FromStrings(labels.MetricName, name, "component", component, "worker", fmt.Sprintf("w%d", worker), "topology", []string{"a", "b"}[worker%2])
-				w.Series = append(w.Series, w.invent(r, l, name))
+				if s := w.invent(r, l, name); len(s.Points) > 0 {
+					w.Series = append(w.Series, s)
+				}
 			}
 		}
 	}
@@ -89,7 +91,7 @@ func (w *World) invent(r *rand.Rand, l labels.Labels, name string) Series {
 		ms += intervalMs
 		switch r.IntN(250) {
 		case 0: // a gap with a marker, and perhaps another interval after it
-			s.Points = append(s.Points, source.marker(ms))
+			s.Points = append(s.Points, markerAfter(p, intervalMs))
 			ms += intervalMs * (1 + r.Int64N(120))
 			if r.IntN(2) == 0 {
 				intervalMs = intervalsMs[r.IntN(len(intervalsMs))]
@@ -103,9 +105,9 @@ func (w *World) invent(r *rand.Rand, l labels.Labels, name string) Series {
 			ms += intervalMs * (1 + r.Int64N(2))
 		}
 	}
-	if r.IntN(4) == 0 { // it ends early, with its marker
+	if len(s.Points) > 0 && r.IntN(4) == 0 { // it ends early, with its marker
 		s.Points = s.Points[:1+r.IntN(len(s.Points))]
-		s.Points = append(s.Points, source.marker(s.Points[len(s.Points)-1].Ms+intervalMs))
+		s.Points = append(s.Points, markerAfter(s.Points[len(s.Points)-1], intervalMs))
 	}
 	return s
 }
@@ -164,8 +166,9 @@ func (s *source) next(r *rand.Rand, ms int64) Point {
 	return Point{Ms: ms, Value: s.total}
 }
 
-func (s *source) marker(ms int64) Point {
-	return Point{Ms: ms, Value: math.Float64frombits(value.StaleNaN), IsHistogram: s.isHistogram}
+// markerAfter is a gap's marker, of the kind of what came before.
+func markerAfter(p Point, intervalMs int64) Point {
+	return Point{Ms: p.Ms + intervalMs, Value: math.Float64frombits(value.StaleNaN), IsHistogram: p.IsHistogram}
 }
 
 // Columns are the slices that end within [fromMs, toMs], in the order of time, as the slicer hands them over: those that come late, or the

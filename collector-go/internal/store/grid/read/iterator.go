@@ -27,7 +27,12 @@ type iterator struct {
 	kind chunkenc.ValueType
 	// alone is up to which place the only open cursor can go without a look at others; -1 where there are several.
 	alone int
-	err   error
+	// instantMs is the instant at which the present slice is the newest, where the series is thinned; stride is how many places on from it the
+	// newest slice of the next instant is, 0 where that has to be looked for; lastMs is the last instant of which that holds.
+	instantMs int64
+	lastMs    int64
+	stride    int
+	err       error
 }
 
 func (it *iterator) reset(s *series) {
@@ -87,11 +92,8 @@ func byTime(a, b cursor) int {
 
 // Next goes to the next slice.
 func (it *iterator) Next() chunkenc.ValueType {
-	if it.series.thinned && it.read {
-		if it.kind == chunkenc.ValNone {
-			return chunkenc.ValNone
-		}
-		return it.thin(it.seek(it.at.atMs + 1))
+	if it.series.thinned {
+		return it.nextThinned()
 	}
 	if it.alone >= 0 {
 		c := &it.open[0]
@@ -106,12 +108,33 @@ func (it *iterator) Next() chunkenc.ValueType {
 		}
 	}
 	if !it.read {
-		return it.thin(it.seek(math.MinInt64))
+		return it.seek(math.MinInt64)
 	}
 	if it.kind == chunkenc.ValNone {
 		return chunkenc.ValNone
 	}
 	return it.seek(it.at.atMs + 1)
+}
+
+// nextThinned goes to the newest slice of the next instant that has one of its own.
+func (it *iterator) nextThinned() chunkenc.ValueType {
+	if it.stride > 0 {
+		c := &it.open[0]
+		instantMs := it.instantMs + it.series.instants.StepMs
+		if place := c.place + it.stride; place <= it.alone && instantMs <= it.lastMs {
+			c.place, c.atMs = place, c.atMs+it.series.instants.StepMs
+			it.at.place, it.at.atMs = c.place, c.atMs
+			it.instantMs = instantMs
+			return it.kind
+		}
+	}
+	if !it.read {
+		return it.thin(it.seek(math.MinInt64))
+	}
+	if it.kind == chunkenc.ValNone {
+		return chunkenc.ValNone
+	}
+	return it.thin(it.seek(it.at.atMs + 1))
 }
 
 // milliseconds keep vet from taking Seek for io.Seeker's, whose first parameter is an int64 too.
@@ -182,7 +205,7 @@ func (it *iterator) stand(ms int64) chunkenc.ValueType {
 }
 
 func (it *iterator) end() chunkenc.ValueType {
-	it.kind, it.alone = chunkenc.ValNone, -1
+	it.kind, it.alone, it.stride = chunkenc.ValNone, -1, 0
 	return chunkenc.ValNone
 }
 
@@ -214,7 +237,15 @@ func (it *iterator) thin(kind chunkenc.ValueType) chunkenc.ValueType {
 		}
 		it.open = append(it.open, c)
 	}
-	return it.stand(newestMs)
+	kind = it.stand(newestMs)
+	it.instantMs, it.stride = instantMs, 0
+	if stepMs := it.series.instants.StepMs; it.alone >= 0 && it.at.Present == nil && stepMs%it.at.StepMs == 0 {
+		it.stride, it.lastMs = int(stepMs/it.at.StepMs), it.series.instants.LastMs
+		if it.next < len(it.all) {
+			it.lastMs = min(it.lastMs, it.all[it.next].FirstMs-1)
+		}
+	}
+	return kind
 }
 
 // At is the present slice, a number.

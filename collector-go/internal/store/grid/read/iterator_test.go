@@ -1,0 +1,126 @@
+package read_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/gridtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/read"
+)
+
+func everything() []*labels.Matcher {
+	return []*labels.Matcher{labels.MustNewMatcher(labels.MatchNotEqual, labels.MetricName, "")}
+}
+
+// Whatever a caller does with Next and Seek, an iterator stands where a walk over the truth says; thinned, where a walk over what is newest
+// at the instants says.
+func TestWalksAsTheTruth(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		world := gridtest.NewWorld(seed, 1_700_000_000_000, time.Hour.Milliseconds())
+		ours := world.Sources(seed, 2+r.IntN(4))
+		minMs := world.FirstMs + r.Int64N(3_600_000)
+		maxMs := minMs + r.Int64N(3_600_000)
+		at := plan.Instants{FirstMs: minMs + r.Int64N(600_000), StepMs: []int64{1000, 10_000, 60_000, 70_000, 37_123, 300_000}[r.IntN(6)]}
+		at.LastMs = min(maxMs, at.FirstMs+at.StepMs*r.Int64N(40))
+		matchers := everything()
+		p := plan.New(plan.Limits{})
+		p.Thin(matchers, at)
+		for _, thinned := range []bool{false, true} {
+			ctx := t.Context()
+			if thinned {
+				ctx = plan.With(ctx, p)
+			}
+			querier := read.NewQuerier(ours, minMs, maxMs, nil)
+			set := querier.Select(ctx, false, &storage.SelectHints{Start: minMs, End: maxMs}, matchers...)
+			var it chunkenc.Iterator
+			for _, s := range world.Series {
+				truth := within(s.Points, minMs, maxMs)
+				if thinned {
+					truth = newestAt(truth, at)
+				}
+				if len(within(s.Points, minMs, maxMs)) == 0 {
+					continue // a source may find it all the same
+				}
+				require.True(t, set.Next())
+				for !labels.Equal(set.At().Labels(), s.Labels) {
+					require.Equal(t, chunkenc.ValNone, set.At().Iterator(nil).Next())
+					require.True(t, set.Next())
+				}
+				for range 4 {
+					it = set.At().Iterator(it)
+					walk(t, r, it, truth)
+				}
+			}
+			require.NoError(t, set.Err())
+		}
+	}
+}
+
+func within(points []gridtest.Point, minMs, maxMs int64) (all []gridtest.Point) {
+	for _, p := range points {
+		if p.Ms >= minMs && p.Ms <= maxMs {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// newestAt keeps the newest point at or before each instant.
+func newestAt(points []gridtest.Point, at plan.Instants) (all []gridtest.Point) {
+	for ms := at.FirstMs; ms <= at.LastMs; ms += at.StepMs {
+		newest := -1
+		for i, p := range points {
+			if p.Ms <= ms {
+				newest = i
+			}
+		}
+		if newest >= 0 && (len(all) == 0 || all[len(all)-1].Ms != points[newest].Ms) {
+			all = append(all, points[newest])
+		}
+	}
+	return all
+}
+
+// walk moves at random, and compares.
+func walk(t *testing.T, r *rand.Rand, it chunkenc.Iterator, truth []gridtest.Point) {
+	place := -1
+	for {
+		var kind chunkenc.ValueType
+		if r.IntN(4) > 0 || len(truth) == 0 {
+			kind = it.Next()
+			place++
+		} else {
+			ms := truth[r.IntN(len(truth))].Ms + r.Int64N(3) - 1
+			if place >= 0 && r.IntN(2) == 0 {
+				ms = truth[place].Ms + r.Int64N(100_000)
+			}
+			kind = it.Seek(ms)
+			from := max(0, place)
+			place = from + slices.IndexFunc(append(truth[from:len(truth):len(truth)], gridtest.Point{Ms: 1 << 62}), func(p gridtest.Point) bool { return p.Ms >= ms })
+		}
+		if place >= len(truth) {
+			require.Equal(t, chunkenc.ValNone, kind)
+			require.Equal(t, chunkenc.ValNone, it.Next())
+			require.NoError(t, it.Err())
+			return
+		}
+		require.Equal(t, truth[place].Ms, it.AtT())
+		if truth[place].IsHistogram {
+			require.Equal(t, chunkenc.ValHistogram, kind)
+			continue
+		}
+		require.Equal(t, chunkenc.ValFloat, kind)
+		ms, value := it.At()
+		require.Equal(t, truth[place].Ms, ms)
+		require.Equal(t, bits(truth[place].Value), bits(value))
+	}
+}
