@@ -104,8 +104,8 @@ func TestManifestOfUncertainFate(t *testing.T) {
 		w.disk = disktest.NewMemory(seed)
 		w.open(t)
 		generation := map[int]int{}
-		for range mergeFan {
-			for range 3 {
+		for range mergeFan + 2 {
+			for range 6 {
 				w.happen(generation)
 			}
 			for w.next < len(w.steps) {
