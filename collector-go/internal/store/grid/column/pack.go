@@ -97,13 +97,12 @@ func readBlock(src []byte, out []uint64) ([]byte, error) {
 	if width > 64 || len(src) < size {
 		return nil, ErrDamaged
 	}
-	var room [blockLen*8 + 16]byte
-	data := src
-	if len(src) < size+9 { // a load of 9 bytes at the last number must not pass the end
-		copy(room[:], src[:size])
-		data = room[:size+9]
+	// A load of 9 bytes at the last number reads beyond the block; what is there does not count.
+	if cap(src) >= size+9 {
+		unpack(src[:size+9], out, width)
+	} else {
+		unpackEnd(src[:size], out, width)
 	}
-	unpack(data, out, width)
 	src = src[size:]
 	if head&hasPatches == 0 {
 		return src, nil
@@ -111,10 +110,48 @@ func readBlock(src []byte, out []uint64) ([]byte, error) {
 	return patch(src, out, width)
 }
 
+// unpackEnd is unpack of a block that nothing follows.
+func unpackEnd(data []byte, out []uint64, width uint) {
+	var room [blockLen*8 + 16]byte
+	copy(room[:], data)
+	unpack(room[:], out, width)
+}
+
+// unpack reads up to nine bytes more than there are numbers.
 func unpack(data []byte, out []uint64, width uint) {
 	switch {
 	case width == 0:
 		clear(out)
+	case width <= 8: // eight numbers are in one word
+		mask := uint64(1)<<width - 1
+		for len(out) >= 8 {
+			word := binary.LittleEndian.Uint64(data)
+			data = data[width:]
+			to := out[:8]
+			to[0] = word & mask
+			word >>= width & 63
+			to[1] = word & mask
+			word >>= width & 63
+			to[2] = word & mask
+			word >>= width & 63
+			to[3] = word & mask
+			word >>= width & 63
+			to[4] = word & mask
+			word >>= width & 63
+			to[5] = word & mask
+			word >>= width & 63
+			to[6] = word & mask
+			word >>= width & 63
+			to[7] = word & mask
+			out = out[8:]
+		}
+		if len(out) > 0 {
+			word := binary.LittleEndian.Uint64(data)
+			for i := range out {
+				out[i] = word & mask
+				word >>= width & 63
+			}
+		}
 	case width <= 56:
 		mask := uint64(1)<<width - 1
 		pos := uint(0)
