@@ -74,7 +74,7 @@ const defaultSubqueryStep = time.Minute
 type Engine struct {
 	store     storage.Queryable
 	promql    *promql.Engine
-	parser    parser.Parser
+	parser    checked
 	turnstile *turnstile
 
 	lookback time.Duration
