@@ -1,0 +1,114 @@
+package grid
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+)
+
+// BenchmarkDefine introduces 40,000 series.
+func BenchmarkDefine(b *testing.B) {
+	const series = 40_000
+	c := cluster(series)
+	started := cpu()
+	for b.Loop() {
+		t := newTable()
+		for _, d := range c.Definitions {
+			t.define(d, series)
+		}
+	}
+	b.ReportMetric(float64(cpu()-started)/float64(b.N)/series, "cpu-ns/series")
+}
+
+// cluster is one slice of each of so many series, a large cluster's.
+func cluster(series int) *slice.Columns {
+	c := &slice.Columns{}
+	for i := range series {
+		l := labels.FromStrings(model.MetricNameLabel, "storm_executed_total", "topology", "bullet", "worker", fmt.Sprintf("host-%d:6700", i%500),
+			"component", "FilterBolt", "task", fmt.Sprint(i), "stream", "default")
+		c.Definitions = append(c.Definitions, slice.Definition{Ref: slice.Ref(i), Series: metric.Series{Labels: l, Kind: metric.KindCounter}, IntervalMs: 10_000})
+		c.Refs, c.EndsMs, c.Values = append(c.Refs, slice.Ref(i)), append(c.EndsMs, 0), append(c.Values, 0)
+	}
+	return c
+}
+
+// BenchmarkAppend hands over one slice of each of 40,000 series at a time, 10 s of event time apart; nothing is written.
+func BenchmarkAppend(b *testing.B) {
+	const series = 40_000
+	o := DefaultOptions()
+	o.FS, o.FlushHandOvers, o.HeadBytes, o.RetentionTime = disktest.NewMemory(1), 1<<30, 1<<40, 0
+	s, err := Open("/grid", o)
+	require.NoError(b, err)
+	c := cluster(series)
+	_, err = s.Append(b.Context(), 0, &slice.Columns{Definitions: c.Definitions})
+	require.NoError(b, err)
+	c.Definitions = nil
+	b.ReportAllocs()
+	position, started := uint64(0), cpu()
+	for b.Loop() {
+		position++
+		for i := range series {
+			c.EndsMs[i], c.Values[i] = 100*day+int64(position)*10_000, float64(position)*float64(i)
+		}
+		_, err := s.Append(b.Context(), position, c)
+		require.NoError(b, err)
+		if position%60 == 0 {
+			s.lock.Lock()
+			s.live = newHead(s.live.table)
+			s.lock.Unlock()
+		}
+	}
+	b.ReportMetric(float64(cpu()-started)/float64(b.N)/series, "cpu-ns/slice")
+}
+
+// cpu is what this process has used, ns: on a busy machine it says more than the time that passed.
+func cpu() int64 {
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return used.Utime.Nano() + used.Stime.Nano()
+}
+
+const day = int64(86_400_000)
+
+// BenchmarkFlush writes ten minutes of 40,000 series, counters that grow unevenly.
+func BenchmarkFlush(b *testing.B) {
+	const series, ticks = 40_000, 60
+	o := DefaultOptions()
+	o.FlushHandOvers, o.HeadBytes, o.RetentionTime = 1<<30, 1<<40, 0
+	s, err := Open(b.TempDir(), o)
+	require.NoError(b, err)
+	c := cluster(series)
+	position, used := uint64(0), int64(0)
+	var written int64
+	for b.Loop() {
+		b.StopTimer()
+		for range ticks {
+			position++
+			for i := range series {
+				c.EndsMs[i] = 100*day + int64(position)*10_000
+				c.Values[i] += float64((uint64(i)*2654435761+position*40503)%1000 + 200)
+			}
+			_, err := s.Append(b.Context(), position, c)
+			require.NoError(b, err)
+			c.Definitions = nil
+		}
+		b.StartTimer()
+		started := cpu()
+		require.NoError(b, s.flush(b.Context()))
+		used += cpu() - started
+		written = s.manifest.bytes()
+	}
+	b.ReportMetric(float64(used)/float64(b.N)/series/ticks, "cpu-ns/slice")
+	b.ReportMetric(float64(written)/float64(b.N)/series/ticks, "B/slice")
+	require.NoError(b, s.Close(b.Context()))
+}

@@ -1,0 +1,325 @@
+package grid
+
+import (
+	"cmp"
+	"math"
+	mathbits "math/bits"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
+)
+
+const (
+	chunkPlaces = 64 // of a chunk: ten minutes of 10 s slices, and a bit each in one word
+	blockPlaces = 8  // of a block: a cache line of numbers, and what a series that says little takes at least
+)
+
+// chunk is 64 places of a series at even distances. Its first place lies on a multiple of 64 distances, so that slices fill it in any
+// order, and that chunks of one distance and phase do not overlap.
+type chunk struct {
+	firstMs int64 // of place 0, whether it holds a slice or not
+	stepMs  int64
+	present uint64
+	blocks  [chunkPlaces / blockPlaces]uint32 // 0: no place of it holds a slice
+	older   uint32                            // the series' next chunk; its firstMs is not above this one's
+}
+
+// place is where endMs lies, if it lies in the chunk at all.
+func (c *chunk) place(endMs int64) (p int, in bool) {
+	from := endMs - c.firstMs
+	if from < 0 || from >= chunkPlaces*c.stepMs || from%c.stepMs != 0 {
+		return 0, false
+	}
+	return int(from / c.stepMs), true
+}
+
+func (c *chunk) lastMs() int64 { return c.firstMs + (chunkPlaces-1)*c.stepMs }
+
+// tip is a series' newest chunk, and where its next slice belongs if it comes in order.
+type tip struct {
+	nextMs int64 // the end of a slice that goes to place of chunk without further ado; noNext where there is no such
+	chunk  uint32
+	place  uint8
+	mixed  bool // its chunks differ in distance or phase, so that two may cover one time
+}
+
+const noNext = math.MinInt64
+
+// column is the slices of one kind of all series in a head. T is float64 or a histogram.
+type column[T any] struct {
+	tips   []tip // by the series' id
+	chunks slab[chunk]
+	blocks slab[[blockPlaces]T]
+	slices int
+	same   func(a, b T) bool
+}
+
+// outcome is what became of a slice.
+type outcome int
+
+const (
+	taken    outcome = iota
+	repeated         // the same slice is there
+	conflict         // another slice is there; it stays
+)
+
+// put takes a slice. stepMs is how far apart the series' slices are said to be; a slice off that grid gets a chunk of its own.
+func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
+	if int(id) < len(c.tips) {
+		if t := &c.tips[id]; t.nextMs == endMs {
+			c.next(t, v)
+			return taken
+		}
+	}
+	return c.find(id, stepMs, endMs, v)
+}
+
+// next puts a slice where it is expected.
+func (c *column[T]) next(t *tip, v T) {
+	ch := c.chunks.at(t.chunk)
+	block := &ch.blocks[t.place/blockPlaces]
+	if *block == 0 {
+		*block = c.blocks.add()
+	}
+	c.blocks.at(*block)[t.place%blockPlaces] = v
+	ch.present |= 1 << t.place
+	c.slices++
+	t.place++
+	t.nextMs += ch.stepMs
+	if t.place == chunkPlaces || ch.present>>t.place&1 == 1 {
+		t.nextMs = noNext
+	}
+}
+
+// find puts a slice where it belongs, wherever that is.
+func (c *column[T]) find(id uint32, stepMs, endMs int64, v T) outcome {
+	for int(id) >= len(c.tips) {
+		c.tips = append(c.tips, tip{nextMs: noNext})
+	}
+	t := &c.tips[id]
+	var home uint32
+	behind := &t.chunk // where a new chunk is linked in: before the first that is not newer
+	for at := t.chunk; at != 0; {
+		ch := c.chunks.at(at)
+		if p, in := ch.place(endMs); in {
+			if ch.present>>p&1 == 1 {
+				if c.same(*c.slot(ch, p), v) {
+					return repeated
+				}
+				return conflict
+			}
+			home = at
+		}
+		if !t.mixed && (home != 0 || ch.lastMs() < endMs) {
+			break
+		}
+		if ch.firstMs > endMs {
+			behind = &ch.older
+		}
+		at = ch.older
+	}
+	if home == 0 {
+		home = c.open(t, behind, stepMs, endMs)
+	}
+	c.settle(t, home, endMs, v)
+	return taken
+}
+
+// open makes a chunk for endMs.
+func (c *column[T]) open(t *tip, behind *uint32, stepMs, endMs int64) uint32 {
+	width := chunkPlaces * stepMs
+	phase := ((endMs % stepMs) + stepMs) % stepMs
+	firstMs := endMs - ((endMs-phase)%width+width)%width
+	if t.chunk != 0 {
+		newest := c.chunks.at(t.chunk)
+		t.mixed = t.mixed || newest.stepMs != stepMs || (newest.firstMs-firstMs)%width != 0
+	}
+	at := c.chunks.add()
+	ch := c.chunks.at(at)
+	ch.firstMs, ch.stepMs, ch.older = firstMs, stepMs, *behind
+	*behind = at
+	if t.mixed {
+		c.sort(t)
+	}
+	return at
+}
+
+// sort brings the chunks of a series into order, newest first; where distances differ, the place to link one in is not where its first
+// slice is.
+func (c *column[T]) sort(t *tip) {
+	var all []uint32
+	for at := t.chunk; at != 0; at = c.chunks.at(at).older {
+		all = append(all, at)
+	}
+	slices.SortStableFunc(all, func(a, b uint32) int { return cmp.Compare(c.chunks.at(b).firstMs, c.chunks.at(a).firstMs) })
+	behind := &t.chunk
+	for _, at := range all {
+		*behind = at
+		behind = &c.chunks.at(at).older
+	}
+	*behind = 0
+}
+
+// settle puts a slice into its chunk, and expects the next one behind it.
+func (c *column[T]) settle(t *tip, home uint32, endMs int64, v T) {
+	ch := c.chunks.at(home)
+	p, _ := ch.place(endMs)
+	if ch.blocks[p/blockPlaces] == 0 {
+		ch.blocks[p/blockPlaces] = c.blocks.add()
+	}
+	*c.slot(ch, p) = v
+	ch.present |= 1 << p
+	c.slices++
+	t.nextMs = noNext
+	if p++; home == t.chunk && !t.mixed && p < chunkPlaces && ch.present>>p&1 == 0 {
+		t.place, t.nextMs = uint8(p), endMs+ch.stepMs
+	}
+}
+
+func (c *column[T]) slot(ch *chunk, p int) *T {
+	return &c.blocks.at(ch.blocks[p/blockPlaces])[p%blockPlaces]
+}
+
+// bytes is what the column takes of memory, but for what histograms hold.
+func (c *column[T]) bytes() int { return cap(c.tips)*16 + c.chunks.bytes() + c.blocks.bytes() }
+
+// holds says whether a series may have slices within [minMs, maxMs].
+func (c *column[T]) holds(id uint32, minMs, maxMs int64) bool {
+	if int(id) >= len(c.tips) {
+		return false
+	}
+	for at := c.tips[id].chunk; at != 0; {
+		ch := c.chunks.at(at)
+		if ch.firstMs <= maxMs && ch.lastMs() >= minMs {
+			return true
+		}
+		at = ch.older
+	}
+	return false
+}
+
+// any says whether a series has slices.
+func (c *column[T]) any(id uint32) bool { return int(id) < len(c.tips) && c.tips[id].chunk != 0 }
+
+// times calls each with the ends of a series' slices in no order; where a chunk's slices all lie between two multiples of widthMs, with one
+// of them for all.
+func (c *column[T]) times(id uint32, widthMs int64, each func(endMs int64)) {
+	if int(id) >= len(c.tips) {
+		return
+	}
+	for at := c.tips[id].chunk; at != 0; {
+		ch := c.chunks.at(at)
+		if floor(ch.firstMs, widthMs) == floor(ch.lastMs(), widthMs) {
+			each(ch.firstMs)
+		} else {
+			for bits := ch.present; bits != 0; bits &= bits - 1 {
+				each(ch.firstMs + int64(mathbits.TrailingZeros64(bits))*ch.stepMs)
+			}
+		}
+		at = ch.older
+	}
+}
+
+// within is the first and the last slice of a chunk that end within [minMs, maxMs]; the first behind the last where there is none.
+func (c *chunk) within(minMs, maxMs int64) (fromMs, toMs int64) {
+	from, to := chunkPlaces, -1
+	for p := range chunkPlaces {
+		if ms := c.firstMs + int64(p)*c.stepMs; c.present>>p&1 == 1 && ms >= minMs && ms <= maxMs {
+			from, to = min(from, p), p
+		}
+	}
+	return c.firstMs + int64(from)*c.stepMs, c.firstMs + int64(to)*c.stepMs
+}
+
+// maxRunPlaces bounds a run that is made of chunks.
+const maxRunPlaces = 8192
+
+// collector makes runs of chunks; its memory may be used again once they are no longer needed.
+type collector[T any] struct {
+	chunks []*chunk
+	values []T
+	bits   []uint64
+}
+
+func (k *collector[T]) reset() {
+	clear(k.values)
+	clear(k.bits)
+	k.chunks, k.values, k.bits = k.chunks[:0], k.values[:0], k.bits[:0]
+}
+
+// collect calls made for each run of a series' slices within [minMs, maxMs], ascending by its first place.
+func (c *column[T]) collect(k *collector[T], id uint32, minMs, maxMs int64, made func(r run.Run, values []T)) {
+	if int(id) >= len(c.tips) {
+		return
+	}
+	first := len(k.chunks)
+	for at := c.tips[id].chunk; at != 0; {
+		ch := c.chunks.at(at)
+		if ch.firstMs <= maxMs && ch.lastMs() >= minMs {
+			k.chunks = append(k.chunks, ch)
+		}
+		at = ch.older
+	}
+	found := k.chunks[first:]
+	slices.Reverse(found)
+	for len(found) > 0 {
+		n := 1
+		for n < len(found) && n < maxRunPlaces/chunkPlaces && found[n].follows(found[n-1]) {
+			n++
+		}
+		c.join(k, found[:n], minMs, maxMs, made)
+		found = found[n:]
+	}
+}
+
+// follows says whether a chunk lies right behind another on one grid.
+func (c *chunk) follows(other *chunk) bool {
+	return c.stepMs == other.stepMs && c.firstMs == other.firstMs+chunkPlaces*other.stepMs
+}
+
+// join makes one run of chunks that follow each other.
+func (c *column[T]) join(k *collector[T], chunks []*chunk, minMs, maxMs int64, made func(r run.Run, values []T)) {
+	fromMs, toMs := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, ch := range chunks {
+		if from, to := ch.within(minMs, maxMs); from <= to {
+			fromMs, toMs = min(fromMs, from), max(toMs, to)
+		}
+	}
+	if fromMs > toMs {
+		return
+	}
+	step := chunks[0].stepMs
+	n := int((toMs-fromMs)/step) + 1
+	values, bits := k.take(n)
+	held := 0
+	for _, ch := range chunks {
+		for p := range chunkPlaces {
+			ms := ch.firstMs + int64(p)*step
+			if ms < fromMs || ms > toMs || ch.present>>p&1 == 0 {
+				continue
+			}
+			i := int((ms - fromMs) / step)
+			values[i] = *c.slot(ch, p)
+			bits[i/64] |= 1 << (i % 64)
+			held++
+		}
+	}
+	if held == n {
+		bits = nil
+	}
+	made(run.Run{FirstMs: fromMs, StepMs: step, Present: bits}, values)
+}
+
+// take is memory for n places, zero.
+func (k *collector[T]) take(n int) (values []T, bits []uint64) {
+	k.values = slices.Grow(k.values, n)
+	values = k.values[len(k.values) : len(k.values)+n : len(k.values)+n]
+	k.values = k.values[:len(k.values)+n]
+	words := (n + 63) / 64
+	k.bits = slices.Grow(k.bits, words)
+	bits = k.bits[len(k.bits) : len(k.bits)+words : len(k.bits)+words]
+	k.bits = k.bits[:len(k.bits)+words]
+	clear(values)
+	clear(bits)
+	return values, bits
+}

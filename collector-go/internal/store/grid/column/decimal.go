@@ -1,0 +1,176 @@
+package column
+
+import "math"
+
+// maxExponent is the most decimals that are tried: beyond it numbers are seldom decimal at all.
+const maxExponent = 10
+
+// maxWhole bounds whole numbers: beyond it a float64 skips some.
+const maxWhole = 1 << 53
+
+var powers = [maxExponent + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10}
+
+// whole is the number that, divided by 10^exponent, gives v to the bit.
+func whole(v float64, exponent byte) (int64, bool) {
+	scaled := v
+	if exponent > 0 {
+		scaled = math.RoundToEven(v * powers[exponent])
+	}
+	if !(scaled >= -maxWhole && scaled <= maxWhole) {
+		return 0, false
+	}
+	i := int64(scaled)
+	back := float64(i)
+	if exponent > 0 {
+		back /= powers[exponent]
+	}
+	return i, math.Float64bits(back) == math.Float64bits(v)
+}
+
+// exponentOf is the least at which v is decimal, from one on.
+func exponentOf(v float64, from byte) (byte, bool) {
+	for e := from; e <= maxExponent; e++ {
+		if _, ok := whole(v, e); ok {
+			return e, true
+		}
+	}
+	return 0, false
+}
+
+// decimals fills e.whole and e.exceptions, where all but a few values are decimal.
+func (e *Encoder) decimals(values []float64) (exponent byte, ok bool) {
+	const samples = 8
+	exponent, failed := byte(0), 0
+	step := max(1, len(values)/samples)
+	seen := 0
+	for i := 0; i < len(values); i += step {
+		if math.IsNaN(values[i]) {
+			continue
+		}
+		seen++
+		if found, ok := exponentOf(values[i], exponent); ok {
+			exponent = found
+		} else if failed++; failed > samples/2 {
+			return 0, false
+		}
+	}
+	if seen > 0 && failed == seen {
+		return 0, false
+	}
+	for range 4 { // values that were not in the sample may have more decimals
+		more, ok := e.convert(values, exponent)
+		if more == exponent {
+			return exponent, ok
+		}
+		exponent = more
+	}
+	return 0, false
+}
+
+// convert fills e.whole and e.exceptions. It ends early with a higher exponent where a value asks for it.
+func (e *Encoder) convert(values []float64, exponent byte) (byte, bool) {
+	if cap(e.whole) < len(values) {
+		e.whole = make([]int64, len(values), max(len(values), 1024))
+	}
+	e.whole, e.exceptions = e.whole[:len(values)], e.exceptions[:0]
+	last := int64(0)
+	power := powers[exponent]
+	for i, v := range values {
+		if exponent == 0 {
+			if x := int64(v); math.Float64bits(float64(x)) == math.Float64bits(v) && x <= maxWhole && x >= -maxWhole {
+				e.whole[i] = x
+				last = x
+				continue
+			}
+		} else if scaled := math.RoundToEven(v * power); scaled >= -maxWhole && scaled <= maxWhole {
+			if x := int64(scaled); math.Float64bits(float64(x)/power) == math.Float64bits(v) {
+				e.whole[i] = x
+				last = x
+				continue
+			}
+		}
+		if !math.IsNaN(v) && len(e.exceptions) < 4 {
+			if more, ok := exponentOf(v, exponent+1); ok {
+				return more, false
+			}
+		}
+		e.whole[i] = last
+		e.exceptions = append(e.exceptions, exception{i, math.Float64bits(v)})
+	}
+	// An exception of its own bits costs nine bytes; of those that are like the one before it, one.
+	cost, lastBits := 0, uint64(staleBits)
+	for _, x := range e.exceptions {
+		if x.bits == lastBits {
+			cost++
+		} else {
+			cost += 9
+		}
+		lastBits = x.bits
+	}
+	return exponent, cost <= 2*len(values)+18
+}
+
+// readDecimals fills values, and returns what follows.
+func readDecimals(src []byte, values []float64, exponent byte) ([]byte, error) {
+	if exponent > maxExponent {
+		return nil, ErrDamaged
+	}
+	n, src, err := readUvarint(src)
+	if err != nil || n > uint64(len(values)) {
+		return nil, ErrDamaged
+	}
+	exceptions := src
+	if src, err = eachException(src, int(n), len(values), nil); err != nil {
+		return nil, err
+	}
+	var r wholeReader
+	if err := r.open(src, len(values)); err != nil {
+		return nil, err
+	}
+	var block [blockLen]uint64
+	power := powers[exponent]
+	to := values
+	for r.left > 0 {
+		k, err := r.next(&block)
+		if err != nil {
+			return nil, err
+		}
+		out := to[:k]
+		if exponent == 0 {
+			for i, x := range block[:k] {
+				out[i] = float64(int64(x))
+			}
+		} else {
+			for i, x := range block[:k] {
+				out[i] = float64(int64(x)) / power
+			}
+		}
+		to = to[k:]
+	}
+	_, err = eachException(exceptions, int(n), len(values), values)
+	return r.src, err
+}
+
+// eachException passes n exceptions and, unless values is nil, writes them there.
+func eachException(src []byte, n, places int, values []float64) (rest []byte, err error) {
+	next, bits := uint64(0), uint64(staleBits)
+	for range n {
+		var gap uint64
+		if gap, src, err = readUvarint(src); err != nil {
+			return nil, err
+		}
+		if gap&1 == 0 {
+			if bits, src, err = readBits64(src); err != nil {
+				return nil, err
+			}
+		}
+		if next += gap >> 1; next >= uint64(places) {
+			return nil, ErrDamaged
+		}
+		if values != nil {
+			values[next] = math.Float64frombits(bits)
+		}
+		next++
+	}
+	return src, nil
+}

@@ -1,0 +1,171 @@
+package column
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// What a column begins with.
+const (
+	kindConstant byte = iota
+	kindWhole
+	kindXOR
+	kindPlain
+	kindDistributions
+
+	kindMask      = 0x07
+	hasPresence   = 0x08
+	exponentShift = 4
+)
+
+// shortConstant bounds the constants that are shorter as whole numbers.
+const shortConstant = 1 << 33
+
+// staleBits are Prometheus' staleness marker, which the first exception is compared with.
+const staleBits = 0x7ff0000000000002
+
+// Encoder compresses columns. Its zero value is ready; it keeps room between calls and is not safe for concurrent use.
+type Encoder struct {
+	dense      []float64
+	whole      []int64
+	exceptions []exception
+	histograms histogramRoom
+}
+
+type exception struct {
+	place int
+	bits  uint64
+}
+
+// Floats appends a column of numbers: at most MaxPlaces; present has a bit for each that counts, nil: all do.
+func (e *Encoder) Floats(dst []byte, values []float64, present []uint64) []byte {
+	head := len(dst)
+	dst = append(dst, 0)
+	if present != nil && count(present, len(values)) < len(values) {
+		dst = appendPresence(dst, present, len(values))
+		dst[head] = hasPresence
+		e.dense = gather(e.dense[:0], values, present)
+		values = e.dense
+	}
+	return e.append(dst, head, values)
+}
+
+// append writes the values and their kind at head.
+func (e *Encoder) append(dst []byte, head int, values []float64) []byte {
+	if len(values) == 0 {
+		return dst // constant, of nothing
+	}
+	if isConstant(values) {
+		if x, ok := whole(values[0], 0); ok && x > -shortConstant && x < shortConstant {
+			dst[head] |= kindWhole
+			return appendWhole(append(dst, 0), []int64{x})
+		}
+		return appendBits64(dst, math.Float64bits(values[0]))
+	}
+	if exponent, ok := e.decimals(values); ok {
+		dst[head] |= kindWhole | exponent<<exponentShift
+		dst = appendExceptions(dst, e.exceptions)
+		return appendWhole(dst, e.whole)
+	}
+	body := len(dst)
+	dst = appendXOR(dst, values)
+	if len(dst)-body < 8*len(values) {
+		dst[head] |= kindXOR
+		return dst
+	}
+	dst[head] |= kindPlain
+	dst = dst[:body]
+	for _, v := range values {
+		dst = appendBits64(dst, math.Float64bits(v))
+	}
+	return dst
+}
+
+func isConstant(values []float64) bool {
+	first := math.Float64bits(values[0])
+	for _, v := range values {
+		if math.Float64bits(v) != first {
+			return false
+		}
+	}
+	return true
+}
+
+func appendExceptions(dst []byte, exceptions []exception) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(exceptions)))
+	next, last := 0, uint64(staleBits)
+	for _, x := range exceptions {
+		gap := uint64(x.place-next) << 1
+		if x.bits == last {
+			dst = binary.AppendUvarint(dst, gap|1)
+		} else {
+			dst = appendBits64(binary.AppendUvarint(dst, gap), x.bits)
+		}
+		next, last = x.place+1, x.bits
+	}
+	return dst
+}
+
+// Floats decodes a column of numbers into values, whose length is the number of places. What stands in a place without a slice means
+// nothing. present is nil where all hold one.
+func Floats(src []byte, values []float64) (present []uint64, err error) {
+	if len(src) == 0 || len(values) > MaxPlaces {
+		return nil, ErrDamaged
+	}
+	head := src[0]
+	src = src[1:]
+	held := len(values)
+	if head&hasPresence != 0 {
+		if present, held, src, err = readPresence(src, len(values)); err != nil {
+			return nil, err
+		}
+	}
+	dense := values[:held]
+	switch head & kindMask {
+	case kindConstant:
+		src, err = readConstant(src, dense)
+	case kindWhole:
+		src, err = readDecimals(src, dense, head>>exponentShift)
+	case kindXOR:
+		src, err = readXOR(src, dense)
+	case kindPlain:
+		src, err = readPlain(src, dense)
+	default:
+		err = ErrDamaged
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(src) != 0 {
+		return nil, ErrDamaged
+	}
+	if present != nil {
+		scatter(values, present, held)
+	}
+	return present, nil
+}
+
+func readConstant(src []byte, values []float64) ([]byte, error) {
+	if len(values) == 0 {
+		return src, nil
+	}
+	b, src, err := readBits64(src)
+	v := math.Float64frombits(b)
+	for i := range values {
+		values[i] = v
+	}
+	return src, err
+}
+
+func readPlain(src []byte, values []float64) ([]byte, error) {
+	if len(src) < 8*len(values) {
+		return nil, ErrDamaged
+	}
+	for i := range values {
+		values[i] = math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:]))
+	}
+	return src[8*len(values):], nil
+}
+
+// IsDistributions says whether a column is of distributions, as far as its first byte says.
+func IsDistributions(src []byte) bool { return len(src) > 0 && src[0]&kindMask == kindDistributions }

@@ -1,0 +1,390 @@
+package column
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/histogram"
+)
+
+// ErrTooManyBuckets is what a column of distributions with more than MaxBuckets fails with.
+var ErrTooManyBuckets = errors.New("distributions hold more buckets than a column may")
+
+type histogramRoom struct {
+	dense, real []*histogram.Histogram
+	some        []uint64
+	numbers     []int64
+	cells       []int64
+	sums        []float64
+	sub         []byte
+}
+
+// Histograms appends a column of distributions: at most MaxPlaces; present has a bit for each that counts, nil: all do. A nil that counts
+// is a gap's marker. On ErrTooManyBuckets nothing is appended; fewer places may fit.
+func (e *Encoder) Histograms(dst []byte, all []*histogram.Histogram, present []uint64) ([]byte, error) {
+	room := &e.histograms
+	head := len(dst)
+	dst = append(dst, kindDistributions)
+	if present != nil && count(present, len(all)) < len(all) {
+		dst = appendPresence(dst, present, len(all))
+		dst[head] |= hasPresence
+		room.dense = gather(room.dense[:0], all, present)
+		all = room.dense
+	}
+	dst = room.markers(dst, all)
+	real := room.real
+	cells := 0
+	for _, h := range real {
+		if cells += len(h.PositiveBuckets) + len(h.NegativeBuckets); cells > MaxBuckets {
+			return dst[:head], ErrTooManyBuckets
+		}
+	}
+	shapes := shapesOf(real)
+	dst = binary.AppendUvarint(dst, uint64(len(shapes)))
+	for i, from := range shapes {
+		dst = appendShape(dst, real[from], end(shapes, i, len(real))-from)
+	}
+	each := func(of func(h *histogram.Histogram) int64) {
+		numbers := room.numbers[:0]
+		for _, h := range real {
+			numbers = append(numbers, of(h))
+		}
+		room.numbers = numbers
+		dst = appendWhole(dst, numbers)
+	}
+	each(func(h *histogram.Histogram) int64 { return int64(h.CounterResetHint) })
+	each(func(h *histogram.Histogram) int64 { return int64(h.Count) })
+	each(func(h *histogram.Histogram) int64 { return int64(h.ZeroCount) })
+	room.sums = room.sums[:0]
+	for _, h := range real {
+		room.sums = append(room.sums, h.Sum)
+	}
+	room.sub = e.Floats(room.sub[:0], room.sums, nil)
+	dst = append(binary.AppendUvarint(dst, uint64(len(room.sub))), room.sub...)
+	for i, from := range shapes {
+		dst = room.buckets(dst, real[from:end(shapes, i, len(real))])
+	}
+	clear(room.dense)
+	clear(room.real)
+	return dst, nil
+}
+
+func end(starts []int, i, all int) int {
+	if i+1 < len(starts) {
+		return starts[i+1]
+	}
+	return all
+}
+
+// markers writes which are no markers, and keeps those in r.real.
+func (r *histogramRoom) markers(dst []byte, all []*histogram.Histogram) []byte {
+	r.real = r.real[:0]
+	r.some = append(r.some[:0], make([]uint64, (len(all)+63)/64)...)
+	for i, h := range all {
+		if h != nil {
+			r.some[i>>6] |= 1 << (i & 63)
+			r.real = append(r.real, h)
+		}
+	}
+	return appendPresence(dst, r.some, len(all))
+}
+
+// shapesOf is where each shape begins.
+func shapesOf(all []*histogram.Histogram) []int {
+	var starts []int
+	for i, h := range all {
+		if i == 0 || !sameShape(all[i-1], h) {
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
+func sameShape(a, b *histogram.Histogram) bool {
+	return a.Schema == b.Schema && math.Float64bits(a.ZeroThreshold) == math.Float64bits(b.ZeroThreshold) &&
+		len(a.PositiveBuckets) == len(b.PositiveBuckets) && len(a.NegativeBuckets) == len(b.NegativeBuckets) &&
+		slices.Equal(a.PositiveSpans, b.PositiveSpans) && slices.Equal(a.NegativeSpans, b.NegativeSpans) &&
+		slices.EqualFunc(a.CustomValues, b.CustomValues, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+func appendShape(dst []byte, h *histogram.Histogram, times int) []byte {
+	dst = binary.AppendUvarint(dst, uint64(times))
+	dst = appendVarint(dst, int64(h.Schema))
+	dst = appendBits64(dst, math.Float64bits(h.ZeroThreshold))
+	dst = appendSpans(dst, h.PositiveSpans, len(h.PositiveBuckets))
+	dst = appendSpans(dst, h.NegativeSpans, len(h.NegativeBuckets))
+	dst = binary.AppendUvarint(dst, uint64(len(h.CustomValues)))
+	for _, v := range h.CustomValues {
+		dst = appendBits64(dst, math.Float64bits(v))
+	}
+	return dst
+}
+
+func appendSpans(dst []byte, spans []histogram.Span, buckets int) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(spans)))
+	for _, s := range spans {
+		dst = appendVarint(dst, int64(s.Offset))
+		dst = binary.AppendUvarint(dst, uint64(s.Length))
+	}
+	return binary.AppendUvarint(dst, uint64(buckets))
+}
+
+// buckets writes the buckets of distributions of one shape, a bucket at a time. A histogram holds the first count and then differences
+// between neighbours; a column holds counts.
+func (r *histogramRoom) buckets(dst []byte, all []*histogram.Histogram) []byte {
+	n := len(all)
+	for _, of := range [2]func(h *histogram.Histogram) []int64{positive, negative} {
+		width := len(of(all[0]))
+		r.cells = slices.Grow(r.cells[:0], n*width)[:n*width]
+		for i, h := range all {
+			sum := int64(0)
+			for b, d := range of(h) {
+				sum += d
+				r.cells[b*n+i] = sum
+			}
+		}
+		for b := range width {
+			dst = appendWhole(dst, r.cells[b*n:(b+1)*n])
+		}
+	}
+	return dst
+}
+
+func positive(h *histogram.Histogram) []int64 { return h.PositiveBuckets }
+func negative(h *histogram.Histogram) []int64 { return h.NegativeBuckets }
+
+// Histograms decodes a column of distributions of so many places. present is nil where all hold a slice; nil in a place that does is a
+// gap's marker. Distributions of one shape share their spans: nothing in them may be changed.
+func Histograms(src []byte, places int) (all []*histogram.Histogram, present []uint64, err error) {
+	if !IsDistributions(src) || places > MaxPlaces {
+		return nil, nil, ErrDamaged
+	}
+	head := src[0]
+	src = src[1:]
+	held := places
+	if head&hasPresence != 0 {
+		if present, held, src, err = readPresence(src, places); err != nil {
+			return nil, nil, err
+		}
+	}
+	some, m, src, err := readPresence(src, held)
+	if err != nil {
+		return nil, nil, err
+	}
+	real, err := readReal(src, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	all = make([]*histogram.Histogram, places)
+	for i := range real {
+		all[i] = &real[i]
+	}
+	if some != nil {
+		for i := m; i < held; i++ {
+			all[i] = nil
+		}
+		scatterPointers(all[:held], some, m)
+	}
+	if present != nil {
+		scatterPointers(all, present, held)
+	}
+	return all, present, nil
+}
+
+// scatterPointers is scatter that leaves nil behind.
+func scatterPointers(all []*histogram.Histogram, present []uint64, held int) {
+	for at := len(all) - 1; at >= 0; at-- {
+		if !has(present, at) {
+			if at >= held {
+				all[at] = nil
+			}
+			continue
+		}
+		if held--; held != at {
+			all[at], all[held] = all[held], nil
+		}
+	}
+}
+
+type shape struct {
+	like               histogram.Histogram
+	times              int
+	positive, negative int // buckets
+}
+
+// readReal reads n distributions, which are all of src.
+func readReal(src []byte, n int) ([]histogram.Histogram, error) {
+	shapes, src, err := readShapes(src, n)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]histogram.Histogram, n)
+	to := all
+	for _, s := range shapes {
+		for i := range to[:s.times] {
+			to[i] = s.like
+		}
+		to = to[s.times:]
+	}
+	numbers := make([]int64, n)
+	for _, set := range [3]func(h *histogram.Histogram, v int64){
+		func(h *histogram.Histogram, v int64) { h.CounterResetHint = histogram.CounterResetHint(v) },
+		func(h *histogram.Histogram, v int64) { h.Count = uint64(v) },
+		func(h *histogram.Histogram, v int64) { h.ZeroCount = uint64(v) },
+	} {
+		if src, err = readWhole(src, numbers); err != nil {
+			return nil, err
+		}
+		for i, v := range numbers {
+			set(&all[i], v)
+		}
+	}
+	if src, err = readSums(src, all); err != nil {
+		return nil, err
+	}
+	to = all
+	for _, s := range shapes {
+		if src, err = readBuckets(src, s, to[:s.times], numbers); err != nil {
+			return nil, err
+		}
+		to = to[s.times:]
+	}
+	if len(src) != 0 {
+		return nil, ErrDamaged
+	}
+	return all, nil
+}
+
+func readSums(src []byte, all []histogram.Histogram) ([]byte, error) {
+	length, src, err := readUvarint(src)
+	if err != nil || length > uint64(len(src)) {
+		return nil, ErrDamaged
+	}
+	sums := make([]float64, len(all))
+	if present, err := Floats(src[:length], sums); err != nil || present != nil {
+		return nil, ErrDamaged
+	}
+	for i, v := range sums {
+		all[i].Sum = v
+	}
+	return src[length:], nil
+}
+
+func readShapes(src []byte, n int) ([]shape, []byte, error) {
+	count, src, err := readUvarint(src)
+	if err != nil || count > uint64(n) || count > uint64(len(src)) {
+		return nil, nil, ErrDamaged
+	}
+	shapes := make([]shape, 0, count)
+	left, cells := n, 0
+	for range count {
+		var s shape
+		if src, err = s.read(src, left); err != nil {
+			return nil, nil, err
+		}
+		if cells += s.times * (s.positive + s.negative); cells > MaxBuckets {
+			return nil, nil, ErrDamaged
+		}
+		left -= s.times
+		shapes = append(shapes, s)
+	}
+	if left != 0 {
+		return nil, nil, ErrDamaged
+	}
+	return shapes, src, nil
+}
+
+func (s *shape) read(src []byte, left int) ([]byte, error) {
+	times, src, err := readUvarint(src)
+	if err != nil || times == 0 || times > uint64(left) {
+		return nil, ErrDamaged
+	}
+	s.times = int(times)
+	schema, src, err := readVarint(src)
+	if err != nil || schema < math.MinInt32 || schema > math.MaxInt32 {
+		return nil, ErrDamaged
+	}
+	s.like.Schema = int32(schema)
+	threshold, src, err := readBits64(src)
+	if err != nil {
+		return nil, err
+	}
+	s.like.ZeroThreshold = math.Float64frombits(threshold)
+	if s.like.PositiveSpans, s.positive, src, err = readSpans(src); err != nil {
+		return nil, err
+	}
+	if s.like.NegativeSpans, s.negative, src, err = readSpans(src); err != nil {
+		return nil, err
+	}
+	custom, src, err := readUvarint(src)
+	if err != nil || custom > uint64(len(src)/8) {
+		return nil, ErrDamaged
+	}
+	if custom > 0 {
+		s.like.CustomValues = make([]float64, custom)
+		src, err = readPlain(src, s.like.CustomValues)
+	}
+	return src, err
+}
+
+func readSpans(src []byte) (spans []histogram.Span, buckets int, rest []byte, err error) {
+	n, src, err := readUvarint(src)
+	if err != nil || n > uint64(len(src)/2) {
+		return nil, 0, nil, ErrDamaged
+	}
+	if n > 0 {
+		spans = make([]histogram.Span, n)
+	}
+	for i := range spans {
+		var offset int64
+		var length uint64
+		if offset, src, err = readVarint(src); err != nil || offset < math.MinInt32 || offset > math.MaxInt32 {
+			return nil, 0, nil, ErrDamaged
+		}
+		if length, src, err = readUvarint(src); err != nil || length > math.MaxUint32 {
+			return nil, 0, nil, ErrDamaged
+		}
+		spans[i] = histogram.Span{Offset: int32(offset), Length: uint32(length)}
+	}
+	count, src, err := readUvarint(src)
+	if err != nil || count > uint64(len(src)) || count > MaxBuckets {
+		return nil, 0, nil, ErrDamaged
+	}
+	return spans, int(count), src, nil
+}
+
+// readBuckets reads the buckets of distributions of one shape. numbers is room.
+func readBuckets(src []byte, s shape, all []histogram.Histogram, numbers []int64) (rest []byte, err error) {
+	numbers = numbers[:len(all)]
+	for side, width := range [2]int{s.positive, s.negative} {
+		if width == 0 {
+			continue
+		}
+		if width > len(src) { // each takes two bytes at least
+			return nil, ErrDamaged
+		}
+		cells := make([]int64, width*len(all))
+		for b := range width {
+			if src, err = readWhole(src, numbers); err != nil {
+				return nil, err
+			}
+			for i, v := range numbers {
+				cells[i*width+b] = v
+			}
+		}
+		for i := range all {
+			counts := cells[i*width : (i+1)*width : (i+1)*width]
+			for b := width - 1; b > 0; b-- {
+				counts[b] -= counts[b-1]
+			}
+			if side == 0 {
+				all[i].PositiveBuckets = counts
+			} else {
+				all[i].NegativeBuckets = counts
+			}
+		}
+	}
+	return src, nil
+}

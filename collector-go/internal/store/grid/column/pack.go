@@ -1,0 +1,211 @@
+package column
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// blockLen is how many numbers share a width.
+const blockLen = 64
+
+// maxPatches is the most numbers of a block that are wider than its width. More would slow decoding and gain little.
+const maxPatches = 15
+
+const hasPatches = 0x80
+
+// appendBlock packs 1 to 64 numbers.
+func appendBlock(dst []byte, v []uint64) []byte {
+	var or uint64
+	for _, x := range v {
+		or |= x
+	}
+	top := bits.Len64(or)
+	width, patches := top, 0
+	if top > 1 && len(v) >= 8 {
+		width, patches = narrow(v, top)
+	}
+	if patches == 0 {
+		dst = append(dst, byte(width))
+	} else {
+		dst = append(dst, byte(width)|hasPatches)
+	}
+	dst = appendBits(dst, v, uint(width))
+	if patches > 0 {
+		dst = append(dst, byte(patches))
+		for i, x := range v {
+			if x >>= width; x != 0 {
+				dst = append(dst, byte(i))
+				dst = binary.AppendUvarint(dst, x)
+			}
+		}
+	}
+	return dst
+}
+
+// narrow finds the width at which the block is shortest, and how many numbers are wider.
+func narrow(v []uint64, top int) (width, patches int) {
+	var counts [65]uint8
+	for _, x := range v {
+		counts[bits.Len64(x)]++
+	}
+	width = top
+	best := len(v) * top
+	above := 0
+	for w := top - 1; w >= 0; w-- {
+		if above += int(counts[w+1]); above > maxPatches {
+			break
+		}
+		if cost := len(v)*w + 8 + above*(8+8*((top-w+6)/7)); cost < best {
+			best, width, patches = cost, w, above
+		}
+	}
+	return width, patches
+}
+
+func appendBits(dst []byte, v []uint64, width uint) []byte {
+	if width == 0 {
+		return dst
+	}
+	mask := ^uint64(0) >> (64 - width)
+	var acc uint64
+	var n uint
+	for _, x := range v {
+		x &= mask
+		acc |= x << (n & 63)
+		if n += width; n >= 64 {
+			dst = binary.LittleEndian.AppendUint64(dst, acc)
+			n -= 64
+			acc = x >> (width - n) // 0 where nothing is left: a shift by 64 or less
+		}
+	}
+	for ; n > 0; n -= min(n, 8) {
+		dst = append(dst, byte(acc))
+		acc >>= 8
+	}
+	return dst
+}
+
+// readBlock unpacks len(out) numbers, 1 to 64, and returns what follows them.
+func readBlock(src []byte, out []uint64) ([]byte, error) {
+	if len(src) == 0 || len(out) > blockLen {
+		return nil, ErrDamaged
+	}
+	head := src[0]
+	src = src[1:]
+	width := uint(head &^ hasPatches)
+	size := (len(out)*int(width) + 7) / 8
+	if width > 64 || len(src) < size {
+		return nil, ErrDamaged
+	}
+	// A load of 9 bytes at the last number reads beyond the block; what is there does not count.
+	if cap(src) >= size+9 {
+		unpack(src[:size+9], out, width)
+	} else {
+		unpackEnd(src[:size], out, width)
+	}
+	src = src[size:]
+	if head&hasPatches == 0 {
+		return src, nil
+	}
+	return patch(src, out, width)
+}
+
+// unpackEnd is unpack of a block that nothing follows.
+func unpackEnd(data []byte, out []uint64, width uint) {
+	var room [blockLen*8 + 16]byte
+	copy(room[:], data)
+	unpack(room[:], out, width)
+}
+
+// unpack reads up to nine bytes more than there are numbers.
+func unpack(data []byte, out []uint64, width uint) {
+	switch {
+	case width == 0:
+		clear(out)
+	case width <= 8: // eight numbers are in one word
+		mask := uint64(1)<<width - 1
+		for len(out) >= 8 {
+			word := binary.LittleEndian.Uint64(data)
+			data = data[width:]
+			to := out[:8]
+			to[0] = word & mask
+			word >>= width & 63
+			to[1] = word & mask
+			word >>= width & 63
+			to[2] = word & mask
+			word >>= width & 63
+			to[3] = word & mask
+			word >>= width & 63
+			to[4] = word & mask
+			word >>= width & 63
+			to[5] = word & mask
+			word >>= width & 63
+			to[6] = word & mask
+			word >>= width & 63
+			to[7] = word & mask
+			out = out[8:]
+		}
+		if len(out) > 0 {
+			word := binary.LittleEndian.Uint64(data)
+			for i := range out {
+				out[i] = word & mask
+				word >>= width & 63
+			}
+		}
+	case width <= 56:
+		mask := uint64(1)<<width - 1
+		pos := uint(0)
+		for i := range out {
+			out[i] = binary.LittleEndian.Uint64(data[pos>>3:]) >> (pos & 7) & mask
+			pos += width
+		}
+	default:
+		mask := ^uint64(0) >> (64 - width)
+		pos := uint(0)
+		for i := range out {
+			at := data[pos>>3:]
+			shift := pos & 7
+			out[i] = (binary.LittleEndian.Uint64(at)>>shift | uint64(at[8])<<(64-shift)) & mask
+			pos += width
+		}
+	}
+}
+
+func patch(src []byte, out []uint64, width uint) ([]byte, error) {
+	if len(src) == 0 {
+		return nil, ErrDamaged
+	}
+	n := int(src[0])
+	src = src[1:]
+	for range n {
+		if len(src) == 0 || int(src[0]) >= len(out) {
+			return nil, ErrDamaged
+		}
+		i := src[0]
+		high, size := binary.Uvarint(src[1:])
+		if size <= 0 {
+			return nil, ErrDamaged
+		}
+		out[i] |= high << width
+		src = src[1+size:]
+	}
+	return src, nil
+}
+
+func zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }
+func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
+
+func readUvarint(src []byte) (uint64, []byte, error) {
+	v, n := binary.Uvarint(src)
+	if n <= 0 {
+		return 0, nil, ErrDamaged
+	}
+	return v, src[n:], nil
+}
+
+func readVarint(src []byte) (int64, []byte, error) {
+	v, rest, err := readUvarint(src)
+	return unzigzag(v), rest, err
+}
+
+func appendVarint(dst []byte, v int64) []byte { return binary.AppendUvarint(dst, zigzag(v)) }

@@ -1,0 +1,134 @@
+package column
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// has says whether a place holds a slice; nil: all do.
+func has(present []uint64, place int) bool {
+	return present == nil || present[place>>6]>>(place&63)&1 == 1
+}
+
+// runEnd is the first place from at on that is not as at, or places.
+func runEnd(present []uint64, at, places int) int {
+	held := has(present, at)
+	for at < places {
+		word := present[at>>6] >> (at & 63)
+		if held {
+			word = ^word
+		}
+		if n := bits.TrailingZeros64(word); n < 64-at&63 {
+			return min(at+n, places)
+		}
+		at = at&^63 + 64
+	}
+	return places
+}
+
+// appendPresence writes the runs of places.
+func appendPresence(dst []byte, present []uint64, places int) []byte {
+	runs := uint64(0)
+	if places > 0 && !has(present, 0) {
+		runs = 1
+	}
+	each := func(do func(length int)) {
+		if present == nil {
+			if places > 0 {
+				do(places)
+			}
+			return
+		}
+		for at := 0; at < places; {
+			end := runEnd(present, at, places)
+			do(end - at)
+			at = end
+		}
+	}
+	empty := runs == 1
+	each(func(int) { runs++ })
+	dst = binary.AppendUvarint(dst, runs)
+	if empty {
+		dst = append(dst, 0)
+	}
+	each(func(length int) { dst = binary.AppendUvarint(dst, uint64(length)) })
+	return dst
+}
+
+// readPresence reads the runs of places; nil where all hold a slice. held is how many do.
+func readPresence(src []byte, places int) (present []uint64, held int, rest []byte, err error) {
+	runs, src, err := readUvarint(src)
+	if err != nil || runs > uint64(len(src)) {
+		return nil, 0, nil, ErrDamaged
+	}
+	at := 0
+	for i := range runs {
+		var length uint64
+		if length, src, err = readUvarint(src); err != nil || length > uint64(places-at) {
+			return nil, 0, nil, ErrDamaged
+		}
+		end := at + int(length)
+		if i&1 == 0 {
+			held += int(length)
+			if int(length) < places && present == nil {
+				present = make([]uint64, (places+63)/64)
+			}
+			if present != nil {
+				setRange(present, at, end)
+			}
+		} else if present == nil {
+			present = make([]uint64, (places+63)/64)
+		}
+		at = end
+	}
+	if at != places {
+		return nil, 0, nil, ErrDamaged
+	}
+	if held == places {
+		present = nil
+	}
+	return present, held, src, nil
+}
+
+func setRange(present []uint64, from, to int) {
+	for from < to {
+		n := min(64-from&63, to-from)
+		present[from>>6] |= ^uint64(0) >> (64 - n) << (from & 63)
+		from += n
+	}
+}
+
+// gather appends what places that hold a slice have.
+func gather[T any](to, all []T, present []uint64) []T {
+	for at := 0; at < len(all); {
+		end := runEnd(present, at, len(all))
+		if has(present, at) {
+			to = append(to, all[at:end]...)
+		}
+		at = end
+	}
+	return to
+}
+
+// scatter moves the first held values of all to the places that hold a slice.
+func scatter[T any](all []T, present []uint64, held int) {
+	for at := len(all) - 1; at >= 0 && held <= at; at-- {
+		if has(present, at) {
+			held--
+			all[at] = all[held]
+		}
+	}
+}
+
+// count is how many of the places hold a slice.
+func count(present []uint64, places int) int {
+	n := 0
+	for i := 0; i < places; i += 64 {
+		word := present[i>>6]
+		if places-i < 64 {
+			word &= 1<<(places-i) - 1
+		}
+		n += bits.OnesCount64(word)
+	}
+	return n
+}

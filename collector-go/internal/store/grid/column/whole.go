@@ -1,0 +1,230 @@
+package column
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// How whole numbers are written.
+const (
+	modeFrame byte = iota
+	modeDelta
+	modeDeltaOfDelta
+	modeConstant
+)
+
+// appendWhole writes whole numbers in the shortest of the modes, as far as that can be seen from the lengths of what would be packed.
+func appendWhole(dst []byte, v []int64) []byte {
+	if len(v) == 0 {
+		return dst
+	}
+	same := true
+	for _, x := range v {
+		if x != v[0] {
+			same = false
+			break
+		}
+	}
+	if same {
+		return appendVarint(append(dst, modeConstant), v[0])
+	}
+	mode, base := choose(v)
+	dst = append(dst, mode)
+	var block [blockLen]uint64
+	switch mode {
+	case modeFrame:
+		dst = appendVarint(dst, base)
+		for len(v) > 0 {
+			n := min(len(v), blockLen)
+			for i, x := range v[:n] {
+				block[i] = uint64(x) - uint64(base)
+			}
+			dst = appendBlock(dst, block[:n])
+			v = v[n:]
+		}
+	case modeDelta:
+		dst = appendVarint(appendVarint(dst, v[0]), base)
+		last := v[0]
+		for v = v[1:]; len(v) > 0; {
+			n := min(len(v), blockLen)
+			for i, x := range v[:n] {
+				block[i] = zigzag(x - last - base)
+				last = x
+			}
+			dst = appendBlock(dst, block[:n])
+			v = v[n:]
+		}
+	case modeDeltaOfDelta:
+		last, delta := v[0], v[1]-v[0]
+		dst = appendVarint(appendVarint(dst, last), delta)
+		for v = v[1:]; len(v) > 0; {
+			n := min(len(v), blockLen)
+			for i, x := range v[:n] {
+				d := x - last
+				block[i] = zigzag(d - delta)
+				last, delta = x, d
+			}
+			dst = appendBlock(dst, block[:n])
+			v = v[n:]
+		}
+	}
+	return dst
+}
+
+// choose finds a mode, and its base, for at least two numbers.
+func choose(v []int64) (mode byte, base int64) {
+	least := v[0]
+	for _, x := range v {
+		least = min(least, x)
+	}
+	usual := usualDelta(v)
+	frame := bits.Len64(uint64(v[0]) - uint64(least))
+	var delta, second int
+	last, lastDelta := v[0], v[1]-v[0]
+	for _, x := range v[1:] {
+		d := x - last
+		frame += bits.Len64(uint64(x) - uint64(least))
+		delta += bits.Len64(zigzag(d - usual))
+		second += bits.Len64(zigzag(d - lastDelta))
+		last, lastDelta = x, d
+	}
+	switch {
+	case frame <= delta && frame <= second:
+		return modeFrame, least
+	case delta <= second:
+		return modeDelta, usual
+	}
+	return modeDeltaOfDelta, 0
+}
+
+// usualDelta is the middle of some deltas, or 0 where they have both signs: a counter's usual step, whatever a reset does.
+func usualDelta(v []int64) int64 {
+	const samples = 7
+	var some [samples]int64
+	n := min(samples, len(v)-1)
+	for k := range n {
+		i := 1 + k*(len(v)-1)/n
+		d := v[i] - v[i-1]
+		at := k
+		for ; at > 0 && some[at-1] > d; at-- {
+			some[at] = some[at-1]
+		}
+		some[at] = d
+	}
+	if n < 3 || some[0] < 0 && some[n-1] > 0 {
+		return 0
+	}
+	return some[n/2]
+}
+
+// wholeReader reads whole numbers, a block at a time.
+type wholeReader struct {
+	src               []byte
+	left              int
+	mode              byte
+	first             bool // the first number stands apart from the blocks
+	last, base, delta int64
+}
+
+// open reads the head of n numbers.
+func (r *wholeReader) open(src []byte, n int) (err error) {
+	r.src, r.left = src, n
+	if n == 0 {
+		return nil
+	}
+	if len(src) == 0 {
+		return ErrDamaged
+	}
+	r.mode = src[0]
+	r.src = src[1:]
+	switch r.mode {
+	case modeFrame, modeConstant:
+		r.base, r.src, err = readVarint(r.src)
+	case modeDelta:
+		r.first = true
+		if r.last, r.src, err = readVarint(r.src); err == nil {
+			r.base, r.src, err = readVarint(r.src)
+		}
+	case modeDeltaOfDelta:
+		r.first = true
+		if r.last, r.src, err = readVarint(r.src); err == nil {
+			r.delta, r.src, err = readVarint(r.src)
+		}
+	default:
+		return ErrDamaged
+	}
+	return err
+}
+
+// next reads at least one number and at most 64 into out, of which as many are left as the result.
+func (r *wholeReader) next(out *[blockLen]uint64) (n int, err error) {
+	if r.first {
+		r.first = false
+		r.left--
+		out[0] = uint64(r.last)
+		return 1, nil
+	}
+	n = min(r.left, blockLen)
+	r.left -= n
+	v := out[:n]
+	if r.mode == modeConstant {
+		for i := range v {
+			v[i] = uint64(r.base)
+		}
+		return n, nil
+	}
+	if r.src, err = readBlock(r.src, v); err != nil {
+		return 0, err
+	}
+	switch r.mode {
+	case modeFrame:
+		for i := range v {
+			v[i] += uint64(r.base)
+		}
+	case modeDelta:
+		last, base := r.last, r.base
+		for i, x := range v {
+			last += base + unzigzag(x)
+			v[i] = uint64(last)
+		}
+		r.last = last
+	case modeDeltaOfDelta:
+		last, delta := r.last, r.delta
+		for i, x := range v {
+			delta += unzigzag(x)
+			last += delta
+			v[i] = uint64(last)
+		}
+		r.last, r.delta = last, delta
+	}
+	return n, nil
+}
+
+// readWhole fills out, and returns what follows.
+func readWhole(src []byte, out []int64) ([]byte, error) {
+	var r wholeReader
+	if err := r.open(src, len(out)); err != nil {
+		return nil, err
+	}
+	var block [blockLen]uint64
+	for r.left > 0 {
+		n, err := r.next(&block)
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range block[:n] {
+			out[i] = int64(x)
+		}
+		out = out[n:]
+	}
+	return r.src, nil
+}
+
+func appendBits64(dst []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(dst, v) }
+
+func readBits64(src []byte) (uint64, []byte, error) {
+	if len(src) < 8 {
+		return 0, nil, ErrDamaged
+	}
+	return binary.LittleEndian.Uint64(src), src[8:], nil
+}

@@ -1,0 +1,127 @@
+package grid
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// figures are the store's own metrics. Those that the store before it had too keep their names.
+type figures struct {
+	registerer prometheus.Registerer
+	all        []prometheus.Collector
+
+	stored, repeated prometheus.Counter
+	rejected         *prometheus.CounterVec
+	expiredParts     *prometheus.CounterVec
+	writes           prometheus.Histogram
+	writesFailed     prometheus.Counter
+	mergesFailed     prometheus.Counter
+	merged           prometheus.Counter
+	damaged          *prometheus.CounterVec
+	flushedSlices    prometheus.Counter
+	flushedBytes     prometheus.Counter
+}
+
+const prefix = "bullet_metrics_embedded_"
+
+func newFigures(s *Store) *figures {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
+	}
+	vector := func(name, label, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{label})
+	}
+	f := &figures{
+		stored:       counter("slices_stored_total", "Slices taken into the embedded store's head, again after a replay."),
+		repeated:     counter("slices_repeated_total", "Slices that came again from the journal and were in the store already."),
+		rejected:     vector("slices_rejected_total", "reason", "Slices that the embedded store rejected, by reason."),
+		expiredParts: vector("blocks_expired_total", "bound", "Parts deleted by retention, by which bound: time, bytes or free (room on the disk)."),
+		writes: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: prefix + "compaction_seconds",
+			Help: "How long it took to write what was in memory, in seconds.", Buckets: prometheus.ExponentialBuckets(0.01, 4, 8),
+		}),
+		writesFailed:  counter("compaction_failures_total", "Writes that failed; what they would have written stays in memory and in the journal."),
+		mergesFailed:  counter("merge_failures_total", "Merges of parts that failed; the parts stay as they are."),
+		merged:        counter("merges_total", "Merges of several parts into one."),
+		damaged:       vector("damaged_total", "what", "Damage found on disk: a manifest, a part set aside, a part missing, or a page."),
+		flushedSlices: counter("flushed_slices_total", "Slices written from memory into parts."),
+		flushedBytes:  counter("flushed_bytes_total", "Size of the parts that they were written into, in bytes."),
+	}
+	f.all = append(f.gauges(s), f.stored, f.repeated, f.rejected, f.expiredParts, f.writes, f.writesFailed, f.mergesFailed, f.merged,
+		f.damaged, f.flushedSlices, f.flushedBytes)
+	return f
+}
+
+func (f *figures) gauges(s *Store) []prometheus.Collector {
+	gauge := func(name, help string, read func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + name, Help: help}, func() float64 {
+			s.lock.RLock()
+			defer s.lock.RUnlock()
+			return read()
+		})
+	}
+	return []prometheus.Collector{
+		gauge("head_series", "Series that the embedded store holds in memory.", func() float64 { return float64(s.live.table.live()) }),
+		gauge("series_limit", "Series that the embedded store holds in memory at most.", func() float64 { return float64(s.options.MaxSeries) }),
+		gauge("head_slices", "Slices that the embedded store holds in memory and not in a part.", func() float64 {
+			n := s.live.slices()
+			if s.frozen != nil {
+				n += s.frozen.slices()
+			}
+			return float64(n)
+		}),
+		gauge("head_bytes", "Memory that slices take, in bytes.", func() float64 { return float64(s.held()) }),
+		gauge("head_limit_bytes", "Memory that slices may take, in bytes.", func() float64 { return float64(s.options.HeadBytes) }),
+		gauge("series_bytes", "Memory that labels and index of the series take, in bytes.", func() float64 { return float64(s.live.table.memory()) }),
+		gauge("blocks", "Parts on disk.", func() float64 { return float64(len(s.pieces)) }),
+		gauge("blocks_bytes", "Size of all parts on disk, in bytes.", func() float64 { return float64(s.manifest.bytes()) }),
+		gauge("durable_position", "Journal position up to which everything is in parts.", func() float64 { return float64(s.manifest.position) }),
+		gauge("queries", "Queries that read the store.", func() float64 { return float64(s.readers) }),
+	}
+}
+
+// register exports the figures; nil: nowhere.
+func (f *figures) register(r prometheus.Registerer) {
+	if f.registerer = r; r != nil {
+		r.MustRegister(f.all...)
+	}
+}
+
+// unregister lets a store be opened again on the same registerer.
+func (f *figures) unregister() {
+	if f.registerer == nil {
+		return
+	}
+	for _, c := range f.all {
+		f.registerer.Unregister(c)
+	}
+}
+
+func (f *figures) count(h *handing) {
+	f.stored.Add(float64(h.taken))
+	f.repeated.Add(float64(h.repeated))
+	for reason, n := range h.rejected {
+		f.rejected.WithLabelValues(reason).Add(float64(n))
+	}
+}
+
+func (f *figures) wrote(took time.Duration, err error) {
+	f.writes.Observe(took.Seconds())
+	if err != nil {
+		f.writesFailed.Inc()
+	}
+}
+
+func (f *figures) flushed(parts []*piece) {
+	for _, p := range parts {
+		f.flushedSlices.Add(float64(p.slices))
+		f.flushedBytes.Add(float64(p.bytes))
+	}
+}
+
+func (f *figures) expired(bounds []string) {
+	for _, bound := range bounds {
+		f.expiredParts.WithLabelValues(bound).Inc()
+	}
+}

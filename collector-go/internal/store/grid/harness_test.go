@@ -1,0 +1,108 @@
+package grid
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// place is a grid store on a disk in memory.
+type place struct {
+	disk    *disktest.Memory
+	options Options
+	store   *Store
+}
+
+const dir = "/grid"
+
+// now is when tests are: a while after the suite's slices.
+var now = time.UnixMilli(1_700_000_000_000).Add(24 * time.Hour)
+
+func newPlace(t testing.TB, change ...func(*Options)) *place {
+	p := &place{disk: disktest.NewMemory(1), options: DefaultOptions()}
+	p.options.FlushHandOvers = 20
+	p.options.Now = func() time.Time { return now }
+	for _, f := range change {
+		f(&p.options)
+	}
+	t.Cleanup(p.drop)
+	return p
+}
+
+func (p *place) Open(t require.TestingT) storetest.Store { return p.open(t) }
+
+func (p *place) open(t require.TestingT) *Store {
+	p.drop()
+	p.options.FS = p.disk
+	s, err := Open(dir, p.options)
+	require.NoError(t, err)
+	p.store = s
+	return s
+}
+
+func (p *place) Settle(require.TestingT) { p.store.workers.Wait() }
+
+// Kill ends the store in the middle of whatever it does.
+func (p *place) Kill(require.TestingT) { p.reboot(false) }
+
+func (p *place) reboot(powerLoss bool) {
+	next := p.disk.Reboot(powerLoss)
+	p.drop()
+	p.disk = next
+}
+
+// drop ends the store without flushing it.
+func (p *place) drop() {
+	if p.store != nil {
+		done, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = p.store.Close(done)
+		p.store = nil
+	}
+}
+
+func (p *place) Want(handed []storetest.Handed) map[string][]storetest.Point {
+	return storetest.Exact(handed)
+}
+
+func (p *place) Values() []float64 { return storetest.EveryValue }
+
+func (p *place) Window() time.Duration { return 0 }
+
+func (p *place) Read(t require.TestingT) map[string][]storetest.Point { return readAll(t, p.store) }
+
+func readAll(t require.TestingT, s *Store) map[string][]storetest.Point {
+	q, err := s.Querier(-farthestMs, farthestMs)
+	require.NoError(t, err)
+	defer q.Close()
+	all := map[string][]storetest.Point{}
+	set := q.Select(context.Background(), true, nil, labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, ""))
+	for set.Next() {
+		key := set.At().Labels().String()
+		it := set.At().Iterator(nil)
+		for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
+			if kind == chunkenc.ValFloat {
+				ms, v := it.At()
+				all[key] = append(all[key], storetest.Number(ms, v))
+				continue
+			}
+			ms, h := it.AtFloatHistogram(nil)
+			all[key] = append(all[key], storetest.Distribution(ms, h))
+		}
+		require.NoError(t, it.Err())
+	}
+	require.NoError(t, set.Err())
+	require.Empty(t, set.Warnings())
+	return all
+}

@@ -1,0 +1,176 @@
+package part
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+const (
+	version        = 1
+	headMagic      = "BMGRIDP"
+	footMagic      = "BMGRIDF"
+	headBytes      = 8
+	footBytes      = 112
+	entryBytes     = 32
+	chunkEntries   = 128 // of the directory
+	chunkBytes     = chunkEntries*entryBytes + 4
+	seriesInBlock  = 64
+	valuesBytes    = 4 << 10 // at which a values block ends
+	maxEntryLength = 1 << 30 // of a page or block
+)
+
+// What is wrong with bytes that cannot be read.
+var (
+	errChecksum = errors.New("checksum does not match")
+	errContent  = errors.New("content makes no sense")
+	errShort    = errors.New("file is too short")
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// entry is where a page or block is.
+type entry struct {
+	offset       uint64
+	length, crc  uint32
+	minMs, maxMs int64
+}
+
+func (e entry) append(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, e.offset)
+	dst = binary.LittleEndian.AppendUint32(dst, e.length)
+	dst = binary.LittleEndian.AppendUint32(dst, e.crc)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(e.minMs))
+	return binary.LittleEndian.AppendUint64(dst, uint64(e.maxMs))
+}
+
+func readEntry(b []byte) entry {
+	return entry{
+		offset: binary.LittleEndian.Uint64(b), length: binary.LittleEndian.Uint32(b[8:]), crc: binary.LittleEndian.Uint32(b[12:]),
+		minMs: int64(binary.LittleEndian.Uint64(b[16:])), maxMs: int64(binary.LittleEndian.Uint64(b[24:])),
+	}
+}
+
+// chunkSum is a chunk's checksum: with its number, so that no chunk passes for another.
+func chunkSum(number uint64, entries []byte) uint32 {
+	return crc32.Update(checksum(binary.LittleEndian.AppendUint64(nil, number)), castagnoli, entries)
+}
+
+// footer is what a part says of itself.
+type footer struct {
+	minMs, maxMs         int64
+	series, slices       uint64
+	pages, blocks, lists uint64 // pages, series blocks and values blocks
+	directory, size      uint64 // offset and file size
+}
+
+func (f *footer) append(dst []byte) []byte {
+	start := len(dst)
+	for _, v := range [...]uint64{uint64(f.minMs), uint64(f.maxMs), f.series, f.slices, f.pages, f.blocks, f.lists, f.directory, f.size, seriesInBlock} {
+		dst = binary.LittleEndian.AppendUint64(dst, v)
+	}
+	dst = append(dst, make([]byte, 20)...)
+	magic := append([]byte(footMagic), version)
+	sum := crc32.Update(checksum(dst[start:]), castagnoli, magic)
+	return append(binary.LittleEndian.AppendUint32(dst, sum), magic...)
+}
+
+// readFooter reads the last footBytes of a file of that size.
+func readFooter(b []byte, size uint64) (f footer, err error) {
+	magic := b[footBytes-8:]
+	if string(magic[:7]) == footMagic && magic[7] > version {
+		return f, fmt.Errorf("is of format version %d, which this program does not know: run a newer one", magic[7])
+	}
+	if string(magic[:7]) != footMagic || magic[7] != version ||
+		crc32.Update(checksum(b[:footBytes-12]), castagnoli, magic) != binary.LittleEndian.Uint32(b[footBytes-12:]) {
+		return f, errChecksum
+	}
+	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	f = footer{int64(at(0)), int64(at(1)), at(2), at(3), at(4), at(5), at(6), at(7), at(8)}
+	const most = 1 << 32
+	if f.size != size || at(9) != seriesInBlock || f.pages > most || f.blocks > most || f.lists > most || f.series >= most ||
+		f.blocks != (f.series+seriesInBlock-1)/seriesInBlock || f.directory > size || f.entries()*entryBytes > size-f.directory {
+		return f, errContent
+	}
+	return f, nil
+}
+
+// entries is how many the directory has.
+func (f *footer) entries() uint64 { return f.pages + f.blocks + f.lists + 1 }
+
+// reader takes values from bytes. After the first that is not there it gives zeros, and failed says so.
+type reader struct {
+	b      []byte
+	failed bool
+}
+
+func (r *reader) fail() {
+	r.failed, r.b = true, nil
+}
+
+func (r *reader) uvarint() uint64 {
+	if len(r.b) > 0 && r.b[0] < 0x80 {
+		v := r.b[0]
+		r.b = r.b[1:]
+		return uint64(v)
+	}
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) varint() int64 {
+	v := r.uvarint()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+// length is a uvarint of at most so much.
+func (r *reader) length(most int) int {
+	v := r.uvarint()
+	if v > uint64(most) {
+		r.fail()
+		return 0
+	}
+	return int(v)
+}
+
+// bytes takes n.
+func (r *reader) bytes(n int) []byte {
+	if n > len(r.b) {
+		r.fail()
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func appendVarint(dst []byte, v int64) []byte {
+	return binary.AppendUvarint(dst, uint64(v)<<1^uint64(v>>63))
+}
+
+// appendShared writes text by what it shares with the one before.
+func appendShared(dst []byte, before, text string) []byte {
+	n := 0
+	for n < len(before) && n < len(text) && before[n] == text[n] {
+		n++
+	}
+	dst = binary.AppendUvarint(dst, uint64(n))
+	dst = binary.AppendUvarint(dst, uint64(len(text)-n))
+	return append(dst, text[n:]...)
+}
+
+// shared reads what appendShared wrote, behind what is in to; before is where the one before begins in it.
+func (r *reader) shared(to []byte, before int) []byte {
+	n := r.length(len(to) - before)
+	rest := r.bytes(r.length(len(r.b)))
+	to = append(to, to[before:before+n]...)
+	return append(to, rest...)
+}

@@ -1,0 +1,203 @@
+package part
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// span is series blocks from one to another, both included.
+type span struct{ from, to uint64 }
+
+// postings collects in which series blocks each label value occurs.
+type postings struct {
+	names  map[string]map[string]*[]span
+	before labels.Labels
+	block  uint64 // of before
+	some   bool
+}
+
+// add notes a series of a block; blocks ascend.
+func (p *postings) add(block uint64, l labels.Labels) {
+	if p.names == nil {
+		p.names = map[string]map[string]*[]span{}
+	}
+	l.Range(func(one labels.Label) {
+		if p.some && p.block == block && p.before.Get(one.Name) == one.Value {
+			return // most labels are those of the series before
+		}
+		p.note(block, one)
+	})
+	p.before, p.block, p.some = l, block, true
+}
+
+func (p *postings) note(block uint64, one labels.Label) {
+	values := p.names[one.Name]
+	if values == nil {
+		values = map[string]*[]span{}
+		p.names[strings.Clone(one.Name)] = values
+	}
+	spans := values[one.Value]
+	if spans == nil {
+		values[strings.Clone(one.Value)] = &[]span{{block, block}}
+		return
+	}
+	switch last := &(*spans)[len(*spans)-1]; block - last.to {
+	case 0:
+	case 1:
+		last.to = block
+	default:
+		*spans = append(*spans, span{block, block})
+	}
+}
+
+// write hands over the values blocks, in order, and returns the names block.
+func (p *postings) write(put func(block []byte) error) (names []byte, err error) {
+	names = binary.AppendUvarint(nil, uint64(len(p.names)))
+	for _, name := range slices.Sorted(maps.Keys(p.names)) {
+		values := p.names[name]
+		blocks, err := writeValues(values, put)
+		if err != nil {
+			return nil, err
+		}
+		names = binary.AppendUvarint(names, uint64(len(name)))
+		names = append(names, name...)
+		names = binary.AppendUvarint(names, blocks)
+		names = binary.AppendUvarint(names, uint64(len(values)))
+	}
+	return names, nil
+}
+
+func writeValues(values map[string]*[]span, put func(block []byte) error) (blocks uint64, err error) {
+	var body []byte
+	last, count := "", uint64(0)
+	end := func() error {
+		if count == 0 {
+			return nil
+		}
+		blocks++
+		err := put(append(binary.AppendUvarint(nil, count), body...))
+		body, last, count = body[:0], "", 0
+		return err
+	}
+	for _, value := range slices.Sorted(maps.Keys(values)) {
+		body = appendShared(body, last, value)
+		last = value
+		count++
+		spans := *values[value]
+		body = binary.AppendUvarint(body, uint64(len(spans)))
+		next := uint64(0)
+		for _, s := range spans {
+			body = binary.AppendUvarint(body, s.from-next)
+			body = binary.AppendUvarint(body, s.to-s.from)
+			next = s.to + 1
+		}
+		if len(body) >= valuesBytes {
+			if err := end(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return blocks, end()
+}
+
+// nameEntry is a label name and where its values are.
+type nameEntry struct {
+	name   string
+	first  uint64 // of its values blocks, among all values blocks
+	blocks uint64
+}
+
+func readNames(b []byte, lists uint64) ([]nameEntry, error) {
+	r := reader{b: b}
+	all := make([]nameEntry, r.length(len(b)/3))
+	first := uint64(0)
+	for i := range all {
+		name := string(r.bytes(r.length(len(r.b))))
+		blocks := r.uvarint()
+		r.uvarint()
+		if r.failed || blocks > lists-first || i > 0 && name <= all[i-1].name {
+			return nil, errContent
+		}
+		all[i] = nameEntry{name, first, blocks}
+		first += blocks
+	}
+	if r.failed || len(r.b) != 0 || first != lists {
+		return nil, errContent
+	}
+	return all, nil
+}
+
+// eachValue reads a values block until fn says to stop. The value is valid until the next call; blocks is as many bytes as the spans take.
+func eachValue(b []byte, fn func(value []byte, spans reader) (more bool)) error {
+	r := reader{b: b}
+	var value []byte
+	for range r.length(len(b) / 3) {
+		next := r.shared(value, 0)
+		if r.failed {
+			return errContent
+		}
+		value = append(value[:0], next[len(value):]...)
+		spans := r
+		for range r.length(len(r.b) / 2) {
+			r.uvarint()
+			r.uvarint()
+		}
+		if r.failed {
+			return errContent
+		}
+		if !fn(value, spans) {
+			return nil
+		}
+	}
+	if len(r.b) != 0 {
+		return errContent
+	}
+	return nil
+}
+
+// blockSet is a set of series blocks.
+type blockSet []uint64
+
+func newBlockSet(blocks uint64) blockSet { return make(blockSet, (blocks+63)/64) }
+
+// fill adds all blocks.
+func (s blockSet) fill(blocks uint64) {
+	for i := range s {
+		s[i] = ^uint64(0)
+	}
+	if n := blocks & 63; n > 0 {
+		s[len(s)-1] = 1<<n - 1
+	}
+}
+
+// addSpans adds what the spans of a value say, as far as there are such blocks.
+func (s blockSet) addSpans(spans reader, blocks uint64) {
+	next := uint64(0)
+	for range spans.length(len(spans.b) / 2) {
+		from := next + spans.uvarint()
+		to := from + spans.uvarint()
+		if from < next || to < from || to >= blocks {
+			return
+		}
+		for b := from; b <= to; {
+			if b&63 == 0 && to-b >= 63 {
+				s[b>>6] = ^uint64(0)
+				b += 64
+				continue
+			}
+			s[b>>6] |= 1 << (b & 63)
+			b++
+		}
+		next = to + 1
+	}
+}
+
+func (s blockSet) intersect(with blockSet) {
+	for i := range s {
+		s[i] &= with[i]
+	}
+}

@@ -1,0 +1,322 @@
+package part
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/column"
+)
+
+// piece is where a column is, and of which places.
+type piece struct {
+	firstMs, stepMs int64
+	places          int
+	distributions   bool
+	page            uint64
+	offset, length  uint32 // in the page
+}
+
+func (p *piece) lastMs() int64 { return p.firstMs + int64(p.places-1)*p.stepMs }
+
+// Flags of a column in a series block.
+const (
+	asPredicted   = 1
+	distributions = 2
+	beginsPage    = 4
+)
+
+// grid is what can be predicted of a column.
+type grid struct {
+	firstMs, stepMs int64
+	places          int
+}
+
+// predict is the grid of column number i of a series whose columns so far are in now, after a series with those of before.
+func predict(before, now []grid, i int) grid {
+	switch {
+	case i < len(before):
+		return before[i]
+	case i > 0:
+		g := now[i-1]
+		g.firstMs += int64(g.places) * g.stepMs
+		return g
+	}
+	return grid{0, 1, 1}
+}
+
+// blockWriter makes a series block.
+type blockWriter struct {
+	labels       []labels.Labels
+	columns      []byte
+	before, now  []grid
+	firstPage    uint64
+	firstOffset  uint32
+	page         uint64 // of the newest column
+	begun        bool
+	minMs, maxMs int64
+}
+
+// add adds a series with its columns.
+func (w *blockWriter) add(l labels.Labels, pieces []piece) {
+	w.columns = binary.AppendUvarint(w.columns, uint64(len(pieces)))
+	w.now = w.now[:0]
+	for i := range pieces {
+		p := &pieces[i]
+		if !w.begun {
+			w.begun, w.firstPage, w.firstOffset, w.page = true, p.page, p.offset, p.page
+			w.minMs, w.maxMs = p.firstMs, p.lastMs()
+		}
+		w.minMs, w.maxMs = min(w.minMs, p.firstMs), max(w.maxMs, p.lastMs())
+		g := grid{p.firstMs, p.stepMs, p.places}
+		predicted := predict(w.before, w.now, i)
+		w.now = append(w.now, g)
+		flags := byte(0)
+		if g == predicted {
+			flags |= asPredicted
+		}
+		if p.distributions {
+			flags |= distributions
+		}
+		if p.page != w.page {
+			flags |= beginsPage
+			w.page = p.page
+		}
+		w.columns = append(w.columns, flags)
+		if g != predicted {
+			w.columns = appendVarint(w.columns, g.firstMs-predicted.firstMs)
+			w.columns = binary.AppendUvarint(w.columns, uint64(g.stepMs))
+			w.columns = binary.AppendUvarint(w.columns, uint64(g.places))
+		}
+		w.columns = binary.AppendUvarint(w.columns, uint64(p.length))
+	}
+	w.before, w.now = w.now, w.before
+	w.labels = append(w.labels, l)
+}
+
+// append writes the block, and empties the writer.
+func (w *blockWriter) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(w.labels)))
+	dst = binary.AppendUvarint(dst, uint64(len(w.columns)))
+	dst = binary.AppendUvarint(dst, w.firstPage)
+	dst = binary.AppendUvarint(dst, uint64(w.firstOffset))
+	dst = append(dst, w.columns...)
+	dst = appendLabels(dst, w.labels)
+	clear(w.labels)
+	*w = blockWriter{labels: w.labels[:0], columns: w.columns[:0], before: w.before[:0], now: w.now[:0]}
+	return dst
+}
+
+// appendLabels writes the dictionary and what the labels are in it.
+func appendLabels(dst []byte, all []labels.Labels) []byte {
+	numbers := map[string]uint64{}
+	var texts []string
+	note := func(s string) {
+		if _, known := numbers[s]; !known {
+			numbers[s] = 0
+			texts = append(texts, s)
+		}
+	}
+	var before, now []labels.Label
+	follow := func(l labels.Labels) (same int) {
+		before, now = now, before[:0]
+		l.Range(func(l labels.Label) { now = append(now, l) })
+		for same < len(now) && same < len(before) && now[same] == before[same] {
+			same++
+		}
+		return same
+	}
+	for _, l := range all {
+		same := follow(l)
+		for _, one := range now[same:] {
+			note(one.Name)
+			note(one.Value)
+		}
+	}
+	slices.Sort(texts)
+	dst = binary.AppendUvarint(dst, uint64(len(texts)))
+	last := ""
+	for i, text := range texts {
+		numbers[text] = uint64(i)
+		dst = appendShared(dst, last, text)
+		last = text
+	}
+	before, now = nil, nil
+	for _, l := range all {
+		follow(l)
+		if changed := changedValues(before, now); changed != 0 {
+			dst = binary.AppendUvarint(dst, changed)
+			for ; changed != 0; changed &= changed - 1 {
+				dst = binary.AppendUvarint(dst, numbers[now[bits.TrailingZeros64(changed)].Value])
+			}
+			continue
+		}
+		dst = binary.AppendUvarint(append(dst, 0), uint64(len(now)))
+		for _, one := range now {
+			dst = binary.AppendUvarint(dst, numbers[one.Name])
+			dst = binary.AppendUvarint(dst, numbers[one.Value])
+		}
+	}
+	return dst
+}
+
+// changedValues has a bit for each label whose value is another than before; 0 where more than that is different.
+func changedValues(before, now []labels.Label) (changed uint64) {
+	if len(before) != len(now) || len(now) > 63 {
+		return 0
+	}
+	for i := range now {
+		if before[i].Name != now[i].Name {
+			return 0
+		}
+		if before[i].Value != now[i].Value {
+			changed |= 1 << i
+		}
+	}
+	return changed
+}
+
+// columns is where the columns of a block's series are: those of series i are pieces[starts[i]:starts[i+1]].
+type columns struct {
+	pieces []piece
+	starts []int32
+}
+
+func (c *columns) of(i int) []piece { return c.pieces[c.starts[i]:c.starts[i+1]] }
+
+// readColumns reads a block's first part. series is how many it must have, pages how many the file has.
+func readColumns(b []byte, series int, pages uint64) (*columns, error) {
+	r := reader{b: b}
+	n := r.length(seriesInBlock)
+	size := r.length(len(r.b))
+	page := r.uvarint()
+	offset := uint64(r.length(maxEntryLength))
+	r = reader{r.bytes(size), r.failed}
+	if r.failed || n != series {
+		return nil, errContent
+	}
+	c := &columns{pieces: make([]piece, 0, n), starts: make([]int32, 1, n+1)}
+	var before, now []grid
+	for range n {
+		count := r.length(len(r.b) / 2)
+		now = now[:0]
+		for i := range count {
+			flags := r.bytes(1)
+			if r.failed || flags[0] > asPredicted|distributions|beginsPage {
+				return nil, errContent
+			}
+			g := predict(before, now, i)
+			if flags[0]&asPredicted == 0 {
+				g.firstMs += r.varint()
+				g.stepMs = int64(r.uvarint())
+				g.places = r.length(column.MaxPlaces)
+			}
+			if flags[0]&beginsPage != 0 {
+				page++
+				offset = 0
+			}
+			length := uint64(r.length(maxEntryLength))
+			last := g.firstMs + int64(g.places)*g.stepMs // of what cannot be is less than the first
+			if r.failed || g.stepMs <= 0 || g.stepMs > 1<<48 || g.places == 0 || last < g.firstMs || page >= pages || offset+length > maxEntryLength {
+				return nil, errContent
+			}
+			now = append(now, g)
+			c.pieces = append(c.pieces, piece{g.firstMs, g.stepMs, g.places, flags[0]&distributions != 0, page, uint32(offset), uint32(length)})
+			offset += length
+		}
+		before, now = now, before
+		c.starts = append(c.starts, int32(len(c.pieces)))
+	}
+	if r.failed || len(r.b) != 0 {
+		return nil, errContent
+	}
+	return c, nil
+}
+
+// labelReader reads the labels of a block's series one after the other. Names and values are numbers in texts.
+type labelReader struct {
+	r     reader
+	texts []string // ascending
+	left  int
+	now   [][2]uint32
+}
+
+func readLabels(b []byte, series int) (*labelReader, error) {
+	r := reader{b: b}
+	n := r.length(seriesInBlock)
+	size := r.length(len(r.b))
+	r.uvarint()
+	r.uvarint()
+	r.bytes(size)
+	count := r.length(len(r.b) / 2)
+	if r.failed || n != series {
+		return nil, errContent
+	}
+	ends := make([]int, count)
+	arena, before := make([]byte, 0, 2*len(r.b)), 0
+	for i := range ends {
+		start := len(arena)
+		if arena = r.shared(arena, before); r.failed || len(arena) > maxArena {
+			return nil, errContent
+		}
+		before, ends[i] = start, len(arena)
+	}
+	all, start := string(arena), 0
+	texts := make([]string, count)
+	for i, end := range ends {
+		texts[i] = all[start:end]
+		start = end
+	}
+	return &labelReader{r: r, texts: texts, left: n}, nil
+}
+
+// maxArena bounds the texts of a block: some that share much unpack to more than the block.
+const maxArena = 16 << 20
+
+// maxLabels bounds the labels of a series when reading.
+const maxLabels = 1 << 12
+
+// next moves to the next series. It is false after the last, and where the bytes make no sense; failed says so.
+func (l *labelReader) next() bool {
+	if l.left == 0 {
+		return false
+	}
+	l.left--
+	if changed := l.r.uvarint(); changed != 0 {
+		if bits.Len64(changed) > len(l.now) {
+			l.r.fail()
+		}
+		for ; changed != 0 && !l.r.failed; changed &= changed - 1 {
+			l.now[bits.TrailingZeros64(changed)][1] = l.text()
+		}
+		return !l.r.failed
+	}
+	l.now = l.now[:0]
+	for range l.r.length(min(len(l.r.b)/2, maxLabels)) {
+		l.now = append(l.now, [2]uint32{l.text(), l.text()})
+	}
+	return !l.r.failed
+}
+
+// text reads the number of a text.
+func (l *labelReader) text() uint32 {
+	n := l.r.uvarint()
+	if n >= uint64(len(l.texts)) {
+		l.r.fail()
+		return 0
+	}
+	return uint32(n)
+}
+
+// failed says whether bytes are missing, make no sense or are left over.
+func (l *labelReader) failed() bool { return l.r.failed || l.left == 0 && len(l.r.b) != 0 }
+
+func (l *labelReader) labels(b *labels.ScratchBuilder) labels.Labels {
+	b.Reset()
+	for _, pair := range l.now {
+		b.Add(l.texts[pair[0]], l.texts[pair[1]])
+	}
+	return b.Labels()
+}

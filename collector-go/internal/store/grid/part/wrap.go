@@ -1,0 +1,72 @@
+package part
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// How a page or block is kept.
+const (
+	plain      byte = iota
+	compressed      // with Zstandard, its length before it
+)
+
+// maxUnpacked bounds what is compressed, so that no bytes make a reader take much memory.
+const maxUnpacked = 1 << 20
+
+// encoder and decoder are shared: making one costs more than using it.
+var (
+	encoder = sync.OnceValue(func() *zstd.Encoder {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
+			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
+		if err != nil {
+			panic(err) // an option that does not exist
+		}
+		return e
+	})
+	decoder = sync.OnceValue(func() *zstd.Decoder {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxUnpacked), zstd.IgnoreChecksum(true))
+		if err != nil {
+			panic(err)
+		}
+		return d
+	})
+)
+
+// wrap appends a page or block as it is kept: compressed where that saves a quarter, which unpacking is worth.
+func wrap(dst, b []byte) []byte {
+	if len(b) > maxUnpacked {
+		return append(append(dst, plain), b...)
+	}
+	start := len(dst)
+	dst = binary.AppendUvarint(append(dst, compressed), uint64(len(b)))
+	body := len(dst)
+	dst = encoder().EncodeAll(b, dst)
+	if len(dst)-body <= len(b)/4*3 {
+		return dst
+	}
+	return append(append(dst[:start], plain), b...)
+}
+
+// unwrap is what wrap was given.
+func unwrap(b []byte) ([]byte, error) {
+	if len(b) == 0 || b[0] > compressed {
+		return nil, errContent
+	}
+	if b[0] == plain {
+		return b[1:], nil
+	}
+	r := reader{b: b[1:]}
+	size := r.length(maxUnpacked)
+	var head zstd.Header
+	if r.failed || head.Decode(r.b) != nil || head.HasFCS && head.FrameContentSize != uint64(size) {
+		return nil, errContent
+	}
+	out, err := decoder().DecodeAll(r.b, make([]byte, 0, size))
+	if err != nil || len(out) != size {
+		return nil, errContent
+	}
+	return out, nil
+}
