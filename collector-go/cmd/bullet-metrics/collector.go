@@ -173,6 +173,7 @@ func slicerOptions(o slicer.Options, c config.Config) slicer.Options {
 func (col *collector) openServers(c config.Config, figures *prometheus.Registry) (err error) {
 	asking := query.DefaultOptions()
 	asking.Timeout, asking.MaxSamples, asking.MaxConcurrent = c.Query.Timeout, c.Query.MaxSamples, c.Query.MaxConcurrent
+	asking.MaxLength, asking.MaxDepth, asking.MaxSeries, asking.MaxReadSamples = c.Query.MaxLength, c.Query.MaxDepth, c.Query.MaxSeries, c.Query.MaxReadSamples
 	asking.LookbackDelta, asking.Logger, asking.Registerer = c.Query.Lookback, col.logger, figures
 	if err = col.openRules(c, asking, figures); err != nil {
 		return err

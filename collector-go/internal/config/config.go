@@ -76,6 +76,11 @@ type Query struct {
 	MaxSamples    int
 	MaxConcurrent int
 	Lookback      time.Duration
+
+	MaxLength      int   // of a query's text, bytes
+	MaxDepth       int   // of brackets and operators in each other
+	MaxSeries      int64 // that one query finds
+	MaxReadSamples int64 // that one query decodes
 }
 
 // Rules are evaluated by the collector itself.
@@ -122,7 +127,8 @@ func Default() Config {
 		Journal:     Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
 		Embedded:    Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30}, // the days are Prometheus' default
 		RemoteWrite: map[string]*RemoteWrite{}, InfluxDB: map[string]*InfluxDB{}, flags: map[string]bool{},
-		Query:  Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute},
+		Query: Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute,
+			MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000},
 		Rules:  Rules{BuiltIn: true, Interval: 15 * time.Second},
 		Limits: Limits{SeriesPerTopology: 200_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20, Streams: 256, BatchBytes: 4 << 20},
 		Log:    Log{Level: "info", Format: "text"},
@@ -142,6 +148,10 @@ func (c Config) Validate() error {
 		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes, "two segments (2 x journal.segment_bytes)"),
 		positive("query.max_samples", int64(c.Query.MaxSamples)),
 		positive("query.max_concurrent", int64(c.Query.MaxConcurrent)),
+		positive("query.max_length", int64(c.Query.MaxLength)),
+		between("query.max_depth", int64(c.Query.MaxDepth), 1, maxDepth),
+		positive("query.max_series", c.Query.MaxSeries),
+		positive("query.max_read_samples", c.Query.MaxReadSamples),
 		positive("query.timeout", int64(c.Query.Timeout)),
 		wholeSeconds("rules.interval", c.Rules.Interval),
 		validateURL("http.external_url", c.HTTP.ExternalURL),
@@ -243,6 +253,16 @@ func isLoopback(host string) bool {
 func positive(key string, v int64) error {
 	if v <= 0 {
 		return fmt.Errorf("%s must be above 0", key)
+	}
+	return nil
+}
+
+// maxDepth bounds query.max_depth: parser and engine recurse on a stack that is bounded too.
+const maxDepth = 10_000
+
+func between(key string, v, least, most int64) error {
+	if v < least || v > most {
+		return fmt.Errorf("%s is %d: it must lie between %d and %d", key, v, least, most)
 	}
 	return nil
 }

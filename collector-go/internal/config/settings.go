@@ -68,6 +68,10 @@ func Settings(c *Config) []Setting {
 		{"query.timeout", "longest time of one query", duration(&c.Query.Timeout)},
 		{"query.max_samples", "most samples that one query may hold in memory", whole(&c.Query.MaxSamples)},
 		{"query.max_concurrent", "most queries at a time", whole(&c.Query.MaxConcurrent)},
+		{"query.max_length", "longest text of a query, bytes", whole(&c.Query.MaxLength)},
+		{"query.max_depth", "how deep a query's brackets and operators may lie in each other, at most 10000", whole(&c.Query.MaxDepth)},
+		{"query.max_series", "most series that one query may find", count(&c.Query.MaxSeries)},
+		{"query.max_read_samples", "most samples that one query may read, whether or not they are in memory at once", count(&c.Query.MaxReadSamples)},
 		{"query.lookback", "how far back a query looks for a series' newest value", duration(&c.Query.Lookback)},
 		{"rules.builtin", "evaluate the alerts that come with the program; off where a Prometheus or Grafana evaluates them", yesNo(&c.Rules.BuiltIn)},
 		{"rules.files", "further files of recording and alerting rules in Prometheus' format; patterns such as rules/*.yml", list(&c.Rules.Files)},
@@ -137,6 +141,14 @@ func yesNo(p *bool) pflag.Value {
 func whole(p *int) pflag.Value {
 	return value{"int", func(s string) (err error) { *p, err = parse(s, "a whole number", strconv.Atoi); return err },
 		func() string { return strconv.Itoa(*p) }}
+}
+
+func count(p *int64) pflag.Value {
+	return value{"int", func(s string) (err error) {
+		*p, err = parse(s, "a whole number", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
+		return err
+	},
+		func() string { return strconv.FormatInt(*p, 10) }}
 }
 
 func duration(p *time.Duration) pflag.Value {

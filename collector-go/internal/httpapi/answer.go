@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -76,12 +77,31 @@ func invalidParameter(name string, err error) answer {
 	return badData(fmt.Errorf("invalid parameter %q: %w", name, err))
 }
 
+// unparsed says why a text was not parsed: since nobody waited for it any longer, or in the words of otherwise.
+func unparsed(err error, otherwise func(error) answer) answer {
+	switch {
+	case isCanceled(err):
+		return answer{err: &apiError{errorCanceled, err}}
+	case errors.Is(err, context.DeadlineExceeded):
+		return answer{err: &apiError{errorTimeout, err}}
+	}
+	return otherwise(err)
+}
+
+// isTooLarge says whether a query read more than it may.
+func isTooLarge(err error) bool {
+	var limit *query.LimitError
+	return errors.As(err, &limit)
+}
+
 // failed says what kind of error a query or the store returned.
 func failed(err error) *apiError {
 	var canceled promql.ErrQueryCanceled
 	var timeout promql.ErrQueryTimeout
 	var storage promql.ErrStorage
 	switch {
+	case isTooLarge(err):
+		return &apiError{errorExecution, err}
 	case errors.As(err, &canceled):
 		return &apiError{errorCanceled, err}
 	case errors.As(err, &timeout):

@@ -36,7 +36,7 @@ func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("error parsing form values: %v", err), http.StatusBadRequest)
 		return
 	}
-	selectors, err := a.options.Engine.Parser().ParseMetricSelectors(r.Form["match[]"])
+	selectors, err := a.options.Engine.Selectors(r.Context(), r.Form["match[]"])
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -45,6 +45,9 @@ func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, query.ErrNoStore):
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	case isTooLarge(err):
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		return
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -79,9 +82,10 @@ func (a *api) newest(r *http.Request, selectors [][]*labels.Matcher) ([]last, er
 		return nil, err
 	}
 	defer q.Close()
+	ctx := a.options.Engine.Bounded(r.Context())
 	var sets []storage.SeriesSet
 	for _, matchers := range selectors {
-		sets = append(sets, q.Select(r.Context(), true, &storage.SelectHints{Start: minMs, End: maxMs}, matchers...))
+		sets = append(sets, q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs}, matchers...))
 	}
 	series := storage.NewMergeSeriesSet(sets, 0, storage.ChainedSeriesMerge)
 	var found []last

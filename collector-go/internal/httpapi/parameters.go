@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,7 +11,8 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
 // The bounds of time, as Prometheus has them: the defaults of start and end where they may be left out.
@@ -127,8 +129,8 @@ func hintLimit(limit int) int {
 var errTruncated = errors.New("results truncated due to limit")
 
 // parseSelectors reads match[]; each must name something.
-func parseSelectors(p parser.Parser, texts []string) ([][]*labels.Matcher, error) {
-	sets, err := p.ParseMetricSelectors(texts)
+func parseSelectors(ctx context.Context, e *query.Engine, texts []string) ([][]*labels.Matcher, error) {
+	sets, err := e.Selectors(ctx, texts)
 	if err != nil {
 		return nil, err
 	}

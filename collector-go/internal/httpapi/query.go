@@ -88,9 +88,9 @@ func (a *api) exemplars(r request) answer {
 	if end.Before(start) {
 		return badData(errors.New("end timestamp must not be before start timestamp"))
 	}
-	expression, err := a.options.Engine.Parser().ParseExpr(r.FormValue("query"))
+	expression, err := a.options.Engine.Parse(r.Context(), r.FormValue("query"))
 	if err != nil {
-		return badData(err)
+		return unparsed(err, badData)
 	}
 	if len(parser.ExtractSelectors(expression)) == 0 {
 		return answer{}
@@ -116,7 +116,7 @@ func (a *api) evaluate(r request, limit int, prepare func(context.Context, promq
 	}
 	q, err := prepare(ctx, options)
 	if err != nil {
-		return invalidParameter("query", err)
+		return unparsed(err, invalidQuery)
 	}
 	defer func() {
 		if result.done == nil { // a panic
@@ -181,9 +181,11 @@ func truncate(res *promql.Result, limit int) bool {
 
 // formatQuery answers /format_query.
 func (a *api) formatQuery(r request) answer {
-	expr, err := a.options.Engine.Parser().ParseExpr(r.FormValue("query"))
+	pretty, err := a.options.Engine.Format(r.Context(), r.FormValue("query"))
 	if err != nil {
-		return invalidParameter("query", err)
+		return unparsed(err, invalidQuery)
 	}
-	return answer{data: expr.Pretty(0)}
+	return answer{data: pretty}
 }
+
+func invalidQuery(err error) answer { return invalidParameter("query", err) }

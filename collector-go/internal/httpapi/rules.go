@@ -132,8 +132,8 @@ func (a *api) readWanted(r request) (w wanted, invalid *answer) {
 	}
 	w.names, w.groups, w.files = r.Form["rule_name[]"], r.Form["rule_group[]"], r.Form["file[]"]
 	var err error
-	if w.matchers, err = parseSelectors(a.options.Engine.Parser(), r.Form["match[]"]); err != nil {
-		return fail(badData(err))
+	if w.matchers, err = parseSelectors(r.Context(), a.options.Engine, r.Form["match[]"]); err != nil {
+		return fail(unparsed(err, badData))
 	}
 	kind := strings.ToLower(r.URL.Query().Get("type"))
 	if kind != "" && kind != "alert" && kind != "record" {

@@ -64,7 +64,7 @@ func (a *api) series(r request) answer {
 	if invalid != nil {
 		return *invalid
 	}
-	return s.list(r.Context())
+	return s.list(a.options.Engine.Bounded(r.Context()))
 }
 
 // selected reads the parameters and opens the store for them; wrong is how a wrong selector is answered.
@@ -78,9 +78,9 @@ func (a *api) selected(r request, wrong func(error) answer) (*selection, *answer
 	if invalid != nil {
 		return nil, invalid
 	}
-	selectors, err := parseSelectors(a.options.Engine.Parser(), r.Form["match[]"])
+	selectors, err := parseSelectors(r.Context(), a.options.Engine, r.Form["match[]"])
 	if err != nil {
-		invalid := wrong(err)
+		invalid := unparsed(err, wrong)
 		return nil, &invalid
 	}
 	s := &selection{limit: limit, selectors: selectors, minMs: timestamp.FromTime(start), maxMs: timestamp.FromTime(end)}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,7 +27,7 @@ type checked struct {
 
 // ParseExpr parses a query.
 func (c checked) ParseExpr(text string) (parser.Expr, error) {
-	if err := c.limits.check(text); err != nil {
+	if _, err := c.limits.check(text); err != nil {
 		return nil, err
 	}
 	return c.Parser.ParseExpr(text)
@@ -34,7 +35,7 @@ func (c checked) ParseExpr(text string) (parser.Expr, error) {
 
 // ParseMetric parses a series.
 func (c checked) ParseMetric(text string) (labels.Labels, error) {
-	if err := c.limits.check(text); err != nil {
+	if _, err := c.limits.check(text); err != nil {
 		return labels.EmptyLabels(), err
 	}
 	return c.Parser.ParseMetric(text)
@@ -42,7 +43,7 @@ func (c checked) ParseMetric(text string) (labels.Labels, error) {
 
 // ParseMetricSelector parses a selector.
 func (c checked) ParseMetricSelector(text string) ([]*labels.Matcher, error) {
-	if err := c.limits.check(text); err != nil {
+	if _, err := c.limits.check(text); err != nil {
 		return nil, err
 	}
 	return c.Parser.ParseMetricSelector(text)
@@ -53,22 +54,15 @@ func (c checked) ParseMetricSelectors(texts []string) ([][]*labels.Matcher, erro
 	if len(texts) > maxSelectors {
 		return nil, fmt.Errorf("%d selectors: at most %d are taken", len(texts), maxSelectors)
 	}
-	whole := 0
-	for _, text := range texts {
-		if err := c.limits.check(text); err != nil {
-			return nil, err
-		}
-		whole += len(text)
-	}
-	if whole > c.limits.length {
-		return nil, &TextError{What: "bytes long", Limit: c.limits.length, Setting: "query.max_length"}
+	if _, err := c.limits.check(texts...); err != nil {
+		return nil, err
 	}
 	return c.Parser.ParseMetricSelectors(texts)
 }
 
 // ParseSeriesDesc parses a series with its values, as rules' tests have them.
 func (c checked) ParseSeriesDesc(text string) (labels.Labels, []parser.SequenceValue, error) {
-	if err := c.limits.check(text); err != nil {
+	if _, err := c.limits.check(text); err != nil {
 		return labels.EmptyLabels(), nil, err
 	}
 	return c.Parser.ParseSeriesDesc(text)
@@ -85,8 +79,13 @@ func (e *TextError) Error() string {
 	return fmt.Sprintf("query is more than %d %s; shorten it, or raise %s", e.Limit, e.What, e.Setting)
 }
 
-// Check says whether text is short and shallow enough to be parsed; a *TextError where it is not.
-func (e *Engine) Check(text string) error { return e.parser.(checked).limits.check(text) }
+var errPatterns = errors.New("query's patterns are too costly to compile: use fewer wildcards, repetitions and classes, or several queries")
+
+// Check says whether text is short, shallow and cheap enough to be parsed; a *TextError where it is too long or too deep.
+func (e *Engine) Check(text string) error {
+	_, err := e.parser.limits.check(text)
+	return err
+}
 
 // Parse parses a query when there is a place for it, as one that is to be evaluated.
 func (e *Engine) Parse(ctx context.Context, text string) (expr parser.Expr, err error) {
@@ -97,8 +96,19 @@ func (e *Engine) Parse(ctx context.Context, text string) (expr parser.Expr, err 
 	return expr, err
 }
 
+// maxFormat bounds bytes times levels of what is formatted, since each level is written again for each level around it. Within it the
+// dearest takes a few tenths of a second.
+const maxFormat = 1 << 18
+
 // Format is a query's text with line breaks and indentation.
 func (e *Engine) Format(ctx context.Context, text string) (pretty string, err error) {
+	c, err := e.parser.limits.check(text)
+	if err != nil {
+		return "", err
+	}
+	if c.length*(1+c.depth) > maxFormat {
+		return "", fmt.Errorf("query is %d bytes long and up to %d levels deep: too large to be formatted", c.length, c.depth)
+	}
 	err = e.within(ctx, text, func() error {
 		expr, err := e.parser.ParseExpr(text)
 		if err == nil {

@@ -2,33 +2,55 @@ package query
 
 import "strings"
 
-// check looks at a text once, without recursion. The depth that it finds is an upper bound of that of the expression: each open bracket
+// cost is what texts are found to be.
+type cost struct {
+	length   int
+	depth    int // of the deepest
+	patterns int // see patternCost
+}
+
+// check looks at texts once, without recursion. The depth that it finds is an upper bound of that of the expression: each open bracket
 // counts, and each operator that stands in it since its last comma, since operators of one level may lie in each other too (1+1+1, --1,
 // x[1m:][1m:]).
-func (l textLimits) check(text string) error {
-	if len(text) > l.length {
-		return &TextError{What: "bytes long", Limit: l.length, Setting: "query.max_length"}
-	}
-	d := depth{levels: []level{{}}}
-	for at := 0; at < len(text); {
-		at = d.token(text, at)
-		if d.found > l.depth {
-			return &TextError{What: "levels deep", Limit: l.depth, Setting: "query.max_depth"}
+func (l textLimits) check(texts ...string) (c cost, err error) {
+	for _, text := range texts {
+		c.length += len(text)
+		if c.length > l.length {
+			return c, &TextError{What: "bytes long", Limit: l.length, Setting: "query.max_length"}
 		}
+		d := depth{levels: []level{{}}}
+		for at := 0; at < len(text); {
+			at = d.token(text, at)
+			if c.depth = max(c.depth, d.found()); c.depth > l.depth {
+				return c, &TextError{What: "levels deep", Limit: l.depth, Setting: "query.max_depth"}
+			}
+			if c.patterns+d.patterns > maxPatterns {
+				return c, errPatterns
+			}
+		}
+		c.patterns += d.patterns
 	}
-	return nil
+	return c, nil
 }
 
 // level is an open bracket.
 type level struct {
 	operators int  // since the last comma
+	within    int  // the deepest bracket that was closed since the last comma
+	before    int  // the deepest of what is before the last comma
 	braces    bool // = and the like stand between a label and its value
 }
 
+// height is how deep it is at most, so far.
+func (l *level) height() int { return max(l.before, l.operators+l.within) }
+
 type depth struct {
-	levels []level
-	found  int
+	levels   []level
+	around   int // how deep the last level lies in the others
+	patterns int
 }
+
+func (d *depth) found() int { return d.around + d.levels[len(d.levels)-1].height() }
 
 // token counts what stands at a place in text, and returns the place after it.
 func (d *depth) token(text string, at int) int {
@@ -36,17 +58,18 @@ func (d *depth) token(text string, at int) int {
 	top := &d.levels[len(d.levels)-1]
 	switch {
 	case c == '"' || c == '\'' || c == '`':
-		return afterString(text, at)
+		end := afterString(text, at)
+		d.patterns += patternCost(text[at:end])
+		return end
 	case c == '#':
 		return afterComment(text, at)
 	case c == '(' || c == '[' || c == '{':
+		d.around += 1 + top.operators
 		d.levels = append(d.levels, level{braces: c == '{'})
-		d.found++
 	case c == ')' || c == ']' || c == '}':
 		d.close(c == ']')
 	case c == ',':
-		d.found -= top.operators
-		top.operators = 0
+		top.before, top.operators, top.within = top.height(), 0, 0
 	case isWord(c):
 		return d.word(text, at)
 	case !top.braces && strings.IndexByte("+-*/%^", c) >= 0:
@@ -62,14 +85,16 @@ func (d *depth) token(text string, at int) int {
 
 func (d *depth) operator() {
 	d.levels[len(d.levels)-1].operators++
-	d.found++
 }
 
 // close ends a level. A bracket behind an expression takes it in, as an operator does.
 func (d *depth) close(isRange bool) {
 	if last := len(d.levels) - 1; last > 0 {
-		d.found -= d.levels[last].operators + 1
+		height := 1 + d.levels[last].height()
 		d.levels = d.levels[:last]
+		top := &d.levels[last-1]
+		top.within = max(top.within, height)
+		d.around -= 1 + top.operators
 	}
 	if isRange {
 		d.operator()

@@ -10,6 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 )
 
+// LimitError says that a query reads more than it may.
+type LimitError = plan.LimitError
+
 // query is one of the engine's, with what those who read for it may know.
 type query struct {
 	promql.Query

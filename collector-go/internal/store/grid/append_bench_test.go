@@ -79,3 +79,36 @@ func cpu() int64 {
 }
 
 const day = int64(86_400_000)
+
+// BenchmarkFlush writes ten minutes of 40,000 series, counters that grow unevenly.
+func BenchmarkFlush(b *testing.B) {
+	const series, ticks = 40_000, 60
+	o := DefaultOptions()
+	o.FlushHandOvers, o.HeadBytes, o.RetentionTime = 1<<30, 1<<40, 0
+	s, err := Open(b.TempDir(), o)
+	require.NoError(b, err)
+	c := cluster(series)
+	position, used := uint64(0), int64(0)
+	var written int64
+	for b.Loop() {
+		b.StopTimer()
+		for range ticks {
+			position++
+			for i := range series {
+				c.EndsMs[i] = 100*day + int64(position)*10_000
+				c.Values[i] += float64((uint64(i)*2654435761+position*40503)%1000 + 200)
+			}
+			_, err := s.Append(b.Context(), position, c)
+			require.NoError(b, err)
+			c.Definitions = nil
+		}
+		b.StartTimer()
+		started := cpu()
+		require.NoError(b, s.flush(b.Context()))
+		used += cpu() - started
+		written = s.manifest.bytes()
+	}
+	b.ReportMetric(float64(used)/float64(b.N)/series/ticks, "cpu-ns/slice")
+	b.ReportMetric(float64(written)/float64(b.N)/series/ticks, "B/slice")
+	require.NoError(b, s.Close(b.Context()))
+}

@@ -11,7 +11,7 @@ import (
 
 const (
 	chunkPlaces = 64 // of a chunk: ten minutes of 10 s slices, and a bit each in one word
-	blockPlaces = 16 // of a block: what a series that says little takes at least
+	blockPlaces = 8  // of a block: a cache line of numbers, and what a series that says little takes at least
 )
 
 // chunk is 64 places of a series at even distances. Its first place lies on a multiple of 64 distances, so that slices fill it in any
@@ -77,12 +77,16 @@ func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 // next puts a slice where it is expected.
 func (c *column[T]) next(t *tip, v T) {
 	ch := c.chunks.at(t.chunk)
-	c.blocks.at(ch.blocks[t.place/blockPlaces])[t.place%blockPlaces] = v
+	block := &ch.blocks[t.place/blockPlaces]
+	if *block == 0 {
+		*block = c.blocks.add()
+	}
+	c.blocks.at(*block)[t.place%blockPlaces] = v
 	ch.present |= 1 << t.place
 	c.slices++
 	t.place++
 	t.nextMs += ch.stepMs
-	if t.place%blockPlaces == 0 || ch.present>>t.place&1 == 1 {
+	if t.place == chunkPlaces || ch.present>>t.place&1 == 1 {
 		t.nextMs = noNext
 	}
 }
@@ -167,7 +171,7 @@ func (c *column[T]) settle(t *tip, home uint32, endMs int64, v T) {
 	ch.present |= 1 << p
 	c.slices++
 	t.nextMs = noNext
-	if p++; home == t.chunk && !t.mixed && p%blockPlaces != 0 && ch.present>>p&1 == 0 {
+	if p++; home == t.chunk && !t.mixed && p < chunkPlaces && ch.present>>p&1 == 0 {
 		t.place, t.nextMs = uint8(p), endMs+ch.stepMs
 	}
 }

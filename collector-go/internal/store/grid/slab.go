@@ -5,7 +5,7 @@ import "unsafe"
 // slab is an array that grows without moving what is in it, and without the garbage collector's seeing more than its pages.
 // Index 0 means "none" and is never handed out.
 type slab[T any] struct {
-	pages [][]T
+	pages []*[slabPage]T
 	used  uint32 // handed out, index 0 among them
 }
 
@@ -18,7 +18,7 @@ func (s *slab[T]) add() uint32 {
 	}
 	i := s.used
 	if int(i/slabPage) >= len(s.pages) {
-		s.pages = append(s.pages, make([]T, slabPage))
+		s.pages = append(s.pages, new([slabPage]T))
 	}
 	s.used++
 	return i

@@ -9,3 +9,8 @@ import (
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness { return newPlace(t) })
 }
+
+// Slices of any age are taken where retention keeps everything.
+func TestPort(t *testing.T) {
+	storetest.RunPort(t, func(t *testing.T) storetest.Harness { return newPlace(t, func(o *Options) { o.RetentionTime = 0 }) })
+}

@@ -27,6 +27,7 @@ type world struct {
 	steps   []handOver
 	next    int   // the first step that was not handed over
 	nowMs   int64 // event time
+	lateMs  int64 // how late slices come at most
 	handed  map[string]map[int64]storetest.Point
 	durable uint64 // seen last
 }
@@ -40,7 +41,7 @@ const series = 8 // of which two are distributions
 
 func newWorld(t testing.TB, seed uint64, change ...func(*Options)) *world {
 	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 7)), place: newPlace(t), handed: map[string]map[int64]storetest.Point{}}
-	w.nowMs = now.UnixMilli() - 7000
+	w.nowMs, w.lateMs = now.UnixMilli()-7000, 20*3_600_000
 	w.options.Partition, w.options.RetentionTime, w.options.MinFreeBytes, w.options.RetentionBytes = time.Hour, 30*time.Hour, 0, 0
 	w.options.FlushHandOvers, w.options.IdleHandOvers = 7, 5
 	w.options.Now = func() time.Time { return time.UnixMilli(w.nowMs) }
@@ -75,7 +76,7 @@ func (w *world) happen(generation map[int]int) {
 			w.add(&step, d, w.nowMs/10_000*10_000)
 		}
 		if w.random.IntN(20) == 0 {
-			w.add(&step, d, w.nowMs-w.random.Int64N(20*3_600_000)) // off the grid, and late
+			w.add(&step, d, w.nowMs-w.random.Int64N(w.lateMs)) // off the grid, and late
 		}
 	}
 	if w.random.IntN(8) == 0 {

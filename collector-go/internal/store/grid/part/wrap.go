@@ -61,7 +61,7 @@ func unwrap(b []byte) ([]byte, error) {
 	r := reader{b: b[1:]}
 	size := r.length(maxUnpacked)
 	var head zstd.Header
-	if r.failed || head.Decode(r.b) != nil || !head.HasFCS || head.FrameContentSize != uint64(size) {
+	if r.failed || head.Decode(r.b) != nil || head.HasFCS && head.FrameContentSize != uint64(size) {
 		return nil, errContent
 	}
 	out, err := decoder().DecodeAll(r.b, make([]byte, 0, size))

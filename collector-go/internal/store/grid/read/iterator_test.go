@@ -14,6 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/gridtest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/read"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
 func everything() []*labels.Matcher {
@@ -122,5 +123,55 @@ func walk(t *testing.T, r *rand.Rand, it chunkenc.Iterator, truth []gridtest.Poi
 		ms, value := it.At()
 		require.Equal(t, truth[place].Ms, ms)
 		require.Equal(t, bits(truth[place].Value), bits(value))
+	}
+}
+
+// Thinning at the edges of runs: every phase and step of instants over runs that follow each other closer than either's step, with a gap, or
+// lie in each other.
+func TestThinnedAtTheEdgesOfRuns(t *testing.T) {
+	even := func(firstMs, stepMs int64, places int, present ...uint64) run.Run {
+		r := run.Run{FirstMs: firstMs, StepMs: stepMs, Values: make([]float64, places), Present: present}
+		for i := range r.Values {
+			r.Values[i] = float64(r.FirstMs + int64(i)*stepMs)
+		}
+		return r
+	}
+	for name, runs := range map[string][]run.Run{
+		"closer":        {even(0, 10, 11), even(107, 7, 9), even(165, 10, 20)},
+		"gap":           {even(0, 10, 5), even(143, 10, 12)},
+		"in each other": {even(0, 10, 30), even(95, 20, 4)},
+		"holes":         {even(0, 10, 20, 0b1110_0000_0011_1011_0111), even(205, 5, 10, 0b10_0000_0011)},
+	} {
+		m := &gridtest.Memory{}
+		m.Add(named("a"), runs)
+		var truth []gridtest.Point
+		for _, r := range runs {
+			for i := range r.Places() {
+				if r.Has(i) {
+					truth = append(truth, gridtest.Point{Ms: r.FirstMs + int64(i)*r.StepMs})
+				}
+			}
+		}
+		slices.SortFunc(truth, func(a, b gridtest.Point) int { return int(a.Ms - b.Ms) })
+		for firstMs := int64(-5); firstMs < 60; firstMs++ {
+			for stepMs := int64(1); stepMs < 70; stepMs++ {
+				at := plan.Instants{FirstMs: firstMs, LastMs: 400 - stepMs, StepMs: stepMs}
+				matchers, p := everything(), plan.New(plan.Limits{})
+				p.Thin(matchers, at)
+				thinned := read.NewQuerier(sources{m}, 0, 400, nil).Select(plan.With(t.Context(), p), false, &storage.SelectHints{Start: 0, End: 400}, matchers...)
+				require.True(t, thinned.Next())
+				it := thinned.At().Iterator(nil)
+				var found, wanted []int64
+				for it.Next() != chunkenc.ValNone {
+					found = append(found, it.AtT())
+				}
+				for _, p := range newestAt(truth, at) {
+					wanted = append(wanted, p.Ms)
+				}
+				if !slices.Equal(wanted, found) {
+					require.Equal(t, wanted, found, "%s: %+v", name, at)
+				}
+			}
+		}
 	}
 }

@@ -1,0 +1,212 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
+)
+
+// reader is a store that notes what plans say, and reads one series a selector.
+type reader struct {
+	instants map[string]string // by selector
+	read     func(*plan.Plan) error
+}
+
+func (r *reader) Querier(int64, int64) (storage.Querier, error) { return readerQuerier{r}, nil }
+
+type readerQuerier struct{ *reader }
+
+func (q readerQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	p := plan.From(ctx)
+	text := "every slice"
+	if at, known := p.Instants(matchers); known {
+		text = fmt.Sprintf("%d to %d every %d", at.FirstMs, at.LastMs, at.StepMs)
+	}
+	if q.instants != nil {
+		q.instants[fmt.Sprint(matchers)] = text
+	}
+	if q.read != nil {
+		if err := q.read(p); err != nil {
+			return storage.ErrSeriesSet(err)
+		}
+	}
+	return &one{series: storage.NewListSeries(labels.FromStrings("a", "b"), []chunks.Sample{})}
+}
+
+func (readerQuerier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return nil, nil, nil
+}
+
+func (readerQuerier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return nil, nil, nil
+}
+
+func (readerQuerier) Close() error { return nil }
+
+// one is a set of one series.
+type one struct {
+	series storage.Series
+	given  bool
+}
+
+func (o *one) Next() bool                        { had := o.given; o.given = true; return !had }
+func (o *one) At() storage.Series                { return o.series }
+func (o *one) Err() error                        { return nil }
+func (o *one) Warnings() annotations.Annotations { return nil }
+
+// Only what is surely asked for at the query's own times, and nowhere else, is planned.
+func TestPlans(t *testing.T) {
+	const whole = "1000000 to 1600000 every 60000"
+	for expr, wanted := range map[string]map[string]string{
+		"x":                                 {"x": whole},
+		"sum by (a) (-abs(x)) + 2 > bool 3": {"x": whole},
+		"topk(2, x) or label_replace(y,'a','$1','b','(.*)')": {"x": whole, "y": whole},
+		"x offset 1m":                         {"x": "940000 to 1540000 every 60000"},
+		"x offset -1m":                        {"x": "1060000 to 1660000 every 60000"},
+		"absent(x)":                           {"x": whole},
+		"histogram_quantile(0.9, x)":          {"x": whole},
+		"rate(x[5m])":                         {"x": "every slice"},
+		"x / rate(y[5m])":                     {"x": whole, "y": "every slice"},
+		"max_over_time(x[5m:1m])":             {"x": "every slice"},
+		"max_over_time((x + y)[5m:1m]) + z":   {"x": "every slice", "y": "every slice", "z": whole},
+		"x @ 5":                               {"x": "every slice"},
+		"x @ start()":                         {"x": "every slice"},
+		"sum(x @ end()) + y":                  {"x": "every slice", "y": whole},
+		"timestamp(x)":                        {"x": "every slice"},
+		"timestamp(abs(x))":                   {"x": "every slice"},
+		"histogram_count(x)":                  {"x": "every slice"},
+		"histogram_sum(x) + histogram_avg(y)": {"x": "every slice", "y": "every slice"},
+	} {
+		store := &reader{instants: map[string]string{}}
+		e, err := New(Join(store), DefaultOptions())
+		require.NoError(t, err)
+		q, err := e.Range(t.Context(), nil, expr, time.UnixMilli(1_000_000), time.UnixMilli(1_600_000), time.Minute)
+		require.NoError(t, err, expr)
+		require.NoError(t, q.Exec(t.Context()).Err, expr)
+		q.Close()
+		all := map[string]string{}
+		for name, at := range wanted {
+			all[fmt.Sprintf("[__name__=%q]", name)] = at
+		}
+		assert.Equal(t, all, store.instants, expr)
+	}
+	store := &reader{instants: map[string]string{}}
+	e, err := New(store, DefaultOptions())
+	require.NoError(t, err)
+	q, err := e.Instant(t.Context(), nil, "x", time.UnixMilli(5_000))
+	require.NoError(t, err)
+	require.NoError(t, q.Exec(t.Context()).Err)
+	assert.Equal(t, map[string]string{`[__name__="x"]`: "5000 to 5000 every 1"}, store.instants)
+}
+
+// One selector that stands twice in a query is planned where it stands.
+func TestTheSameSelectorTwice(t *testing.T) {
+	p := planOf(t, "sum_over_time(x[5m:1m]) / x")
+	assert.Equal(t, 1, p)
+}
+
+func planOf(t *testing.T, expr string) (thinned int) {
+	store := &reader{}
+	store.read = func(*plan.Plan) error { return nil }
+	counting := countingStore{store, &thinned}
+	e, err := New(counting, DefaultOptions())
+	require.NoError(t, err)
+	q, err := e.Range(t.Context(), nil, expr, time.UnixMilli(1_000_000), time.UnixMilli(1_600_000), time.Minute)
+	require.NoError(t, err)
+	require.NoError(t, q.Exec(t.Context()).Err)
+	return thinned
+}
+
+type countingStore struct {
+	storage.Queryable
+	thinned *int
+}
+
+func (c countingStore) Querier(minMs, maxMs int64) (storage.Querier, error) {
+	q, err := c.Queryable.Querier(minMs, maxMs)
+	return countingQuerier{q, c.thinned}, err
+}
+
+type countingQuerier struct {
+	storage.Querier
+	thinned *int
+}
+
+func (q countingQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	if _, known := plan.From(ctx).Instants(matchers); known {
+		*q.thinned++
+	}
+	return q.Querier.Select(ctx, sorted, hints, matchers...)
+}
+
+func exec(t *testing.T, store storage.Queryable, options Options) *promql.Result {
+	e, err := New(store, options)
+	require.NoError(t, err)
+	q, err := e.Instant(t.Context(), nil, "x", time.UnixMilli(5_000))
+	require.NoError(t, err)
+	defer q.Close()
+	return q.Exec(t.Context())
+}
+
+// Whoever reads for a query may end it, through whatever it is joined with; and what is damaged is a warning.
+func TestLimitsAndDamageReachTheAnswer(t *testing.T) {
+	options := DefaultOptions()
+	options.MaxSeries, options.MaxReadSamples = 3, 100
+	for _, read := range []func(*plan.Plan) error{
+		func(p *plan.Plan) error { return p.ReadSeries(4) },
+		func(p *plan.Plan) error { return p.ReadSamples(101) },
+	} {
+		store := &reader{read: read}
+		var limit *LimitError
+		require.ErrorAs(t, exec(t, store, options).Err, &limit)
+		require.ErrorAs(t, exec(t, Join(store, &reader{}), options).Err, &limit)
+	}
+	damaged := &reader{read: func(p *plan.Plan) error {
+		for i := range 100 {
+			p.Damaged(fmt.Errorf("page %d is damaged", i%50))
+		}
+		return p.ReadSamples(100)
+	}}
+	result := exec(t, damaged, options)
+	require.NoError(t, result.Err)
+	assert.Len(t, result.Warnings, 21)
+	assert.Contains(t, result.Warnings, "page 3 is damaged")
+	assert.Contains(t, result.Warnings, "60 times more something was damaged; bullet-metrics fsck names all")
+}
+
+func TestStepsBelowAMillisecond(t *testing.T) {
+	e, err := New(Absent, DefaultOptions())
+	require.NoError(t, err)
+	_, err = e.Range(t.Context(), nil, "x", time.UnixMilli(0), time.UnixMilli(5), time.Microsecond)
+	require.ErrorContains(t, err, "below 1ms")
+}
+
+// Parsing waits for a place, and no longer than a query may take.
+func TestParsingWaitsForAPlace(t *testing.T) {
+	options := DefaultOptions()
+	options.MaxConcurrent, options.Timeout = 1, 20*time.Millisecond
+	store := &blocking{asked: make(chan struct{}, 1), release: make(chan struct{})}
+	e, err := New(store, options)
+	require.NoError(t, err)
+	place, err := e.turnstile.Insert(t.Context(), "")
+	require.NoError(t, err)
+	_, err = e.Parse(t.Context(), "x")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = e.Instant(t.Context(), nil, "x", time.UnixMilli(0))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	e.turnstile.Delete(place)
+	expr, err := e.Parse(t.Context(), "x")
+	require.NoError(t, err)
+	assert.Equal(t, "x", expr.String())
+}
