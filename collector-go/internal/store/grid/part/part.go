@@ -29,7 +29,7 @@ func (f *footer) info() Info {
 // Part is an open part. It is safe for concurrent use; reading after Close fails. It implements run.Source and run.Reader. What it gives
 // out is not tied to the file: it stays valid after Close.
 //
-// It holds at most some 70 KB: the chunks, pages and places of columns that were read last.
+// It usually holds less than 70 KB: the chunks, pages and places of columns that were read last.
 type Part struct {
 	name   string
 	file   disk.File
