@@ -95,7 +95,7 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 		store: sorted{store}, lookback: options.LookbackDelta, timeout: options.Timeout,
 		parser:    checked{parser.NewParser(parser.Options{}), textLimits{length: options.MaxLength, depth: options.MaxDepth}},
 		turnstile: newTurnstile(options.MaxConcurrent, options.Registerer),
-		limits:    plan.Limits{Series: options.MaxSeries, Samples: options.MaxReadSamples},
+		limits:    plan.Limits{Series: options.MaxSeries, Samples: options.MaxReadSamples, Held: int64(options.MaxSamples)},
 	}
 	e.promql = promql.NewEngine(promql.EngineOpts{
 		Logger:                   logger,

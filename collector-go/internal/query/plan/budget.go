@@ -9,6 +9,7 @@ import (
 type Limits struct {
 	Series  int64 // of all its selectors; 0: any number
 	Samples int64 // slices decoded for it, whether or not it uses them; 0: any number
+	Held    int64 // slices that are decoded for it at one time; 0: any number
 }
 
 // LimitError says that a query is too large. Setting is the key to raise.
@@ -26,6 +27,7 @@ type budget struct {
 	limits  Limits
 	series  atomic.Int64
 	samples atomic.Int64
+	held    atomic.Int64
 }
 
 // ReadSeries counts series that were found; a *LimitError when they are too many.
@@ -42,6 +44,22 @@ func (p *Plan) ReadSamples(n int) error {
 		return nil
 	}
 	return spend(&p.budget.samples, n, p.budget.limits.Samples, "samples", "query.max_read_samples")
+}
+
+// Hold counts slices that stay decoded until they are released; a *LimitError when they are too many. Most evaluations decode one series
+// after the other; timestamp() has all of a selector's at once.
+func (p *Plan) Hold(n int) error {
+	if p == nil {
+		return nil
+	}
+	return spend(&p.budget.held, n, p.budget.limits.Held, "samples at a time", "query.max_samples")
+}
+
+// Release gives back what was held.
+func (p *Plan) Release(n int) {
+	if p != nil {
+		p.budget.held.Add(-int64(n))
+	}
 }
 
 func spend(spent *atomic.Int64, n int, limit int64, what, setting string) error {

@@ -20,6 +20,7 @@ type iterator struct {
 	read   bool // whether runs were read
 
 	runs []run.Run
+	held int      // places of runs
 	all  []cursor // by time
 	next int      // of all, the first that was not reached yet
 	open []cursor // that stand at a slice which was not given yet, or at the present one
@@ -36,8 +37,18 @@ type iterator struct {
 }
 
 func (it *iterator) reset(s *series) {
-	clear(it.runs[:cap(it.runs)]) // what they point to is not held longer than needed
+	it.release()
 	*it = iterator{series: s, runs: it.runs[:0], all: it.all[:0], open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
+}
+
+// release lets go of what was decoded.
+func (it *iterator) release() {
+	if it.held > 0 {
+		it.series.plan.Release(it.held)
+		it.held = 0
+	}
+	clear(it.runs[:cap(it.runs)])
+	it.at.Run = nil
 }
 
 // start reads the runs; it is called when the iterator first moves.
@@ -65,7 +76,8 @@ func (it *iterator) start() {
 		for i := range it.runs[had:] {
 			places += it.runs[had+i].Places()
 		}
-		if it.err = w.plan.ReadSamples(places); it.err != nil {
+		it.held += places
+		if it.err = cmp.Or(w.plan.ReadSamples(places), w.plan.Hold(places)); it.err != nil {
 			return
 		}
 	}
@@ -206,6 +218,8 @@ func (it *iterator) stand(ms int64) chunkenc.ValueType {
 
 func (it *iterator) end() chunkenc.ValueType {
 	it.kind, it.alone, it.stride = chunkenc.ValNone, -1, 0
+	it.open, it.next, it.all = it.open[:0], 0, it.all[:0]
+	it.release()
 	return chunkenc.ValNone
 }
 
@@ -215,8 +229,8 @@ func (it *iterator) thin(kind chunkenc.ValueType) chunkenc.ValueType {
 	if kind == chunkenc.ValNone || !it.series.thinned {
 		return kind
 	}
-	instantMs, any := it.series.instants.AtOrAfter(it.at.atMs)
-	if !any {
+	instantMs, some := it.series.instants.AtOrAfter(it.at.atMs)
+	if !some {
 		return it.end()
 	}
 	newestMs := int64(math.MinInt64)

@@ -181,6 +181,27 @@ func TestLimits(t *testing.T) {
 	assert.Equal(t, "query.max_read_samples", tooMany.Setting)
 }
 
+// Slices that are decoded at one time are bounded; an iterator that ends, or serves another series, gives its own back.
+func TestHeldAtOneTime(t *testing.T) {
+	p := plan.New(plan.Limits{Held: 5})
+	set := read.NewQuerier(sources{holding(100, "a", "b", "c", "d")}, 0, 1000, nil).Select(plan.With(t.Context(), p), false, nil, everything()...)
+	require.True(t, set.Next())
+	first := set.At().Iterator(nil)
+	require.Equal(t, chunkenc.ValFloat, first.Next())
+	require.True(t, set.Next())
+	again := set.At().Iterator(first)
+	require.Equal(t, chunkenc.ValFloat, again.Next())
+	require.Equal(t, chunkenc.ValNone, again.Seek(999))
+	require.True(t, set.Next())
+	require.Equal(t, chunkenc.ValFloat, set.At().Iterator(nil).Next())
+	require.True(t, set.Next())
+	last := set.At().Iterator(nil)
+	require.Equal(t, chunkenc.ValNone, last.Next())
+	var tooMany *plan.LimitError
+	require.ErrorAs(t, last.Err(), &tooMany)
+	assert.Equal(t, "query.max_samples", tooMany.Setting)
+}
+
 func TestNobodyWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	set := read.NewQuerier(sources{holding(100, "a")}, 0, 1000, nil).Select(ctx, false, nil, everything()...)
