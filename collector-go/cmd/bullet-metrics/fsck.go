@@ -27,7 +27,7 @@ type checked struct {
 	// Findings are the damaged places, Damaged counts them; of very many the first are listed.
 	Findings []finding `json:"findings"`
 	Damaged  int       `json:"damaged"`
-	Repaired []string  `json:"repaired,omitempty"`
+	Repaired bool      `json:"repaired"` // the store is without damage now
 }
 
 // finding is one damaged place and its cost.
@@ -117,15 +117,14 @@ func (c *checked) store(dir string, repair bool) error {
 	if !isDirectory(dir) {
 		return nil
 	}
-	before := c.Damaged
-	err := grid.Check(disk.System{}, dir, func(d *gridrun.DamageError) {
+	report := func(d *gridrun.DamageError) {
 		c.find(finding{Where: "store", File: d.File, What: d.Error(), FromMs: d.FromMs, ToMs: d.ToMs})
-	})
-	if err != nil || !repair || c.Damaged == before {
-		return err
 	}
-	c.Repaired, err = grid.Repair(dir, keepEverything())
-	return err
+	if !repair {
+		return grid.Check(disk.System{}, dir, report)
+	}
+	c.Repaired = true
+	return grid.Repair(dir, keepEverything(), report)
 }
 
 // checkpoints holds every reader's states to their checksums; one that is damaged costs a longer replay.
@@ -159,8 +158,8 @@ func (c *checked) write(out io.Writer, output string) error {
 	if more := c.Damaged - len(c.Findings); more > 0 {
 		fmt.Fprintf(out, "and %d more\n", more)
 	}
-	for _, name := range c.Repaired {
-		fmt.Fprintf(out, "written again without what cannot be read: %s\n", name)
+	if c.Repaired {
+		fmt.Fprintln(out, "store: written again without what cannot be read; the damaged files stay beside it under names that end in .damaged")
 	}
 	_, err := fmt.Fprintf(out, "journal: %d segments, %d batches, %d samples, %.1f MiB; %d damaged places in all\n",
 		c.Journal.Segments, c.Journal.Batches, c.Journal.Samples, float64(c.Journal.Bytes)/(1<<20), c.Damaged)

@@ -70,7 +70,7 @@ func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (reje
 	return h.rejected, nil
 }
 
-// Rewind says that the caller starts over from a journal position: what follows has come before, and changes nothing.
+// Rewind lets the caller start over from a journal position: what follows has come before, and changes nothing.
 func (s *Store) Rewind(cursor uint64) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -83,7 +83,7 @@ func (s *Store) rewind(cursor uint64) {
 	s.replayed = s.manifest.position
 }
 
-// makeRoom waits until memory has room, and says why it has none.
+// makeRoom waits until memory has room, or returns why it has none.
 func (s *Store) makeRoom(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -115,7 +115,8 @@ func (s *Store) writeWhereDue(slices int) {
 		s.handovers++
 	}
 	s.pause = max(s.pause-1, 0)
-	due := s.handovers >= s.options.FlushHandOvers || s.idle >= s.options.IdleHandOvers || s.live.bytes() >= s.options.HeadBytes/3
+	due := s.handovers >= s.options.FlushHandOvers || s.idle >= s.options.IdleHandOvers || s.live.bytes() >= s.options.HeadBytes/3 ||
+		s.frozen != nil // an attempt failed
 	if !due || s.working || s.pause > 0 {
 		return
 	}

@@ -69,7 +69,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(float64(cpu()-started)/float64(b.N)/series, "cpu-ns/slice")
 }
 
-// cpu is what this process has used, ns: on a busy machine it says more than the time that passed.
+// cpu is what this process has used, ns: on a busy machine it shows more than the time that passed.
 func cpu() int64 {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {

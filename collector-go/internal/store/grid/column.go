@@ -11,7 +11,7 @@ import (
 
 const (
 	chunkPlaces = 64 // of a chunk: ten minutes of 10 s slices, and a bit each in one word
-	blockPlaces = 8  // of a block: a cache line of numbers, and what a series that says little takes at least
+	blockPlaces = 8  // of a block: a cache line of numbers, and what a short series takes at least
 )
 
 // chunk is 64 places of a series at even distances. Its first place lies on a multiple of 64 distances, so that slices fill it in any
@@ -63,7 +63,7 @@ const (
 	conflict         // another slice is there; it stays
 )
 
-// put takes a slice. stepMs is how far apart the series' slices are said to be; a slice off that grid gets a chunk of its own.
+// put takes a slice. stepMs is how far apart the series' slices are meant to be; a slice off that grid gets a chunk of its own.
 func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 	if int(id) < len(c.tips) {
 		if t := &c.tips[id]; t.nextMs == endMs {
@@ -183,7 +183,7 @@ func (c *column[T]) slot(ch *chunk, p int) *T {
 // bytes is what the column takes of memory, but for what histograms hold.
 func (c *column[T]) bytes() int { return cap(c.tips)*16 + c.chunks.bytes() + c.blocks.bytes() }
 
-// holds says whether a series may have slices within [minMs, maxMs].
+// holds reports whether a series may have slices within [minMs, maxMs].
 func (c *column[T]) holds(id uint32, minMs, maxMs int64) bool {
 	if int(id) >= len(c.tips) {
 		return false
@@ -198,7 +198,7 @@ func (c *column[T]) holds(id uint32, minMs, maxMs int64) bool {
 	return false
 }
 
-// any says whether a series has slices.
+// any reports whether a series has slices.
 func (c *column[T]) any(id uint32) bool { return int(id) < len(c.tips) && c.tips[id].chunk != 0 }
 
 // times calls each with the ends of a series' slices in no order; where a chunk's slices all lie between two multiples of widthMs, with one
@@ -272,7 +272,7 @@ func (c *column[T]) collect(k *collector[T], id uint32, minMs, maxMs int64, made
 	}
 }
 
-// follows says whether a chunk lies right behind another on one grid.
+// follows reports whether a chunk lies right behind another on one grid.
 func (c *chunk) follows(other *chunk) bool {
 	return c.stepMs == other.stepMs && c.firstMs == other.firstMs+chunkPlaces*other.stepMs
 }

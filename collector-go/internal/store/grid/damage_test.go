@@ -157,5 +157,30 @@ func TestDamagedPage(t *testing.T) {
 	found, err := sources[2].Select(t.Context(), 0, farthestMs, nil)
 	require.NoError(t, err)
 	_, err = found[0].Reader.Runs(found[0].Ref, 0, farthestMs, nil)
-	require.ErrorContains(t, err, partName(3), "and the part says what is missing")
+	require.ErrorContains(t, err, partName(3), "and the part names what is missing")
+}
+
+// What is repaired holds all that can be read, and is whole.
+func TestRepair(t *testing.T) {
+	p := three(t)
+	p.spoil(t, partName(1), flip(-1))
+	p.spoil(t, partName(2), flip(20))
+	l, err := list(p.disk, dir)
+	require.NoError(t, err)
+	p.spoil(t, manifestName(l.manifests[0]), flip(3))
+	p.options.FS = p.disk
+	var cost []string
+	require.NoError(t, Repair(dir, p.options, func(damage *run.DamageError) { cost = append(cost, filepath.Base(damage.File)) }))
+	assert.Contains(t, cost, partName(1))
+	assert.Contains(t, cost, partName(2))
+	assert.Contains(t, cost, manifestName(l.manifests[0]))
+	assert.Empty(t, damages(t, p))
+	for _, name := range []string{partName(1), partName(2), manifestName(l.manifests[0])} {
+		assert.NotNil(t, p.disk.Bytes(filepath.Join(dir, name+damagedSuffix)), name)
+	}
+	s := p.open(t)
+	assert.Equal(t, 100, count(t, s))
+	_, err = s.Append(t.Context(), 10, numbers(today, 300))
+	require.NoError(t, err)
+	assert.Equal(t, 300, count(t, s), "what is replayed fills the gaps")
 }

@@ -153,7 +153,7 @@ func count(t testing.TB, s *Store) (n int) {
 	return n
 }
 
-// Without room memory stays bounded and the cursor where it is, the store says full only once its memory is, nothing is left lying
+// Without room memory stays bounded and the cursor where it is, the store is full only once its memory is, nothing is left lying
 // about, and it goes on by itself when there is room.
 func TestFullDisk(t *testing.T) {
 	p := newPlace(t, func(o *Options) { o.HeadBytes = 2 << 20; o.MinFreeBytes = 0; o.FlushHandOvers = 5 })
@@ -172,7 +172,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, err, ErrNoSpace)
-	require.ErrorContains(t, err, "free space or lower the retention", "it says what to do")
+	require.ErrorContains(t, err, "free space or lower the retention", "it names what to do")
 	assert.Greater(t, handed, 20_000)
 	held, _ := s.Memory()
 	assert.Less(t, held, 3<<20)
@@ -189,6 +189,29 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, position-1, s.Durable())
 	assert.Equal(t, handed+1000, count(t, s))
+}
+
+// A write that failed is tried again soon, and not at the next time that one is due.
+func TestFailedWriteIsTriedAgain(t *testing.T) {
+	p := newPlace(t, func(o *Options) { o.FlushHandOvers = 100 })
+	s := p.open(t)
+	p.disk.SetFault(func(int, string, string) error { return disktest.ErrInputOutput })
+	position := uint64(0)
+	feed := func(n int) {
+		for range n {
+			position++
+			_, err := s.Append(t.Context(), position, numbers(today+int64(position)*10_000, 1))
+			require.NoError(t, err)
+			s.workers.Wait()
+		}
+	}
+	feed(130)
+	assert.Zero(t, s.Durable())
+	assert.Equal(t, 4.0, testutil.ToFloat64(s.figures.writesFailed), "at the hundredth, and every tenth from there")
+	p.disk.SetFault(nil)
+	feed(10)
+	assert.GreaterOrEqual(t, s.Durable(), uint64(130))
+	assert.Equal(t, 140, count(t, s))
 }
 
 // On a full disk what is expired goes first, and what is left has room then.

@@ -66,9 +66,10 @@ func (s *Store) work() {
 		return s.merge(context.Background())
 	})
 	s.lock.Lock()
-	s.working = false
+	first := err != nil && !s.failing
+	s.working, s.failing = false, err != nil
 	s.lock.Unlock()
-	if err != nil {
+	if first { // what follows is counted
 		s.log.Warn("grid store cannot write; what it holds stays in memory and in the journal, and it tries again", "error", err)
 	}
 }
@@ -80,7 +81,7 @@ func (s *Store) write() error {
 	s.figures.wrote(time.Since(started), err)
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.failure, s.pause = err, 0
+	s.pause = 0
 	if err != nil {
 		s.pause = retryHandOvers
 	}

@@ -54,7 +54,7 @@ func (h *head) series() uint32 {
 	return uint32(max(len(h.numbers.tips), len(h.distributions.tips)))
 }
 
-// holds says whether a series may have slices within [minMs, maxMs].
+// holds reports whether a series may have slices within [minMs, maxMs].
 func (h *head) holds(id uint32, minMs, maxMs int64) bool {
 	return h.numbers.holds(id, minMs, maxMs) || h.distributions.holds(id, minMs, maxMs)
 }

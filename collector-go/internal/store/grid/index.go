@@ -61,7 +61,7 @@ func matches(l labels.Labels, matchers []*labels.Matcher) bool {
 	return true
 }
 
-// candidates are series among which all are that the matchers match; narrowed is false where no matcher says which.
+// candidates are series among which all are that the matchers match; narrowed is false where no matcher names them.
 func (x *index) candidates(matchers []*labels.Matcher) (ids []uint32, narrowed bool) {
 	for _, m := range matchers {
 		if values := exact(m); values != nil && !m.Matches("") {

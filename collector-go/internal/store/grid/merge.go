@@ -60,7 +60,7 @@ func tier(parts []*piece) []*piece {
 	return nil
 }
 
-// whole says whether all parts of a partition should become one.
+// whole reports whether all parts of a partition should become one.
 func whole(parts []*piece, sequence uint64) bool {
 	var newest uint64
 	var sum, largest int64

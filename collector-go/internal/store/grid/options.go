@@ -58,7 +58,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate says which setting cannot be.
+// Validate names the setting that cannot be.
 func (o Options) Validate() error {
 	switch {
 	case o.Partition < time.Minute:

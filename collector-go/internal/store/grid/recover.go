@@ -163,7 +163,7 @@ func (s *Store) openListed(sure bool) (changed bool, err error) {
 				"from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices)
 		case errors.As(err, &damage):
 			s.figures.damaged.WithLabelValues("part").Inc()
-			s.log.Error("grid store: a part is damaged and set aside; bullet-metrics fsck says what can be read of it", "file", name,
+			s.log.Error("grid store: a part is damaged and set aside; bullet-metrics fsck reports what can be read of it", "file", name,
 				"from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices, "error", err)
 			s.setAside(partName(e.number))
 		default:

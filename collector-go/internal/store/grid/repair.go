@@ -3,108 +3,73 @@ package grid
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/part"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// Repair opens a store that nobody has open, writes every part again that has damaged pages, without these, and returns the names of the
-// parts that it replaced. What a damaged page held is gone; no query warns of it any more.
-func Repair(dir string, options Options) (replaced []string, err error) {
-	s, err := Open(dir, options)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.Close(context.Background())) }()
-	err = s.withTurn(context.Background(), func() error {
-		for _, p := range append([]*piece(nil), s.pieces...) {
-			name, err := s.repairPart(p)
-			if err != nil {
-				return err
-			}
-			if name != "" {
-				replaced = append(replaced, name)
-			}
-		}
-		return nil
-	})
-	return replaced, err
-}
-
-// repairPart replaces a part that is damaged; its name is "" where it is whole.
-func (s *Store) repairPart(p *piece) (name string, err error) {
-	damaged := false
-	if err := p.Check(func(*run.DamageError) { damaged = true }); err != nil || !damaged {
-		return "", err
-	}
-	name = s.path(partName(p.number))
-	e := p.entry
-	fresh, err := s.makePart(entry{oldest: e.oldest, level: e.level}, func(w *part.Writer) error { return copyReadable(w, p.Part) })
-	if err != nil {
-		return "", err
-	}
-	if err := s.fs.SyncDir(s.dir); err != nil {
-		return "", err
-	}
-	m := s.manifest
-	m.parts = m.without(map[uint64]string{p.number: "damaged"})
-	fresh.added = s.sequence + 1
-	m.parts = append(m.parts, fresh.entry)
-	if err := s.publish(m); err != nil {
-		return "", err
-	}
-	s.lock.Lock()
-	pieces := make([]*piece, 0, len(s.pieces))
-	for _, other := range s.pieces {
-		if other != p {
-			pieces = append(pieces, other)
-		}
-	}
-	s.pieces = append(pieces, fresh)
-	s.lock.Unlock()
-	return name, errors.Join(p.Close(), s.fs.Remove(name))
-}
-
-// copyReadable adds all of a part that can be read.
-func copyReadable(w *part.Writer, from *part.Part) error {
-	all, err := from.Select(context.Background(), math.MinInt64, math.MaxInt64, []*labels.Matcher{labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, "")})
-	var damage *run.DamageError
-	if err != nil && !errors.As(err, &damage) {
+// Repair makes a store that nobody has open one without damage, and reports what that costs: a damaged manifest is replaced, a part that
+// cannot be opened is set aside, and a part with damaged pages is written again with all that can be read of it. The damaged files stay
+// under names that end in ".damaged". Nothing else goes, whatever the retention.
+func Repair(dir string, o Options, report func(*run.DamageError)) error {
+	o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = 0, 0, 0
+	if err := Check(o.filled().FS, dir, report); err != nil {
 		return err
 	}
-	for _, found := range all {
-		runs, err := found.Reader.Runs(found.Ref, math.MinInt64, math.MaxInt64, nil)
-		if err != nil && !errors.As(err, &damage) {
-			return fmt.Errorf("%s: %w", found.Labels, err)
+	s, err := Open(dir, o)
+	if err != nil {
+		return err
+	}
+	err = s.withTurn(context.Background(), s.repair)
+	return errors.Join(err, s.Close(context.Background()))
+}
+
+func (s *Store) repair() error {
+	for _, p := range append([]*piece(nil), s.pieces...) {
+		whole := true
+		if err := p.Check(func(*run.DamageError) { whole = false }); err != nil {
+			return err
 		}
-		if len(runs) == 0 {
+		if whole {
 			continue
 		}
-		if err := w.Add(found.Labels, runs); err != nil {
+		if err := s.writeAgain(p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Extent is the ends of the oldest and the newest slice, gap markers included, as far as parts and memory say without being read; ok is
-// false where there is none.
-func (s *Store) Extent(ctx context.Context) (oldestMs, newestMs int64, ok bool, err error) {
-	if err := s.Flush(ctx); err != nil {
-		return 0, 0, false, err
-	}
-	s.lock.RLock()
-	defer s.lock.RUnlock()
-	for i, p := range s.pieces {
-		if i == 0 {
-			oldestMs, newestMs, ok = p.minMs, p.maxMs, true
+// writeAgain puts a part in the place of a damaged one that has what can be read of it.
+func (s *Store) writeAgain(p *piece) error {
+	e := entry{oldest: p.oldest, level: p.level, added: p.added}
+	again, err := s.makePart(e, func(w *part.Writer) error {
+		var adding error
+		err := p.Each(func(l labels.Labels, runs []run.Run) error {
+			adding = w.Add(l, runs)
+			return adding
+		})
+		var damage *run.DamageError
+		if adding != nil || !errors.As(err, &damage) {
+			return err
 		}
-		oldestMs, newestMs = min(oldestMs, p.minMs), max(newestMs, p.maxMs)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return oldestMs, newestMs, ok, nil
+	gone := map[uint64]string{p.number: ""}
+	if err := s.list(again, gone); err != nil {
+		s.unlisted = append(s.unlisted, again.number)
+		return errors.Join(err, again.Close())
+	}
+	s.setAside(partName(p.number))
+	s.lock.Lock()
+	unread := s.drop(gone)
+	s.pieces = append(s.pieces, again)
+	s.lock.Unlock()
+	s.sweep(unread)
+	return nil
 }

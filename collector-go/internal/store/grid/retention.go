@@ -52,7 +52,7 @@ func (r retention) decide(parts []entry) map[uint64]string {
 	return gone
 }
 
-// expire deletes what retention says. On a disk so full that no manifest can be written the files go first.
+// expire deletes what retention asks for. On a disk so full that no manifest can be written the files go first.
 func (s *Store) expire() error {
 	short, err := s.short(0)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package grid keeps closed slices on this machine: chunks of columns in memory, immutable parts on disk, and a manifest that lists the
-// parts and says up to where in the journal they reach. It keeps no log of its own (the journal is the log), and knows neither journal,
+// parts and states up to where in the journal they reach. It keeps no log of its own (the journal is the log), and knows neither journal,
 // slicer nor catalogue. The directory's format is docs/formats/grid.md.
 package grid
 
@@ -21,12 +21,12 @@ import (
 )
 
 var (
-	// ErrNoSpace says that memory for slices is full and nothing of it could be written to disk; nothing was taken. Free space, or lower
+	// ErrNoSpace: memory for slices is full and nothing of it could be written to disk; nothing was taken. Free space, or lower
 	// the retention, and hand the same slices over again: the store goes on by itself.
 	ErrNoSpace = errors.New("grid store: memory is full and the disk takes nothing")
-	// ErrFailed says that the store is of no use until it is opened again. No fault of a disk leads there; it is part of the port.
+	// ErrFailed: the store is of no use until it is opened again. No fault of a disk leads there; it is part of the port.
 	ErrFailed = errors.New("grid store: failed; it must be opened again")
-	// ErrClosed says that the store is closed.
+	// ErrClosed: the store is closed.
 	ErrClosed = errors.New("grid store: closed")
 )
 
@@ -65,7 +65,7 @@ type Store struct {
 	idle      int      // without a slice, since the last with one
 	pause     int      // hand-overs until a failed write is tried again
 	working   bool     // a worker is under way
-	failure   error    // of the last attempt to write
+	failing   bool     // the last work in the background failed
 	readers   int
 	unread    chan struct{} // closed when the last reader ends after close
 }

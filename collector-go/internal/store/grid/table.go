@@ -44,7 +44,7 @@ func newTable() *table {
 // live is how many series have a Ref.
 func (t *table) live() int { return len(t.labels) - t.dead }
 
-// maxStepMs bounds how far apart slices may be said to be: two years.
+// maxStepMs bounds how far apart slices may be: two years.
 const maxStepMs = 1 << 36
 
 // define binds a Ref; limit is how many series there may be.

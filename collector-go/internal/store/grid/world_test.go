@@ -103,7 +103,7 @@ func (w *world) add(step *handOver, d slice.Definition, endMs int64) {
 	step.Refs, step.EndsMs, step.Values = append(step.Refs, d.Ref), append(step.EndsMs, endMs), append(step.Values, v)
 }
 
-// hand hands over the next step, and says whether it was taken.
+// hand hands over the next step, and reports whether it was taken.
 func (w *world) hand() bool {
 	step := &w.steps[w.next]
 	rejected, err := w.store.Append(context.Background(), step.upTo, &step.Columns)
@@ -198,7 +198,7 @@ func (w *world) look() {
 	}
 }
 
-// files says that nothing lies in the directory that the store does not need.
+// files checks that nothing lies in the directory that the store does not need.
 func (w *world) files() {
 	l, err := list(w.disk, dir)
 	require.NoError(w.t, err)
