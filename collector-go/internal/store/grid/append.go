@@ -137,7 +137,7 @@ func (h *handing) take(c *slice.Columns) {
 	tips, bound, oldestMs := h.numbers.tips, h.bound, h.oldestMs
 	ends, values := c.EndsMs[:len(c.Refs)], c.Values[:len(c.Refs)]
 	for i, ref := range c.Refs {
-		// The slice that comes in order. Without this the loop takes 12 ns longer a slice.
+		// The slice that comes in order: nearly all.
 		endMs := ends[i]
 		if int(ref) < len(bound) {
 			if id := bound[ref].id - 1; int(id) < len(tips) && tips[id].nextMs == endMs && endMs >= oldestMs {
