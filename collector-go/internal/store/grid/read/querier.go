@@ -5,8 +5,10 @@ package read
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
@@ -60,13 +62,45 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 
 // LabelNames are the sorted names of labels that matching series have.
 func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
-	return q.words(ctx, hints, func(s run.Source) ([]string, error) { return s.LabelNames(ctx, matchers) })
+	return q.words(ctx, hints, func(s run.Source) ([]string, error) {
+		if q.bounded() {
+			return q.wordsWithin(ctx, s, matchers, func(l labels.Labels, add func(string)) { l.Range(func(l labels.Label) { add(l.Name) }) })
+		}
+		return s.LabelNames(ctx, matchers)
+	})
 }
 
 // LabelValues are the sorted values that a label has in matching series.
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
-	return q.words(ctx, hints, func(s run.Source) ([]string, error) { return s.LabelValues(ctx, name, matchers) })
+	return q.words(ctx, hints, func(s run.Source) ([]string, error) {
+		if q.bounded() {
+			return q.wordsWithin(ctx, s, matchers, func(l labels.Labels, add func(string)) {
+				if value := l.Get(name); value != "" {
+					add(value)
+				}
+			})
+		}
+		return s.LabelValues(ctx, name, matchers)
+	})
 }
+
+// bounded says that a time was named: then only series count that may have slices within it.
+func (q *querier) bounded() bool { return q.minMs > farMs[0] || q.maxMs < farMs[1] }
+
+// farMs are times before and behind which none is meant: Prometheus' API asks for its least and greatest where none is named.
+var farMs = [2]int64{-100_000_000_000_000, 100_000_000_000_000}
+
+// wordsWithin gathers words of the labels of a source's series that may have slices within the querier's time.
+func (q *querier) wordsWithin(ctx context.Context, s run.Source, matchers []*labels.Matcher, of func(labels.Labels, func(string))) ([]string, error) {
+	found, err := s.Select(ctx, q.minMs, q.maxMs, append([]*labels.Matcher{anySeries}, matchers...))
+	words := map[string]struct{}{}
+	for _, f := range found {
+		of(f.Labels, func(word string) { words[word] = struct{}{} })
+	}
+	return slices.Collect(maps.Keys(words)), err
+}
+
+var anySeries = labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, "")
 
 func (q *querier) words(ctx context.Context, hints *storage.LabelHints, of func(run.Source) ([]string, error)) ([]string, annotations.Annotations, error) {
 	var all []string
