@@ -1,0 +1,237 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+)
+
+// plugin is one metrics consumer: a stream that carries some workers, a tick of each a batch.
+type plugin struct {
+	r        *running
+	stream   pb.IngestService_ExportClient
+	epoch    []byte
+	workers  []string
+	sequence uint64
+	window   chan struct{}
+	answered chan struct{} // closed when the collector has ended the stream
+
+	mu           sync.Mutex
+	acknowledged uint64
+	rejected     map[pb.RejectionReason]uint64
+}
+
+const gaugesOfAWorker = 5
+
+// plug opens a stream of a topology that carries these workers.
+func (r *running) plug(topology string, number byte, workers []string) *plugin {
+	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = connection.Close() })
+	p := &plugin{r: r, workers: workers, answered: make(chan struct{}), rejected: map[pb.RejectionReason]uint64{},
+		epoch: append([]byte(fmt.Sprintf("%-15.15s", topology)), number)}
+	p.stream, err = pb.NewIngestServiceClient(connection).Export(r.t.Context())
+	require.NoError(r.t, err)
+	require.NoError(r.t, p.stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1", Host: "consumer", Port: 6700 + uint32(number)}}}))
+	opened, err := p.stream.Recv()
+	require.NoError(r.t, err)
+	p.window = make(chan struct{}, opened.GetOpened().GetWindow())
+	require.True(r.t, opened.GetOpened().GetTakesBlocks())
+	go p.receive()
+	b := &pb.Batch{Layouts: []*pb.Layout{{Id: 1}}}
+	for w, worker := range workers {
+		for g := range gaugesOfAWorker {
+			id := uint32(w*gaugesOfAWorker+g) + 1
+			b.Series = append(b.Series, &pb.SeriesDefinition{Id: id, Host: worker, Port: 6700, Component: "__system", Task: -1, Name: fmt.Sprintf("gauge.%d", g),
+				IntervalMs: 10_000, Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER})
+			b.Layouts[0].SeriesIds = append(b.Layouts[0].SeriesIds, id)
+		}
+	}
+	p.send(b)
+	return p
+}
+
+func (p *plugin) receive() {
+	defer close(p.answered)
+	for {
+		answer, err := p.stream.Recv()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		for ; p.acknowledged < answer.GetAcknowledgement().GetSequence(); p.acknowledged++ {
+			<-p.window
+		}
+		for _, rejection := range answer.GetAcknowledgement().GetRejections() {
+			p.rejected[rejection.GetReason()] += rejection.GetSamples()
+		}
+		p.mu.Unlock()
+	}
+}
+
+func (p *plugin) send(b *pb.Batch) {
+	p.window <- struct{}{}
+	p.sequence++
+	b.Epoch, b.Sequence, b.OldestHeldSequence = p.epoch, p.sequence, max(1, p.sequence-min(p.sequence, uint64(cap(p.window))))
+	require.NoError(p.r.t, p.stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}}))
+}
+
+// tick sends one value of every gauge of every worker: the same for all, so that a query can say what should answer.
+func (p *plugin) tick(at time.Time, value float64) {
+	values := make([]byte, 0, 8*len(p.workers)*gaugesOfAWorker)
+	for range len(p.workers) * gaugesOfAWorker {
+		values = appendDouble(values, value)
+	}
+	p.send(&pb.Batch{SendTimeMs: at.UnixMilli(), Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: at.UnixMilli(), Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: values}}})
+}
+
+// end waits until everything is acknowledged, and returns what was rejected.
+func (p *plugin) end() map[pb.RejectionReason]uint64 {
+	require.NoError(p.r.t, p.stream.CloseSend())
+	<-p.answered
+	require.Equal(p.r.t, p.sequence, p.acknowledged, "everything is acknowledged, if only as refused")
+	return p.rejected
+}
+
+// number is the value of an expression that gives one series, at a time; 0 where it gives none.
+func (r *running) number(expression string, at time.Time) float64 {
+	address := fmt.Sprintf("http://%s/api/v1/query?%s", r.col.httpListener.Addr(), url.Values{"query": {expression}, "time": {strconv.FormatInt(at.Unix(), 10)}}.Encode())
+	response, err := http.Get(address)
+	require.NoError(r.t, err)
+	defer response.Body.Close()
+	var answer struct {
+		Data  struct{ Result []struct{ Value [2]any } }
+		Error string
+	}
+	require.NoError(r.t, json.NewDecoder(response.Body).Decode(&answer))
+	require.Empty(r.t, answer.Error)
+	if len(answer.Data.Result) == 0 {
+		return 0
+	}
+	require.Len(r.t, answer.Data.Result, 1, expression)
+	v, err := strconv.ParseFloat(answer.Data.Result[0].Value[1].(string), 64)
+	require.NoError(r.t, err)
+	return v
+}
+
+// books are what became of the samples that the embedded store's feed read, by fate.
+func (r *running) books() map[string]uint64 {
+	b := r.col.feed.Books()
+	fates := map[string]uint64{"in_slices": b.InSlices, "open": b.Open, "expired": b.Expired, "read": b.Read}
+	for reason, n := range b.Refused {
+		fates["refused "+reason] = n
+	}
+	for reason, n := range b.LeftOut {
+		fates["left out "+reason] = n
+	}
+	return fates
+}
+
+func workersNamed(prefix string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("%s-%d", prefix, i))
+	}
+	return names
+}
+
+// Nearly a day that comes in one go, over four streams that are up to an hour apart: whatever was acknowledged answers, nothing is late.
+func TestADayInOneGo(t *testing.T) {
+	r := startCollector(t, settings(t.TempDir()))
+	const step = 30 * time.Second
+	steps := int(23 * time.Hour / step)
+	first := time.Now().Add(-23*time.Hour - 10*time.Minute).Truncate(time.Minute)
+	var plugins []*plugin
+	for i := range 4 {
+		plugins = append(plugins, r.plug("backlog", byte(i), workersNamed(fmt.Sprintf("host%d", i), 10)))
+	}
+	for now := range steps + 120 { // stream i is i times 20 minutes behind the first
+		for i, p := range plugins {
+			if at := now - 40*i; at >= 0 && at < steps {
+				p.tick(first.Add(time.Duration(at)*step), float64(at))
+			}
+		}
+	}
+	for _, p := range plugins {
+		require.Empty(t, p.end())
+	}
+	// The last slices stay open: nothing moves their workers' time on. All others answer.
+	last := first.Add(time.Duration(steps-4) * step)
+	want := float64(40 * gaugesOfAWorker * (steps - 3))
+	count := func() float64 {
+		sum := 0.0
+		for g := range gaugesOfAWorker {
+			sum += r.number(fmt.Sprintf(`sum(count_over_time(storm_gauge_%d{topology="backlog"}[24h]))`, g), last)
+		}
+		return sum
+	}
+	require.Eventually(t, func() bool { return count() == want }, time.Minute, 200*time.Millisecond, "acknowledged and not answered: %v of %v, books %v", count, want, r.books)
+	books := r.books()
+	assert.Zero(t, books["refused late"])
+	assert.Equal(t, uint64(40*gaugesOfAWorker*steps), books["in_slices"]+books["open"], "%v", books)
+}
+
+// A topology whose clock is two hours behind beside one on time: both answer in full, and the skew is there to see. One three hours ahead
+// is refused at the door, by name, and harms nobody.
+func TestClocksThatAreWrong(t *testing.T) {
+	c := settings(t.TempDir())
+	r := startCollector(t, c)
+	const steps = 60
+	now := time.Now().Truncate(10 * time.Second)
+	good := r.plug("good", 1, workersNamed("g", 2))
+	behind := r.plug("behind", 2, workersNamed("b", 2))
+	ahead := r.plug("ahead", 3, workersNamed("a", 2))
+	for i := range steps {
+		at := now.Add(time.Duration(i-steps) * 10 * time.Second)
+		good.tick(at, 1)
+		behind.tick(at.Add(-2*time.Hour), 1)
+		ahead.tick(at.Add(3*time.Hour), 1)
+	}
+	require.Empty(t, good.end())
+	require.Empty(t, behind.end())
+	samples := uint64(steps * 2 * gaugesOfAWorker)
+	require.Equal(t, map[pb.RejectionReason]uint64{pb.RejectionReason_REJECTION_REASON_FUTURE: samples}, ahead.end())
+
+	answered := func(topology string, end time.Time) float64 {
+		return r.number(fmt.Sprintf(`sum(count_over_time(storm_gauge_0{topology=%q}[1h]))`, topology), end)
+	}
+	for topology, end := range map[string]time.Time{"good": now.Add(-40 * time.Second), "behind": now.Add(-2*time.Hour - 40*time.Second)} {
+		require.Eventually(t, func() bool { return answered(topology, end) == 2*(steps-3) }, time.Minute, 100*time.Millisecond, "%s: %v answer, books %v", topology, answered, r.books)
+	}
+	assert.Zero(t, answered("ahead", now.Add(3*time.Hour)))
+	skew := r.number(`max(bullet_metrics_collection_skew_seconds{topology="behind"})`, now.Add(-2*time.Hour-time.Minute))
+	assert.InDelta(t, -7200, skew, 700, "the samples' own age is in it: they are up to ten minutes old")
+	books := r.books()
+	assert.Equal(t, 2*samples, books["in_slices"]+books["open"], "%v", books)
+	require.Contains(t, string(get(t, r, "/metrics")), fmt.Sprintf(`bullet_metrics_ingest_rejected_samples_total{reason="future"} %d`, samples))
+}
+
+func appendDouble(to []byte, v float64) []byte {
+	return binary.LittleEndian.AppendUint64(to, math.Float64bits(v))
+}
+
+// get is what a path of the collector's HTTP answers.
+func get(t *testing.T, r *running, path string) []byte {
+	t.Helper()
+	response, err := http.Get("http://" + r.col.httpListener.Addr().String() + path)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return body
+}
