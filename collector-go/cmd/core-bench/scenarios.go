@@ -85,7 +85,12 @@ func into(ctx context.Context, s settings, name string, sh shape, after func(*se
 	if err := v.awaitSliced(ctx, l.samples()); err != nil {
 		return err
 	}
+	sliced := time.Since(begun)
 	end := time.UnixMilli(startMs + int64(sh.steps-1)*stepMs)
+	beforeCount, err := v.cpu()
+	if err != nil {
+		return err
+	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // a stream may be behind the others
 		if err = counted(v, l, sh, startMs); err == nil {
 			break
@@ -94,7 +99,10 @@ func into(ctx context.Context, s settings, name string, sh shape, after func(*se
 			return err
 		}
 	}
-	sliced := time.Since(begun)
+	afterCount, err := v.cpu()
+	if err != nil {
+		return err
+	}
 	resident, err := v.residentBytes()
 	if err != nil {
 		return err
@@ -103,6 +111,7 @@ func into(ctx context.Context, s settings, name string, sh shape, after func(*se
 	if err != nil {
 		return err
 	}
+	cpu -= afterCount - beforeCount // what the queries cost that count what answers
 	say("samples sent", "%d (%d measured, the rest closes their slices)", all, l.samples())
 	say("acknowledged, and in slices, after", "%.1f s and %.1f s by the clock", acknowledged.Seconds(), sliced.Seconds())
 	say("CPU until all is on disk", "%.2f s: %.2f M samples a CPU-second, %.1f ns a sample", cpu.Seconds(), float64(all)/1e6/cpu.Seconds(), float64(cpu.Nanoseconds())/float64(all))
