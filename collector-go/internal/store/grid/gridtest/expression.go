@@ -71,9 +71,11 @@ func (e *expressions) vector(depth int) string {
 
 // leaf reads the store.
 func (e *expressions) leaf() string {
-	switch e.IntN(8) {
+	switch e.IntN(9) {
 	case 0, 1, 2:
 		return e.selector(e.metric())
+	case 8:
+		return fmt.Sprintf("%s(%s)", e.pick("min_over_time", "max_over_time"), e.ranged(e.metric()))
 	case 3, 4:
 		return fmt.Sprintf("%s(%s)", e.pick("rate", "increase", "irate", "resets", "rate"), e.ranged(e.metric()))
 	case 5:
@@ -122,7 +124,7 @@ func (e *expressions) ranged(metric string) string {
 }
 
 func (e *expressions) duration() string {
-	return e.pick("10s", "17s", "30s", "1m", "1m", "90s", "3m", "5m", "5m", "10m", "23m", "1h")
+	return e.pick("10s", "17s", "30s", "1m", "1m", "90s", "3m", "5m", "5m", "10m", "23m", "1h", "4h")
 }
 
 // shift is offset and @, where there are any.
