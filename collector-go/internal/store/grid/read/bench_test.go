@@ -120,3 +120,25 @@ func BenchmarkDay(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkGreatest asks the same day for the greatest of the last hour, every 5 min: of runs that are decoded, folded and not.
+func BenchmarkGreatest(b *testing.B) {
+	ours := decoded()
+	for name, store := range map[string]storage.Queryable{"folded": ours, "raw": unplanned{ours}} {
+		b.Run(name, func(b *testing.B) { greatest(b, store) })
+	}
+}
+
+func greatest(b *testing.B, store storage.Queryable) {
+	engine, err := query.New(store, query.DefaultOptions())
+	require.NoError(b, err)
+	b.ReportAllocs()
+	before := cpuTime(b)
+	for b.Loop() {
+		q, err := engine.Range(b.Context(), nil, "max_over_time(bullet_worker_cpu_seconds_total[1h])", time.UnixMilli(benchFirst/300_000*300_000).Add(time.Hour), time.UnixMilli(benchFirst).Add(24*time.Hour), 5*time.Minute)
+		require.NoError(b, err)
+		require.NoError(b, q.Exec(b.Context()).Err)
+		q.Close()
+	}
+	b.ReportMetric(float64((cpuTime(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+}

@@ -43,7 +43,7 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 		if hints.Range == 0 {
 			w.instants, w.thinned = w.plan.Instants(matchers)
 		} else if w.windows, w.folded = w.plan.Windows(matchers); w.folded {
-			w.folded = hints.Range == w.windows.RangeMs
+			w.folded, w.levels = hints.Range == w.windows.RangeMs, &levels{}
 		}
 	}
 	if w.minMs > w.maxMs {

@@ -23,6 +23,7 @@ type wanted struct {
 	instants     plan.Instants
 	folded       bool // only the least or greatest number of each of windows
 	windows      plan.Windows
+	levels       *levels // where folded
 }
 
 // head is what is left of a source's series.
