@@ -19,7 +19,7 @@ type query struct {
 	plan *plan.Plan
 }
 
-// planned finds out which selectors of q are asked for at known instants only.
+// planned finds out which selectors of q are asked for at known instants only, and which for the least or greatest of known windows only.
 func planned(q promql.Query, limits plan.Limits) promql.Query {
 	p := plan.New(limits)
 	if statement, is := q.Statement().(*parser.EvalStmt); is {
@@ -35,14 +35,18 @@ func (q query) Exec(ctx context.Context) *promql.Result {
 	return result
 }
 
-// thin names the selectors of which the engine takes the newest slice at each evaluation and nothing else. It reads the expression as the
-// engine will evaluate it, and leaves out whatever is not surely so.
+// thin names the selectors of which the engine takes the newest slice at each evaluation and nothing else, or the least or the greatest
+// number of a window and nothing else. It reads the expression as the engine will evaluate it, and leaves out whatever is not surely so.
 func thin(p *plan.Plan, s *parser.EvalStmt) {
 	at := plan.Instants{FirstMs: milliseconds(s.Start), LastMs: milliseconds(s.End), StepMs: max(1, s.Interval.Milliseconds())}
 	parser.Inspect(s.Expr, func(node parser.Node, path []parser.Node) error {
 		selector, is := node.(*parser.VectorSelector)
 		if !is || !isPlain(selector) {
 			return nil
+		}
+		window, greatest := extreme(path)
+		if window != nil {
+			path = path[:len(path)-1]
 		}
 		for _, around := range path {
 			if !evaluatesAsAsked(around) {
@@ -52,9 +56,26 @@ func thin(p *plan.Plan, s *parser.EvalStmt) {
 		shifted := at
 		shifted.FirstMs -= selector.OriginalOffset.Milliseconds()
 		shifted.LastMs -= selector.OriginalOffset.Milliseconds()
+		if window != nil {
+			p.Fold(selector.LabelMatchers, plan.Windows{Instants: shifted, RangeMs: window.Range.Milliseconds(), Greatest: greatest})
+			return nil
+		}
 		p.Thin(selector.LabelMatchers, shifted)
 		return nil
 	})
+}
+
+// extreme is the window of which min_over_time or max_over_time alone is taken; nil where the path to a selector ends in something else.
+func extreme(path []parser.Node) (window *parser.MatrixSelector, greatest bool) {
+	if len(path) < 2 {
+		return nil, false
+	}
+	window, is := path[len(path)-1].(*parser.MatrixSelector)
+	call, called := path[len(path)-2].(*parser.Call)
+	if !is || !called || window.Range.Milliseconds() <= 0 || call.Func.Name != "min_over_time" && call.Func.Name != "max_over_time" {
+		return nil, false
+	}
+	return window, call.Func.Name == "max_over_time"
 }
 
 // milliseconds cuts as the engine does.

@@ -33,6 +33,9 @@ func (q readerQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectHint
 	if at, known := p.Instants(matchers); known {
 		text = fmt.Sprintf("%d to %d every %d", at.FirstMs, at.LastMs, at.StepMs)
 	}
+	if of, known := p.Windows(matchers); known {
+		text = fmt.Sprintf("%d ms up to %d to %d every %d, greatest %t", of.RangeMs, of.FirstMs, of.LastMs, of.StepMs, of.Greatest)
+	}
 	if q.instants != nil {
 		q.instants[fmt.Sprint(matchers)] = text
 	}
@@ -72,21 +75,29 @@ func TestPlans(t *testing.T) {
 		"x":                                 {"x": whole},
 		"sum by (a) (-abs(x)) + 2 > bool 3": {"x": whole},
 		"topk(2, x) or label_replace(y,'a','$1','b','(.*)')": {"x": whole, "y": whole},
-		"x offset 1m":                         {"x": "940000 to 1540000 every 60000"},
-		"x offset -1m":                        {"x": "1060000 to 1660000 every 60000"},
-		"absent(x)":                           {"x": whole},
-		"histogram_quantile(0.9, x)":          {"x": whole},
-		"rate(x[5m])":                         {"x": "every slice"},
-		"x / rate(y[5m])":                     {"x": whole, "y": "every slice"},
-		"max_over_time(x[5m:1m])":             {"x": "every slice"},
-		"max_over_time((x + y)[5m:1m]) + z":   {"x": "every slice", "y": "every slice", "z": whole},
-		"x @ 5":                               {"x": "every slice"},
-		"x @ start()":                         {"x": "every slice"},
-		"sum(x @ end()) + y":                  {"x": "every slice", "y": whole},
-		"timestamp(x)":                        {"x": "every slice"},
-		"timestamp(abs(x))":                   {"x": "every slice"},
-		"histogram_count(x)":                  {"x": "every slice"},
-		"histogram_sum(x) + histogram_avg(y)": {"x": "every slice", "y": "every slice"},
+		"x offset 1m":                          {"x": "940000 to 1540000 every 60000"},
+		"x offset -1m":                         {"x": "1060000 to 1660000 every 60000"},
+		"absent(x)":                            {"x": whole},
+		"histogram_quantile(0.9, x)":           {"x": whole},
+		"rate(x[5m])":                          {"x": "every slice"},
+		"x / rate(y[5m])":                      {"x": whole, "y": "every slice"},
+		"max_over_time(x[5m:1m])":              {"x": "every slice"},
+		"max_over_time((x + y)[5m:1m]) + z":    {"x": "every slice", "y": "every slice", "z": whole},
+		"max_over_time(x[5m])":                 {"x": "300000 ms up to 1000000 to 1600000 every 60000, greatest true"},
+		"sum(-min_over_time(x[1h] offset 1m))": {"x": "3600000 ms up to 940000 to 1540000 every 60000, greatest false"},
+		"max_over_time(x[5m]) + x2":            {"x": "300000 ms up to 1000000 to 1600000 every 60000, greatest true", "x2": whole},
+		"max_over_time(x[5m] @ 5)":             {"x": "every slice"},
+		"max_over_time(x[5m] @ end())":         {"x": "every slice"},
+		"avg_over_time(x[5m])":                 {"x": "every slice"},
+		"rate(max_over_time(x[5m])[5m:1m])":    {"x": "every slice"},
+		"timestamp(max_over_time(x[5m]))":      {"x": "every slice"},
+		"x @ 5":                                {"x": "every slice"},
+		"x @ start()":                          {"x": "every slice"},
+		"sum(x @ end()) + y":                   {"x": "every slice", "y": whole},
+		"timestamp(x)":                         {"x": "every slice"},
+		"timestamp(abs(x))":                    {"x": "every slice"},
+		"histogram_count(x)":                   {"x": "every slice"},
+		"histogram_sum(x) + histogram_avg(y)":  {"x": "every slice", "y": "every slice"},
 	} {
 		store := &reader{instants: map[string]string{}}
 		e, err := New(Join(store), DefaultOptions())

@@ -23,16 +23,17 @@ func (i Instants) AtOrAfter(ms int64) (int64, bool) {
 	return at, at <= i.LastMs
 }
 
-// Plan is of one query. It is safe for concurrent use, except for Thin. A nil plan knows no instants and has no limits.
+// Plan is of one query. It is safe for concurrent use, except for Thin and Fold. A nil plan knows no instants and has no limits.
 type Plan struct {
 	instants map[*labels.Matcher]Instants
+	windows  map[*labels.Matcher]Windows
 	budget   budget
 	damage   damage
 }
 
 // New returns the plan of a query that may read so much.
 func New(limits Limits) *Plan {
-	return &Plan{instants: map[*labels.Matcher]Instants{}, budget: budget{limits: limits}}
+	return &Plan{instants: map[*labels.Matcher]Instants{}, windows: map[*labels.Matcher]Windows{}, budget: budget{limits: limits}}
 }
 
 // Thin notes that a selector is asked for at instants only. The selector is known by its matchers' addresses, which it shares with no other

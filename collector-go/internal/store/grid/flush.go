@@ -213,7 +213,7 @@ func (s *Store) makePart(e entry, fill func(w *part.Writer) error) (*piece, erro
 	}
 	name := s.path(partName(e.number))
 	_ = s.fs.Remove(name + disk.AsideSuffix) // left by an attempt that failed
-	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{})
+	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{Levels: e.level >= levelledFrom})
 	if err != nil {
 		return nil, fmt.Errorf("grid store: %w", err)
 	}

@@ -14,6 +14,8 @@ import (
 const (
 	// mergeFan parts of one level and partition become one: of ten minutes each, one of an hour, then one of six hours.
 	mergeFan = 6
+	// levelledFrom is how often a part's slices were merged from which on it keeps coarser levels too.
+	levelledFrom = 2
 	// quiet is how many manifests after its last part a partition is taken to be whole: an hour of flushes.
 	quiet = 6
 	// worthwhile is the share of the largest part that the others must have between them to be merged into it, unless nothing came for

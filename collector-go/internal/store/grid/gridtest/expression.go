@@ -14,6 +14,7 @@ type Spec struct {
 	Distributions   []string            // may hold numbers too
 	Labels          map[string][]string // values of labels, metric names apart
 	LabelNames      []string            // keys of Labels, in an order of their own
+	Extremes        bool                // what is read is nearly always the least or greatest of long windows, often on even minutes
 }
 
 // Spec describes the world.
@@ -71,9 +72,15 @@ func (e *expressions) vector(depth int) string {
 
 // leaf reads the store.
 func (e *expressions) leaf() string {
-	switch e.IntN(8) {
+	if e.Extremes && e.IntN(8) > 0 {
+		return fmt.Sprintf("%s(%s[%s]%s)", e.pick("min_over_time", "max_over_time"), e.matched(e.pick(e.metric(), e.pick(e.Numbers...))),
+			e.pick("61m", "90m", "2h", "2h", "3h", "4h", "4h", "7h", "5437s"), e.pick("", "", "", e.shift(), " offset 5m", " offset 1h"))
+	}
+	switch e.IntN(9) {
 	case 0, 1, 2:
 		return e.selector(e.metric())
+	case 8:
+		return fmt.Sprintf("%s(%s)", e.pick("min_over_time", "max_over_time"), e.ranged(e.metric()))
 	case 3, 4:
 		return fmt.Sprintf("%s(%s)", e.pick("rate", "increase", "irate", "resets", "rate"), e.ranged(e.metric()))
 	case 5:
@@ -122,7 +129,7 @@ func (e *expressions) ranged(metric string) string {
 }
 
 func (e *expressions) duration() string {
-	return e.pick("10s", "17s", "30s", "1m", "1m", "90s", "3m", "5m", "5m", "10m", "23m", "1h")
+	return e.pick("10s", "17s", "30s", "1m", "1m", "90s", "3m", "5m", "5m", "10m", "23m", "1h", "4h")
 }
 
 // shift is offset and @, where there are any.
@@ -239,6 +246,16 @@ func (e *expressions) ask() question {
 		q.step = []time.Duration{time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 37 * time.Second, time.Minute, time.Minute, 3 * time.Minute, 10 * time.Minute, 1234 * time.Millisecond}[e.IntN(10)]
 		q.end = q.start.Add(time.Duration(e.Int64N(40))*q.step + time.Duration(e.Int64N(int64(q.step))))
 	}
-	q.expr = e.vector(e.IntN(4))
+	depth := e.IntN(4)
+	if e.Extremes {
+		depth = e.IntN(2)
+		evenMs := []int64{1, 10_000, 60_000, 300_000, 300_000, 3_600_000}[e.IntN(6)]
+		q.start, q.end = time.UnixMilli(startMs/evenMs*evenMs), time.UnixMilli(startMs/evenMs*evenMs)
+		if e.isRange {
+			q.step = []time.Duration{time.Minute, 5 * time.Minute, 5 * time.Minute, 7 * time.Minute, 10 * time.Minute, time.Hour, 3 * time.Hour, 37 * time.Second}[e.IntN(8)]
+			q.end = q.start.Add(time.Duration(e.Int64N(60)) * q.step)
+		}
+	}
+	q.expr = e.vector(depth)
 	return q
 }

@@ -140,6 +140,9 @@ func anyRuns(r *rand.Rand, points []Point) (runs []run.Run) {
 	return runs
 }
 
+// Runs makes runs of points that ascend in time.
+func Runs(r *rand.Rand, points []Point) []run.Run { return evenRuns(r, points) }
+
 // evenRuns makes runs of points at even distances and of one kind.
 func evenRuns(r *rand.Rand, points []Point) (runs []run.Run) {
 	for len(points) > 0 {

@@ -87,6 +87,37 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
+// BenchmarkLevels says what levels cost on disk and while writing: 6 h of gauges at some interval, whole numbers and means of some.
+func BenchmarkLevels(b *testing.B) {
+	means := walks(200, 21_600)
+	for i := range means[:100] {
+		r := rand.New(rand.NewPCG(uint64(i), 9))
+		for k := range means[i] {
+			means[i][k] += float64(r.IntN(1000)) / 1000
+		}
+	}
+	for _, stepMs := range []int64{1000, 5000, 10_000, 15_000, 60_000} {
+		for _, levels := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%d/%t", stepMs, levels), func(b *testing.B) {
+				name := filepath.Join(b.TempDir(), "part")
+				var info Info
+				for b.Loop() {
+					w, err := Create(disk.System{}, name, WriterOptions{Levels: levels})
+					require.NoError(b, err)
+					for i, l := range cpuSeries(20) {
+						require.NoError(b, w.Add(l, []run.Run{{FirstMs: stepMs, StepMs: stepMs, Values: means[i][:21_600_000/stepMs]}}))
+					}
+					info, err = w.Finish()
+					require.NoError(b, err)
+					require.NoError(b, os.Remove(name))
+				}
+				b.ReportMetric(float64(info.Bytes)/float64(info.Slices), "B/slice")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(info.Slices), "ns/slice")
+			})
+		}
+	}
+}
+
 func BenchmarkRuns(b *testing.B) {
 	for _, places := range []int{60, 3600} {
 		b.Run(fmt.Sprint(places), func(b *testing.B) {

@@ -110,6 +110,9 @@ func (c *check) block(block uint64) error {
 		if err := c.columns(l, at.places.of(i)); err != nil {
 			return err
 		}
+		if err := c.levels(at.places.levelsOf(i)); err != nil {
+			return err
+		}
 	}
 	if at.all.failed() {
 		e, _ := c.part.entry(c.part.footer.pages + block)
@@ -150,6 +153,32 @@ func (c *check) columns(l labels.Labels, pieces []piece) error {
 			noted[one.page] = true
 			d.series++
 		}
+	}
+	return nil
+}
+
+// levels decodes the levels of a series, and reports a page of which some cannot be decoded once.
+func (c *check) levels(levels []level) error {
+	for k := range levels {
+		one := &levels[k]
+		_, err := c.part.windows(one, run.LevelsMs[k], false)
+		if err == nil {
+			_, err = c.part.windows(one, run.LevelsMs[k], true)
+		}
+		if err == nil || c.pages[one.page] != nil {
+			continue
+		}
+		if ok, err := c.chunk(one.page); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		err = c.part.levelDamage(err, one.page)
+		var damage *run.DamageError
+		if !errors.As(err, &damage) {
+			return err
+		}
+		c.pages[one.page] = &pageDamage{damage: *damage, series: 1}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func damaged(t require.TestingT, change func(p *Part, b []byte)) (*disktest.Memo
 var wholePart = sync.OnceValues(func() ([]one, []byte) {
 	fs := disktest.NewMemory(1)
 	all := someSeries()
-	write(panicking{}, fs, "part", WriterOptions{PageBytes: 500}, all)
+	write(panicking{}, fs, "part", WriterOptions{PageBytes: 500, Levels: true}, all)
 	return all, fs.Bytes("part")
 })
 
@@ -291,6 +291,10 @@ func readAll(b []byte) {
 		found, _ := p.Select(ctx, 0, 50_000, matchers)
 		for _, f := range found[:min(len(found), 300)] {
 			_, _ = p.Runs(f.Ref, 0, 50_000, nil)
+			for _, levelMs := range run.LevelsMs {
+				_, _ = p.Extremes(f.Ref, levelMs, true, 0, 1e8)
+				_, _ = p.Extremes(f.Ref, levelMs, false, 0, 60_000)
+			}
 		}
 	}
 	_, _ = p.LabelNames(ctx, nil)
@@ -329,7 +333,7 @@ func reseal(b []byte) {
 func smallPart(t require.TestingT) []byte {
 	fs := disktest.NewMemory(1)
 	all := someSeries()
-	write(t, fs, "part", WriterOptions{PageBytes: 200}, all[:min(len(all), 40)])
+	write(t, fs, "part", WriterOptions{PageBytes: 200, Levels: true}, all[:min(len(all), 40)])
 	return fs.Bytes("part")
 }
 

@@ -66,7 +66,7 @@ func TestGoldenPartReads(t *testing.T) {
 	file := filepath.Join("testdata", "version-1.part")
 	if *update {
 		fs := disktest.NewMemory(1)
-		write(t, fs, "part", WriterOptions{PageBytes: 1000}, all)
+		write(t, fs, "part", WriterOptions{PageBytes: 1000, Levels: true}, all)
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(file, fs.Bytes("part"), 0o644))
 	}

@@ -26,7 +26,7 @@ func (f *footer) info() Info {
 	return Info{f.minMs, f.maxMs, int(f.series), int64(f.slices), int64(f.size)}
 }
 
-// Part is an open part. It is safe for concurrent use; reading after Close fails. It implements run.Source and run.Reader. What it gives
+// Part is an open part. It is safe for concurrent use; reading after Close fails. It implements run.Source and run.LevelReader. What it gives
 // out is not tied to the file: it stays valid after Close.
 //
 // It usually holds less than 70 KB: the chunks, pages and places of columns that were read last.

@@ -222,7 +222,7 @@ func TestPartHoldsWhatWasAdded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := disktest.NewMemory(1)
 		all := drawSeries(t, 2500)
-		info := write(t, fs, "part", WriterOptions{PageBytes: rapid.SampledFrom([]int{0, 1, 300}).Draw(t, "page")}, all)
+		info := write(t, fs, "part", WriterOptions{PageBytes: rapid.SampledFrom([]int{0, 1, 300}).Draw(t, "page"), Levels: rapid.Bool().Draw(t, "levels")}, all)
 		p := open(t, fs, "part")
 		defer p.Close()
 		require.Equal(t, info, p.Info())
@@ -348,7 +348,7 @@ func TestMergedPartsHoldWhatEachHeldAndTheOlderWins(t *testing.T) {
 				want[key].add(s.runs)
 			}
 		}
-		w, err := Create(fs, "merged", WriterOptions{})
+		w, err := Create(fs, "merged", WriterOptions{Levels: true})
 		require.NoError(t, err)
 		require.NoError(t, Merge(w, sources))
 		_, err = w.Finish()

@@ -52,6 +52,7 @@ func predict(before, now []grid, i int) grid {
 type blockWriter struct {
 	labels       []labels.Labels
 	columns      []byte
+	levels       []byte
 	before, now  []grid
 	firstPage    uint64
 	firstOffset  uint32
@@ -104,9 +105,11 @@ func (w *blockWriter) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, w.firstPage)
 	dst = binary.AppendUvarint(dst, uint64(w.firstOffset))
 	dst = append(dst, w.columns...)
+	dst = binary.AppendUvarint(dst, uint64(len(w.levels)))
+	dst = append(dst, w.levels...)
 	dst = appendLabels(dst, w.labels)
 	clear(w.labels)
-	*w = blockWriter{labels: w.labels[:0], columns: w.columns[:0], before: w.before[:0], now: w.now[:0]}
+	*w = blockWriter{labels: w.labels[:0], columns: w.columns[:0], levels: w.levels[:0], before: w.before[:0], now: w.now[:0]}
 	return dst
 }
 
@@ -196,6 +199,7 @@ func changedValues(before, now []labels.Label) (changed uint64) {
 type columns struct {
 	pieces []piece
 	starts []int32
+	levels []level // see readLevels
 }
 
 func (c *columns) of(i int) []piece { return c.pieces[c.starts[i]:c.starts[i+1]] }
@@ -207,11 +211,17 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 	size := r.length(len(r.b))
 	page := r.uvarint()
 	offset := uint64(r.length(maxEntryLength))
-	r = reader{r.bytes(size), r.failed}
-	if r.failed || n != series {
+	rest := reader{r.b, r.failed}
+	r = reader{rest.bytes(size), rest.failed}
+	levels := rest.bytes(rest.length(len(rest.b)))
+	if r.failed || rest.failed || n != series {
 		return nil, errContent
 	}
-	c := &columns{pieces: make([]piece, 0, n), starts: make([]int32, 1, n+1)}
+	levelled, err := readLevels(levels, series, pages)
+	if err != nil {
+		return nil, err
+	}
+	c := &columns{levels: levelled, pieces: make([]piece, 0, n), starts: make([]int32, 1, n+1)}
 	var before, now []grid
 	for range n {
 		count := r.length(len(r.b) / 2)
@@ -264,6 +274,7 @@ func readLabels(b []byte, series int) (*labelReader, error) {
 	r.uvarint()
 	r.uvarint()
 	r.bytes(size)
+	r.bytes(r.length(len(r.b)))
 	count := r.length(len(r.b) / 2)
 	if r.failed || n != series {
 		return nil, errContent

@@ -17,6 +17,8 @@ import (
 type WriterOptions struct {
 	// PageBytes is when a page ends: at the first column that reaches it. 0 is DefaultPageBytes.
 	PageBytes int
+	// Levels has the least and greatest numbers of windows kept beside the slices, where they hold enough of them.
+	Levels bool
 }
 
 // DefaultPageBytes is small enough that reading one series reads little beside it, and large enough that a page's 32 bytes of directory
@@ -50,6 +52,7 @@ type Writer struct {
 	block    blockWriter
 	blocks   []byte // series blocks, one behind the other
 	blockAt  []entry
+	levels   levelWriter
 	postings postings
 	pieces   []piece
 	present  []uint64
@@ -89,11 +92,14 @@ func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
 		return nil
 	}
 	w.block.add(l, w.pieces)
+	if w.o.Levels {
+		w.levels.add(&w.encoder, runs)
+	}
 	w.postings.add(uint64(len(w.blockAt)), l)
 	w.last = l
 	w.footer.series++
 	if len(w.block.labels) == seriesInBlock {
-		w.endBlock()
+		return w.endBlock()
 	}
 	return nil
 }
@@ -212,9 +218,12 @@ func (w *Writer) endPage() error {
 	return err
 }
 
-func (w *Writer) endBlock() {
+func (w *Writer) endBlock() error {
 	if len(w.block.labels) == 0 {
-		return
+		return nil
+	}
+	if err := w.endLevels(); err != nil {
+		return err
 	}
 	e := entry{offset: uint64(len(w.blocks)), minMs: w.block.minMs, maxMs: w.block.maxMs}
 	w.plain = w.block.append(w.plain[:0])
@@ -222,6 +231,7 @@ func (w *Writer) endBlock() {
 	b := w.blocks[e.offset:]
 	e.length, e.crc = uint32(len(b)), checksum(b)
 	w.blockAt = append(w.blockAt, e)
+	return nil
 }
 
 // put writes bytes, and notes where.
@@ -249,7 +259,9 @@ func (w *Writer) flush() error {
 
 // Finish writes index and footer, syncs and closes the file. The caller publishes it: renames it and syncs the directory.
 func (w *Writer) Finish() (Info, error) {
-	w.endBlock()
+	if err := w.endBlock(); err != nil {
+		return Info{}, err
+	}
 	if err := w.endPage(); err != nil {
 		return Info{}, err
 	}

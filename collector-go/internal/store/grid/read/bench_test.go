@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/gridtest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/part"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
@@ -119,4 +121,51 @@ func BenchmarkDay(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkGreatest asks the same day for the greatest of the last hour, every 5 min: of runs that are decoded, folded and not, and of parts
+// of 6 h with and without levels.
+func BenchmarkGreatest(b *testing.B) {
+	ours := decoded()
+	for name, store := range map[string]storage.Queryable{
+		"folded": ours, "raw": unplanned{ours}, "parts": parts(b, false), "levels": parts(b, true), "parts, raw": unplanned{parts(b, false)},
+	} {
+		b.Run(name, func(b *testing.B) { greatest(b, store) })
+	}
+}
+
+// parts is the day in four parts.
+func parts(b *testing.B, levels bool) (all sources) {
+	for at := 0; at < benchPlaces; at += benchPlaces / 4 {
+		fs := disktest.NewMemory(1)
+		w, err := part.Create(fs, "part", part.WriterOptions{Levels: levels})
+		require.NoError(b, err)
+		values := make([]float64, benchPlaces/4)
+		for i := range benchSeries {
+			for j := range values {
+				values[j] = benchValue(i, at+j)
+			}
+			require.NoError(b, w.Add(benchLabels(i), []run.Run{{FirstMs: benchFirst + int64(at)*benchStepMs, StepMs: benchStepMs, Values: values}}))
+		}
+		_, err = w.Finish()
+		require.NoError(b, err)
+		p, err := part.Open(fs, "part")
+		require.NoError(b, err)
+		all = append(all, p)
+	}
+	return all
+}
+
+func greatest(b *testing.B, store storage.Queryable) {
+	engine, err := query.New(store, query.DefaultOptions())
+	require.NoError(b, err)
+	b.ReportAllocs()
+	before := cpuTime(b)
+	for b.Loop() {
+		q, err := engine.Range(b.Context(), nil, "max_over_time(bullet_worker_cpu_seconds_total[1h])", time.UnixMilli(benchFirst/300_000*300_000).Add(time.Hour), time.UnixMilli(benchFirst).Add(24*time.Hour), 5*time.Minute)
+		require.NoError(b, err)
+		require.NoError(b, q.Exec(b.Context()).Err)
+		q.Close()
+	}
+	b.ReportMetric(float64((cpuTime(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
 }

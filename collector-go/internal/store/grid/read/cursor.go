@@ -9,6 +9,7 @@ import (
 // cursor stands at a place of a run that holds a slice.
 type cursor struct {
 	*run.Run
+	first int   // place before which nothing is wanted
 	last  int   // place after which nothing is wanted
 	place int   // where it stands
 	atMs  int64 // the place's time
@@ -17,6 +18,7 @@ type cursor struct {
 
 // to stands at the first slice that is not before place; false: there is none.
 func (c *cursor) to(place int) bool {
+	place = max(place, c.first)
 	if c.Present != nil {
 		place = c.presentFrom(place)
 	}

@@ -20,6 +20,7 @@ type iterator struct {
 	read   bool // whether runs were read
 
 	runs []run.Run
+	from []origin // of each of runs
 	held int      // places of runs
 	all  []cursor // by time
 	next int      // of all, the first that was not reached yet
@@ -36,9 +37,15 @@ type iterator struct {
 	err       error
 }
 
+// origin is where a run comes from, and what of it is wanted.
+type origin struct {
+	source       int
+	minMs, maxMs int64
+}
+
 func (it *iterator) reset(s *series) {
 	it.release()
-	*it = iterator{series: s, runs: it.runs[:0], all: it.all[:0], open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
+	*it = iterator{series: s, runs: it.runs[:0], from: it.from[:0], all: it.all[:0], open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
 }
 
 // release lets go of what was decoded.
@@ -61,41 +68,75 @@ func (it *iterator) start() {
 	if it.err = w.ctx.Err(); it.err != nil {
 		return
 	}
-	for _, found := range it.series.found {
-		had := len(it.runs)
-		var err error
-		it.runs, err = found.Reader.Runs(found.Ref, w.minMs, w.maxMs, it.runs)
-		var damaged *run.DamageError
-		if errors.As(err, &damaged) {
-			w.plan.Damaged(err)
-		} else if err != nil {
-			it.err = err
-			return
-		}
-		places := 0
-		for i := range it.runs[had:] {
-			places += it.runs[had+i].Places()
-		}
-		it.held += places
-		if it.err = cmp.Or(w.plan.ReadSamples(places), w.plan.Hold(places)); it.err != nil {
-			return
+	if w.folded {
+		it.err = it.readFolded()
+	} else {
+		for i := range it.series.found {
+			if it.err = it.readRuns(i, w.minMs, w.maxMs); it.err != nil {
+				break
+			}
 		}
 	}
+	if it.err != nil {
+		return
+	}
 	for i := range it.runs {
-		r := &it.runs[i]
-		last := r.Places() - 1
-		if last < 0 || r.LastMs() < w.minMs || r.FirstMs > w.maxMs {
+		r, from := &it.runs[i], &it.from[i]
+		first, last := 0, r.Places()-1
+		if last < 0 || r.LastMs() < from.minMs || r.FirstMs > from.maxMs {
 			continue
 		}
-		if r.LastMs() > w.maxMs {
-			last = int((w.maxMs - r.FirstMs) / r.StepMs)
+		if r.FirstMs < from.minMs {
+			first = int((from.minMs - r.FirstMs + r.StepMs - 1) / r.StepMs)
 		}
-		it.all = append(it.all, cursor{Run: r, last: last, rank: i})
+		if r.LastMs() > from.maxMs {
+			last = int((from.maxMs - r.FirstMs) / r.StepMs)
+		}
+		it.all = append(it.all, cursor{Run: r, first: first, last: last, rank: from.source<<32 | i})
 	}
 	// The order in time is that of the runs, but for several sources or a changed interval.
 	if !slices.IsSortedFunc(it.all, byTime) {
 		slices.SortFunc(it.all, byTime)
 	}
+}
+
+// readRuns reads the slices of a source that end within [minMs, maxMs].
+func (it *iterator) readRuns(source int, minMs, maxMs int64) error {
+	had := len(it.runs)
+	found := it.series.found[source]
+	var err error
+	it.runs, err = found.Reader.Runs(found.Ref, minMs, maxMs, it.runs)
+	var damaged *run.DamageError
+	if errors.As(err, &damaged) {
+		it.series.plan.Damaged(err)
+	} else if err != nil {
+		return err
+	}
+	for range it.runs[had:] {
+		it.from = append(it.from, origin{source, minMs, maxMs})
+	}
+	return it.account(had)
+}
+
+// keep adds a run.
+func (it *iterator) keep(source int, r run.Run, minMs, maxMs int64) {
+	it.runs, it.from = append(it.runs, r), append(it.from, origin{source, minMs, maxMs})
+}
+
+// forget takes back the runs from had on.
+func (it *iterator) forget(had int) {
+	clear(it.runs[had:])
+	it.runs, it.from = it.runs[:had], it.from[:had]
+}
+
+// account counts the slices of the runs from had on as decoded.
+func (it *iterator) account(had int) error {
+	places := 0
+	for i := range it.runs[had:] {
+		places += it.runs[had+i].Places()
+	}
+	it.held += places
+	return cmp.Or(it.series.plan.ReadSamples(places), it.series.plan.Hold(places))
 }
 
 func byTime(a, b cursor) int {

@@ -1,12 +1,14 @@
 package read_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/stretchr/testify/require"
@@ -91,6 +93,54 @@ func newestAt(points []gridtest.Point, at plan.Instants) (all []gridtest.Point) 
 	return all
 }
 
+// Folded, an iterator stands where a walk over what is least or greatest between the edges of windows says.
+func TestWalksFolded(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		world := gridtest.NewWorld(seed, 1_700_000_000_000, time.Hour.Milliseconds())
+		ours := world.Sources(seed, 2+r.IntN(4))
+		of := plan.Windows{Greatest: r.IntN(2) == 0, RangeMs: []int64{10_000, 60_000, 61_007, 1_800_000}[r.IntN(4)]}
+		of.FirstMs, of.StepMs = world.FirstMs+r.Int64N(3_600_000), []int64{1000, 10_000, 60_000, 70_000, 37_123, 300_000, 1_000_000}[r.IntN(7)]
+		of.LastMs = of.FirstMs + of.StepMs*r.Int64N(40)
+		matchers, p := everything(), plan.New(plan.Limits{})
+		p.Fold(matchers, of)
+		minMs, maxMs := of.FirstMs-of.RangeMs+1, of.LastMs
+		querier := read.NewQuerier(ours, minMs, maxMs, nil)
+		set := querier.Select(plan.With(t.Context(), p), false, &storage.SelectHints{Start: minMs, End: maxMs, Range: of.RangeMs}, matchers...)
+		var it chunkenc.Iterator
+		for set.Next() {
+			i := slices.IndexFunc(world.Series, func(s gridtest.Series) bool { return labels.Equal(s.Labels, set.At().Labels()) })
+			truth := foldedIn(within(world.Series[i].Points, minMs, maxMs), of)
+			for range 4 {
+				it = set.At().Iterator(it)
+				walk(t, r, it, truth)
+			}
+		}
+		require.NoError(t, set.Err())
+	}
+}
+
+// foldedIn keeps one number, the least or the greatest, of those that are in the same windows, at the time of the last.
+func foldedIn(points []gridtest.Point, of plan.Windows) (all []gridtest.Point) {
+	same := func(a, b gridtest.Point) bool {
+		return !a.IsHistogram && !b.IsHistogram && of.EdgeFrom(a.Ms) == of.EdgeFrom(b.Ms)
+	}
+	for _, p := range points {
+		switch last := len(all) - 1; {
+		case !p.IsHistogram && value.IsStaleNaN(p.Value):
+		case last < 0 || !same(all[last], p):
+			all = append(all, p)
+		default:
+			best := all[last].Value
+			if math.IsNaN(best) || of.Greatest && p.Value > best || !of.Greatest && p.Value < best {
+				best = p.Value
+			}
+			all[last] = gridtest.Point{Ms: p.Ms, Value: best}
+		}
+	}
+	return all
+}
+
 // walk moves at random, and compares.
 func walk(t *testing.T, r *rand.Rand, it chunkenc.Iterator, truth []gridtest.Point) {
 	place := -1
@@ -120,9 +170,9 @@ func walk(t *testing.T, r *rand.Rand, it chunkenc.Iterator, truth []gridtest.Poi
 			continue
 		}
 		require.Equal(t, chunkenc.ValFloat, kind)
-		ms, value := it.At()
+		ms, v := it.At()
 		require.Equal(t, truth[place].Ms, ms)
-		require.Equal(t, bits(truth[place].Value), bits(value))
+		require.Equal(t, bits(truth[place].Value), bits(v))
 	}
 }
 

@@ -42,6 +42,8 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 		w.noSlices = hints.Func == onlyLabels
 		if hints.Range == 0 {
 			w.instants, w.thinned = w.plan.Instants(matchers)
+		} else if w.windows, w.folded = w.plan.Windows(matchers); w.folded {
+			w.folded, w.levels = hints.Range == w.windows.RangeMs, &levels{}
 		}
 	}
 	if w.minMs > w.maxMs {

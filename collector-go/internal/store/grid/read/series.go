@@ -21,6 +21,9 @@ type wanted struct {
 	noSlices     bool // only labels
 	thinned      bool // only the newest slice at or before each of instants
 	instants     plan.Instants
+	folded       bool // only the least or greatest number of each of windows
+	windows      plan.Windows
+	levels       *levels // where folded
 }
 
 // head is what is left of a source's series.
@@ -110,6 +113,15 @@ func (s *series) Labels() labels.Labels { return s.labels }
 
 // Iterator reads the series' slices; it takes over the buffers of an iterator of this package that is no longer used.
 func (s *series) Iterator(used chunkenc.Iterator) chunkenc.Iterator {
+	if s.folded {
+		f, ours := used.(*folding)
+		if !ours {
+			f = &folding{}
+		}
+		f.reset(s)
+		f.kept = chunkenc.ValNone
+		return f
+	}
 	it, ours := used.(*iterator)
 	if !ours {
 		it = &iterator{}

@@ -58,6 +58,28 @@ type Reader interface {
 	Runs(ref uint32, minMs, maxMs int64, to []Run) ([]Run, error)
 }
 
+// LevelsMs are the widths of the windows whose least and greatest numbers may be kept beside the slices, the coarsest first. A window is
+// (end-width, end]; ends are multiples of the width since the epoch. Each width is a multiple of the next.
+var LevelsMs = [...]int64{3_600_000, 300_000, 60_000}
+
+// Extent is where the slices of a series are.
+type Extent struct {
+	FirstMs, LastMs int64 // ends of the first and the last; the last is less where there is none
+	// FinestMs is the finest of LevelsMs that the series has; it has all that are coarser too. 0: it has none.
+	FinestMs int64
+}
+
+// LevelReader is a Reader that may have the least and greatest numbers of a series' windows beside its slices.
+type LevelReader interface {
+	Reader
+	// Extent is where the slices of a series are; it reads none.
+	Extent(ref uint32) (Extent, error)
+	// Extremes is, for the windows of a level that lie within (fromMs, toMs], one after the other, the number that max_over_time (greatest) or
+	// min_over_time takes of all numbers of the series in the window. A window without numbers is a place without a slice. An error says
+	// nothing about what Runs can read.
+	Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toMs int64) (Run, error)
+}
+
 // DamageError says what part of a file cannot be read, and what it costs. The rest answers.
 type DamageError struct {
 	File         string
