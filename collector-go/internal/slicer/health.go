@@ -66,6 +66,7 @@ func (h *health) own() []*telling {
 // metricHealth is how the samples of one metric of a worker come.
 type metricHealth struct {
 	name       string
+	steady     bool  // by the options
 	intervalMs int64 // as the series that was defined last says; 0 where it does not
 	widthMs    int64 // of its widest slices so far
 	longestMs  int64 // between two samples, in the period that is not written yet
@@ -123,13 +124,13 @@ func (s *Slicer) link(in *input, src *source) {
 	if s.options.Health.PeriodMs == 0 {
 		return
 	}
-	in.health = src.health.metric(in.rule.Series.Name(), s.options.Health.MaxMetrics)
+	in.health = src.health.metric(in.rule.Series.Name(), &s.options.Health)
 	in.health.widthMs = max(in.health.widthMs, s.options.width(in.rule.Series.Name(), in.rule.IntervalMs))
 	in.steady = in.rule.IntervalMs > 0 && s.options.Health.Steady[in.rule.Series.Name()]
 	in.lazy = s.options.Health.Lazy[in.rule.Series.Name()]
 }
 
-func (h *health) metric(name string, most int) *metricHealth {
+func (h *health) metric(name string, o *Health) *metricHealth {
 	find := func(name string) *metricHealth {
 		if i := slices.IndexFunc(h.metrics, func(m *metricHealth) bool { return m.name == name }); i >= 0 {
 			return h.metrics[i]
@@ -139,12 +140,12 @@ func (h *health) metric(name string, most int) *metricHealth {
 	if found := find(name); found != nil {
 		return found
 	}
-	if len(h.metrics) >= most {
+	if len(h.metrics) >= o.MaxMetrics {
 		if name = OtherMetrics; find(name) != nil {
 			return find(name)
 		}
 	}
-	m := &metricHealth{name: name}
+	m := &metricHealth{name: name, steady: o.Steady[name]}
 	h.metrics = append(h.metrics, m)
 	return m
 }

@@ -68,6 +68,7 @@ func (r *reader) health(h *health) {
 		for _, t := range m.tellings() {
 			r.telling(t)
 		}
+		m.steady = r.s.options.Health.Steady[m.name]
 		m.refused = r.tallies()
 		h.metrics = append(h.metrics, m)
 	}
@@ -107,7 +108,7 @@ func (r *reader) oldHealth(h *health) {
 		for i := range m.refused {
 			outdate(h, &m.refused[i].told)
 		}
-		m.checkedTo, m.checked = h.writtenTo, m.samples
+		m.checkedTo, m.checked, m.steady = h.writtenTo, m.samples, r.s.options.Health.Steady[m.name]
 		h.metrics = append(h.metrics, m)
 	}
 	h.drops = r.tallies()

@@ -38,7 +38,7 @@ func (s *Slicer) tellHealth(src *source, endMs int64) {
 	for i, m := range h.metrics {
 		if m.longestMs > 0 {
 			m.seenMs = m.longestMs
-			if m.intervalMs > 0 && s.options.Health.Steady[m.name] {
+			if m.intervalMs > 0 && m.steady {
 				ratio = max(ratio, float64(m.longestMs)/float64(m.intervalMs))
 			}
 			m.longestMs = 0

@@ -103,7 +103,7 @@ func (r *reader) topologies() {
 			}
 			infos = append(infos, in)
 		}
-		r.s.topologies[name] = infos
+		r.s.describeTopology(name, infos)
 	}
 }
 

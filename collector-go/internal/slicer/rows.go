@@ -149,16 +149,17 @@ func (s *Slicer) discard(t *track, b *bucket) {
 	s.scratch.give(b)
 }
 
-// room is what one topology's open samples take.
+// room is what one topology's open samples take, and what describes it.
 type room struct {
 	open  int // samples
 	pages int
+	infos []*info // as in topologies
 }
 
 func (s *Slicer) room(topology string) *room {
 	r := s.rooms[topology]
 	if r == nil {
-		r = &room{}
+		r = &room{infos: s.topologies[topology]}
 		s.rooms[topology] = r
 	}
 	return r

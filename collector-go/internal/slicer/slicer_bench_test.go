@@ -167,7 +167,7 @@ func BenchmarkManyWorkers(b *testing.B) {
 		b.Run(shape.name, func(b *testing.B) {
 			o := DefaultOptions()
 			o.WidthMs = shape.width
-			o.Health = testHealth(60_000)
+			o.Health = testHealth(30_000)
 			o.Health.MaxMetrics = 256
 			s, _ := New(o)
 			for part := range uint32(workers / perBlock) {

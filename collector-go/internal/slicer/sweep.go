@@ -25,7 +25,7 @@ func (s *Slicer) sweep() {
 			for _, in := range s.topologies[name] {
 				s.retireInfo(in)
 			}
-			delete(s.topologies, name)
+			s.describeTopology(name, nil)
 		}
 	}
 	for name, r := range s.rooms {

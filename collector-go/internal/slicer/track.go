@@ -111,6 +111,7 @@ func (s *Slicer) track(src *source, widthMs, intervalMs, packMs int64) *track {
 		t.closedTo = t.lastEndBefore(src.eventMs - s.options.LatenessMs - packMs)
 	}
 	src.tracks = append(src.tracks, t)
+	src.closeMs = 0
 	return t
 }
 
