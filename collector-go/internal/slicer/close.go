@@ -55,8 +55,15 @@ func (s *Slicer) foldSamples(t *track, b *bucket) {
 		s.scratch.rows = rows
 		first := column * pageSlots
 		inputs := t.inputs[first:min(first+pageSlots, len(t.inputs))]
-		s.scratch.warmed += warm(inputs)
 		alike := s.alike(b, rows, len(inputs))
+		lanes := t.lanes[first : first+len(inputs)]
+		if alike && beside == nil {
+			dueMs = min(dueMs, s.foldTogether(t, inputs, lanes, rows, b.endMs))
+			for _, p := range rows { // while they are in the cache
+				p.by = [pageSlots]uint32{}
+			}
+			continue
+		}
 		for at, in := range inputs {
 			if in == nil {
 				continue
@@ -85,21 +92,82 @@ func (s *Slicer) foldSamples(t *track, b *bucket) {
 	t.dueMs = dueMs
 }
 
-// warm reads what folding will read of each series, so that the processor fetches many at a time from memory where it would else wait for
-// each: in a tick of 40,000 series that each make a slice it saves a fifth. The sum has no meaning, but it cannot be left out.
-func warm(inputs []*input) (sum int64) {
-	var outs [pageSlots]*output
-	for at, in := range inputs {
-		if in != nil {
-			outs[at] = in.out
+// foldTogether folds what adjacent series have in common times, which are those of the scratch column, and returns when the first of them
+// is owed a marker.
+func (s *Slicer) foldTogether(t *track, inputs []*input, lanes []lane, rows []*page, endMs int64) int64 {
+	c := &s.scratch.column
+	m := &s.scratch.means
+	if len(rows) > 1 {
+		m.take(rows, len(lanes))
+	}
+	dueMs := int64(math.MaxInt64)
+	to := &s.closed
+	slicesBefore, n := len(to.Refs), 0
+	for at := range lanes {
+		x := &lanes[at]
+		if !x.inOrder(t, endMs, c) {
+			if in := inputs[at]; in != nil {
+				slicesBefore += s.foldBetween(in, rows, at, endMs)
+				if o := in.out; o.live && o.owner == in {
+					dueMs = min(dueMs, o.lastEnd+t.missMs)
+				}
+			}
+			continue
+		}
+		x.follow(s.clockMs, endMs, c)
+		n++
+		dueMs = min(dueMs, endMs+t.missMs)
+		if len(rows) == 1 && !x.spread {
+			to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref), append(to.EndsMs, endMs), append(to.Values, rows[0].values[at%pageSlots])
+			continue
+		}
+		mean, least, greatest := m.of(rows, at%pageSlots)
+		to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref), append(to.EndsMs, endMs), append(to.Values, mean)
+		if x.spread {
+			to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref+1, x.ref+2), append(to.EndsMs, endMs, endMs), append(to.Values, least, greatest)
 		}
 	}
-	for _, o := range outs[:len(inputs)] {
-		if o != nil {
-			sum += o.lastEnd + o.counter.lastMs
+	s.counts.InSlices += uint64(n * len(rows))
+	s.counts.Slices += uint64(len(to.Refs) - slicesBefore)
+	return dueMs
+}
+
+// foldBetween is fold for one series among others, and returns how many slices it wrote, which are counted.
+func (s *Slicer) foldBetween(in *input, rows []*page, at int, endMs int64) int {
+	before := len(s.closed.Refs)
+	s.scratch.column.take(rows, at)
+	s.fold(in, &s.scratch.column, endMs)
+	return len(s.closed.Refs) - before
+}
+
+// means are the means, leasts and greatests of adjacent slots.
+type means struct{ sums, least, greatest [pageSlots]float64 }
+
+// take reads the rows one after the other; the values of each slot are added in the order of time.
+func (m *means) take(rows []*page, slots int) {
+	first := &rows[0].values
+	m.sums = [pageSlots]float64{}
+	sums, least, greatest := m.sums[:slots], m.least[:slots], m.greatest[:slots]
+	for at, v := range first[:slots] {
+		sums[at], least[at], greatest[at] = 0+v, v, v
+	}
+	for _, p := range rows[1:] {
+		for at, v := range p.values[:slots] {
+			sums[at] += v
+			least[at] = min(least[at], v)
+			greatest[at] = max(greatest[at], v)
 		}
 	}
-	return sum
+}
+
+// of is what foldGauge makes of a slot.
+func (m *means) of(rows []*page, at int) (mean, least, greatest float64) {
+	if len(rows) == 1 {
+		v := rows[0].values[at]
+		return v, v, v
+	}
+	least, greatest = m.least[at], m.greatest[at]
+	return min(max(m.sums[at]/float64(len(rows)), least), greatest), least, greatest
 }
 
 // slotted are samples sorted by slot.

@@ -52,6 +52,7 @@ type health struct {
 	aheadMs   int64 // of the period that is not written yet; never where nothing came
 	ahead     telling
 	metrics   []*metricHealth // in the order in which they were first heard of
+	flows     []flow          // for the next metrics
 	drops     []tally
 
 	samples, missing, late, ratio telling
@@ -65,14 +66,12 @@ func (h *health) own() []*telling {
 
 // metricHealth is how the samples of one metric of a worker come.
 type metricHealth struct {
+	*flow
 	name       string
 	steady     bool  // by the options
 	intervalMs int64 // as the series that was defined last says; 0 where it does not
 	widthMs    int64 // of its widest slices so far
-	longestMs  int64 // between two samples, in the period that is not written yet
-	seenMs     int64 // the same in the newest period that has it
-	lastEnd    int64 // the newest slice with a sample
-	samples    uint64
+	seenMs     int64 // longestMs in the newest period that has it
 	missing    uint64
 	late       uint64
 	refused    []tally // by reason
@@ -117,6 +116,9 @@ func (s *Slicer) watch(in *input) {
 	if in.rule.IntervalMs > 0 {
 		in.health.intervalMs = in.rule.IntervalMs
 	}
+	if in.out != nil && in.out.owner == in {
+		in.out.lane.tune(in)
+	}
 }
 
 // link finds where a series is counted.
@@ -146,9 +148,24 @@ func (h *health) metric(name string, o *Health) *metricHealth {
 		}
 	}
 	m := &metricHealth{name: name, steady: o.Steady[name]}
-	h.metrics = append(h.metrics, m)
+	h.enter(m)
 	return m
 }
+
+// enter gives a metric its place; the flows of a worker's metrics lie together.
+func (h *health) enter(m *metricHealth) {
+	if len(h.flows) == 0 {
+		h.flows = make([]flow, flowsTogether)
+	}
+	if m.flow != nil {
+		h.flows[0] = *m.flow
+	}
+	m.flow, h.flows = &h.flows[0], h.flows[1:]
+	h.metrics = append(h.metrics, m)
+}
+
+// flowsTogether are three lines of the processor's cache.
+const flowsTogether = 8
 
 // Received says when the collector took the batch that Begin opened, by its own clock.
 func (s *Slicer) Received(ms int64) { s.batch.receivedMs = ms }

@@ -103,7 +103,8 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 		in.refused = RefusedSeriesLimit
 		return in
 	case out == nil:
-		out = &output{key: key, lastMs: s.clockMs}
+		out = newOutput(key)
+		out.lastMs = s.clockMs
 		s.outputs[key] = out
 	case s.attached(out.owner) || out.owner.kind != in.kind:
 		in.refused = RefusedCollision

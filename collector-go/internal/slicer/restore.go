@@ -172,7 +172,9 @@ func (r *reader) track(src *source) {
 			return
 		}
 		t.inputs = append(t.inputs, in)
+		t.seat(in)
 	}
+	t.growLanes()
 	for range r.Count() {
 		b := r.bucket(t)
 		if r.Err() != nil {
@@ -202,7 +204,7 @@ func (r *reader) input(t *track) *input {
 	key := outputKey(in.rule.Series)
 	out := r.s.outputs[key]
 	if out == nil {
-		out = &output{key: key}
+		out = newOutput(key)
 		r.s.outputs[key] = out
 	}
 	in.out = out

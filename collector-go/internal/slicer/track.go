@@ -17,6 +17,7 @@ type track struct {
 	rowMs      int64     // how much time a row covers
 	missMs     int64     // how much time without a sample makes a series miss two of its intervals, in whole slices
 	inputs     []*input  // by slot; nil where a slot is free
+	lanes      []lane    // by slot
 	free       []uint32  // free slots, ascending
 	open       []*bucket // by end; each holds a sample
 	hot        *bucket   // the one that was last added to
@@ -66,8 +67,8 @@ type reading struct {
 
 // scratch is memory that closing uses again.
 type scratch struct {
-	warmed  int64
 	beside  slotted
+	means   means
 	merged  []sample
 	mixed   column
 	rows    []*page
@@ -128,15 +129,17 @@ func (t *track) enter(in *input) {
 		in.slot = t.free[0]
 		t.free = t.free[1:]
 		t.inputs[in.slot] = in
-		return
+	} else {
+		in.slot = uint32(len(t.inputs))
+		t.inputs = append(t.inputs, in)
 	}
-	in.slot = uint32(len(t.inputs))
-	t.inputs = append(t.inputs, in)
+	t.seat(in)
 }
 
 // leave frees a slot that no open sample uses.
 func (t *track) leave(in *input) {
 	t.inputs[in.slot] = nil
+	t.lanes[in.slot].seated = false
 	at, _ := slices.BinarySearch(t.free, in.slot)
 	t.free = slices.Insert(t.free, at, in.slot)
 }
