@@ -63,7 +63,7 @@ func (r *reader) health(h *health) {
 	}
 	h.refused = r.tallies()
 	for range r.Count() {
-		m := &metricHealth{flow: new(flow), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
+		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
 		m.longestMs, m.seenMs, m.lastEnd, m.checkedTo = r.Int(), r.Int(), r.Int(), r.Int()
 		m.samples, m.missing, m.late, m.checked, m.doubted = r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Bool()
 		for _, t := range m.tellings() {
@@ -101,7 +101,7 @@ func (r *reader) oldHealth(h *health) {
 	h.writtenTo, h.aheadMs = r.Int(), r.Int()
 	r.telling(&h.ahead)
 	for range r.Count() {
-		m := &metricHealth{flow: new(flow), name: r.String(), intervalMs: r.Int()}
+		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int()}
 		m.longestMs, m.seenMs, m.lastEnd = r.Int(), r.Int(), r.Int()
 		m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
 		for _, t := range []*telling{&m.toldInterval, &m.toldSeen, &m.toldSamples, &m.toldMissing, &m.toldLate} {

@@ -202,6 +202,7 @@ func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
 	in := newInput(0, rule)
 	s.link(in, s.source(rule.Worker))
 	add(&in.health.refused, string(reason), uint64(samples))
+	in.health.stirred = true
 }
 
 func sameRule(a, b *metric.Rule) bool {

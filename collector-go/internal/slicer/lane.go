@@ -29,13 +29,6 @@ type lane struct {
 	plain     bool // the input is a gauge in canonical units
 }
 
-// flow is how much of a worker's metric came; what every slice needs of it.
-type flow struct {
-	longestMs int64 // between two samples, in the period that is not written yet
-	lastEnd   int64 // the newest slice with a sample
-	samples   uint64
-}
-
 // tune copies what a lane has of its owner.
 func (x *lane) tune(in *input) {
 	x.sinceMs, x.limitMs, x.flow = in.sinceMs, math.MaxUint32, nil
