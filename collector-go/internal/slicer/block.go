@@ -131,9 +131,9 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 		first = g.end
 		for row := range places {
 			p := &places[row]
-			var to *page
+			var to *strip
 			if p.bucket != nil {
-				to = s.page(t, p.bucket, g.page, p.row)
+				to = s.strip(t, p.bucket, g.page, p.row)
 			}
 			if to == nil {
 				for i := range cells {
@@ -146,11 +146,11 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 			for i := range cells {
 				c := &cells[i]
 				v, at := rest[int(c.column)*b.Rows], c.at%pageSlots
-				if !(v >= c.least && v <= c.most) || to.by[at] != 0 {
+				if !(v >= c.least && v <= c.most) || to.taken>>at&1 != 0 {
 					s.addApart(l, t, c, p, b, values, row)
 					continue
 				}
-				to.by[at], to.values[at] = p.by, v
+				to.take(at, p.by, v)
 				held++
 			}
 			p.bucket.held += held

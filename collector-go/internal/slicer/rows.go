@@ -1,26 +1,58 @@
 package slicer
 
+import "math/bits"
+
 // An open slice holds the samples of a track's series on a grid: a row for each of the series' intervals, a cell for each slot. The
 // first sample of a cell lies in it, whatever its offset within the row; what comes for a cell that is taken lies beside the grid and
 // is brought into order of time when the slice closes. Where a sample lies changes nothing of what it becomes.
 
-// page is a row's cells of pageSlots adjacent slots. There are no pointers in it, so that the garbage collector passes over what is open.
-type page struct {
-	by     [pageSlots]uint32 // 0: the cell is empty; else 1 + the place of its origin among the bucket's
-	values [pageSlots]float64
+// strip is what a row holds of pageSlots adjacent slots.
+type strip struct {
+	page  *page  // nil where the row never held one of them
+	taken uint32 // the slots of which a sample is there, a bit each
+	by    uint32 // the origin of them all; or mixed
 }
 
-// taken are the cells that hold a sample, a bit each; none where there is no page.
-func (p *page) taken() (cells uint32) {
-	if p == nil {
-		return 0
+// page are the cells of a strip; those that are not taken have no meaning. There are no pointers in it, so that the garbage collector passes
+// over what is open.
+type page struct {
+	values [pageSlots]float64
+	by     [pageSlots]uint32 // 1 + the place of each origin among the bucket's, where they are mixed
+}
+
+// mixed says that a strip's samples have several origins.
+const mixed = ^uint32(0)
+
+// origin is that of a cell that is taken.
+func (p *strip) origin(at uint32) uint32 {
+	if p.by == mixed {
+		return p.page.by[at%pageSlots]
 	}
-	for at, by := range p.by {
-		if by != 0 {
-			cells |= 1 << at
-		}
+	return p.by
+}
+
+// take puts a sample into a cell that is not taken.
+func (p *strip) take(at, by uint32, v float64) {
+	p.page.values[at%pageSlots] = v
+	switch {
+	case p.taken == 0:
+		p.by = by
+	case p.by != by:
+		p.mix()
+		p.page.by[at%pageSlots] = by
 	}
-	return cells
+	p.taken |= 1 << (at % pageSlots)
+}
+
+// mix notes the origin of each cell.
+func (p *strip) mix() {
+	if p.by == mixed {
+		return
+	}
+	for rest := p.taken; rest != 0; rest &= rest - 1 {
+		p.page.by[bits.TrailingZeros32(rest)] = p.by
+	}
+	p.by = mixed
 }
 
 // pageSlots is few enough that a worker with a dozen series wastes little, and enough that a page's own cost is a small part of a
@@ -28,6 +60,8 @@ func (p *page) taken() (cells uint32) {
 const (
 	pageSlots = 32
 	pageBytes = 384
+
+	stripBytes = 16
 )
 
 // maxRows bounds the rows of a slice; where a series' samples are closer, several share a row.
@@ -46,6 +80,9 @@ const lookBack = 16
 
 // origin is the number of an origin, which is added where it is not among the newest.
 func (b *bucket) origin(o origin) uint32 {
+	if n := len(b.origins); n > 0 && b.origins[n-1] == o {
+		return uint32(n)
+	}
 	for i := len(b.origins) - 1; i >= max(0, len(b.origins)-lookBack); i-- {
 		if b.origins[i] == o {
 			return uint32(i + 1)
@@ -61,15 +98,15 @@ func (t *track) row(endMs, timeMs int64) int { return int((timeMs - endMs + t.wi
 // columns is how many pages a row has.
 func (t *track) columns() int { return (len(t.inputs) + pageSlots - 1) / pageSlots }
 
-// page is that of a row, which is made where it is not there. It is nil where there is no room for it.
-func (s *Slicer) page(t *track, b *bucket, column, row int) *page {
+// strip is that of a row, with a page, which is made where it is not there. It is nil where there is no room for it.
+func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
 	at := column*t.rows + row
-	if at < len(b.pages) && b.pages[at] != nil {
-		return b.pages[at]
+	if at < len(b.strips) && b.strips[at].page != nil {
+		return &b.strips[at]
 	}
 	charge := 1
-	if at >= len(b.pages) {
-		charge += ((column+1)*t.rows - len(b.pages)) * 8 / pageBytes
+	if at >= len(b.strips) {
+		charge += ((column+1)*t.rows - len(b.strips)) * stripBytes / pageBytes
 	}
 	r := t.source.room
 	if s.pages+charge > s.options.pages(s.options.MaxOpenSamples) || r.pages+charge > s.options.pages(s.options.MaxTopologyOpenSamples) {
@@ -78,14 +115,11 @@ func (s *Slicer) page(t *track, b *bucket, column, row int) *page {
 	s.pages += charge
 	r.pages += charge
 	b.charged += charge
-	for at >= len(b.pages) {
-		b.pages = append(b.pages, nil)
+	if more := (column+1)*t.rows - len(b.strips); more > 0 {
+		b.strips = append(b.strips, make([]strip, more)...)
 	}
-	if rest := (column+1)*t.rows - len(b.pages); rest > 0 {
-		b.pages = append(b.pages, make([]*page, rest)...)
-	}
-	b.pages[at] = s.scratch.takePage()
-	return b.pages[at]
+	b.strips[at].page = s.scratch.takePage()
+	return &b.strips[at]
 }
 
 // pages is how many there may be: where they hold fewer than 16 samples each, further samples lie beside the grid. So what is open
@@ -95,8 +129,8 @@ func (o *Options) pages(samples int) int { return samples/16 + 64 }
 // put keeps a sample in its bucket.
 func (s *Slicer) put(t *track, b *bucket, x sample) {
 	at := x.slot % pageSlots
-	if p := s.page(t, b, int(x.slot/pageSlots), t.row(b.endMs, x.timeMs)); p != nil && p.by[at] == 0 {
-		p.by[at], p.values[at] = b.origin(origin{x.timeMs, x.sequence, x.producer}), x.value
+	if p := s.strip(t, b, int(x.slot/pageSlots), t.row(b.endMs, x.timeMs)); p != nil && p.taken>>at&1 == 0 {
+		p.take(at, b.origin(origin{x.timeMs, x.sequence, x.producer}), x.value)
 		b.held++
 		return
 	}
@@ -112,18 +146,18 @@ func (s *Slicer) takeCells(t *track, b *bucket, slot uint32, to []sample) []samp
 	column, at := int(slot/pageSlots), slot%pageSlots
 	for row := range t.rows {
 		i := column*t.rows + row
-		if i >= len(b.pages) || b.pages[i] == nil || b.pages[i].by[at] == 0 {
+		if i >= len(b.strips) || b.strips[i].taken>>at&1 == 0 {
 			continue
 		}
-		p := b.pages[i]
-		w := &b.origins[p.by[at]-1]
-		to = append(to, sample{w.timeMs, p.values[at], w.sequence, slot, w.producer})
-		p.by[at] = 0
+		p := &b.strips[i]
+		w := &b.origins[p.origin(at)-1]
+		to = append(to, sample{w.timeMs, p.page.values[at], w.sequence, slot, w.producer})
+		p.taken &^= 1 << at
 		b.held--
-		if p.by == [pageSlots]uint32{} {
-			b.pages[i] = nil
+		if p.taken == 0 {
 			s.release(t, b, 1)
-			s.scratch.givePage(p)
+			s.scratch.givePage(p.page)
+			*p = strip{}
 		}
 	}
 	return to
@@ -139,8 +173,8 @@ func (s *Slicer) release(t *track, b *bucket, pages int) {
 // which ticks come, row by row, in which they mostly lie in memory.
 func (s *Slicer) discard(t *track, b *bucket) {
 	for row := t.rows - 1; row >= 0; row-- {
-		for at := len(b.pages) - t.rows + row; at >= 0; at -= t.rows {
-			if p := b.pages[at]; p != nil {
+		for at := len(b.strips) - t.rows + row; at >= 0; at -= t.rows {
+			if p := b.strips[at].page; p != nil {
 				s.scratch.givePage(p)
 			}
 		}
@@ -196,7 +230,7 @@ func (c *scratch) takePage() *page {
 	return p
 }
 
-// givePage keeps an empty page for use again.
+// givePage keeps a page for use again.
 func (c *scratch) givePage(p *page) {
 	if len(c.pages) < maxSparePages {
 		c.pages = append(c.pages, p)

@@ -15,4 +15,5 @@ func TestWhatEverySliceReadsIsCloseTogether(t *testing.T) {
 	assert.EqualValues(t, line, unsafe.Sizeof(lane{}))
 	assert.LessOrEqual(t, unsafe.Offsetof(input{}.rule), uintptr(line))
 	assert.EqualValues(t, pageBytes, unsafe.Sizeof(page{}))
+	assert.EqualValues(t, stripBytes, unsafe.Sizeof(strip{}))
 }

@@ -38,9 +38,9 @@ func newTrack(src *source, widthMs, intervalMs, packMs int64) *track {
 // bucket holds the samples of an open slice of all series of a track.
 type bucket struct {
 	endMs      int64
-	pages      []*page // page p of row r is pages[p*rows+r]; nil where it holds nothing
-	held       int     // samples in pages
-	charged    int     // pages that count as this bucket's, what their table takes included
+	strips     []strip // strip p of row r is strips[p*rows+r]
+	held       int     // samples in them
+	charged    int     // pages that count as this bucket's, what the strips take included
 	origins    []origin
 	samples    []sample // beside the grid
 	histograms []reading
@@ -71,7 +71,7 @@ type scratch struct {
 	means   means
 	merged  []sample
 	mixed   column
-	rows    []*page
+	rows    []strip
 	column  column
 	places  []place
 	dense   []float64
@@ -81,7 +81,7 @@ type scratch struct {
 
 // maxSpareBuckets bounds the emptied buckets that are kept for use again, and maxSpareSamples what each may hold on to.
 const (
-	maxSpareBuckets = 256
+	maxSpareBuckets = 1 << 13
 	maxSpareSamples = 1 << 14
 )
 
@@ -169,8 +169,8 @@ func (c *scratch) take(endMs int64) *bucket {
 }
 
 func (c *scratch) give(b *bucket) {
-	clear(b.pages)
-	b.pages, b.held, b.charged, b.origins = b.pages[:0], 0, 0, b.origins[:0]
+	clear(b.strips)
+	b.strips, b.held, b.charged, b.origins = b.strips[:0], 0, 0, b.origins[:0]
 	if len(c.buckets) >= maxSpareBuckets || cap(b.samples)+cap(b.origins) > maxSpareSamples {
 		return
 	}
