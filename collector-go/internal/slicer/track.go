@@ -74,6 +74,7 @@ type scratch struct {
 	rows    []strip
 	column  column
 	places  []place
+	placed  placed
 	dense   []float64
 	buckets []*bucket
 	pages   []*page
