@@ -144,7 +144,7 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 				}
 				continue
 			}
-			if to.taken == 0 && to.fill(g, values[g.column*b.Rows+row:], b.Rows, p.by) {
+			if to.taken == 0 && to.fillAll(g, values[g.column*b.Rows+row:], b.Rows, p.by) {
 				p.bucket.held += len(cells)
 				p.heard += len(cells)
 				opened += len(cells)
@@ -159,7 +159,7 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 					s.addApart(l, t, c, p, b, values, row)
 					continue
 				}
-				to.take(at, p.by, v)
+				p.bucket.fill(to, at, p.by, v)
 				held++
 			}
 			p.bucket.held += held
@@ -182,14 +182,13 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 	}
 }
 
-// fill puts a sample into each of a group's cells, of which none is taken, where the group's columns are adjacent as their slots are and each
+// fillAll puts a sample into each of a group's cells, of which none is taken, where the group's columns are adjacent as their slots are and each
 // value is one that every cell takes. It says no, and has done nothing, elsewhere. The values are step apart.
-func (p *strip) fill(g *cellGroup, values []float64, step int, by uint32) bool {
+func (p *strip) fillAll(g *cellGroup, values []float64, step int, by uint32) bool {
 	if g.adjacent == 0 {
 		return false
 	}
-	cells := p.page.values[g.at%pageSlots:]
-	cells = cells[:g.adjacent]
+	cells := p.values[g.at:][:g.adjacent]
 	least, most := g.least, g.most
 	if step == 1 {
 		for i, v := range values[:len(cells)] {

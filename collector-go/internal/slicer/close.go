@@ -111,7 +111,7 @@ func (s *Slicer) foldTogether(t *track, inputs []*input, lanes []lane, rows []st
 		n++
 		dueMs = min(dueMs, endMs+t.missMs)
 		if len(rows) == 1 && !x.spread {
-			to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref), append(to.EndsMs, endMs), append(to.Values, rows[0].page.values[at%pageSlots])
+			to.Refs, to.EndsMs, to.Values = append(to.Refs, x.ref), append(to.EndsMs, endMs), append(to.Values, rows[0].values[at])
 			continue
 		}
 		mean, least, greatest := m.of(rows, at%pageSlots)
@@ -138,14 +138,14 @@ type means struct{ sums, least, greatest [pageSlots]float64 }
 
 // take reads the rows one after the other; the values of each slot are added in the order of time.
 func (m *means) take(rows []strip, slots int) {
-	first := &rows[0].page.values
+	first := rows[0].values
 	m.sums = [pageSlots]float64{}
 	sums, least, greatest := m.sums[:slots], m.least[:slots], m.greatest[:slots]
 	for at, v := range first[:slots] {
 		sums[at], least[at], greatest[at] = 0+v, v, v
 	}
 	for _, p := range rows[1:] {
-		for at, v := range p.page.values[:slots] {
+		for at, v := range p.values[:slots] {
 			sums[at] += v
 			least[at] = min(least[at], v)
 			greatest[at] = max(greatest[at], v)
@@ -156,7 +156,7 @@ func (m *means) take(rows []strip, slots int) {
 // of is what foldGauge makes of a slot.
 func (m *means) of(rows []strip, at int) (mean, least, greatest float64) {
 	if len(rows) == 1 {
-		v := rows[0].page.values[at]
+		v := rows[0].values[at]
 		return v, v, v
 	}
 	least, greatest = m.least[at], m.greatest[at]
@@ -212,7 +212,7 @@ func (s *Slicer) alike(b *bucket, rows []strip, slots int) bool {
 	c.timesMs = c.timesMs[:0]
 	all := ^uint32(0) >> (pageSlots - slots)
 	for i := range rows {
-		if rows[i].taken != all || rows[i].by == mixed {
+		if rows[i].taken != all || rows[i].by&mixed != 0 {
 			return false
 		}
 		c.timesMs = append(c.timesMs, b.origins[rows[i].by-1].timeMs)
@@ -226,8 +226,8 @@ func (s *Slicer) foldMixed(in *input, b *bucket, rows []strip, at int, extra []s
 	all := s.scratch.merged[:0]
 	for i := range rows {
 		if p := &rows[i]; p.taken>>at&1 != 0 {
-			w := &b.origins[p.origin(uint32(at))-1]
-			all = append(all, sample{w.timeMs, p.page.values[at], w.sequence, in.slot, w.producer})
+			w := &b.origins[b.originOf(p, uint32(at))-1]
+			all = append(all, sample{w.timeMs, p.values[at], w.sequence, in.slot, w.producer})
 		}
 	}
 	all = append(all, extra...)

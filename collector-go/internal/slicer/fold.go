@@ -28,7 +28,7 @@ func (c *column) measure() {
 func (c *column) take(rows []strip, at int) {
 	c.samples = c.samples[:0]
 	for _, p := range rows {
-		c.samples = append(c.samples, p.page.values[at%pageSlots])
+		c.samples = append(c.samples, p.values[at])
 	}
 }
 
@@ -37,7 +37,7 @@ func (c *column) read(b *bucket, rows []strip, at int) bool {
 	c.timesMs, c.samples = c.timesMs[:0], c.samples[:0]
 	for i := range rows {
 		if p := &rows[i]; p.taken>>at&1 != 0 {
-			c.timesMs, c.samples = append(c.timesMs, b.origins[p.origin(uint32(at))-1].timeMs), append(c.samples, p.page.values[at%pageSlots])
+			c.timesMs, c.samples = append(c.timesMs, b.origins[b.originOf(p, uint32(at))-1].timeMs), append(c.samples, p.values[at])
 		}
 	}
 	c.measure()

@@ -333,7 +333,7 @@ func (r *reader) grid(t *track, b *bucket) bool {
 				b.samples = append(b.samples, sample{o.timeMs, r.Float(), o.sequence, uint32(slot), o.producer})
 				continue
 			}
-			p.take(uint32(at), by, r.Float())
+			b.fill(p, uint32(at), by, r.Float())
 			b.held++
 		}
 	}

@@ -8,61 +8,66 @@ import "math/bits"
 
 // strip is what a row holds of pageSlots adjacent slots.
 type strip struct {
-	page  *page  // nil where the row never held one of them
-	taken uint32 // the slots of which a sample is there, a bit each
-	by    uint32 // the origin of them all; or mixed
+	values []float64 // by slot: as many as a page of these slots has; those that are not taken have no meaning. nil where there is no page
+	taken  uint32    // the slots of which a sample is there, a bit each
+	by     uint32    // their origin: 1 + its place among the bucket's; where they have several, mixed and the place of these among the bucket's
 }
 
-// page are the cells of a strip; those that are not taken have no meaning. There are no pointers in it, so that the garbage collector passes
-// over what is open.
-type page struct {
-	values [pageSlots]float64
-	by     [pageSlots]uint32 // 1 + the place of each origin among the bucket's, where they are mixed
-}
+// mixed marks the place of a strip's origins.
+const mixed = 1 << 31
 
-// mixed says that a strip's samples have several origins.
-const mixed = ^uint32(0)
+// origins are those of a strip's samples, by slot.
+type origins [pageSlots]uint32
 
-// origin is that of a cell that is taken.
-func (p *strip) origin(at uint32) uint32 {
-	if p.by == mixed {
-		return p.page.by[at%pageSlots]
+// originOf is the origin of a cell that is taken.
+func (b *bucket) originOf(p *strip, at uint32) uint32 {
+	if p.by&mixed != 0 {
+		return b.mixed[p.by&^mixed][at%pageSlots]
 	}
 	return p.by
 }
 
-// take puts a sample into a cell that is not taken.
-func (p *strip) take(at, by uint32, v float64) {
-	p.page.values[at%pageSlots] = v
-	switch {
-	case p.taken == 0:
+// fill puts a sample into a cell that is not taken.
+func (b *bucket) fill(p *strip, at, by uint32, v float64) {
+	p.values[at] = v
+	if p.taken == 0 {
 		p.by = by
-	case p.by != by:
-		p.mix()
-		p.page.by[at%pageSlots] = by
+	} else if p.by != by {
+		if p.by&mixed == 0 {
+			var all origins
+			for rest := p.taken; rest != 0; rest &= rest - 1 {
+				all[bits.TrailingZeros32(rest)] = p.by
+			}
+			p.by = mixed | uint32(len(b.mixed))
+			b.mixed = append(b.mixed, all)
+		}
+		b.mixed[p.by&^mixed][at%pageSlots] = by
 	}
 	p.taken |= 1 << (at % pageSlots)
 }
 
-// mix notes the origin of each cell.
-func (p *strip) mix() {
-	if p.by == mixed {
-		return
-	}
-	for rest := p.taken; rest != 0; rest &= rest - 1 {
-		p.page.by[bits.TrailingZeros32(rest)] = p.by
-	}
-	p.by = mixed
-}
-
-// pageSlots is few enough that a worker with a dozen series wastes little, and enough that a page's own cost is a small part of a
-// sample's. A page is 384 bytes, which is one of the allocator's sizes.
+// pageSlots is enough that a page's own cost is a small part of a sample's. A worker with few series has smaller pages, so that what is open
+// of it lies together. There are no pointers in them, so that the garbage collector passes over what is open. pageBytes is the most that a page
+// takes, its strip's origins included.
 const (
-	pageSlots = 32
-	pageBytes = 384
-
-	stripBytes = 16
+	pageSlots  = 32
+	pageBytes  = 384
+	stripBytes = 32
 )
+
+// pageSizes are how many slots a page may have.
+var pageSizes = [...]int{8, 16, pageSlots}
+
+// pageSize is that of the pages of pageSlots adjacent slots, by its place among pageSizes.
+func (t *track) pageSize(column int) int {
+	switch n := len(t.inputs) - column*pageSlots; {
+	case n <= pageSizes[0]:
+		return 0
+	case n <= pageSizes[1]:
+		return 1
+	}
+	return 2
+}
 
 // maxRows bounds the rows of a slice; where a series' samples are closer, several share a row.
 const maxRows = 4096
@@ -101,8 +106,19 @@ func (t *track) columns() int { return (len(t.inputs) + pageSlots - 1) / pageSlo
 // strip is that of a row, with a page, which is made where it is not there. It is nil where there is no room for it.
 func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
 	at := column*t.rows + row
-	if at < len(b.strips) && b.strips[at].page != nil {
-		return &b.strips[at]
+	size := t.pageSize(column)
+	if at < len(b.strips) {
+		p := &b.strips[at]
+		if len(p.values) >= pageSizes[size] {
+			return p
+		}
+		if p.values != nil { // the track has got more slots since
+			before := p.values
+			p.values = s.scratch.takePage(size)
+			copy(p.values, before)
+			s.scratch.givePage(before)
+			return p
+		}
 	}
 	charge := 1
 	if at >= len(b.strips) {
@@ -118,7 +134,7 @@ func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
 	if more := (column+1)*t.rows - len(b.strips); more > 0 {
 		b.strips = append(b.strips, make([]strip, more)...)
 	}
-	b.strips[at].page = s.scratch.takePage()
+	b.strips[at].values = s.scratch.takePage(size)
 	return &b.strips[at]
 }
 
@@ -130,7 +146,7 @@ func (o *Options) pages(samples int) int { return samples/16 + 64 }
 func (s *Slicer) put(t *track, b *bucket, x sample) {
 	at := x.slot % pageSlots
 	if p := s.strip(t, b, int(x.slot/pageSlots), t.row(b.endMs, x.timeMs)); p != nil && p.taken>>at&1 == 0 {
-		p.take(at, b.origin(origin{x.timeMs, x.sequence, x.producer}), x.value)
+		b.fill(p, at, b.origin(origin{x.timeMs, x.sequence, x.producer}), x.value)
 		b.held++
 		return
 	}
@@ -150,13 +166,13 @@ func (s *Slicer) takeCells(t *track, b *bucket, slot uint32, to []sample) []samp
 			continue
 		}
 		p := &b.strips[i]
-		w := &b.origins[p.origin(at)-1]
-		to = append(to, sample{w.timeMs, p.page.values[at], w.sequence, slot, w.producer})
+		w := &b.origins[b.originOf(p, at)-1]
+		to = append(to, sample{w.timeMs, p.values[at], w.sequence, slot, w.producer})
 		p.taken &^= 1 << at
 		b.held--
 		if p.taken == 0 {
 			s.release(t, b, 1)
-			s.scratch.givePage(p.page)
+			s.scratch.givePage(p.values)
 			*p = strip{}
 		}
 	}
@@ -174,8 +190,8 @@ func (s *Slicer) release(t *track, b *bucket, pages int) {
 func (s *Slicer) discard(t *track, b *bucket) {
 	for row := t.rows - 1; row >= 0; row-- {
 		for at := len(b.strips) - t.rows + row; at >= 0; at -= t.rows {
-			if p := b.strips[at].page; p != nil {
-				s.scratch.givePage(p)
+			if values := b.strips[at].values; values != nil {
+				s.scratch.givePage(values)
 			}
 		}
 	}
@@ -210,36 +226,43 @@ func (s *Slicer) left(r *room) int {
 	return min(s.options.MaxOpenSamples-s.open, s.options.MaxTopologyOpenSamples-r.open)
 }
 
-// maxSparePages bounds the pages that are kept for use again, 48 MB.
-const maxSparePages = 1 << 17
+// maxSpareValues bounds the pages that are kept for use again, 48 MB of each size.
+const maxSpareValues = 6 << 20
 
-// slabPages are made together, 12 KB, so that neighbours in a row are neighbours in memory.
+// slabPages are made together, so that neighbours in a row are neighbours in memory.
 const slabPages = 32
 
-func (c *scratch) takePage() *page {
-	n := len(c.pages)
-	if n == 0 {
-		slab := new([slabPages]page)
-		for i := range slab {
-			c.pages = append(c.pages, &slab[slabPages-1-i])
+// takePage is a page of one of pageSizes.
+func (c *scratch) takePage(size int) []float64 {
+	if len(c.pages[size]) == 0 {
+		slots := pageSizes[size]
+		slab := make([]float64, slabPages*slots)
+		for i := slabPages - 1; i >= 0; i-- {
+			c.pages[size] = append(c.pages[size], slab[i*slots:(i+1)*slots:(i+1)*slots])
 		}
-		n = slabPages
 	}
-	p := c.pages[n-1]
-	c.pages = c.pages[:n-1]
+	n := len(c.pages[size]) - 1
+	p := c.pages[size][n]
+	c.pages[size] = c.pages[size][:n]
 	return p
 }
 
 // givePage keeps a page for use again.
-func (c *scratch) givePage(p *page) {
-	if len(c.pages) < maxSparePages {
-		c.pages = append(c.pages, p)
+func (c *scratch) givePage(values []float64) {
+	size := 0
+	for pageSizes[size] < len(values) {
+		size++
+	}
+	if len(c.pages[size])*len(values) < maxSpareValues {
+		c.pages[size] = append(c.pages[size], values)
 	}
 }
 
 // shrink frees half of the pages that wait for use.
 func (c *scratch) shrink() {
-	half := len(c.pages) / 2
-	clear(c.pages[half:])
-	c.pages = c.pages[:half]
+	for size, pages := range c.pages {
+		half := len(pages) / 2
+		clear(pages[half:])
+		c.pages[size] = pages[:half]
+	}
 }

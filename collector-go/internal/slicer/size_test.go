@@ -14,6 +14,6 @@ func TestWhatEverySliceReadsIsCloseTogether(t *testing.T) {
 	assert.Zero(t, unsafe.Sizeof(input{})%line)
 	assert.EqualValues(t, line, unsafe.Sizeof(lane{}))
 	assert.LessOrEqual(t, unsafe.Offsetof(input{}.rule), uintptr(line))
-	assert.EqualValues(t, pageBytes, unsafe.Sizeof(page{}))
+	assert.EqualValues(t, pageBytes, 8*pageSlots+unsafe.Sizeof(origins{}))
 	assert.EqualValues(t, stripBytes, unsafe.Sizeof(strip{}))
 }

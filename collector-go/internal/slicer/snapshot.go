@@ -242,10 +242,10 @@ func (w writer) grid(t *track, b *bucket) {
 		w.Uint(uint64(i / t.rows))
 		w.Uint(uint64(i % t.rows))
 		w.Uint(uint64(p.taken))
-		by := p.origin(uint32(bits.TrailingZeros32(p.taken)))
+		by := b.originOf(p, uint32(bits.TrailingZeros32(p.taken)))
 		alike := true
 		for rest := p.taken; rest != 0; rest &= rest - 1 {
-			alike = alike && p.origin(uint32(bits.TrailingZeros32(rest))) == by
+			alike = alike && b.originOf(p, uint32(bits.TrailingZeros32(rest))) == by
 		}
 		w.Bool(alike)
 		if alike {
@@ -254,9 +254,9 @@ func (w writer) grid(t *track, b *bucket) {
 		for rest := p.taken; rest != 0; rest &= rest - 1 {
 			at := uint32(bits.TrailingZeros32(rest))
 			if !alike {
-				w.Uint(uint64(p.origin(at)))
+				w.Uint(uint64(b.originOf(p, at)))
 			}
-			w.Float(p.page.values[at])
+			w.Float(p.values[at])
 		}
 	}
 }

@@ -42,7 +42,8 @@ type bucket struct {
 	held       int     // samples in them
 	charged    int     // pages that count as this bucket's, what the strips take included
 	origins    []origin
-	samples    []sample // beside the grid
+	mixed      []origins // of the strips that have several
+	samples    []sample  // beside the grid
 	histograms []reading
 }
 
@@ -77,7 +78,7 @@ type scratch struct {
 	placed  placed
 	dense   []float64
 	buckets []*bucket
-	pages   []*page
+	pages   [len(pageSizes)][][]float64 // to be used again
 }
 
 // maxSpareBuckets bounds the emptied buckets that are kept for use again, and maxSpareSamples what each may hold on to.
@@ -171,8 +172,8 @@ func (c *scratch) take(endMs int64) *bucket {
 
 func (c *scratch) give(b *bucket) {
 	clear(b.strips)
-	b.strips, b.held, b.charged, b.origins = b.strips[:0], 0, 0, b.origins[:0]
-	if len(c.buckets) >= maxSpareBuckets || cap(b.samples)+cap(b.origins) > maxSpareSamples {
+	b.strips, b.held, b.charged, b.origins, b.mixed = b.strips[:0], 0, 0, b.origins[:0], b.mixed[:0]
+	if len(c.buckets) >= maxSpareBuckets || cap(b.samples)+cap(b.origins)+4*cap(b.mixed) > maxSpareSamples {
 		return
 	}
 	b.samples = b.samples[:0]
