@@ -31,6 +31,7 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64, missi
 	for _, column := range l.apart {
 		s.addColumn(l, b, values, int(column), l.inputs[column])
 	}
+	s.scratch.placed = placed{}
 	group, first := 0, 0
 	for _, run := range l.tracks {
 		s.addRun(l, run.track, l.groups[group:run.end], first, b, values)
@@ -90,11 +91,8 @@ func (s *Slicer) defineMissing(l *layout, b *block.Block, missing func(id uint32
 
 // roomFor says whether a block fits whole, whatever is counted in it.
 func (s *Slicer) roomFor(l *layout, cells int) bool {
-	if len(l.tracks) == 0 {
-		return true
-	}
-	for i := range l.tracks {
-		if s.left(l.tracks[i].track.source.room) < cells {
+	for _, r := range l.rooms {
+		if s.left(r) < cells {
 			return false
 		}
 	}
@@ -116,24 +114,29 @@ func (s *Slicer) addColumn(l *layout, b *block.Block, values []float64, column i
 // place is where a row of a block goes in a track.
 type place struct {
 	timeMs int64
-	bucket *bucket // nil where the row is late or its time makes no sense
+	endMs  int64 // of its slice; 0 where its time makes no sense
 	row    int
+	bucket *bucket // nil where the row is late or its time makes no sense
 	by     uint32
 	heard  int // samples that were of use, or late
 }
 
+// placed is of what tracks the scratch places are those of the block at hand, less the buckets.
+type placed struct{ widthMs, rowMs int64 }
+
 // addRun adds the columns of one track, whose cells begin at first.
 func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *block.Block, values []float64) {
 	places := s.places(t, b)
+	opened := 0
 	for i := range groups {
 		g := &groups[i]
 		cells := l.cells[first:g.end]
 		first = g.end
 		for row := range places {
 			p := &places[row]
-			var to *page
+			var to *strip
 			if p.bucket != nil {
-				to = s.page(t, p.bucket, g.page, p.row)
+				to = s.strip(t, p.bucket, g.page, p.row)
 			}
 			if to == nil {
 				for i := range cells {
@@ -141,23 +144,30 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 				}
 				continue
 			}
+			if to.taken == 0 && to.fillAll(g, values[g.column*b.Rows+row:], b.Rows, p.by) {
+				p.bucket.held += len(cells)
+				p.heard += len(cells)
+				opened += len(cells)
+				continue
+			}
 			held := 0
 			rest := values[row:]
 			for i := range cells {
 				c := &cells[i]
 				v, at := rest[int(c.column)*b.Rows], c.at%pageSlots
-				if !(v >= c.least && v <= c.most) || to.by[at] != 0 {
+				if !(v >= c.least && v <= c.most) || to.taken>>at&1 != 0 {
 					s.addApart(l, t, c, p, b, values, row)
 					continue
 				}
-				to.by[at], to.values[at] = p.by, v
+				p.bucket.fill(to, at, p.by, v)
 				held++
 			}
 			p.bucket.held += held
 			p.heard += held
-			s.opened(t, held)
+			opened += held
 		}
 	}
+	s.opened(t, opened)
 	emptied := false
 	for row := range places {
 		p := &places[row]
@@ -172,21 +182,57 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 	}
 }
 
+// fillAll puts a sample into each of a group's cells, of which none is taken, where the group's columns are adjacent as their slots are and each
+// value is one that every cell takes. It says no, and has done nothing, elsewhere. The values are step apart.
+func (p *strip) fillAll(g *cellGroup, values []float64, step int, by uint32) bool {
+	if g.adjacent == 0 {
+		return false
+	}
+	cells := p.values[g.at:][:g.adjacent]
+	least, most := g.least, g.most
+	if step == 1 {
+		for i, v := range values[:len(cells)] {
+			if !(v >= least && v <= most) {
+				return false
+			}
+			cells[i] = v
+		}
+	} else {
+		for i := range cells {
+			v := values[i*step]
+			if !(v >= least && v <= most) {
+				return false
+			}
+			cells[i] = v
+		}
+	}
+	p.taken, p.by = g.taken, by
+	return true
+}
+
 // places finds or makes the buckets of a block's rows.
 func (s *Slicer) places(t *track, b *block.Block) []place {
-	places := s.scratch.places[:0]
-	for row := range b.Rows {
-		p := place{timeMs: b.TimeMs(row)}
-		if p.timeMs > 0 && p.timeMs <= maxTimeMs {
-			if end := t.endOf(p.timeMs); end > t.closedTo {
-				p.bucket = s.bucket(t, end)
-				p.row = t.row(end, p.timeMs)
-				p.by = p.bucket.origin(origin{p.timeMs, s.batch.sequence, s.batch.producer.id})
+	if now := (placed{t.widthMs, t.rowMs}); s.scratch.placed != now {
+		s.scratch.placed = now
+		s.scratch.places = s.scratch.places[:0]
+		for row := range b.Rows {
+			p := place{timeMs: b.TimeMs(row)}
+			if p.timeMs > 0 && p.timeMs <= maxTimeMs {
+				p.endMs = t.endOf(p.timeMs)
+				p.row = t.row(p.endMs, p.timeMs)
 			}
+			s.scratch.places = append(s.scratch.places, p)
 		}
-		places = append(places, p)
 	}
-	s.scratch.places = places
+	places := s.scratch.places
+	for row := range places {
+		p := &places[row]
+		p.heard = 0
+		if p.endMs > t.closedTo && p.endMs != 0 {
+			p.bucket = s.bucket(t, p.endMs)
+			p.by = p.bucket.origin(origin{p.timeMs, s.batch.sequence, s.batch.producer.id})
+		}
+	}
 	return places
 }
 

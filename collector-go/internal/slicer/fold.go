@@ -25,19 +25,19 @@ func (c *column) measure() {
 }
 
 // take reads a slot's samples of rows whose times are set already.
-func (c *column) take(rows []*page, at int) {
+func (c *column) take(rows []strip, at int) {
 	c.samples = c.samples[:0]
 	for _, p := range rows {
-		c.samples = append(c.samples, p.values[at%pageSlots])
+		c.samples = append(c.samples, p.values[at])
 	}
 }
 
 // read reads a slot's samples and their times, and says whether there are any.
-func (c *column) read(b *bucket, rows []*page, at int) bool {
+func (c *column) read(b *bucket, rows []strip, at int) bool {
 	c.timesMs, c.samples = c.timesMs[:0], c.samples[:0]
-	for _, p := range rows {
-		if by := p.by[at%pageSlots]; by != 0 {
-			c.timesMs, c.samples = append(c.timesMs, b.origins[by-1].timeMs), append(c.samples, p.values[at%pageSlots])
+	for i := range rows {
+		if p := &rows[i]; p.taken>>at&1 != 0 {
+			c.timesMs, c.samples = append(c.timesMs, b.origins[b.originOf(p, uint32(at))-1].timeMs), append(c.samples, p.values[at])
 		}
 	}
 	c.measure()

@@ -52,6 +52,8 @@ type health struct {
 	aheadMs   int64 // of the period that is not written yet; never where nothing came
 	ahead     telling
 	metrics   []*metricHealth // in the order in which they were first heard of
+	flows     []*flows        // of the metrics, in the same order
+	calms     []*calms
 	drops     []tally
 
 	samples, missing, late, ratio telling
@@ -65,19 +67,13 @@ func (h *health) own() []*telling {
 
 // metricHealth is how the samples of one metric of a worker come.
 type metricHealth struct {
+	*flow
+	*calm
 	name       string
-	intervalMs int64 // as the series that was defined last says; 0 where it does not
-	widthMs    int64 // of its widest slices so far
-	longestMs  int64 // between two samples, in the period that is not written yet
-	seenMs     int64 // the same in the newest period that has it
-	lastEnd    int64 // the newest slice with a sample
-	samples    uint64
-	missing    uint64
-	late       uint64
+	steady     bool    // by the options
+	intervalMs int64   // as the series that was defined last says; 0 where it does not
+	widthMs    int64   // of its widest slices so far
 	refused    []tally // by reason
-	checkedTo  int64   // end of the newest period in which samples was compared with what the stored values say
-	checked    uint64  // what it was then
-	doubted    bool    // the stored values were wrong by a little then
 
 	toldInterval, toldSeen, toldSamples, toldRate, toldMissing, toldLate telling
 }
@@ -116,6 +112,10 @@ func (s *Slicer) watch(in *input) {
 	if in.rule.IntervalMs > 0 {
 		in.health.intervalMs = in.rule.IntervalMs
 	}
+	in.health.stirred = true
+	if in.out != nil && in.out.owner == in {
+		in.out.lane.tune(in)
+	}
 }
 
 // link finds where a series is counted.
@@ -123,13 +123,14 @@ func (s *Slicer) link(in *input, src *source) {
 	if s.options.Health.PeriodMs == 0 {
 		return
 	}
-	in.health = src.health.metric(in.rule.Series.Name(), s.options.Health.MaxMetrics)
+	in.health = src.health.metric(in.rule.Series.Name(), &s.options.Health)
+	in.health.stirred = true
 	in.health.widthMs = max(in.health.widthMs, s.options.width(in.rule.Series.Name(), in.rule.IntervalMs))
 	in.steady = in.rule.IntervalMs > 0 && s.options.Health.Steady[in.rule.Series.Name()]
 	in.lazy = s.options.Health.Lazy[in.rule.Series.Name()]
 }
 
-func (h *health) metric(name string, most int) *metricHealth {
+func (h *health) metric(name string, o *Health) *metricHealth {
 	find := func(name string) *metricHealth {
 		if i := slices.IndexFunc(h.metrics, func(m *metricHealth) bool { return m.name == name }); i >= 0 {
 			return h.metrics[i]
@@ -139,13 +140,13 @@ func (h *health) metric(name string, most int) *metricHealth {
 	if found := find(name); found != nil {
 		return found
 	}
-	if len(h.metrics) >= most {
+	if len(h.metrics) >= o.MaxMetrics {
 		if name = OtherMetrics; find(name) != nil {
 			return find(name)
 		}
 	}
-	m := &metricHealth{name: name}
-	h.metrics = append(h.metrics, m)
+	m := &metricHealth{name: name, steady: o.Steady[name]}
+	h.enter(m)
 	return m
 }
 
@@ -181,6 +182,7 @@ func (s *Slicer) came(in *input, endMs int64, n int, timeMs func(int) int64) {
 			longest = max(longest, apart)
 			if in.steady && 2*apart >= 3*in.rule.IntervalMs && !in.reborn(last, next, endMs) {
 				h.missing += uint64(max(0, in.missed(apart)-o.missed))
+				h.stirred = true
 			}
 		}
 		o.missed = 0
@@ -211,6 +213,7 @@ func (s *Slicer) silent(in *input, untilMs int64) {
 	}
 	if missed := in.missed(untilMs - o.heardMs); missed > o.missed {
 		in.health.missing += uint64(missed - o.missed)
+		in.health.stirred = true
 		o.missed = missed
 	}
 }
@@ -219,6 +222,7 @@ func (s *Slicer) late(in *input, samples int) {
 	s.counts.Late += uint64(samples)
 	if in.health != nil {
 		in.health.late += uint64(samples)
+		in.health.stirred = true
 	}
 }
 
@@ -226,5 +230,6 @@ func (s *Slicer) refuse(in *input, reason Reason) {
 	s.counts.Refused[reason]++
 	if in.health != nil {
 		add(&in.health.refused, string(reason), 1)
+		in.health.stirred = true
 	}
 }

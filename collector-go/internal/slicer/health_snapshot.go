@@ -63,13 +63,15 @@ func (r *reader) health(h *health) {
 	}
 	h.refused = r.tallies()
 	for range r.Count() {
-		m := &metricHealth{name: r.String(), intervalMs: r.Int(), widthMs: r.Int(), longestMs: r.Int(), seenMs: r.Int(), lastEnd: r.Int(), checkedTo: r.Int(),
-			samples: r.Uint(), missing: r.Uint(), late: r.Uint(), checked: r.Uint(), doubted: r.Bool()}
+		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
+		m.longestMs, m.seenMs, m.lastEnd, m.checkedTo = r.Int(), r.Int(), r.Int(), r.Int()
+		m.samples, m.missing, m.late, m.checked, m.doubted = r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Bool()
 		for _, t := range m.tellings() {
 			r.telling(t)
 		}
+		m.steady = r.s.options.Health.Steady[m.name]
 		m.refused = r.tallies()
-		h.metrics = append(h.metrics, m)
+		h.enter(m)
 	}
 	h.drops = r.tallies()
 }
@@ -99,7 +101,9 @@ func (r *reader) oldHealth(h *health) {
 	h.writtenTo, h.aheadMs = r.Int(), r.Int()
 	r.telling(&h.ahead)
 	for range r.Count() {
-		m := &metricHealth{name: r.String(), intervalMs: r.Int(), longestMs: r.Int(), seenMs: r.Int(), lastEnd: r.Int(), samples: r.Uint(), missing: r.Uint(), late: r.Uint()}
+		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int()}
+		m.longestMs, m.seenMs, m.lastEnd = r.Int(), r.Int(), r.Int()
+		m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
 		for _, t := range []*telling{&m.toldInterval, &m.toldSeen, &m.toldSamples, &m.toldMissing, &m.toldLate} {
 			r.oldTelling(h, t)
 		}
@@ -107,8 +111,8 @@ func (r *reader) oldHealth(h *health) {
 		for i := range m.refused {
 			outdate(h, &m.refused[i].told)
 		}
-		m.checkedTo, m.checked = h.writtenTo, m.samples
-		h.metrics = append(h.metrics, m)
+		m.checkedTo, m.checked, m.steady = h.writtenTo, m.samples, r.s.options.Health.Steady[m.name]
+		h.enter(m)
 	}
 	h.drops = r.tallies()
 	r.sumsFromOld(h)

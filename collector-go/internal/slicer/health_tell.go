@@ -35,34 +35,44 @@ func (s *Slicer) tellHealth(src *source, endMs int64) {
 	}
 	h.writtenTo = endMs
 	var ratio float64
+	stirred := false
 	for i, m := range h.metrics {
+		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
+		longestMs := f.longestMs
+		if c.goesOn(f, endMs) {
+			if c.intervalMs > 0 {
+				ratio = max(ratio, float64(longestMs)/float64(c.intervalMs))
+			}
+			continue
+		}
+		stirred = true
 		if m.longestMs > 0 {
 			m.seenMs = m.longestMs
-			if m.intervalMs > 0 && s.options.Health.Steady[m.name] {
+			if m.intervalMs > 0 && m.steady {
 				ratio = max(ratio, float64(m.longestMs)/float64(m.intervalMs))
 			}
 			m.longestMs = 0
 		}
 		s.tellMetric(src, m, i, endMs)
+		s.settle(m, i)
 	}
-	s.tellSums(src, ratio, endMs)
+	s.tellSums(src, ratio, stirred, endMs)
 	s.tellAheadAndDropped(src, endMs)
 }
 
-// tellSums writes the sums over a worker's metrics, each period for as long as samples come.
-func (s *Slicer) tellSums(src *source, ratio float64, endMs int64) {
+// tellSums writes the sums over a worker's metrics, each period for as long as samples come. Where none of them is stirred, no sum of what
+// was refused is another than in the period before.
+func (s *Slicer) tellSums(src *source, ratio float64, stirred bool, endMs int64) {
 	h, names := &src.health, &s.options.Health.Names
 	var samples, missing, late uint64
 	comes := false
-	for i := range h.refused {
-		h.refused[i].n = 0
+	for i := range h.metrics {
+		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.calms[i/metricsTogether][i%metricsTogether]
+		samples, missing, late = samples+f.samples, missing+c.missing, late+c.late
+		comes = comes || f.lastEnd > 0 && f.lastEnd+max(quietMs, c.silentMs) >= endMs
 	}
-	for _, m := range h.metrics {
-		samples, missing, late = samples+m.samples, missing+m.missing, late+m.late
-		comes = comes || m.lastEnd > 0 && m.lastEnd+max(quietMs, s.silentMs(m)) >= endMs
-		for i := range m.refused {
-			add(&h.refused, m.refused[i].reason, m.refused[i].n)
-		}
+	if stirred {
+		h.sumRefused()
 	}
 	value := func(t *telling, name, reason string, kind metric.Kind, v float64) {
 		what := about{src: src, name: name, reason: reason, kind: kind}
@@ -83,6 +93,17 @@ func (s *Slicer) tellSums(src *source, ratio float64, endMs int64) {
 	}
 	if ratio > 0 || !comes { // 60 s apart, nothing lies between two samples in every other period
 		value(&h.ratio, names.WorkerRatio, "", metric.KindGauge, ratio)
+	}
+}
+
+func (h *health) sumRefused() {
+	for i := range h.refused {
+		h.refused[i].n = 0
+	}
+	for _, m := range h.metrics {
+		for i := range m.refused {
+			add(&h.refused, m.refused[i].reason, m.refused[i].n)
+		}
 	}
 }
 
@@ -157,7 +178,7 @@ func (s *Slicer) due(t *telling, place int, endMs int64) bool {
 // one sample a series, or by less at two comparisons one after the other: at the edge of a slice one may come to and fro.
 func (s *Slicer) tellSamples(m *metricHealth, total, rate about, place int, endMs int64) {
 	period := s.options.Health.PeriodMs
-	round := (max(m.widthMs, 1) + period - 1) / period * period // in which each of its series has its share of slices
+	round := s.round(m)
 	passed := endMs - m.checkedTo
 	t := &m.toldSamples
 	if t.live && passed < round {
@@ -174,7 +195,7 @@ func (s *Slicer) tellSamples(m *metricHealth, total, rate about, place int, endM
 		return
 	}
 	wrong := math.Abs(now - t.value - pace*float64(endMs-t.lastEnd)/1000)
-	allowed := max(1, pace*float64(max(m.intervalMs, s.options.WidthMs))/1000)
+	allowed := s.allowed(m, pace)
 	doubtful := !(wrong <= max(0.5, allowed/10)) // so too where it is not known what is stored
 	switch {
 	case doubtful && (m.doubted || !(wrong <= allowed)):
@@ -194,6 +215,17 @@ func (s *Slicer) tellSamples(m *metricHealth, total, rate about, place int, endM
 	if pace != m.toldRate.value || s.due(&m.toldRate, place, endMs) {
 		s.tell(&m.toldRate, rate, endMs, pace)
 	}
+}
+
+// round is how long it takes, in periods, until each of a metric's series has had its share of slices.
+func (s *Slicer) round(m *metricHealth) int64 {
+	period := s.options.Health.PeriodMs
+	return (max(m.widthMs, 1) + period - 1) / period * period
+}
+
+// allowed is by how much the samples may differ from what the stored values say.
+func (s *Slicer) allowed(m *metricHealth, pace float64) float64 {
+	return max(1, pace*float64(max(m.intervalMs, s.options.WidthMs))/1000)
 }
 
 func perSecond(n float64, ms int64) float64 { return n / float64(ms) * 1000 }

@@ -1,8 +1,6 @@
 package slicer
 
 import (
-	"slices"
-
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
@@ -32,7 +30,17 @@ func (s *Slicer) Describe(w metric.Worker, series metric.Series) {
 	if series.Labels.Has(workerLabel) {
 		src.infos = describe(src.infos, series)
 	} else {
-		s.topologies[w.Topology] = describe(s.topologies[w.Topology], series)
+		s.describeTopology(w.Topology, describe(s.topologies[w.Topology], series))
+	}
+}
+
+// describeTopology sets what describes a topology; none where it is nil.
+func (s *Slicer) describeTopology(name string, infos []*info) {
+	if s.topologies[name] = infos; infos == nil {
+		delete(s.topologies, name)
+	}
+	if r := s.rooms[name]; r != nil {
+		r.infos = infos
 	}
 }
 
@@ -61,36 +69,34 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 		}
 	}
 	src.ended = nil
-	for _, in := range s.infosOf(src) {
-		if in.writer == nil {
-			in.writer = src
+	for _, infos := range src.described() {
+		for _, in := range infos {
+			if in.writer == nil {
+				in.writer = src
+			}
+			if in.writer != src || endMs <= in.lastEnd {
+				continue
+			}
+			if in.live && in.lastEnd+t.missMs <= endMs-t.widthMs {
+				s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
+			}
+			in.widthMs = t.widthMs
+			s.writeInfo(in, endMs, 1)
 		}
-		if in.writer != src || endMs <= in.lastEnd {
-			continue
-		}
-		if in.live && in.lastEnd+t.missMs <= endMs-t.widthMs {
-			s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
-		}
-		in.widthMs = t.widthMs
-		s.writeInfo(in, endMs, 1)
 	}
 }
 
-// infosOf are a worker's own infos and its topology's.
-func (s *Slicer) infosOf(src *source) []*info {
-	ofTopology := s.topologies[src.worker.Topology]
-	if len(ofTopology) == 0 {
-		return src.infos
-	}
-	return slices.Concat(src.infos, ofTopology)
-}
+// described are a worker's own infos and its topology's.
+func (src *source) described() [2][]*info { return [2][]*info{src.infos, src.room.infos} }
 
 // markInfoGaps ends the infos of a source that fell silent; another source may go on with its topology's.
 func (s *Slicer) markInfoGaps(t *track) {
-	for _, in := range s.infosOf(t.source) {
-		if in.writer == t.source && in.live && in.lastEnd+t.missMs <= t.closedTo {
-			s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
-			in.writer = nil
+	for _, infos := range t.source.described() {
+		for _, in := range infos {
+			if in.writer == t.source && in.live && in.lastEnd+t.missMs <= t.closedTo {
+				s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
+				in.writer = nil
+			}
 		}
 	}
 }

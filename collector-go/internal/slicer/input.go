@@ -103,7 +103,8 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 		in.refused = RefusedSeriesLimit
 		return in
 	case out == nil:
-		out = &output{key: key, lastMs: s.clockMs}
+		out = newOutput(key)
+		out.lastMs = s.clockMs
 		s.outputs[key] = out
 	case s.attached(out.owner) || out.owner.kind != in.kind:
 		in.refused = RefusedCollision
@@ -201,6 +202,7 @@ func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
 	in := newInput(0, rule)
 	s.link(in, s.source(rule.Worker))
 	add(&in.health.refused, string(reason), uint64(samples))
+	in.health.stirred = true
 }
 
 func sameRule(a, b *metric.Rule) bool {

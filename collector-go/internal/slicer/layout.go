@@ -21,6 +21,7 @@ type layout struct {
 	tracks   []trackRun
 	groups   []cellGroup
 	cells    []cell
+	rooms    []*room  // of the tracks
 	apart    []uint32 // columns of which each sample is looked at by itself
 }
 
@@ -34,6 +35,13 @@ type trackRun struct {
 type cellGroup struct {
 	page int
 	end  int // of its cells
+
+	// Where each cell's slot and column is one more than those of the cell before:
+	adjacent    int // how many cells there are; else 0
+	column      int // the first
+	at          uint32
+	taken       uint32  // the slots, a bit each
+	least, most float64 // what every one of them takes
 }
 
 // cell is a column's place on a page, and what its values must lie between.
@@ -99,9 +107,12 @@ func (s *Slicer) resolve(l *layout) {
 			byTrack[in.track] = append(byTrack[in.track], uint32(column))
 		}
 	}
-	l.tracks, l.groups, l.cells = l.tracks[:0], l.groups[:0], l.cells[:0]
+	l.tracks, l.groups, l.cells, l.rooms = l.tracks[:0], l.groups[:0], l.cells[:0], l.rooms[:0]
 	for _, t := range tracks {
 		l.addTrack(t, byTrack[t])
+		if r := t.source.room; !slices.Contains(l.rooms, r) {
+			l.rooms = append(l.rooms, r)
+		}
 	}
 }
 
@@ -118,5 +129,29 @@ func (l *layout) addTrack(t *track, columns []uint32) {
 		l.cells = append(l.cells, cell{least: in.rule.Least, most: in.rule.Most, column: column, at: in.slot % pageSlots})
 		l.groups[len(l.groups)-1].end = len(l.cells)
 	}
+	first, begin := 0, 0
+	if n := len(l.tracks); n > 0 {
+		begin = l.tracks[n-1].end
+		first = l.groups[begin-1].end
+	}
+	for i := begin; i < len(l.groups); i++ {
+		l.groups[i].join(l.cells[first:l.groups[i].end])
+		first = l.groups[i].end
+	}
 	l.tracks = append(l.tracks, trackRun{track: t, end: len(l.groups)})
+}
+
+// join sets what holds for a group's cells where they are adjacent.
+func (g *cellGroup) join(cells []cell) {
+	g.adjacent, g.column, g.at, g.taken = 0, int(cells[0].column), cells[0].at, 0
+	g.least, g.most = cells[0].least, cells[0].most
+	for i := range cells {
+		c := &cells[i]
+		if int(c.column) != g.column+i || c.at != g.at+uint32(i) {
+			return
+		}
+		g.taken |= 1 << c.at
+		g.least, g.most = max(g.least, c.least), min(g.most, c.most)
+	}
+	g.adjacent = len(cells)
 }

@@ -15,18 +15,8 @@ import (
 // output is a canonical series, with what it needs from one slice to the next. A series that another succeeds (a changed
 // interval, the sampler in Storm's place) hands its output on.
 type output struct {
-	// What every slice needs lies together, and begins a line of the processor's cache: of a tick of 40,000 series each line counts.
-	lastEnd int64  // its newest slice; nothing at or before it is written again
-	lastMs  int64  // the slicer's clock when that was written
-	heardMs int64  // event time of its newest sample in a slice; 0 before the first
-	missed  int64  // what it has missed since, as far as that is counted
-	owner   *input // who writes it; the last who did, once that is detached
-
-	ref       slice.Ref // the first of its refs, which are adjacent
-	hasRef    bool
-	announced bool // its definitions were written since the slicer was made or restored
-	live      bool // no marker was written behind it
-	spread    bool // least and greatest are stored beside the mean
+	*lane
+	owner *input // who writes it; the last who did, once that is detached
 
 	counter      counterState
 	restarts     float64
@@ -34,8 +24,9 @@ type output struct {
 
 	key     string
 	widthMs int64
-	_       [32]byte
 }
+
+func newOutput(key string) *output { return &output{key: key, lane: new(lane)} }
 
 // outputKey tells series apart.
 func outputKey(s metric.Series) string { return string(s.Labels.Bytes(nil)) }

@@ -103,7 +103,7 @@ func (r *reader) topologies() {
 			}
 			infos = append(infos, in)
 		}
-		r.s.topologies[name] = infos
+		r.s.describeTopology(name, infos)
 	}
 }
 
@@ -172,7 +172,9 @@ func (r *reader) track(src *source) {
 			return
 		}
 		t.inputs = append(t.inputs, in)
+		t.seat(in)
 	}
+	t.growLanes()
 	for range r.Count() {
 		b := r.bucket(t)
 		if r.Err() != nil {
@@ -202,7 +204,7 @@ func (r *reader) input(t *track) *input {
 	key := outputKey(in.rule.Series)
 	out := r.s.outputs[key]
 	if out == nil {
-		out = &output{key: key}
+		out = newOutput(key)
 		r.s.outputs[key] = out
 	}
 	in.out = out
@@ -308,8 +310,8 @@ func (r *reader) grid(t *track, b *bucket) bool {
 		if !r.demand(column < uint64(t.columns()) && row < uint64(t.rows) && taken != 0, "a page of an open slice is out of place") {
 			return false
 		}
-		p := r.s.page(t, b, int(column), int(row)) // nil where the options leave less room than those of the snapshot
-		if !r.demand(p.taken() == 0, "a page of an open slice comes twice") {
+		p := r.s.strip(t, b, int(column), int(row)) // nil where the options leave less room than those of the snapshot
+		if !r.demand(p == nil || p.taken == 0, "a page of an open slice comes twice") {
 			return false
 		}
 		var by uint32
@@ -331,7 +333,7 @@ func (r *reader) grid(t *track, b *bucket) bool {
 				b.samples = append(b.samples, sample{o.timeMs, r.Float(), o.sequence, uint32(slot), o.producer})
 				continue
 			}
-			p.by[at], p.values[at] = by, r.Float()
+			b.fill(p, uint32(at), by, r.Float())
 			b.held++
 		}
 	}

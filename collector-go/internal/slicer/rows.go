@@ -1,34 +1,73 @@
 package slicer
 
+import "math/bits"
+
 // An open slice holds the samples of a track's series on a grid: a row for each of the series' intervals, a cell for each slot. The
 // first sample of a cell lies in it, whatever its offset within the row; what comes for a cell that is taken lies beside the grid and
 // is brought into order of time when the slice closes. Where a sample lies changes nothing of what it becomes.
 
-// page is a row's cells of pageSlots adjacent slots. There are no pointers in it, so that the garbage collector passes over what is open.
-type page struct {
-	by     [pageSlots]uint32 // 0: the cell is empty; else 1 + the place of its origin among the bucket's
-	values [pageSlots]float64
+// strip is what a row holds of pageSlots adjacent slots.
+type strip struct {
+	values []float64 // by slot: as many as a page of these slots has; those that are not taken have no meaning. nil where there is no page
+	taken  uint32    // the slots of which a sample is there, a bit each
+	by     uint32    // their origin: 1 + its place among the bucket's; where they have several, mixed and the place of these among the bucket's
 }
 
-// taken are the cells that hold a sample, a bit each; none where there is no page.
-func (p *page) taken() (cells uint32) {
-	if p == nil {
-		return 0
+// mixed marks the place of a strip's origins.
+const mixed = 1 << 31
+
+// origins are those of a strip's samples, by slot.
+type origins [pageSlots]uint32
+
+// originOf is the origin of a cell that is taken.
+func (b *bucket) originOf(p *strip, at uint32) uint32 {
+	if p.by&mixed != 0 {
+		return b.mixed[p.by&^mixed][at%pageSlots]
 	}
-	for at, by := range p.by {
-		if by != 0 {
-			cells |= 1 << at
+	return p.by
+}
+
+// fill puts a sample into a cell that is not taken.
+func (b *bucket) fill(p *strip, at, by uint32, v float64) {
+	p.values[at] = v
+	if p.taken == 0 {
+		p.by = by
+	} else if p.by != by {
+		if p.by&mixed == 0 {
+			var all origins
+			for rest := p.taken; rest != 0; rest &= rest - 1 {
+				all[bits.TrailingZeros32(rest)] = p.by
+			}
+			p.by = mixed | uint32(len(b.mixed))
+			b.mixed = append(b.mixed, all)
 		}
+		b.mixed[p.by&^mixed][at%pageSlots] = by
 	}
-	return cells
+	p.taken |= 1 << (at % pageSlots)
 }
 
-// pageSlots is few enough that a worker with a dozen series wastes little, and enough that a page's own cost is a small part of a
-// sample's. A page is 384 bytes, which is one of the allocator's sizes.
+// pageSlots is enough that a page's own cost is a small part of a sample's. A worker with few series has smaller pages, so that what is open
+// of it lies together. There are no pointers in them, so that the garbage collector passes over what is open. pageBytes is the most that a page
+// takes, its strip's origins included.
 const (
-	pageSlots = 32
-	pageBytes = 384
+	pageSlots  = 32
+	pageBytes  = 384
+	stripBytes = 32
 )
+
+// pageSizes are how many slots a page may have.
+var pageSizes = [...]int{8, 16, pageSlots}
+
+// pageSize is that of the pages of pageSlots adjacent slots, by its place among pageSizes.
+func (t *track) pageSize(column int) int {
+	switch n := len(t.inputs) - column*pageSlots; {
+	case n <= pageSizes[0]:
+		return 0
+	case n <= pageSizes[1]:
+		return 1
+	}
+	return 2
+}
 
 // maxRows bounds the rows of a slice; where a series' samples are closer, several share a row.
 const maxRows = 4096
@@ -46,6 +85,9 @@ const lookBack = 16
 
 // origin is the number of an origin, which is added where it is not among the newest.
 func (b *bucket) origin(o origin) uint32 {
+	if n := len(b.origins); n > 0 && b.origins[n-1] == o {
+		return uint32(n)
+	}
 	for i := len(b.origins) - 1; i >= max(0, len(b.origins)-lookBack); i-- {
 		if b.origins[i] == o {
 			return uint32(i + 1)
@@ -61,15 +103,26 @@ func (t *track) row(endMs, timeMs int64) int { return int((timeMs - endMs + t.wi
 // columns is how many pages a row has.
 func (t *track) columns() int { return (len(t.inputs) + pageSlots - 1) / pageSlots }
 
-// page is that of a row, which is made where it is not there. It is nil where there is no room for it.
-func (s *Slicer) page(t *track, b *bucket, column, row int) *page {
+// strip is that of a row, with a page, which is made where it is not there. It is nil where there is no room for it.
+func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
 	at := column*t.rows + row
-	if at < len(b.pages) && b.pages[at] != nil {
-		return b.pages[at]
+	size := t.pageSize(column)
+	if at < len(b.strips) {
+		p := &b.strips[at]
+		if len(p.values) >= pageSizes[size] {
+			return p
+		}
+		if p.values != nil { // the track has got more slots since
+			before := p.values
+			p.values = s.scratch.takePage(size)
+			copy(p.values, before)
+			s.scratch.givePage(before)
+			return p
+		}
 	}
 	charge := 1
-	if at >= len(b.pages) {
-		charge += ((column+1)*t.rows - len(b.pages)) * 8 / pageBytes
+	if at >= len(b.strips) {
+		charge += ((column+1)*t.rows - len(b.strips)) * stripBytes / pageBytes
 	}
 	r := t.source.room
 	if s.pages+charge > s.options.pages(s.options.MaxOpenSamples) || r.pages+charge > s.options.pages(s.options.MaxTopologyOpenSamples) {
@@ -78,14 +131,11 @@ func (s *Slicer) page(t *track, b *bucket, column, row int) *page {
 	s.pages += charge
 	r.pages += charge
 	b.charged += charge
-	for at >= len(b.pages) {
-		b.pages = append(b.pages, nil)
+	if more := (column+1)*t.rows - len(b.strips); more > 0 {
+		b.strips = append(b.strips, make([]strip, more)...)
 	}
-	if rest := (column+1)*t.rows - len(b.pages); rest > 0 {
-		b.pages = append(b.pages, make([]*page, rest)...)
-	}
-	b.pages[at] = s.scratch.takePage()
-	return b.pages[at]
+	b.strips[at].values = s.scratch.takePage(size)
+	return &b.strips[at]
 }
 
 // pages is how many there may be: where they hold fewer than 16 samples each, further samples lie beside the grid. So what is open
@@ -95,8 +145,8 @@ func (o *Options) pages(samples int) int { return samples/16 + 64 }
 // put keeps a sample in its bucket.
 func (s *Slicer) put(t *track, b *bucket, x sample) {
 	at := x.slot % pageSlots
-	if p := s.page(t, b, int(x.slot/pageSlots), t.row(b.endMs, x.timeMs)); p != nil && p.by[at] == 0 {
-		p.by[at], p.values[at] = b.origin(origin{x.timeMs, x.sequence, x.producer}), x.value
+	if p := s.strip(t, b, int(x.slot/pageSlots), t.row(b.endMs, x.timeMs)); p != nil && p.taken>>at&1 == 0 {
+		b.fill(p, at, b.origin(origin{x.timeMs, x.sequence, x.producer}), x.value)
 		b.held++
 		return
 	}
@@ -112,18 +162,18 @@ func (s *Slicer) takeCells(t *track, b *bucket, slot uint32, to []sample) []samp
 	column, at := int(slot/pageSlots), slot%pageSlots
 	for row := range t.rows {
 		i := column*t.rows + row
-		if i >= len(b.pages) || b.pages[i] == nil || b.pages[i].by[at] == 0 {
+		if i >= len(b.strips) || b.strips[i].taken>>at&1 == 0 {
 			continue
 		}
-		p := b.pages[i]
-		w := &b.origins[p.by[at]-1]
+		p := &b.strips[i]
+		w := &b.origins[b.originOf(p, at)-1]
 		to = append(to, sample{w.timeMs, p.values[at], w.sequence, slot, w.producer})
-		p.by[at] = 0
+		p.taken &^= 1 << at
 		b.held--
-		if p.by == [pageSlots]uint32{} {
-			b.pages[i] = nil
+		if p.taken == 0 {
 			s.release(t, b, 1)
-			s.scratch.givePage(p)
+			s.scratch.givePage(p.values)
+			*p = strip{}
 		}
 	}
 	return to
@@ -139,9 +189,9 @@ func (s *Slicer) release(t *track, b *bucket, pages int) {
 // which ticks come, row by row, in which they mostly lie in memory.
 func (s *Slicer) discard(t *track, b *bucket) {
 	for row := t.rows - 1; row >= 0; row-- {
-		for at := len(b.pages) - t.rows + row; at >= 0; at -= t.rows {
-			if p := b.pages[at]; p != nil {
-				s.scratch.givePage(p)
+		for at := len(b.strips) - t.rows + row; at >= 0; at -= t.rows {
+			if values := b.strips[at].values; values != nil {
+				s.scratch.givePage(values)
 			}
 		}
 	}
@@ -149,16 +199,17 @@ func (s *Slicer) discard(t *track, b *bucket) {
 	s.scratch.give(b)
 }
 
-// room is what one topology's open samples take.
+// room is what one topology's open samples take, and what describes it.
 type room struct {
 	open  int // samples
 	pages int
+	infos []*info // as in topologies
 }
 
 func (s *Slicer) room(topology string) *room {
 	r := s.rooms[topology]
 	if r == nil {
-		r = &room{}
+		r = &room{infos: s.topologies[topology]}
 		s.rooms[topology] = r
 	}
 	return r
@@ -175,36 +226,43 @@ func (s *Slicer) left(r *room) int {
 	return min(s.options.MaxOpenSamples-s.open, s.options.MaxTopologyOpenSamples-r.open)
 }
 
-// maxSparePages bounds the pages that are kept for use again, 48 MB.
-const maxSparePages = 1 << 17
+// maxSpareValues bounds the pages that are kept for use again, 48 MB of each size.
+const maxSpareValues = 6 << 20
 
-// slabPages are made together, 12 KB, so that neighbours in a row are neighbours in memory.
+// slabPages are made together, so that neighbours in a row are neighbours in memory.
 const slabPages = 32
 
-func (c *scratch) takePage() *page {
-	n := len(c.pages)
-	if n == 0 {
-		slab := new([slabPages]page)
-		for i := range slab {
-			c.pages = append(c.pages, &slab[slabPages-1-i])
+// takePage is a page of one of pageSizes.
+func (c *scratch) takePage(size int) []float64 {
+	if len(c.pages[size]) == 0 {
+		slots := pageSizes[size]
+		slab := make([]float64, slabPages*slots)
+		for i := slabPages - 1; i >= 0; i-- {
+			c.pages[size] = append(c.pages[size], slab[i*slots:(i+1)*slots:(i+1)*slots])
 		}
-		n = slabPages
 	}
-	p := c.pages[n-1]
-	c.pages = c.pages[:n-1]
+	n := len(c.pages[size]) - 1
+	p := c.pages[size][n]
+	c.pages[size] = c.pages[size][:n]
 	return p
 }
 
-// givePage keeps an empty page for use again.
-func (c *scratch) givePage(p *page) {
-	if len(c.pages) < maxSparePages {
-		c.pages = append(c.pages, p)
+// givePage keeps a page for use again.
+func (c *scratch) givePage(values []float64) {
+	size := 0
+	for pageSizes[size] < len(values) {
+		size++
+	}
+	if len(c.pages[size])*len(values) < maxSpareValues {
+		c.pages[size] = append(c.pages[size], values)
 	}
 }
 
 // shrink frees half of the pages that wait for use.
 func (c *scratch) shrink() {
-	half := len(c.pages) / 2
-	clear(c.pages[half:])
-	c.pages = c.pages[:half]
+	for size, pages := range c.pages {
+		half := len(pages) / 2
+		clear(pages[half:])
+		c.pages[size] = pages[:half]
+	}
 }

@@ -153,6 +153,87 @@ func BenchmarkBlocks(b *testing.B) {
 	}
 }
 
+// BenchmarkManyWorkers is the way of blocks that bring ten series of each of many workers, closing and the collection's health included, by
+// sample: what a fleet sends by way of a relay. The goals: 70 ns where each sample becomes its own slice, 20 where 60 rows become one.
+func BenchmarkManyWorkers(b *testing.B) {
+	const workers, metrics, perBlock = 4000, 10, 1000
+	for _, shape := range []struct {
+		name         string
+		every, width int64
+	}{
+		{"each its own slice", 10_000, 10_000},
+		{"60 to a slice", 1000, 60_000},
+	} {
+		b.Run(shape.name, func(b *testing.B) {
+			o := DefaultOptions()
+			o.WidthMs = shape.width
+			o.Health = testHealth(30_000)
+			o.Health.MaxMetrics = 256
+			s, _ := New(o)
+			for part := range uint32(workers / perBlock) {
+				s.Connect(part)
+				var series []uint32
+				for i := range uint32(perBlock * metrics) {
+					id := part*perBlock*metrics + i
+					s.Define(id, fleetRule(int(id/metrics), int(id%metrics), shape.every))
+					series = append(series, id)
+				}
+				s.DefineLayout(part, series)
+			}
+			now := int64(1_000_000_000)
+			sequence := uint64(0)
+			values := make([]float64, perBlock*metrics)
+			send := func() int {
+				sequence++
+				now += shape.every
+				for i := range values {
+					values[i] = float64(sequence*31+uint64(i)*17) / 8
+				}
+				for part := range uint32(workers / perBlock) {
+					s.Begin(part, sequence)
+					s.Received(now + 300)
+					s.AddBlock(part, &block.Block{Columns: len(values), Rows: 1, FirstMs: now}, values, nil)
+					s.End()
+				}
+				if s.Closed().Len() > 1<<16 {
+					s.Closed().Reset()
+				}
+				return workers * metrics
+			}
+			warmUp := int(360_000 / shape.every)
+			for range warmUp {
+				send()
+			}
+			b.ReportAllocs()
+			before := processorTime()
+			b.ResetTimer()
+			n := 0
+			best := math.Inf(1)
+			for n < b.N {
+				began, samples := time.Now(), 0
+				for range 60_000 / shape.every { // what is told of the collection included
+					samples += send()
+				}
+				best = min(best, float64(time.Since(began).Nanoseconds())/float64(samples))
+				n += samples
+			}
+			b.StopTimer()
+			b.ReportMetric(float64(processorTime()-before)/float64(n), "cpu-ns/sample")
+			b.ReportMetric(best, "best-ns/sample") // of the minutes that were sent
+			if c := s.Counts(); c.Late > 0 || len(c.Refused) > 0 {
+				b.Fatalf("%+v", c)
+			}
+		})
+	}
+}
+
+func fleetRule(worker, number int, everyMs int64) metric.Rule {
+	name := fmt.Sprint("cpu_", number)
+	return metric.Rule{Worker: metric.Worker{Topology: "bench", Host: fmt.Sprint("host_", worker), Port: 6700}, PerUnit: 1, Least: -math.MaxFloat64, Most: math.MaxFloat64,
+		IntervalMs: everyMs, Temporality: metric.Gauge, MinName: name + "_min", MaxName: name + "_max",
+		Series: metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", name, "topology", "bench", "worker", fmt.Sprint("host_", worker))}}
+}
+
 // processorTime is what the process has used, ns: on a busy machine it says more than the clock.
 func processorTime() int64 {
 	var usage syscall.Rusage

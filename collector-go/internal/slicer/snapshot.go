@@ -228,36 +228,35 @@ func (w writer) grid(t *track, b *bucket) {
 		w.Uint(uint64(o.producer))
 	}
 	pages := 0
-	for _, p := range b.pages {
-		if p.taken() != 0 {
+	for i := range b.strips {
+		if b.strips[i].taken != 0 {
 			pages++
 		}
 	}
 	w.Uint(uint64(pages))
-	for i, p := range b.pages {
-		taken := p.taken()
-		if taken == 0 {
+	for i := range b.strips {
+		p := &b.strips[i]
+		if p.taken == 0 {
 			continue
 		}
 		w.Uint(uint64(i / t.rows))
 		w.Uint(uint64(i % t.rows))
-		w.Uint(uint64(taken))
-		by := p.by[bits.TrailingZeros32(taken)]
+		w.Uint(uint64(p.taken))
+		by := b.originOf(p, uint32(bits.TrailingZeros32(p.taken)))
 		alike := true
-		for _, other := range p.by {
-			alike = alike && (other == 0 || other == by)
+		for rest := p.taken; rest != 0; rest &= rest - 1 {
+			alike = alike && b.originOf(p, uint32(bits.TrailingZeros32(rest))) == by
 		}
 		w.Bool(alike)
 		if alike {
 			w.Uint(uint64(by))
 		}
-		for at, by := range p.by {
-			if by != 0 && !alike {
-				w.Uint(uint64(by))
+		for rest := p.taken; rest != 0; rest &= rest - 1 {
+			at := uint32(bits.TrailingZeros32(rest))
+			if !alike {
+				w.Uint(uint64(b.originOf(p, at)))
 			}
-			if by != 0 {
-				w.Float(p.values[at])
-			}
+			w.Float(p.values[at])
 		}
 	}
 }

@@ -9,17 +9,20 @@ import (
 
 // source is a worker: what a watermark belongs to.
 type source struct {
-	worker   metric.Worker
-	room     *room // its topology's
-	eventMs  int64 // greatest event time heard; never before the first sample
-	heardMs  int64 // the slicer's clock when it was last heard
+	// What every batch needs lies together.
+	eventMs  int64  // greatest event time heard; never before the first sample
+	heardMs  int64  // the slicer's clock when it was last heard
+	closeMs  int64  // no slice of it closes before its event time is there; it may be further off
+	batch    uint64 // the last batch that touched it
+	room     *room  // its topology's
 	carriers []*producer
-	tracks   []*track
-	starts   starts
-	infos    []*info
-	ended    []*info // replaced by a later one; their markers are due
-	batch    uint64  // the last batch that touched it
-	health   health
+
+	tracks []*track
+	starts starts
+	infos  []*info
+	ended  []*info // replaced by a later one; their markers are due
+	health health
+	worker metric.Worker
 }
 
 const never = math.MinInt64
@@ -82,7 +85,7 @@ func (src *source) carry(p *producer) {
 
 // advance closes the slices that the source's time has passed.
 func (s *Slicer) advance(src *source) {
-	if src.eventMs == never {
+	if src.eventMs == never || src.eventMs+max(s.clockMs-src.heardMs, 0) < src.closeMs { // nothing moves its time on by more
 		return
 	}
 	silentMs := src.silentMs()
@@ -97,6 +100,12 @@ func (s *Slicer) advance(src *source) {
 			passed = max(passed, src.eventMs+awayMs)
 		}
 		closed = s.closeTo(t, t.lastEndBefore(passed-s.options.LatenessMs-t.packMs)) || closed
+	}
+	if closed {
+		src.closeMs = math.MaxInt64
+		for _, t := range src.tracks {
+			src.closeMs = min(src.closeMs, t.endAfter(t.closedTo)+s.options.LatenessMs+t.packMs+1)
+		}
 	}
 	if t := src.finest(); closed && t != nil { // when all have closed, so that a period holds what each of them has
 		s.tellHealth(src, s.periodEnd(t.closedTo))

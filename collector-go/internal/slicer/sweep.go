@@ -2,6 +2,7 @@ package slicer
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 )
 
@@ -25,7 +26,7 @@ func (s *Slicer) sweep() {
 			for _, in := range s.topologies[name] {
 				s.retireInfo(in)
 			}
-			delete(s.topologies, name)
+			s.describeTopology(name, nil)
 		}
 	}
 	for name, r := range s.rooms {
@@ -66,15 +67,10 @@ func (s *Slicer) sweepTrack(t *track) {
 func (t *track) usedSlots() map[uint32]bool {
 	used := make(map[uint32]bool)
 	for _, b := range t.open {
-		for i, p := range b.pages {
-			if p == nil {
-				continue
-			}
+		for i := range b.strips {
 			first := uint32(i / t.rows * pageSlots)
-			for at, by := range p.by {
-				if by != 0 {
-					used[first+uint32(at)] = true
-				}
+			for rest := b.strips[i].taken; rest != 0; rest &= rest - 1 {
+				used[first+uint32(bits.TrailingZeros32(rest))] = true
 			}
 		}
 		for i := range b.samples {

@@ -17,6 +17,7 @@ type track struct {
 	rowMs      int64     // how much time a row covers
 	missMs     int64     // how much time without a sample makes a series miss two of its intervals, in whole slices
 	inputs     []*input  // by slot; nil where a slot is free
+	lanes      []lane    // by slot
 	free       []uint32  // free slots, ascending
 	open       []*bucket // by end; each holds a sample
 	hot        *bucket   // the one that was last added to
@@ -37,11 +38,12 @@ func newTrack(src *source, widthMs, intervalMs, packMs int64) *track {
 // bucket holds the samples of an open slice of all series of a track.
 type bucket struct {
 	endMs      int64
-	pages      []*page // page p of row r is pages[p*rows+r]; nil where it holds nothing
-	held       int     // samples in pages
-	charged    int     // pages that count as this bucket's, what their table takes included
+	strips     []strip // strip p of row r is strips[p*rows+r]
+	held       int     // samples in them
+	charged    int     // pages that count as this bucket's, what the strips take included
 	origins    []origin
-	samples    []sample // beside the grid
+	mixed      []origins // of the strips that have several
+	samples    []sample  // beside the grid
 	histograms []reading
 }
 
@@ -66,21 +68,22 @@ type reading struct {
 
 // scratch is memory that closing uses again.
 type scratch struct {
-	warmed  int64
 	beside  slotted
+	means   means
 	merged  []sample
 	mixed   column
-	rows    []*page
+	rows    []strip
 	column  column
 	places  []place
+	placed  placed
 	dense   []float64
 	buckets []*bucket
-	pages   []*page
+	pages   [len(pageSizes)][][]float64 // to be used again
 }
 
 // maxSpareBuckets bounds the emptied buckets that are kept for use again, and maxSpareSamples what each may hold on to.
 const (
-	maxSpareBuckets = 256
+	maxSpareBuckets = 1 << 13
 	maxSpareSamples = 1 << 14
 )
 
@@ -111,6 +114,7 @@ func (s *Slicer) track(src *source, widthMs, intervalMs, packMs int64) *track {
 		t.closedTo = t.lastEndBefore(src.eventMs - s.options.LatenessMs - packMs)
 	}
 	src.tracks = append(src.tracks, t)
+	src.closeMs = 0
 	return t
 }
 
@@ -127,15 +131,17 @@ func (t *track) enter(in *input) {
 		in.slot = t.free[0]
 		t.free = t.free[1:]
 		t.inputs[in.slot] = in
-		return
+	} else {
+		in.slot = uint32(len(t.inputs))
+		t.inputs = append(t.inputs, in)
 	}
-	in.slot = uint32(len(t.inputs))
-	t.inputs = append(t.inputs, in)
+	t.seat(in)
 }
 
 // leave frees a slot that no open sample uses.
 func (t *track) leave(in *input) {
 	t.inputs[in.slot] = nil
+	t.lanes[in.slot].seated = false
 	at, _ := slices.BinarySearch(t.free, in.slot)
 	t.free = slices.Insert(t.free, at, in.slot)
 }
@@ -165,9 +171,9 @@ func (c *scratch) take(endMs int64) *bucket {
 }
 
 func (c *scratch) give(b *bucket) {
-	clear(b.pages)
-	b.pages, b.held, b.charged, b.origins = b.pages[:0], 0, 0, b.origins[:0]
-	if len(c.buckets) >= maxSpareBuckets || cap(b.samples)+cap(b.origins) > maxSpareSamples {
+	clear(b.strips)
+	b.strips, b.held, b.charged, b.origins, b.mixed = b.strips[:0], 0, 0, b.origins[:0], b.mixed[:0]
+	if len(c.buckets) >= maxSpareBuckets || cap(b.samples)+cap(b.origins)+4*cap(b.mixed) > maxSpareSamples {
 		return
 	}
 	b.samples = b.samples[:0]
