@@ -64,5 +64,24 @@ func WriteAside(fs FS, dir, name string, data []byte) error {
 	return fs.SyncDir(dir)
 }
 
+// ReadFile returns all of a file.
+func ReadFile(fs FS, name string) ([]byte, error) {
+	f, err := fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	n, err := f.ReadAt(data, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return data[:n], nil
+}
+
 // AsideSuffix ends the name of a file that is being written.
 const AsideSuffix = ".new"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
@@ -44,6 +45,8 @@ type Options struct {
 	Name string
 	// Dir is where feeds keep their checkpoints, each in a directory of its own.
 	Dir string
+	// FS is where they are kept; nil is the operating system's.
+	FS disk.FS
 	// CheckpointTicks is how many of the journal's ticks (seconds) lie between two checkpoints.
 	CheckpointTicks int
 	// CatchUpTicks is how many ticks' slices are handed over at once while the feed is behind the journal's end: a store on the network
@@ -113,7 +116,7 @@ type Feed struct {
 
 // New restores the newest checkpoint that the store's cursor allows. It starts nothing: Run does.
 func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Feed, error) {
-	saved, err := checkpoint.Open(filepath.Join(o.Dir, o.Name))
+	saved, err := checkpoint.Open(filepath.Join(o.Dir, o.Name), o.FS)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) 
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	saved, err := checkpoint.Open(o.Dir)
+	saved, err := checkpoint.Open(o.Dir, o.FS)
 	if err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}

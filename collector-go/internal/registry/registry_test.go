@@ -234,7 +234,7 @@ func TestTheCheckpointOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 	w.close()
 	position := w.journal.Durable()
 	newer := metric.NewEncoder(stateMagic, stateVersion+1)
-	files, err := checkpoint.Open(w.options.Dir)
+	files, err := checkpoint.Open(w.options.Dir, nil)
 	require.NoError(t, err)
 	require.NoError(t, files.Save(position, newer.Finish()))
 	before := w.files()
