@@ -38,7 +38,7 @@ type Memory struct {
 	calls   int
 	// fault is asked before every call that changes something; its error is the call's.
 	fault func(call int, op, name string) error
-	// readFault is asked before every read, and every opening; its error is the call's.
+	// readFault is asked before every sector is read, and every opening; its error is the call's.
 	readFault func(name string, off, length int64) error
 	// room bounds the bytes of all files, if it is not 0.
 	room int64
@@ -109,8 +109,8 @@ func (m *Memory) SetFault(fault func(call int, op, name string) error) {
 	m.fault = fault
 }
 
-// SetReadFault sets what is asked before every read of a file, by its base name, with the bytes that are asked for; and before it is
-// opened, with a length of 0. Its error is the call's.
+// SetReadFault sets what is asked before every sector of a file is read, by its base name; and before it is opened, with a length of 0.
+// Its error is the call's, which gives back what lies before.
 func (m *Memory) SetReadFault(fault func(name string, off, length int64) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -331,8 +331,11 @@ type memHandle struct {
 func (h *memHandle) ReadAt(p []byte, off int64) (int, error) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
-	if err := h.m.readable(h.name, off, int64(len(p))); err != nil {
-		return 0, err
+	for at, end := off, off+int64(len(p)); h.m.readFault != nil && at < end; at += SectorBytes - at%SectorBytes {
+		if err := h.m.readable(h.name, at, min(SectorBytes-at%SectorBytes, end-at)); err != nil {
+			n, _ := bytes.NewReader(h.f.cache).ReadAt(p[:at-off], off)
+			return n, err
+		}
 	}
 	return bytes.NewReader(h.f.cache).ReadAt(p, off)
 }
