@@ -35,7 +35,7 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 			require.NoError(t, err)
 			r.patience = journal.Patience{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: 3 * time.Millisecond}
 			w.define()
-			w.seconds(100)
+			w.seconds(250)
 			w.info(map[string]string{"a": "1"})
 			require.NoError(t, w.journal.Close())
 			left := c.failures
@@ -48,7 +48,7 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 			})
 			require.NoError(t, r.Run(context.Background()))
 			assert.Equal(t, c.steppedOver, testutil.ToFloat64(r.figures.unreadable) > 0)
-			assert.GreaterOrEqual(t, testutil.ToFloat64(r.figures.readFailures), 3.0)
+			assert.GreaterOrEqual(t, testutil.ToFloat64(r.figures.readFailures), 1.0)
 			require.NotNil(t, r.state.topologies["t"])
 			assert.NotNil(t, r.state.topologies["t"].runs[0].info, "what comes behind it")
 		})
