@@ -41,6 +41,8 @@ type File interface {
 	Truncate(size int64) error
 	// Size is the file's length in bytes.
 	Size() (int64, error)
+	// Linked reports whether the name under which the file was made or opened still leads to it: it was neither removed nor renamed.
+	Linked() (bool, error)
 }
 
 // WriteAside writes a file whole or not at all: under another name, synced, then renamed, and its directory synced. After an error

@@ -418,5 +418,12 @@ func (h *memHandle) Size() (int64, error) {
 	return int64(len(h.f.cache)), nil
 }
 
+// Linked implements disk.File.
+func (h *memHandle) Linked() (bool, error) {
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	return h.m.files[h.name] == h.f, nil
+}
+
 // Close implements disk.File.
 func (h *memHandle) Close() error { return nil }
