@@ -42,6 +42,7 @@ type collector struct {
 
 	journal   *journal.Journal
 	retention *feed.Retention
+	storeDir  string
 	store     sliceStore // nil where it is off, and its feed
 	feed      *feed.Feed
 	network   []*networkStore
@@ -146,6 +147,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 
 // openEmbedded opens the store inside the collector and its feed.
 func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry) (err error) {
+	col.storeDir = filepath.Join(c.DataDir, gridDir)
 	if col.store, err = openGrid(c, col.logger, figures); err != nil {
 		return err
 	}
@@ -252,6 +254,9 @@ func (metadata) Metadata() map[string]httpapi.Metadata {
 func (col *collector) unready() string {
 	if err := col.journal.Ready(); err != nil {
 		return err.Error()
+	}
+	if col.store != nil && !isDirectory(col.storeDir) {
+		return col.storeDir + " was removed: what it held ends with the process; start again, and the store begins with what the journal has"
 	}
 	return ""
 }

@@ -137,7 +137,7 @@ func (c *checked) checkpoints(dir string) error {
 		if !isDirectory(path) {
 			continue
 		}
-		if err := checkpoint.Check(path, func(file string, damage error) {
+		if err := checkpoint.Check(path, nil, func(file string, damage error) {
 			c.find(finding{Where: "checkpoints", File: file, What: fmt.Sprintf("%s: %v: the one before it is used, and the next start reads more of the journal", file, damage)})
 		}); err != nil {
 			return err

@@ -268,3 +268,27 @@ func (r *running) topologies() []json.RawMessage {
 	require.NoError(r.t, json.Unmarshal([]byte(r.body("/api/v1/topologies")), &answer))
 	return answer.Data
 }
+
+// A directory that is removed under a running collector is named by /-/ready, and what would be lost with it is not acknowledged.
+func TestRemovedDirectoriesAreNoticed(t *testing.T) {
+	for name, want := range map[string]string{"journal": "takes no writes", gridDir: "was removed"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			col, err := openCollector(settings(dir), slog.New(slog.DiscardHandler))
+			require.NoError(t, err)
+			failed := col.start()
+			require.Empty(t, col.unready())
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, name)))
+			require.Eventually(t, func() bool { return col.unready() != "" }, 30*time.Second, 20*time.Millisecond)
+			assert.Contains(t, col.unready(), want)
+			done, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			_ = col.close(done) // the store says that it could not be written
+			select {
+			case err := <-failed:
+				require.NoError(t, err)
+			default:
+			}
+		})
+	}
+}

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
 	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
@@ -31,6 +31,7 @@ var ErrNewer = errors.New("a newer version of bullet-metrics wrote it")
 // that position. The format is a page: docs/formats/checkpoint.md. For one goroutine.
 type Files struct {
 	dir       string
+	fs        disk.FS
 	positions []journal.Position // ascending
 }
 
@@ -42,28 +43,35 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Open makes the directory if need be, and lists what is in it.
-func Open(dir string) (*Files, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// Open makes the directory if need be, and lists what is in it. fs is nil for the operating system's.
+func Open(dir string, fs disk.FS) (*Files, error) {
+	c := &Files{dir: dir, fs: orSystem(fs)}
+	if err := c.fs.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("make the directory of checkpoints: %w", err)
 	}
-	entries, err := os.ReadDir(dir)
+	names, err := c.fs.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list the checkpoints: %w", err)
 	}
-	c := &Files{dir: dir}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".new") { // left by a crash in the middle of Save
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+	for _, name := range names {
+		if strings.HasSuffix(name, disk.AsideSuffix) { // left by a crash in the middle of Save
+			_ = c.fs.Remove(filepath.Join(dir, name))
 			continue
 		}
-		digits, ours := strings.CutPrefix(e.Name(), prefix)
+		digits, ours := strings.CutPrefix(name, prefix)
 		if position, err := strconv.ParseUint(digits, 10, 64); ours && err == nil {
 			c.positions = append(c.positions, journal.Position(position))
 		}
 	}
 	sort.Slice(c.positions, func(i, j int) bool { return c.positions[i] < c.positions[j] })
 	return c, nil
+}
+
+func orSystem(fs disk.FS) disk.FS {
+	if fs == nil {
+		return disk.System{}
+	}
+	return fs
 }
 
 func (c *Files) path(p journal.Position) string {
@@ -78,7 +86,7 @@ func (c *Files) Newest(limit journal.Position, restore func(state []byte) error,
 		if p > limit {
 			continue
 		}
-		state, err := read(c.path(p))
+		state, err := read(c.fs, c.path(p))
 		if err == nil {
 			err = restore(state)
 		}
@@ -93,8 +101,8 @@ func (c *Files) Newest(limit journal.Position, restore func(state []byte) error,
 	return 0, ErrNone
 }
 
-func read(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+func read(fs disk.FS, path string) ([]byte, error) {
+	data, err := disk.ReadFile(fs, path)
 	if err != nil {
 		return nil, err
 	}
@@ -110,45 +118,14 @@ func read(path string) ([]byte, error) {
 
 // Save writes the state at p aside, syncs it, and gives it its name.
 func (c *Files) Save(p journal.Position, state []byte) error {
-	header := binary.LittleEndian.AppendUint32([]byte(magic), crc32.Checksum(state, castagnoli))
-	if err := writeSynced(c.path(p), header, state); err != nil {
+	data := binary.LittleEndian.AppendUint32([]byte(magic), crc32.Checksum(state, castagnoli))
+	if err := disk.WriteAside(c.fs, c.dir, c.path(p), append(data, state...)); err != nil {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}
 	if n := len(c.positions); n == 0 || c.positions[n-1] < p {
 		c.positions = append(c.positions, p)
 	}
 	return nil
-}
-
-func writeSynced(path string, parts ...[]byte) error {
-	aside := path + ".new"
-	file, err := os.Create(aside)
-	if err != nil {
-		return err
-	}
-	for _, part := range parts {
-		if err == nil {
-			_, err = file.Write(part)
-		}
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(aside))
-	}
-	if err := os.Rename(aside, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Prune deletes what a restart would never read, given the store's cursor: every checkpoint before the newest at or before the
@@ -184,7 +161,7 @@ func (c *Files) remove(unwanted func(int) bool) {
 	kept := c.positions[:0:0]
 	for i, p := range c.positions {
 		// One that cannot be deleted is tried again after the next start.
-		if unwanted(i) && os.Remove(c.path(p)) == nil {
+		if unwanted(i) && c.fs.Remove(c.path(p)) == nil {
 			continue
 		}
 		kept = append(kept, p)
@@ -197,18 +174,19 @@ func (c *Files) Discard(p journal.Position) {
 	c.remove(func(i int) bool { return c.positions[i] > p })
 }
 
-// Check reads the checkpoints in a directory, changes nothing, and reports those that are damaged.
-func Check(dir string, report func(file string, damage error)) error {
-	entries, err := os.ReadDir(dir)
+// Check reads the checkpoints in a directory, changes nothing, and reports those that are damaged. fs is nil for the operating system's.
+func Check(dir string, fs disk.FS, report func(file string, damage error)) error {
+	fs = orSystem(fs)
+	names, err := fs.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("list the checkpoints: %w", err)
 	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) || strings.HasSuffix(e.Name(), ".new") {
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefix) || strings.HasSuffix(name, disk.AsideSuffix) {
 			continue
 		}
-		path := filepath.Join(dir, e.Name())
-		if _, err := read(path); err != nil {
+		path := filepath.Join(dir, name)
+		if _, err := read(fs, path); err != nil {
 			report(path, err)
 		}
 	}

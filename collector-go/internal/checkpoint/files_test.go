@@ -19,7 +19,7 @@ func noDamage(t *testing.T) func(string, error) {
 }
 
 func saved(t *testing.T, dir string, positions ...journal.Position) *Files {
-	c, err := Open(dir)
+	c, err := Open(dir, nil)
 	require.NoError(t, err)
 	for _, p := range positions {
 		require.NoError(t, c.Save(p, []byte{byte(p)}))

@@ -41,6 +41,8 @@ type File interface {
 	Truncate(size int64) error
 	// Size is the file's length in bytes.
 	Size() (int64, error)
+	// Linked reports whether the name under which the file was made or opened still leads to it: it was neither removed nor renamed.
+	Linked() (bool, error)
 }
 
 // WriteAside writes a file whole or not at all: under another name, synced, then renamed, and its directory synced. After an error
@@ -62,6 +64,25 @@ func WriteAside(fs FS, dir, name string, data []byte) error {
 		return errors.Join(err, fs.Remove(aside))
 	}
 	return fs.SyncDir(dir)
+}
+
+// ReadFile returns all of a file.
+func ReadFile(fs FS, name string) ([]byte, error) {
+	f, err := fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	n, err := f.ReadAt(data, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return data[:n], nil
 }
 
 // AsideSuffix ends the name of a file that is being written.

@@ -1,8 +1,10 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,6 +116,22 @@ func readHolder(f *os.File) string {
 }
 
 type systemFile struct{ *os.File }
+
+// Linked implements File.
+func (f systemFile) Linked() (bool, error) {
+	named, err := os.Stat(f.Name())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(named, opened), nil
+}
 
 // Size implements File.
 func (f systemFile) Size() (int64, error) {

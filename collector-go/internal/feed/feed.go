@@ -16,6 +16,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
@@ -44,6 +45,8 @@ type Options struct {
 	Name string
 	// Dir is where feeds keep their checkpoints, each in a directory of its own.
 	Dir string
+	// FS is where they are kept; nil is the operating system's.
+	FS disk.FS
 	// CheckpointTicks is how many of the journal's ticks (seconds) lie between two checkpoints.
 	CheckpointTicks int
 	// CatchUpTicks is how many ticks' slices are handed over at once while the feed is behind the journal's end: a store on the network
@@ -106,18 +109,20 @@ type Feed struct {
 	resumed  journal.Position // the store's cursor at the start: a hand-over ends there
 	tickMs   int64            // of the last tick
 
-	leave   chan leaving // see Leave
-	figures *figures
-	caught  atomic.Uint64 // the position reached, for CaughtUp
+	leave    chan leaving // see Leave
+	patience journal.Patience
+	figures  *figures
+	caught   atomic.Uint64 // the position reached, for CaughtUp
 }
 
 // New restores the newest checkpoint that the store's cursor allows. It starts nothing: Run does.
 func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Feed, error) {
-	saved, err := checkpoint.Open(filepath.Join(o.Dir, o.Name))
+	saved, err := checkpoint.Open(filepath.Join(o.Dir, o.Name), o.FS)
 	if err != nil {
 		return nil, err
 	}
-	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o), leave: make(chan leaving)}
+	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o), leave: make(chan leaving),
+		patience: journal.DefaultPatience()}
 	retention.Join(o.Name)
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
@@ -183,10 +188,14 @@ func (f *Feed) Run(ctx context.Context) error {
 			return f.finish(ctx)
 		case err != nil && ctx.Err() != nil:
 			return nil
+		case errors.Is(err, journal.ErrRead):
+			err = f.endure(ctx, reader, err)
 		case err != nil:
 			return fmt.Errorf("feed %s: read the journal: %w", f.options.Name, err)
+		default:
+			f.patience.Succeeded()
+			err = f.take(ctx, position, entry)
 		}
-		err = f.take(ctx, position, entry)
 		if word, left := asLeft(err); left {
 			reader, err = f.obey(ctx, reader, word)
 		}
@@ -197,6 +206,26 @@ func (f *Feed) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does not give back.
+// What was in there is missing in the store: its samples cannot be counted, the stretch is.
+func (f *Feed) endure(ctx context.Context, reader *journal.Reader, failure error) error {
+	if !f.patience.Failing() {
+		f.options.Logger.Error("the journal cannot be read; trying again", "store", f.options.Name, "from", f.position, "giving_up_after", f.patience.GiveUp, "error", failure)
+	}
+	f.figures.failures.Inc()
+	delay, stepOver := f.patience.Failed()
+	if err := f.wait(ctx, delay); err != nil {
+		return err
+	}
+	if stepOver {
+		reader.StepOver()
+		f.figures.unreadable.Inc()
+		f.options.Logger.Error("a part of the journal is stepped over, since the disk does not give it back; what was in it is missing in the store",
+			"store", f.options.Name, "after", f.position, "error", failure)
+	}
+	return nil
 }
 
 func (f *Feed) finish(ctx context.Context) error {

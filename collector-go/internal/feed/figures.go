@@ -15,8 +15,10 @@ type figures struct {
 	books     atomic.Pointer[books]
 	failures  prometheus.Counter
 	expired   prometheus.Counter
-	slices    *prometheus.CounterVec
-	pending   prometheus.Gauge
+
+	unreadable prometheus.Counter
+	slices     *prometheus.CounterVec
+	pending    prometheus.Gauge
 }
 
 // books is one reading of the feed's side of the books.
@@ -36,11 +38,15 @@ func newFigures(o Options) *figures {
 		described: newDescriptions(o.Name),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_failures_total", ConstLabels: labels,
-			Help: "Attempts to hand slices to the store, or to save a checkpoint, that failed and were or will be repeated.",
+			Help: "Attempts to read the journal, to hand slices to the store, or to save a checkpoint, that failed and were or will be repeated.",
 		}),
 		expired: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_expired_total", ConstLabels: labels,
 			Help: "Times that the journal had let go of entries which this store had not been given.",
+		}),
+		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "bullet_metrics_feed_unreadable_total", ConstLabels: labels,
+			Help: "Parts of the journal that were stepped over since the disk did not give them back; what was in them is missing in the store.",
 		}),
 		slices: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_slices_total", ConstLabels: labels,
@@ -53,7 +59,7 @@ func newFigures(o Options) *figures {
 	})
 	f.books.Store(&books{})
 	if o.Registerer != nil {
-		o.Registerer.MustRegister(f.failures, f.expired, f.slices, f.pending, f)
+		o.Registerer.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f)
 	}
 	return f
 }

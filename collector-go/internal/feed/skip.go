@@ -100,6 +100,11 @@ func (f *Feed) passOver(ctx context.Context, upTo journal.Position) (samples uin
 	defer reader.Close()
 	for at := f.position; at < upTo; {
 		position, entry, err := reader.Next(ctx)
+		if errors.Is(err, journal.ErrRead) { // it is given up anyway
+			reader.StepOver()
+			f.figures.unreadable.Inc()
+			continue
+		}
 		if err != nil {
 			return 0, err
 		}

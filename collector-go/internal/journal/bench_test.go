@@ -182,6 +182,7 @@ func (f *flatFile) Close() error                         { return nil }
 func (f *flatFile) Sync() error                          { return nil }
 func (f *flatFile) Truncate(size int64) error            { f.size.Store(size); return nil }
 func (f *flatFile) Size() (int64, error)                 { return f.size.Load(), nil }
+func (f *flatFile) Linked() (bool, error)                { return true, nil }
 func (f *flatFile) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p, f.data[off:f.size.Load()]), nil
 }

@@ -23,7 +23,8 @@ type committer struct {
 	offset int64
 	limit  int64 // offset at which the segment is full
 
-	continued bool // nothing failed since the segment before began: the ring goes on
+	looked    time.Time // when the active segment's file was found in its place
+	continued bool      // nothing failed since the segment before began: the ring goes on
 	buffer    []byte
 }
 
@@ -128,8 +129,28 @@ func (c *committer) commit(group []queued) error {
 	if err := writeDurably(c.active, c.buffer, c.offset); err != nil {
 		return fmt.Errorf("journal: %s: %w", segmentName(c.number), err)
 	}
+	if err := c.stillThere(begun); err != nil {
+		return err
+	}
 	c.offset += int64(len(c.buffer))
 	c.j.figures.fsync.Observe(time.Since(begun).Seconds())
+	return nil
+}
+
+// stillThere looks, each RetryInterval, whether the active segment's file is still in the journal's directory: what is written to a file that
+// was removed is gone with the process, whatever fsync says.
+func (c *committer) stillThere(now time.Time) error {
+	if now.Sub(c.looked) < c.j.o.RetryInterval {
+		return nil
+	}
+	linked, err := c.active.Linked()
+	switch {
+	case err != nil:
+		return fmt.Errorf("journal: look for %s: %w", segmentName(c.number), err)
+	case !linked:
+		return fmt.Errorf("journal: %s was removed or renamed while it was written to; what it held and no store has yet is lost, unless it is back at the next start", segmentName(c.number))
+	}
+	c.looked = now
 	return nil
 }
 

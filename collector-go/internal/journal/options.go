@@ -30,8 +30,8 @@ type Options struct {
 	MaxEpochs int
 	// RingBytes bounds the newest entries that are kept in memory for readers that keep up; 0 keeps none.
 	RingBytes int64
-	// RetryInterval is how long to wait after a failed write before trying again, and what Append tells a sender that is
-	// refused.
+	// RetryInterval is how long to wait after a failed write before trying again, what Append tells a sender that is refused, and how
+	// often the journal looks whether its file is still in its place.
 	RetryInterval time.Duration
 	// FS is where segments are kept; nil is the operating system's.
 	FS disk.FS

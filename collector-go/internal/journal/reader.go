@@ -353,7 +353,7 @@ func (r *Reader) open(s step) error {
 	}
 	number := s.segment.number
 	file, err := r.j.fs.Open(filepath.Join(r.j.dir, segmentName(number)))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && s.segment.endPosition() <= r.j.Oldest() {
 		return fmt.Errorf("%w: %s", ErrExpired, segmentName(number))
 	}
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 type figures struct {
 	registry *Registry
 	failures prometheus.Counter
+
+	readFailures, unreadable prometheus.Counter
 }
 
 var (
@@ -19,11 +21,15 @@ var (
 )
 
 func newFigures(r *Registry, to prometheus.Registerer) *figures {
-	f := &figures{registry: r, failures: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "bullet_metrics_registry_checkpoint_failures_total", Help: "Checkpoints of the registry that could not be saved.",
-	})}
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_registry_" + name, Help: help})
+	}
+	f := &figures{registry: r,
+		failures:     counter("checkpoint_failures_total", "Checkpoints of the registry that could not be saved."),
+		readFailures: counter("read_failures_total", "Reads of the journal by the registry that the disk failed; each is tried again."),
+		unreadable:   counter("unreadable_total", "Parts of the journal that the registry stepped over since the disk did not give them back.")}
 	if to != nil {
-		to.MustRegister(f, f.failures)
+		to.MustRegister(f, f.failures, f.readFailures, f.unreadable)
 	}
 	return f
 }

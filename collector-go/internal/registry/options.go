@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // Limits bound what is kept. What goes beyond is turned away, or the oldest goes; either is counted.
@@ -42,6 +44,8 @@ type Times struct {
 type Options struct {
 	// Dir is where its checkpoints are.
 	Dir string
+	// FS is where they are kept; nil is the operating system's.
+	FS disk.FS
 	// CheckpointTicks is how many of the journal's ticks (seconds) lie between two checkpoints.
 	CheckpointTicks int
 	Limits          Limits

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
@@ -36,6 +37,7 @@ type Registry struct {
 	checkpoints *checkpoint.Files
 	position    journal.Position // of the last entry applied; Run's own
 	ticks       int              // since the last checkpoint; Run's own
+	patience    journal.Patience
 	figures     *figures
 
 	mu     sync.Mutex
@@ -49,11 +51,12 @@ func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) 
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	saved, err := checkpoint.Open(o.Dir)
+	saved, err := checkpoint.Open(o.Dir, o.FS)
 	if err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
-	r := &Registry{options: o, journal: j, retention: retention, checkpoints: saved, state: newState(o.Limits, o.Times)}
+	r := &Registry{options: o, journal: j, retention: retention, checkpoints: saved, state: newState(o.Limits, o.Times),
+		patience: journal.DefaultPatience()}
 	r.figures = newFigures(r, o.Registerer)
 	r.writer = newWriter()
 	retention.Join(name)
@@ -104,10 +107,36 @@ func (r *Registry) Run(ctx context.Context) error {
 			return nil
 		case err != nil && ctx.Err() != nil:
 			return nil
+		case errors.Is(err, journal.ErrRead):
+			r.endure(ctx, reader, err)
 		case err != nil:
 			return fmt.Errorf("registry: read the journal: %w", err)
+		default:
+			r.patience.Succeeded()
+			r.take(position, entry)
 		}
-		r.take(position, entry)
+	}
+}
+
+// endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does not give back:
+// changes that were told in there are not seen.
+func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure error) {
+	if !r.patience.Failing() {
+		r.options.Logger.Error("the registry cannot read the journal; trying again", "from", r.position, "giving_up_after", r.patience.GiveUp, "error", failure)
+	}
+	r.figures.readFailures.Inc()
+	delay, stepOver := r.patience.Failed()
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return
+	}
+	if stepOver {
+		reader.StepOver()
+		r.figures.unreadable.Inc()
+		r.options.Logger.Error("the registry steps over a part of the journal, since the disk does not give it back", "after", r.position, "error", failure)
 	}
 }
 

@@ -38,6 +38,8 @@ type Memory struct {
 	calls   int
 	// fault is asked before every call that changes something; its error is the call's.
 	fault func(call int, op, name string) error
+	// readFault is asked before every sector is read, and every opening; its error is the call's.
+	readFault func(name string, off, length int64) error
 	// room bounds the bytes of all files, if it is not 0.
 	room int64
 }
@@ -105,6 +107,22 @@ func (m *Memory) SetFault(fault func(call int, op, name string) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fault = fault
+}
+
+// SetReadFault sets what is asked before every sector of a file is read, by its base name; and before it is opened, with a length of 0.
+// Its error is the call's, which gives back what lies before.
+func (m *Memory) SetReadFault(fault func(name string, off, length int64) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.readFault = fault
+}
+
+// readable is the error of a read. The caller holds mu.
+func (m *Memory) readable(name string, off, length int64) error {
+	if m.readFault == nil {
+		return nil
+	}
+	return m.readFault(filepath.Base(name), off, length)
 }
 
 // SetRoom bounds the bytes of all files; 0 sets no bound.
@@ -208,6 +226,9 @@ func (m *Memory) Open(name string) (disk.File, error) {
 	if m.files[name] == nil {
 		return nil, fs.ErrNotExist
 	}
+	if err := m.readable(name, 0, 0); err != nil {
+		return nil, err
+	}
 	return &memHandle{m, m.files[name], name}, nil
 }
 
@@ -310,6 +331,12 @@ type memHandle struct {
 func (h *memHandle) ReadAt(p []byte, off int64) (int, error) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
+	for at, end := off, off+int64(len(p)); h.m.readFault != nil && at < end; at += SectorBytes - at%SectorBytes {
+		if err := h.m.readable(h.name, at, min(SectorBytes-at%SectorBytes, end-at)); err != nil {
+			n, _ := bytes.NewReader(h.f.cache).ReadAt(p[:at-off], off)
+			return n, err
+		}
+	}
 	return bytes.NewReader(h.f.cache).ReadAt(p, off)
 }
 
@@ -389,6 +416,13 @@ func (h *memHandle) Size() (int64, error) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
 	return int64(len(h.f.cache)), nil
+}
+
+// Linked implements disk.File.
+func (h *memHandle) Linked() (bool, error) {
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	return h.m.files[h.name] == h.f, nil
 }
 
 // Close implements disk.File.

@@ -1,0 +1,441 @@
+package feed
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
+)
+
+const (
+	corePartition = time.Hour
+	coreRetention = 30 * time.Hour
+)
+
+// core is senders, one disk with a journal, a feed's checkpoints and a store on it, and the ledger of what was acknowledged.
+type core struct {
+	t      *testing.T
+	random *rand.Rand
+	disk   *disktest.Memory
+	clock  atomic.Int64
+
+	journal    *journal.Journal
+	store      *grid.Store
+	retention  *Retention
+	feed       *Feed
+	end        context.CancelFunc
+	ran        chan error
+	closeAtEnd bool
+
+	senders   []*coreSender
+	epochs    uint64
+	journaled *journaled
+
+	mu           sync.Mutex
+	acknowledged map[batchName]bool
+	refused      int
+	refusal      error // the last one at once
+	waiting      sync.WaitGroup
+
+	kills, powerLosses, closes int
+}
+
+type batchName struct {
+	epoch    journal.Epoch
+	sequence uint64
+}
+
+// coreSender is one producer: it holds what is not acknowledged, and sends it again.
+type coreSender struct {
+	place    journal.ProducerDefined
+	epoch    journal.Epoch
+	sequence uint64
+	held     []*sent
+	cpuMs    float64
+	count    uint64
+}
+
+// sent is a batch as its sender has it: series by name, not by the journal's ids.
+type sent struct {
+	name       batchName
+	receivedMs int64
+	samples    []sentSample
+	blocks     []sentBlock
+	histograms []sentSample // the value is the count
+}
+
+type sentSample struct {
+	series metric.Raw
+	timeMs int64
+	value  float64
+}
+
+type sentBlock struct {
+	layout  []metric.Raw
+	firstMs int64
+	values  []float64 // column by column
+}
+
+func newCore(t *testing.T, seed uint64) *core {
+	c := &core{t: t, random: rand.New(rand.NewPCG(seed, 11)), disk: disktest.NewMemory(seed), acknowledged: map[batchName]bool{}}
+	c.journaled = newJournaled(c)
+	c.clock.Store(t0)
+	c.epochs = seed << 16
+	for i := range 1 + c.random.IntN(3) {
+		c.senders = append(c.senders, &coreSender{place: journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "h", Port: 6700 + uint32(i), Task: int32(i)}})
+		c.newEpoch(c.senders[i])
+	}
+	c.open()
+	t.Cleanup(func() {
+		c.end()
+		_ = c.journal.Close()
+		c.dropStore()
+	})
+	return c
+}
+
+func (c *core) newEpoch(s *coreSender) {
+	c.epochs++
+	binary.BigEndian.PutUint64(s.epoch[:], c.epochs)
+	s.sequence, s.held, s.cpuMs, s.count = 0, nil, 0, 0
+}
+
+// newProducer replaces a sender by one that starts over; what the old one held is gone with it, unless it was taken.
+func (c *core) newProducer(i int) {
+	c.settle()
+	s := c.senders[i]
+	if id, err := c.journal.DefineProducer(s.place); err == nil {
+		_ = c.journal.Mark(&journal.Disconnected{Producer: id, TimeMs: c.clock.Load()})
+	}
+	c.newEpoch(s)
+	c.connect(s)
+}
+
+func (c *core) feedOptions() Options {
+	o := DefaultOptions("store", "/feeds")
+	o.FS, o.CheckpointTicks, o.CloseAtEnd = c.disk, 6, c.closeAtEnd
+	o.Slicer.LatenessMs, o.Slicer.BacklogMs, o.Slicer.KeepMs = 12_000, 40_000, 90_000
+	return o
+}
+
+func (c *core) openStore() {
+	o := grid.DefaultOptions()
+	o.FS, o.Partition, o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = c.disk, corePartition, coreRetention, 0, 0
+	o.FlushHandOvers, o.IdleHandOvers = 9, 12
+	o.Now = func() time.Time { return time.UnixMilli(c.clock.Load()) }
+	var err error
+	c.store, err = grid.Open("/store", o)
+	require.NoError(c.t, err)
+}
+
+// dropStore ends the store without writing what it holds.
+func (c *core) dropStore() {
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = c.store.Close(done)
+}
+
+// open starts a collector, and its senders come back.
+func (c *core) open() {
+	o := journal.DefaultOptions()
+	o.FS, o.SegmentBytes, o.MaxBytes, o.RetryInterval = c.disk, 8<<10, 512<<10, time.Millisecond
+	o.RingBytes = []int64{0, 2 << 10, 1 << 20}[c.random.IntN(3)]
+	var err error
+	c.journal, err = journal.Open("/journal", o)
+	require.NoError(c.t, err)
+	c.retention = NewRetention(c.journal.Release)
+	c.retention.Join("journaled")
+	c.openStore()
+	c.feed, err = New(c.journal, c.store, c.retention, c.feedOptions())
+	require.NoError(c.t, err)
+	c.feed.patience = journal.Patience{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: time.Minute}
+	c.ran = make(chan error, 1)
+	var ctx context.Context
+	ctx, c.end = context.WithCancel(context.Background())
+	go func(f *Feed, ran chan error) { ran <- f.Run(ctx) }(c.feed, c.ran)
+	c.disk.SetReadFault(nil)
+	require.NoError(c.t, c.journal.Mark(&journal.Started{TimeMs: c.clock.Load()}))
+	for _, s := range c.senders {
+		c.connect(s)
+		c.resend(s)
+	}
+}
+
+func (c *core) connect(s *coreSender) {
+	id, err := c.journal.DefineProducer(s.place)
+	require.NoError(c.t, err)
+	require.NoError(c.t, c.journal.Mark(&journal.Connected{Producer: id, TimeMs: c.clock.Load()}))
+}
+
+// second lets a second pass: some senders send, some of that comes late or out of order, then the tick.
+func (c *core) second() {
+	c.clock.Add(1000)
+	for _, s := range c.senders {
+		if c.random.IntN(12) > 0 {
+			c.send(s)
+		}
+		if c.random.IntN(25) == 0 {
+			c.settle()
+			c.resend(s) // a new stream
+		}
+	}
+	_ = c.journal.Mark(&journal.Tick{TimeMs: c.clock.Load()})
+}
+
+func (s *coreSender) series(name, component string, task int32, shape metric.Shape, temporality metric.Temporality, intervalMs, spanMs int64) metric.Raw {
+	return metric.Raw{Worker: metric.Worker{Topology: s.place.Topology, Host: s.place.Host, Port: s.place.Port}, Name: name, Component: component,
+		Task: task, Shape: shape, Temporality: temporality, IntervalMs: intervalMs, PackSpanMs: spanMs}
+}
+
+// send makes a batch and offers it.
+func (c *core) send(s *coreSender) {
+	nowMs := c.clock.Load()
+	s.sequence++
+	b := &sent{name: batchName{s.epoch, s.sequence}, receivedMs: nowMs}
+	add := func(series metric.Raw, v float64) {
+		at := nowMs
+		switch c.random.IntN(30) {
+		case 0:
+			at -= c.random.Int64N(60_000) // late, or too late
+		case 1:
+			at += c.random.Int64N(1000) // off the grid
+		}
+		b.samples = append(b.samples, sentSample{series, at, v})
+	}
+	s.cpuMs += float64(c.random.IntN(700)) / 3
+	add(s.series("cpu.user_ms", "__system", -1, metric.ShapeSampler, metric.Cumulative, 1000, 10_000), s.cpuMs)
+	add(s.series("heap.committed_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000), float64(c.random.IntN(1<<30)))
+	if c.random.IntN(8) == 0 {
+		add(s.series("workerCpuUsage", "__system", -1, metric.ShapeNumber, 0, 10_000, 0), 0.25)
+	}
+	if c.random.IntN(6) == 0 {
+		task := int32(c.random.IntN(12))
+		add(s.series("rare", "FilterBolt", task, metric.ShapeNumber, 0, 10_000, 0), float64(c.random.IntN(100)))
+	}
+	if nowMs%5000 == 0 {
+		b.blocks = append(b.blocks, c.block(s, nowMs))
+	}
+	if nowMs%10_000 == 0 {
+		s.count += uint64(c.random.IntN(50))
+		b.histograms = append(b.histograms, sentSample{s.series("bullet_filter_latency_seconds", "FilterBolt", 9, metric.ShapeHistogram, metric.Cumulative, 10_000, 0), nowMs, float64(s.count)})
+	}
+	s.held = append(s.held, b)
+	c.journaled.sent[b.name] = b
+	c.offer(s, b)
+}
+
+// block is a pack of five seconds: two series, or three for a while.
+func (c *core) block(s *coreSender, nowMs int64) sentBlock {
+	b := sentBlock{firstMs: nowMs - 4000, layout: []metric.Raw{
+		s.series("heap.used_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000),
+		s.series("cpu.system_ms", "__system", -1, metric.ShapeSampler, metric.Cumulative, 1000, 10_000)}}
+	if nowMs/100_000%2 == 0 {
+		b.layout = append(b.layout, s.series("bullet_active_queries", "JoinBolt", 7, metric.ShapeNumber, 0, 1000, 0))
+	}
+	if c.random.IntN(20) == 0 {
+		b.firstMs -= c.random.Int64N(60_000)
+	}
+	for column := range b.layout {
+		for row := range 5 {
+			v := float64(c.random.IntN(1000))
+			if column == 1 {
+				v = s.cpuMs/2 + float64(row)
+			}
+			b.values = append(b.values, v)
+		}
+	}
+	return b
+}
+
+func (c *core) resend(s *coreSender) {
+	for _, b := range slices.Clone(s.held) {
+		c.offer(s, b)
+	}
+}
+
+// offer appends a batch under ids that are defined at this moment.
+func (c *core) offer(s *coreSender, b *sent) {
+	c.waiting.Add(1)
+	_, err := c.journal.Append(c.translate(s, b), func(err error) {
+		defer c.waiting.Done()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if err == nil {
+			c.acknowledged[b.name] = true
+		} else if c.refused++; !errors.Is(err, journal.ErrFull) {
+			c.t.Error(err)
+		}
+	})
+	if err != nil {
+		c.refused++
+		c.refusal = err
+		c.waiting.Done()
+		require.ErrorIs(c.t, err, journal.ErrFull)
+	}
+}
+
+func (c *core) translate(s *coreSender, b *sent) *journal.Batch {
+	producer, err := c.journal.DefineProducer(s.place)
+	require.NoError(c.t, err)
+	to := &journal.Batch{Producer: producer, Epoch: b.name.epoch, Sequence: b.name.sequence, SentMs: b.receivedMs, ReceivedMs: c.clock.Load()}
+	define := func(series metric.Raw) journal.SeriesID {
+		id, err := c.journal.Define(series)
+		require.NoError(c.t, err)
+		return id
+	}
+	for _, sample := range b.samples {
+		to.IDs, to.TimesMs, to.Values = append(to.IDs, define(sample.series)), append(to.TimesMs, sample.timeMs), append(to.Values, sample.value)
+	}
+	for _, x := range b.blocks {
+		var ids []journal.SeriesID
+		for _, series := range x.layout {
+			ids = append(ids, define(series))
+		}
+		layout, err := c.journal.DefineLayout(ids)
+		require.NoError(c.t, err)
+		to.Blocks = append(to.Blocks, journal.Block{Layout: layout, Block: block.Block{Columns: len(ids), Rows: 5, FirstMs: x.firstMs, StepMs: 1000,
+			Codec: block.Trimmed, Values: block.AppendTrimmed(nil, x.values)}})
+	}
+	for _, h := range b.histograms {
+		n := uint64(h.value)
+		to.Histograms = append(to.Histograms, &bulletmetricsv1.HistogramSample{SeriesId: uint32(define(h.series)), TimeMs: h.timeMs, Schema: 3,
+			ZeroThreshold: 0.0005, Count: n, ZeroCount: n - n/2, Sum: h.value / 10,
+			PositiveSpans: []*bulletmetricsv1.BucketSpan{{Offset: 2, Length: 1}}, PositiveCounts: []uint64{n / 2}})
+	}
+	return to
+}
+
+// settle waits for every answer, and lets senders forget what was acknowledged.
+func (c *core) settle() {
+	c.waiting.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.senders {
+		s.held = slices.DeleteFunc(s.held, func(b *sent) bool { return c.acknowledged[b.name] })
+	}
+}
+
+// journaled is what was ever durable in the journal, read by a reader that misses nothing: a process of its own that never dies.
+type journaled struct {
+	*core
+	at        journal.Position
+	entries   []journal.Entry
+	sent      map[batchName]*sent
+	batches   map[batchName]int
+	samples   int
+	forgotten int
+
+	series    map[journal.SeriesID]metric.Raw
+	layouts   map[journal.LayoutID][]journal.SeriesID
+	producers map[journal.ProducerID]bool
+}
+
+func newJournaled(c *core) *journaled {
+	return &journaled{core: c, sent: map[batchName]*sent{}, batches: map[batchName]int{}, series: map[journal.SeriesID]metric.Raw{},
+		layouts: map[journal.LayoutID][]journal.SeriesID{}, producers: map[journal.ProducerID]bool{}}
+}
+
+// catchUp reads all that is durable, and lets the journal go of it.
+func (j *journaled) catchUp() {
+	reader, err := j.journal.Reader(j.at)
+	require.NoError(j.t, err)
+	defer reader.Close()
+	nothingToWaitFor, cancel := context.WithCancel(context.Background())
+	cancel()
+	for {
+		at, entry, err := reader.Next(nothingToWaitFor)
+		if errors.Is(err, journal.ErrRead) {
+			continue
+		}
+		if errors.Is(err, context.Canceled) || errors.Is(err, journal.ErrClosed) {
+			break
+		}
+		require.NoError(j.t, err)
+		require.GreaterOrEqual(j.t, at, j.at)
+		j.at = at
+		j.take(entry)
+	}
+	_ = j.retention.Need("journaled", j.at) // may fail with the disk
+}
+
+// take keeps an entry; a new reader is given definitions again.
+func (j *journaled) take(entry journal.Entry) {
+	switch e := entry.(type) {
+	case *journal.SeriesDefined:
+		if known, is := j.series[e.ID]; is {
+			require.Equal(j.t, known, e.Series)
+			return
+		}
+		j.series[e.ID] = e.Series
+	case *journal.LayoutDefined:
+		if known, is := j.layouts[e.ID]; is {
+			require.Equal(j.t, known, e.Series)
+			return
+		}
+		j.layouts[e.ID] = e.Series
+	case *journal.ProducerDefined:
+		if j.producers[e.ID] {
+			return
+		}
+		j.producers[e.ID] = true
+	case *journal.Forgotten:
+		j.forget(e)
+	case *journal.Batch:
+		j.batch(e)
+	}
+	j.entries = append(j.entries, entry)
+}
+
+func (j *journaled) forget(e *journal.Forgotten) {
+	j.forgotten += len(e.Series) + len(e.Layouts) + len(e.Producers)
+	for _, id := range e.Series {
+		delete(j.series, id)
+	}
+	for _, id := range e.Layouts {
+		delete(j.layouts, id)
+	}
+	for _, id := range e.Producers {
+		delete(j.producers, id)
+	}
+}
+
+// batch compares a batch with what its sender sent.
+func (j *journaled) batch(b *journal.Batch) {
+	name := batchName{b.Epoch, b.Sequence}
+	j.batches[name]++
+	j.samples += b.Samples()
+	want := j.sent[name]
+	require.NotNil(j.t, want, "batch %v was never sent", name)
+	require.Equal(j.t, fmt.Sprint(len(want.samples), len(want.blocks), len(want.histograms)), fmt.Sprint(len(b.IDs), len(b.Blocks), len(b.Histograms)))
+	for i, id := range b.IDs {
+		if got := (sentSample{j.series[id], b.TimesMs[i], b.Values[i]}); got != want.samples[i] {
+			require.Equal(j.t, want.samples[i], got)
+		}
+	}
+	for i := range b.Blocks {
+		x := &b.Blocks[i]
+		got := sentBlock{firstMs: x.FirstMs, values: x.Floats(nil)}
+		for _, id := range j.layouts[x.Layout] {
+			got.layout = append(got.layout, j.series[id])
+		}
+		require.Equal(j.t, want.blocks[i], got)
+	}
+	for i, h := range b.Histograms {
+		require.Equal(j.t, want.histograms[i], sentSample{j.series[journal.SeriesID(h.GetSeriesId())], h.GetTimeMs(), float64(h.GetCount())})
+	}
+}

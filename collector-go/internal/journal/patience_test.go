@@ -1,0 +1,32 @@
+package journal
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A stretch costs the whole wait once; what was read in between makes the next failure a first one.
+func TestPatience(t *testing.T) {
+	p := Patience{First: time.Second, Last: 4 * time.Second, GiveUp: 10 * time.Second}
+	type step struct {
+		wait     time.Duration
+		stepOver bool
+	}
+	var steps []step
+	fail := func() {
+		wait, stepOver := p.Failed()
+		steps = append(steps, step{wait, stepOver})
+	}
+	assert.False(t, p.Failing())
+	for range 6 {
+		fail()
+		assert.True(t, p.Failing())
+	}
+	p.Succeeded()
+	assert.False(t, p.Failing())
+	fail()
+	s := time.Second
+	assert.Equal(t, []step{{s, false}, {2 * s, false}, {4 * s, false}, {4 * s, true}, {s, true}, {s, true}, {s, false}}, steps)
+}

@@ -1,0 +1,67 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// appendUntil appends batches until one is refused or refused no more, and returns the last answer.
+func appendUntil(t *testing.T, j *Journal, s *sender, wanted func(error) bool) error {
+	for begun := time.Now(); ; {
+		require.Less(t, time.Since(begun), 30*time.Second)
+		s.sequence++
+		done := make(chan error, 1)
+		_, err := j.Append(batchOf(t, j, s, s.sequence), func(err error) { done <- err })
+		if err == nil {
+			err = <-done
+		}
+		if wanted(err) {
+			return err
+		}
+	}
+}
+
+// TestItsDirectoryIsRemoved: nothing is acknowledged into a file that ends with the process. Where the directory is there again, the
+// journal goes on in a segment of its own, whose head has all that is defined.
+func TestItsDirectoryIsRemoved(t *testing.T) {
+	for name, remove := range map[string]func(dir string) error{
+		"removed": os.RemoveAll,
+		"renamed": func(dir string) error { return os.Rename(dir, dir+".old") },
+		"emptied": func(dir string) error { return os.Remove(filepath.Join(dir, segmentName(1))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "journal")
+			o := DefaultOptions()
+			o.RetryInterval = 10 * time.Millisecond
+			j, err := Open(dir, o)
+			require.NoError(t, err)
+			s := &sender{producer: place, epoch: Epoch{1}}
+			require.NoError(t, appendUntil(t, j, s, func(error) bool { return true }))
+			require.NoError(t, remove(dir))
+			err = appendUntil(t, j, s, func(err error) bool { return err != nil })
+			var full *FullError
+			require.True(t, errors.As(err, &full))
+			require.Equal(t, "write", full.Reason)
+			require.ErrorContains(t, err, "was removed or renamed")
+			if name != "emptied" {
+				require.ErrorContains(t, j.Ready(), "takes no writes")
+				require.NoError(t, os.Mkdir(dir, 0o750))
+			}
+			require.NoError(t, appendUntil(t, j, s, func(err error) bool { return err == nil }))
+			last := s.sequence
+			require.NoError(t, j.Close())
+
+			j, err = Open(dir, o)
+			require.NoError(t, err)
+			require.NoError(t, j.Close())
+			had := newReading()
+			had.readClosed(t, j)
+			require.Equal(t, 1, had.batches[batchKey{s.epoch, last}], "what was acknowledged behind it is there")
+		})
+	}
+}
