@@ -33,11 +33,41 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64, missi
 	}
 	s.scratch.placed = placed{}
 	group, first := 0, 0
-	for _, run := range l.tracks {
+	for i, run := range l.tracks {
+		if i%warmTogether == 0 {
+			s.scratch.warm(l.tracks[i:min(i+warmTogether, len(l.tracks))])
+		}
 		s.addRun(l, run.track, l.groups[group:run.end], first, b, values)
 		group, first = run.end, l.groups[run.end-1].end
 	}
 	return true
+}
+
+// warmTogether is how many tracks are read ahead.
+const warmTogether = 16
+
+// warm reads what adding reads of each track, so that the processor fetches many at a time from memory where it would else wait for each. The
+// sum has no meaning, but it cannot be left out.
+func (c *scratch) warm(runs []trackRun) {
+	var hot [warmTogether]*bucket
+	var sum int64
+	for i := range runs {
+		t := runs[i].track
+		hot[i] = t.hot
+		sum += t.source.eventMs
+	}
+	for _, b := range hot[:len(runs)] {
+		if b != nil {
+			sum += b.endMs
+			if n := len(b.origins); n > 0 {
+				sum += b.origins[n-1].timeMs
+			}
+			if n := len(b.strips); n > 0 {
+				sum += int64(b.strips[min(len(b.origins), n-1)].taken) // mostly a row has one origin
+			}
+		}
+	}
+	c.warmed += sum
 }
 
 // spread puts values where their cells are; the others, which are no numbers, are never looked at.

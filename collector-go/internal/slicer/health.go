@@ -48,8 +48,8 @@ const OtherMetrics = "other"
 
 // health is how the samples of one worker come.
 type health struct {
-	writtenTo int64 // end of the newest period that is written
 	aheadMs   int64 // of the period that is not written yet; never where nothing came
+	writtenTo int64 // end of the newest period that is written
 	ahead     telling
 	metrics   []*metricHealth // in the order in which they were first heard of
 	flows     []*flows        // of the metrics, in the same order

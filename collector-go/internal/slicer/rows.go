@@ -92,6 +92,9 @@ func (b *bucket) origin(o origin) uint32 {
 		if b.origins[i] == o {
 			return uint32(i + 1)
 		}
+		if b.origins[i].sequence != o.sequence || b.origins[i].producer != o.producer { // of an earlier batch, as those before it
+			break
+		}
 	}
 	b.origins = append(b.origins, o)
 	return uint32(len(b.origins))

@@ -10,19 +10,20 @@ import (
 // source is a worker: what a watermark belongs to.
 type source struct {
 	// What every batch needs lies together.
-	eventMs  int64  // greatest event time heard; never before the first sample
-	heardMs  int64  // the slicer's clock when it was last heard
-	closeMs  int64  // no slice of it closes before its event time is there; it may be further off
-	batch    uint64 // the last batch that touched it
-	room     *room  // its topology's
-	carriers []*producer
+	eventMs int64     // greatest event time heard; never before the first sample
+	heardMs int64     // the slicer's clock when it was last heard
+	closeMs int64     // no slice of it closes before its event time is there; it may be further off
+	batch   uint64    // the last batch that touched it
+	room    *room     // its topology's
+	carrier *producer // the last of the carriers that was heard; nil where that is not known
+	health  health    // begins with what every batch needs
 
-	tracks []*track
-	starts starts
-	infos  []*info
-	ended  []*info // replaced by a later one; their markers are due
-	health health
-	worker metric.Worker
+	carriers []*producer
+	tracks   []*track
+	starts   starts
+	infos    []*info
+	ended    []*info // replaced by a later one; their markers are due
+	worker   metric.Worker
 }
 
 const never = math.MinInt64
@@ -69,8 +70,14 @@ func (s *Slicer) touch(src *source, timeMs int64) {
 	src.batch = s.batch.number
 	src.heardMs = s.clockMs
 	s.batch.touched = append(s.batch.touched, src)
-	if !slices.Contains(src.carriers, s.batch.producer) {
-		src.carry(s.batch.producer)
+	if p := s.batch.producer; src.carrier != p {
+		if !slices.Contains(src.carriers, p) {
+			src.carry(p)
+		}
+		src.carrier = nil
+		if slices.Contains(src.carriers, p) {
+			src.carrier = p
+		}
 	}
 }
 

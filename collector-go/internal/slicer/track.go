@@ -68,6 +68,7 @@ type reading struct {
 
 // scratch is memory that closing uses again.
 type scratch struct {
+	warmed  int64
 	beside  slotted
 	means   means
 	merged  []sample
