@@ -126,6 +126,9 @@ func newFigures() *prometheus.Registry {
 func (col *collector) openData(c config.Config, figures *prometheus.Registry) (err error) {
 	log := journal.DefaultOptions()
 	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes, col.logger, figures
+	if col.replay == nil {
+		log.GatherInterval = journal.Gather
+	}
 	log.MaxSeries = max(log.MaxSeries, 2*c.Limits.SeriesPerTopology)
 	if col.journal, err = journal.Open(filepath.Join(c.DataDir, "journal"), log); err != nil {
 		return err

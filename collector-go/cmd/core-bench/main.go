@@ -31,6 +31,7 @@ var scenarios = []struct {
 	{"own-slice", "(a) TSBS rows of 4,000 hosts every 10 s: each sample its own slice", ownSlice},
 	{"sixty-to-one", "(b) TSBS rows of 4,000 hosts every 1 s into slices of 60 s", sixtyToOne},
 	{"small-messages", "(c) 500 streams, 100 samples of 1 s a message, slices of 10 s", smallMessages},
+	{"paced", "500 workers, 100 samples a second each, sent as they fall due over 4 streams", paced},
 	{"day", "a day of 500 workers: disk, and CPU of four 24 h queries", day},
 	{"memory", "memory of 200,000 series with an hour of slices", memory},
 	{"start", "start with 1,000,000 series", start},

@@ -189,31 +189,36 @@ func fieldName(metric int) string {
 func (f *fleet) sendStep(l *load, timeMs int64) error {
 	for _, s := range f.streams {
 		for m := 0; m*f.perMessage < len(s.hosts); m++ {
-			hosts := s.hosts[m*f.perMessage : min((m+1)*f.perMessage, len(s.hosts))]
-			b := &pb.Batch{}
-			if f.wire == "blocks" {
-				values := make([]byte, 0, 8*len(hosts)*l.metrics)
-				for _, h := range hosts {
-					for _, v := range l.now[h*l.metrics : (h+1)*l.metrics] {
-						values = binary.LittleEndian.AppendUint64(values, math.Float64bits(v))
-					}
-				}
-				b.Blocks = []*pb.Block{{LayoutId: uint32(m) + 1, FirstTimeMs: timeMs, Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: values}}
-			} else {
-				n := len(hosts) * l.metrics
-				columns := &pb.SampleColumns{BaseTimeMs: timeMs, SeriesIds: make([]uint32, 0, n), TimeOffsetsMs: make([]int64, n), Values: make([]float64, 0, n)}
-				for i, h := range hosts {
-					for metric := range l.metrics {
-						columns.SeriesIds = append(columns.SeriesIds, s.id(l, m*f.perMessage+i, metric))
-					}
-					columns.Values = append(columns.Values, l.now[h*l.metrics:(h+1)*l.metrics]...)
-				}
-				b.Samples = columns
-			}
-			if err := s.send(b); err != nil {
+			if err := f.sendMessage(l, s, m, timeMs); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// sendMessage sends the present values of the hosts of one of a stream's messages.
+func (f *fleet) sendMessage(l *load, s *stream, m int, timeMs int64) error {
+	hosts := s.hosts[m*f.perMessage : min((m+1)*f.perMessage, len(s.hosts))]
+	b := &pb.Batch{}
+	if f.wire == "blocks" {
+		values := make([]byte, 0, 8*len(hosts)*l.metrics)
+		for _, h := range hosts {
+			for _, v := range l.now[h*l.metrics : (h+1)*l.metrics] {
+				values = binary.LittleEndian.AppendUint64(values, math.Float64bits(v))
+			}
+		}
+		b.Blocks = []*pb.Block{{LayoutId: uint32(m) + 1, FirstTimeMs: timeMs, Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: values}}
+	} else {
+		n := len(hosts) * l.metrics
+		columns := &pb.SampleColumns{BaseTimeMs: timeMs, SeriesIds: make([]uint32, 0, n), TimeOffsetsMs: make([]int64, n), Values: make([]float64, 0, n)}
+		for i, h := range hosts {
+			for metric := range l.metrics {
+				columns.SeriesIds = append(columns.SeriesIds, s.id(l, m*f.perMessage+i, metric))
+			}
+			columns.Values = append(columns.Values, l.now[h*l.metrics:(h+1)*l.metrics]...)
+		}
+		b.Samples = columns
+	}
+	return s.send(b)
 }

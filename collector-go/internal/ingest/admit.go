@@ -94,13 +94,27 @@ func (a *admission) check(b *pb.Batch, t *table) (err error) {
 // journal.ErrForgotten, of a layout's series.
 func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Time) error {
 	a.restore()
-	a.batch = &journal.Batch{Epoch: journal.Epoch(b.GetEpoch()), Sequence: b.GetSequence(), SentMs: b.GetSendTimeMs(), ReceivedMs: now.UnixMilli(),
-		Notes: notesOf(b)}
+	a.batch = newBatch(len(a.blocks))
+	a.batch.Epoch, a.batch.Sequence = journal.Epoch(b.GetEpoch()), b.GetSequence()
+	a.batch.SentMs, a.batch.ReceivedMs, a.batch.Notes = b.GetSendTimeMs(), now.UnixMilli(), notesOf(b)
 	a.received, a.rejected, a.allowed = len(b.GetSamples().GetValues())+len(b.GetHistograms()), nil, allowed
 	t.retryLimited(now)
 	a.admitColumns(b.GetSamples(), t)
 	a.admitHistograms(b.GetHistograms(), t)
 	return a.admitBlocks(b.GetBlocks(), a.blocks, t)
+}
+
+// newBatch is one with room for so many blocks, in one piece where it is the usual one.
+func newBatch(blocks int) *journal.Batch {
+	if blocks != 1 {
+		return &journal.Batch{Blocks: make([]journal.Block, 0, blocks)}
+	}
+	with := &struct {
+		journal.Batch
+		block [1]journal.Block
+	}{}
+	with.Blocks = with.block[:0]
+	return &with.Batch
 }
 
 // release forgets a batch.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -55,11 +56,10 @@ func (t *table) checkBlocks(to []block.Block, blocks []*pb.Block) ([]block.Block
 
 // admitBlocks takes blocks whole where all in them is good, as nearly always. blocks are the checked ones of wire.
 func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table) error {
-	if len(blocks) > 0 {
-		a.batch.Blocks = make([]journal.Block, 0, len(blocks))
-	}
+	came, kept := 0, 0 // bytes
 	for i := range blocks {
 		b := &blocks[i]
+		came += len(b.Values) + len(b.Presence)
 		l := t.layouts.get(wire[i].GetLayoutId())
 		a.received += b.Samples()
 		if l.whole != 0 && a.allowed.covers(b) && b.FirstNonNumber() < 0 {
@@ -68,6 +68,15 @@ func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table
 		}
 		if err := a.admitCells(b, l, t); err != nil {
 			return err
+		}
+	}
+	for i := range a.batch.Blocks {
+		kept += len(a.batch.Blocks[i].Values) + len(a.batch.Blocks[i].Presence)
+	}
+	if 2*kept < came { // a message is not kept for a small part of it
+		for i := range a.batch.Blocks {
+			b := &a.batch.Blocks[i]
+			b.Values, b.Presence = bytes.Clone(b.Values), bytes.Clone(b.Presence)
 		}
 	}
 	return nil

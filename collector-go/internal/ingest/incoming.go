@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"bytes"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/gzip"  // senders may compress
@@ -12,17 +14,21 @@ import (
 )
 
 // incoming is a request as it was decoded, or why it was not. gRPC itself would end the stream with INTERNAL, which does not tell a
-// sender that sending it again is useless.
+// sender that sending it again is useless. It is used again for the next one of its stream: what outlives a request is blocks' bytes, which
+// are the message's own, and what proto.Unmarshal made of the rest.
 type incoming struct {
 	request pb.ExportRequest
 	refused error
+
+	// What a request of blocks is decoded into.
+	wrapped pb.ExportRequest_Batch
+	batch   pb.Batch
+	blocks  []*pb.Block // all that there are
+	used    int         // of blocks
 }
 
 // receive takes the next request of a stream. The error is the stream's end.
-func receive(g grpc.ServerStream) (*incoming, error) {
-	in := &incoming{}
-	return in, g.RecvMsg(in)
-}
+func (in *incoming) receive(g grpc.ServerStream) error { return g.RecvMsg(in) }
 
 // codec is gRPC's for protobuf, but for requests: these are held to their bounds before they are decoded.
 type codec struct{ encoding.CodecV2 }
@@ -35,17 +41,47 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
-	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
-	defer buffer.Free()
-	in.decode(buffer.ReadOnlyData())
+	in.decode(owned(data))
 	return nil
 }
 
+// owned is a message in memory that no pool takes back: as it came where that is so already, a copy where not.
+func owned(data mem.BufferSlice) []byte {
+	if len(data) != 1 {
+		return data.Materialize()
+	}
+	if whole, unpooled := data[0].(mem.SliceBuffer); unpooled {
+		return whole
+	}
+	return bytes.Clone(data[0].ReadOnlyData())
+}
+
+// decode takes over the encoded request.
 func (in *incoming) decode(encoded []byte) {
+	in.forget()
 	if in.refused = checkBounds(encoded); in.refused != nil {
 		return
 	}
-	if proto.Unmarshal(encoded, &in.request) != nil {
+	if batch, is := onlyBatch(encoded); is {
+		in.refused = in.decodeBatch(batch)
+	} else if proto.Unmarshal(encoded, &in.request) != nil {
 		in.refused = errWire
 	}
 }
+
+// forget lets go of a request.
+func (in *incoming) forget() {
+	in.request.Reset()
+	list := in.batch.Blocks[:0]
+	in.batch.Reset()
+	in.batch.Blocks = list
+	for _, b := range in.blocks[:in.used] {
+		b.Reset()
+	}
+	if len(in.blocks) > maxSpareBlocks {
+		in.blocks, in.batch.Blocks = nil, nil
+	}
+	in.refused, in.used = nil, 0
+}
+
+const maxSpareBlocks = 64

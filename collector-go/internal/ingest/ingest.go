@@ -141,7 +141,8 @@ func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 	}
 	came := make(chan first, 1)
 	go func() {
-		in, err := receive(g)
+		in := &incoming{}
+		err := in.receive(g)
 		came <- first{in, err}
 	}()
 	select {

@@ -17,9 +17,10 @@ import (
 
 const (
 	maxHeaderBytes   = 16 << 10
-	requestOverhead  = 64        // of an ExportRequest over its Batch
-	streamBuffer     = 256 << 10 // flow control; fixed, so that gRPC does not grow it by its own estimate
-	connectionBuffer = 1 << 20
+	requestOverhead  = 64               // of an ExportRequest over its Batch
+	streamBuffer     = 512 << 10        // flow control; fixed, so that gRPC does not grow it by its own estimate; it is widened by quarters
+	connectionBuffer = 4 << 20          // of all streams; gRPC widens it as bytes come, so that it holds no memory
+	readBuffer       = 64 << 10         // of a connection: four frames a read
 	idleConnection   = 10 * time.Minute // without any stream
 	leastPing        = 5 * time.Second  // between a client's own pings
 )
@@ -55,6 +56,8 @@ func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 		grpc.ConnectionTimeout(o.HandshakeTimeout),
 		grpc.InitialWindowSize(streamBuffer),
 		grpc.InitialConnWindowSize(connectionBuffer),
+		grpc.ReadBufferSize(readBuffer),
+		grpc.SharedWriteBuffer(true), // held by a connection only while it writes
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: idleConnection, Time: o.PingAfter, Timeout: o.PingTimeout}),

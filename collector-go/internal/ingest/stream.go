@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"sync"
@@ -104,9 +105,9 @@ func (s *stream) run() error {
 
 // receive takes requests until an error ends the stream. The goroutine ends when the handler has returned, since gRPC then ends RecvMsg.
 func (s *stream) receive(stopped <-chan struct{}) error {
+	in := &incoming{}
 	for {
-		in, err := receive(s.grpc)
-		if err != nil {
+		if err := in.receive(s.grpc); err != nil {
 			return err
 		}
 		if err := s.await(stopped); err != nil {
@@ -115,6 +116,7 @@ func (s *stream) receive(stopped <-chan struct{}) error {
 		if err := s.take(in); err != nil {
 			return err
 		}
+		in.forget() // the next one may be long in coming
 	}
 }
 
@@ -220,7 +222,7 @@ func (s *stream) check(b *pb.Batch) error {
 		return err
 	}
 	if s.epoch == nil {
-		s.epoch = b.GetEpoch()
+		s.epoch = bytes.Clone(b.GetEpoch()) // b's is the message's
 	}
 	if string(s.epoch) != string(b.GetEpoch()) {
 		return errors.New("batch.epoch changed within the stream: a new epoch needs a new stream")

@@ -144,5 +144,8 @@ func (j *Journal) enqueue(r queued) {
 	j.queue.push(r)
 	j.figures.queueBytes.Set(float64(j.queue.bytes))
 	j.figures.queueLength.Set(float64(len(j.queue.records)))
+	if j.queue.plenty() {
+		signal(j.committer.plenty)
+	}
 	j.committer.wake()
 }

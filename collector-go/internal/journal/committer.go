@@ -7,13 +7,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
-const groupBytes = 8 << 20 // of records that are written at once; one record may exceed it
+const (
+	groupBytes  = 8 << 20   // of records that are written at once; one record may exceed it
+	plentyBytes = 256 << 10 // that are not kept waiting for more
+)
 
 // committer is the one goroutine that writes: it takes what waits, writes it at once and fsyncs it, then says so. While the
 // disk is busy the next group grows. After any failure it seals the segment and tries a fresh one.
 type committer struct {
 	j         *Journal
 	work      chan struct{} // holds a token when there may be something to write
+	plenty    chan struct{} // holds a token when so much waits that no more is to be waited for
 	closing   chan struct{}
 	stopped   chan struct{}
 	unsettled []segment // found at the start, not yet known to be durable
@@ -26,11 +30,12 @@ type committer struct {
 	looked    time.Time // when the active segment's file was found in its place
 	continued bool      // nothing failed since the segment before began: the ring goes on
 	buffer    []byte
+	begun     time.Time // of the last write
 }
 
 func newCommitter(j *Journal) *committer {
 	return &committer{j: j,
-		work: make(chan struct{}, 1), closing: make(chan struct{}), stopped: make(chan struct{})}
+		work: make(chan struct{}, 1), plenty: make(chan struct{}, 1), closing: make(chan struct{}), stopped: make(chan struct{})}
 }
 
 // begin opens the first segment, or notes why not, and starts the goroutine.
@@ -42,9 +47,12 @@ func (c *committer) begin() {
 	go c.run()
 }
 
-func (c *committer) wake() {
+func (c *committer) wake() { signal(c.work) }
+
+// signal puts a token where there is none.
+func signal(to chan struct{}) {
 	select {
-	case c.work <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
@@ -90,10 +98,37 @@ func (c *committer) retry() bool {
 	return true
 }
 
+// gather lets a moment pass after the last write where little waits, so that more comes to share the next one.
+func (c *committer) gather() {
+	rest := c.j.o.GatherInterval - time.Since(c.begun)
+	if rest <= 0 || !c.waitsLittle() {
+		return
+	}
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.plenty:
+	case <-c.closing:
+	}
+}
+
+// waitsLittle says whether something waits, but not plenty; from then on plenty is signaled.
+func (c *committer) waitsLittle() bool {
+	c.j.mu.Lock()
+	defer c.j.mu.Unlock()
+	select {
+	case <-c.plenty: // of before
+	default:
+	}
+	return len(c.j.queue.records) > 0 && !c.j.queue.plenty()
+}
+
 // drain writes group after group until nothing waits or a write fails.
 func (c *committer) drain() {
 	var group []queued
 	for c.active != nil {
+		c.gather()
 		group = c.takeGroup(group)
 		if len(group) == 0 {
 			return
@@ -125,7 +160,7 @@ func (c *committer) commit(group []queued) error {
 	if len(c.buffer) == 0 {
 		return nil
 	}
-	begun := time.Now()
+	c.begun = time.Now()
 	if err := writeDurably(c.active, c.buffer, c.offset); err != nil {
 		return fmt.Errorf("journal: %s: %w", segmentName(c.number), err)
 	}
@@ -133,7 +168,7 @@ func (c *committer) commit(group []queued) error {
 		return err
 	}
 	c.offset += int64(len(c.buffer))
-	c.j.figures.fsync.Observe(time.Since(begun).Seconds())
+	c.j.figures.fsync.Observe(time.Since(c.begun).Seconds())
 	return nil
 }
 

@@ -30,6 +30,9 @@ type Options struct {
 	MaxEpochs int
 	// RingBytes bounds the newest entries that are kept in memory for readers that keep up; 0 keeps none.
 	RingBytes int64
+	// GatherInterval is the least time from one write to the next while little waits to be written: senders of small messages then share
+	// a write, an fsync and a wake-up of each reader. A write after a longer rest is not put off. 0 puts none off.
+	GatherInterval time.Duration
 	// RetryInterval is how long to wait after a failed write before trying again, what Append tells a sender that is refused, and how
 	// often the journal looks whether its file is still in its place.
 	RetryInterval time.Duration
@@ -40,6 +43,10 @@ type Options struct {
 	// Registerer takes the journal's own figures; may be nil.
 	Registerer prometheus.Registerer
 }
+
+// Gather is a GatherInterval for a collector with senders on the network: 200 fsyncs a second at most for small messages, while a sender with
+// 64 batches under way still brings 12,800 a second. It is not the default, since it makes whoever waits for each of his batches slow.
+const Gather = 5 * time.Millisecond
 
 // DefaultOptions are those of a collector for one large topology.
 func DefaultOptions() Options {
@@ -74,6 +81,7 @@ func (o Options) Validate() error {
 		{"MaxProducers", int64(o.MaxProducers), 1},
 		{"MaxEpochs", int64(o.MaxEpochs), 1},
 		{"RingBytes", o.RingBytes, 0},
+		{"GatherInterval", int64(o.GatherInterval), 0},
 		{"RetryInterval", int64(o.RetryInterval), 1},
 	} {
 		if bound.value < bound.min {

@@ -63,6 +63,9 @@ func (q *queue) push(r queued) {
 	q.bytes += r.size()
 }
 
+// plenty says whether so much waits, or is being written, that it is not to wait for more.
+func (q *queue) plenty() bool { return q.bytes >= plentyBytes || len(q.records) >= maxQueuedRecords/2 }
+
 // take hands out the first records, as many as fit a group, at least one. Their bytes count until written is called.
 func (q *queue) take() []queued {
 	var size int64

@@ -39,6 +39,7 @@ type sender struct {
 	connected bool
 	heardMs   int64
 	digest    uint64 // of what it told; 0 before
+	forgotten bool   // made room: who holds it looks again
 }
 
 // worker is a place at which the topology runs, or ran.
@@ -56,6 +57,7 @@ type worker struct {
 	present   bool
 	leftMs    int64
 	vacatedBy uint64 // the pid when its last task moved away; 0 otherwise
+	forgotten bool   // made room: who holds it looks again
 }
 
 // task is where a task of the topology runs.
@@ -99,6 +101,13 @@ func (r *run) disputed(by journal.ProducerID) bool {
 
 // sender is the producer's place in the run; nil where there are too many.
 func (r *run) sender(p *producer, s *state) *sender {
+	if p.sender == nil || p.senderOf != r || p.sender.forgotten {
+		p.sender, p.senderOf = r.findSender(p, s), r
+	}
+	return p.sender
+}
+
+func (r *run) findSender(p *producer, s *state) *sender {
 	if known := r.senders[p.ID]; known != nil {
 		return known
 	}
@@ -122,7 +131,10 @@ func (r *run) forgetSender() bool {
 			oldest, found = id, true
 		}
 	}
-	delete(r.senders, oldest)
+	if found {
+		r.senders[oldest].forgotten = true
+		delete(r.senders, oldest)
+	}
 	return found
 }
 
@@ -135,14 +147,13 @@ func (r *run) hear(b *journal.Batch, p *producer, s *state) {
 	if sender := r.sender(p, s); sender != nil {
 		sender.connected, sender.heardMs = true, b.ReceivedMs
 	}
-	if w := r.worker(place{p.Host, p.Port}, s); w != nil {
-		r.saw(&source{place: w.place, task: p.Task, newestMs: b.SentMs}, b.ReceivedMs, s)
-	}
+	p.self.newestMs = b.SentMs
+	r.saw(&p.self, b.ReceivedMs, s)
 }
 
 // saw takes the newest report of a task, or, for task -1, of a worker. Clocks that are ahead count as the collector's.
 func (r *run) saw(src *source, receivedMs int64, s *state) {
-	if src.run != r || src.worker == nil || r.workers[src.place] != src.worker {
+	if src.run != r || src.worker == nil || src.worker.forgotten {
 		src.run, src.worker = r, r.worker(src.place, s)
 	}
 	w, at := src.worker, min(src.newestMs, receivedMs)
@@ -187,6 +198,7 @@ func (r *run) forgetWorker() bool {
 		}
 	}
 	if oldest != nil {
+		oldest.forgotten = true
 		delete(r.workers, oldest.place)
 	}
 	return oldest != nil

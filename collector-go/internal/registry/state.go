@@ -38,7 +38,12 @@ type topology struct {
 // producer is one of the journal's, with the run that it belongs to.
 type producer struct {
 	journal.ProducerDefined
-	run *run
+	run  *run
+	self source // as which it reports that it lives
+
+	// What the run senderOf knows it as.
+	sender   *sender
+	senderOf *run
 }
 
 // guest says that the producer is no part of a topology but measures one from outside, such as the canary: it sends from port 0, where no
@@ -68,7 +73,7 @@ func (s *state) apply(entry journal.Entry) {
 			delete(s.producers, id)
 		}
 	case *journal.ProducerDefined:
-		s.producers[e.ID] = &producer{ProducerDefined: *e}
+		s.producers[e.ID] = &producer{ProducerDefined: *e, self: source{place: place{e.Host, e.Port}, task: e.Task}}
 	case *journal.Connected:
 		s.clockMs = e.TimeMs
 		s.connected(e)

@@ -70,11 +70,15 @@ func (w *worker) silenceMs(t Times) int64 {
 
 // leaveSilent finds workers that are not heard any more while the topology is.
 func (r *run) leaveSilent(s *state) {
-	for _, p := range r.places() {
-		w := r.workers[p]
+	var silent []*worker
+	for _, w := range r.workers {
 		if w.present && r.heardMs-max(w.heardMs, r.hearingSinceMs) > w.silenceMs(s.times) {
-			r.leave(w, w.lastMs, s)
+			silent = append(silent, w)
 		}
+	}
+	slices.SortFunc(silent, func(a, b *worker) int { return comparePlaces(a.place, b.place) })
+	for _, w := range silent {
+		r.leave(w, w.lastMs, s)
 	}
 }
 

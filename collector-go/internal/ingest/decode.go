@@ -1,0 +1,201 @@
+package ingest
+
+import (
+	"bytes"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+)
+
+// Field numbers of what is decoded here: a batch's own few numbers and its blocks, whose bytes stay where they are (proto.Unmarshal
+// would copy them). All else of a batch is proto.Unmarshal's, which is also the twin that the tests hold this to.
+const (
+	requestBatch = 2
+
+	batchEpoch      = 1
+	batchSequence   = 2
+	batchOldestHeld = 3
+	batchSendTime   = 4
+	batchBlocks     = 14
+
+	blockLayout    = 1
+	blockFirstTime = 2
+	blockStep      = 3
+	blockCount     = 4
+	blockOffsets   = 5
+	blockPresence  = 6
+	blockCodec     = 7
+	blockValues    = 8
+)
+
+// onlyBatch is the encoded Batch of an encoded ExportRequest that holds nothing else.
+func onlyBatch(request []byte) (batch []byte, is bool) {
+	number, wire, n := protowire.ConsumeTag(request)
+	if n < 0 || number != requestBatch || wire != protowire.BytesType {
+		return nil, false
+	}
+	batch, m := protowire.ConsumeBytes(request[n:])
+	return batch, m >= 0 && n+m == len(request)
+}
+
+// decodeBatch decodes a Batch that has passed checkBounds; errWire where it cannot be decoded.
+func (in *incoming) decodeBatch(encoded []byte) error {
+	b := &in.batch
+	in.wrapped.Batch = b
+	in.request.Message = &in.wrapped
+	inBlocks := 0
+	rest := encoded // what no case below has taken begins here
+	for at := encoded; ; {
+		number, wire, n := protowire.ConsumeTag(at)
+		if len(at) > 0 && n < 0 {
+			return errWire
+		}
+		own := wire == protowire.VarintType && number >= batchSequence && number <= batchSendTime ||
+			wire == protowire.BytesType && (number == batchEpoch || number == batchBlocks)
+		if len(at) > 0 && !own {
+			if m := protowire.ConsumeFieldValue(number, wire, at[n:]); m >= 0 {
+				at = at[n+m:]
+				continue
+			}
+			return errWire
+		}
+		if between := len(rest) - len(at); between > 0 { // fields that follow each other are merged as one message
+			if (proto.UnmarshalOptions{Merge: true}).Unmarshal(rest[:between], b) != nil {
+				return errWire
+			}
+		}
+		if len(at) == 0 {
+			break
+		}
+		at = at[n:]
+		if wire == protowire.VarintType {
+			v, m := protowire.ConsumeVarint(at)
+			if m < 0 {
+				return errWire
+			}
+			setNumber(b, number, v)
+			at = at[m:]
+		} else {
+			value, m := protowire.ConsumeBytes(at)
+			if m < 0 {
+				return errWire
+			}
+			if number == batchEpoch {
+				b.Epoch = value
+			} else {
+				next := in.nextBlock()
+				if decodeBlock(value, next) != nil {
+					return errWire
+				}
+				b.Blocks = append(b.Blocks, next)
+				inBlocks += len(next.Values) + len(next.Presence)
+			}
+			at = at[m:]
+		}
+		rest = at
+	}
+	if 2*inBlocks < len(encoded) { // the journal keeps blocks for a while: they must not keep a message that is much larger
+		for _, of := range b.Blocks {
+			of.Values, of.Presence = bytes.Clone(of.Values), bytes.Clone(of.Presence)
+		}
+	}
+	return nil
+}
+
+func setNumber(b *pb.Batch, number protowire.Number, v uint64) {
+	switch number {
+	case batchSequence:
+		b.Sequence = v
+	case batchOldestHeld:
+		b.OldestHeldSequence = v
+	case batchSendTime:
+		b.SendTimeMs = int64(v)
+	}
+}
+
+// nextBlock is one that is not in use.
+func (in *incoming) nextBlock() *pb.Block {
+	if in.used == len(in.blocks) {
+		in.blocks = append(in.blocks, &pb.Block{})
+	}
+	in.used++
+	return in.blocks[in.used-1]
+}
+
+// decodeBlock decodes into an empty block, which then refers to the encoded one. One with a field that is not known here, or in another
+// form than senders write it, is left to proto.Unmarshal.
+func decodeBlock(encoded []byte, b *pb.Block) error {
+	for at := encoded; len(at) > 0; {
+		number, wire, n := protowire.ConsumeTag(at)
+		if n < 0 {
+			return errWire
+		}
+		at = at[n:]
+		var number64 uint64
+		var value []byte
+		switch wire {
+		case protowire.VarintType:
+			number64, n = protowire.ConsumeVarint(at)
+		case protowire.BytesType:
+			value, n = protowire.ConsumeBytes(at)
+		default:
+			return proto.Unmarshal(encoded, b)
+		}
+		if n < 0 {
+			return errWire
+		}
+		at = at[n:]
+		switch {
+		case wire == protowire.VarintType && setBlockNumber(b, number, number64):
+		case wire == protowire.BytesType && number == blockPresence:
+			b.Presence = value
+		case wire == protowire.BytesType && number == blockValues:
+			b.Values = value
+		case wire == protowire.BytesType && number == blockOffsets:
+			if b.TimeOffsetsMs, n = appendZigZag(b.TimeOffsetsMs, value); n < 0 {
+				return errWire
+			}
+		default:
+			return proto.Unmarshal(encoded, b)
+		}
+	}
+	return nil
+}
+
+// setBlockNumber says whether a block has that number.
+func setBlockNumber(b *pb.Block, number protowire.Number, v uint64) bool {
+	switch number {
+	case blockLayout:
+		b.LayoutId = uint32(v)
+	case blockFirstTime:
+		b.FirstTimeMs = int64(v)
+	case blockStep:
+		b.StepMs = uint32(v)
+	case blockCount:
+		b.Count = uint32(v)
+	case blockCodec:
+		b.Codec = pb.ValueCodec(v)
+	default:
+		return false
+	}
+	return true
+}
+
+// appendZigZag appends a packed field of sint32; n is negative where it cannot be decoded.
+func appendZigZag(to []int32, packed []byte) (_ []int32, n int) {
+	if to == nil {
+		to = make([]int32, 0, numbers(packed))
+	}
+	for len(packed) > 0 {
+		v, n := protowire.ConsumeVarint(packed)
+		if n < 0 {
+			return nil, n
+		}
+		to = append(to, int32(protowire.DecodeZigZag(v&math.MaxUint32)))
+		packed = packed[n:]
+	}
+	return to, 0
+}
