@@ -136,19 +136,31 @@ func (s *Store) oldestMs() int64 {
 func (h *handing) take(c *slice.Columns) {
 	tips, bound, oldestMs := h.numbers.tips, h.bound, h.oldestMs
 	ends, values := c.EndsMs[:len(c.Refs)], c.Values[:len(c.Refs)]
+	inOrder := 0
 	for i, ref := range c.Refs {
 		// The slice that comes in order: nearly all.
 		endMs := ends[i]
 		if int(ref) < len(bound) {
 			if id := bound[ref].id - 1; int(id) < len(tips) && tips[id].nextMs == endMs && endMs >= oldestMs {
-				h.numbers.next(&tips[id], values[i])
-				h.taken++
+				t := &tips[id]
+				if t.block == 0 {
+					h.numbers.begin(t)
+				}
+				h.numbers.blocks.at(t.block)[t.place%blockPlaces] = values[i]
+				inOrder++
+				t.place++
+				t.nextMs += int64(t.stepMs)
+				if t.place == t.until {
+					h.numbers.turn(t)
+				}
 				continue
 			}
 		}
 		h.number(ref, endMs, values[i])
 		tips = h.numbers.tips
 	}
+	h.numbers.slices += inOrder
+	h.taken += inOrder
 	for i, ref := range c.HistogramRefs {
 		h.distribution(ref, c.HistogramEndsMs[i], c.Histograms[i])
 	}
