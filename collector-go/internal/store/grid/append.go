@@ -115,13 +115,23 @@ func (s *Store) writeWhereDue(slices int) {
 		s.handovers++
 	}
 	s.pause = max(s.pause-1, 0)
-	due := s.handovers >= s.options.FlushHandOvers || s.idle >= s.options.IdleHandOvers || s.live.bytes() >= s.options.HeadBytes/3 ||
+	due := s.handovers >= s.options.FlushHandOvers || s.idle >= s.options.IdleHandOvers || s.crowded() ||
 		s.frozen != nil // an attempt failed
 	if !due || s.working || s.pause > 0 {
 		return
 	}
 	s.working = true
 	s.workers.Go(s.work)
+}
+
+// deep is how many slices of a series are worth a part of their own, on average.
+const deep = 64
+
+// crowded reports whether what is in memory is to be written for the room that it takes: at a third of what it may take, or, while much
+// comes at once of each series, as from a backlog, at an eighth. lock is held.
+func (s *Store) crowded() bool {
+	held, room := s.live.bytes(), s.options.HeadBytes
+	return held >= room/3 || held >= room/8 && s.live.slices() >= deep*len(s.live.table.labels)
 }
 
 // oldestMs is where the oldest partition begins that retention keeps.
