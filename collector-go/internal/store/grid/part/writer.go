@@ -79,16 +79,26 @@ func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 // Add writes a series. Series come in the order of labels.Compare, each once. Runs ascend by FirstMs and are as run.Reader returns them:
 // no two slices of one kind at one time. A series without a slice is left out. Of the runs nothing is kept.
 func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
+	return w.add(l, func() error {
+		for i := range runs {
+			if err := w.addRun(&runs[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// add writes a series; columns writes its columns.
+func (w *Writer) add(l labels.Labels, columns func() error) error {
 	cached := w.cached && w.o.Cache.knows(len(w.blockAt), len(w.block.labels), l)
 	inOrder := cached && len(w.block.labels) > 0 // as they were when the cache took them
 	if !inOrder && w.footer.series > 0 && labels.Compare(w.last, l) >= 0 {
 		return fmt.Errorf("part %s: series %s comes behind %s", w.name, l, w.last)
 	}
 	w.pieces = w.pieces[:0]
-	for i := range runs {
-		if err := w.addRun(&runs[i]); err != nil {
-			return fmt.Errorf("part %s: series %s: %w", w.name, l, err)
-		}
+	if err := columns(); err != nil {
+		return fmt.Errorf("part %s: series %s: %w", w.name, l, err)
 	}
 	if len(w.pieces) == 0 {
 		return nil
@@ -160,6 +170,22 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	if err != nil {
 		return err
 	}
+	return w.endColumn(p, held)
+}
+
+// copyColumn writes a column of numbers as another part has it.
+func (w *Writer) copyColumn(p piece, src []byte) error {
+	held, err := column.Held(src, p.places)
+	if err != nil {
+		return err
+	}
+	p.page, p.offset = uint64(len(w.pages)), uint32(len(w.page))
+	w.page = append(w.page, src...)
+	return w.endColumn(p, held)
+}
+
+// endColumn notes a column that is at the end of the page.
+func (w *Writer) endColumn(p piece, held int) error {
 	p.length = uint32(len(w.page)) - p.offset
 	w.pieces = append(w.pieces, p)
 	if p.offset == 0 {
