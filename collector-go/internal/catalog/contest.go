@@ -16,7 +16,7 @@ import (
 func (s *State) wake(id uint32) {
 	e := s.entries[id]
 	e.asleep = false
-	if tellsOldStorm(&e.raw) {
+	if tellsOldStorm(e.raw) {
 		s.heardOld(e.raw.Topology)
 	}
 	if e.meaning.leftOut != "" {
@@ -42,7 +42,7 @@ func (s *State) sleep(id uint32) {
 		return
 	}
 	e.asleep = true
-	if tellsOldStorm(&e.raw) {
+	if tellsOldStorm(e.raw) {
 		s.topology(e.raw.Topology).old--
 	}
 	if e.raw.Shape == metric.ShapeSampler && e.meaning.leftOut == "" {
@@ -58,7 +58,7 @@ func (s *State) sleep(id uint32) {
 // decide judges the awake series of one hash: the losers first, so that a slicer never has two of one name.
 func (s *State) decide(hash uint64) {
 	awake := make([]uint32, 0, 4)
-	for _, id := range s.contests[hash] {
+	for _, id := range s.contests.of(hash) {
 		if !s.entries[id].asleep {
 			awake = append(awake, id)
 		}
@@ -80,7 +80,7 @@ func (s *State) newest(ids []uint32) []uint32 {
 	kept := make([]uint32, 0, len(ids))
 	for _, id := range ids {
 		e := s.entries[id]
-		if !slices.ContainsFunc(ids, func(other uint32) bool { return other > id && s.entries[other].raw == e.raw }) {
+		if !slices.ContainsFunc(ids, func(other uint32) bool { return other > id && *s.entries[other].raw == *e.raw }) {
 			kept = append(kept, id)
 			continue
 		}
@@ -96,7 +96,7 @@ func (s *State) rival(better []uint32, e *entry) *entry {
 		if s.overruled(other) {
 			continue
 		}
-		if sameSeries(&other.raw, &e.raw) {
+		if sameSeries(other.raw, e.raw) {
 			return other
 		}
 	}

@@ -22,7 +22,7 @@ func (s *State) Forget(ids []uint32) []Change {
 			hashes = append(hashes, s.leave(e)...)
 		}
 		delete(s.entries, id)
-		remove(s.contests, e.meaning.hash, id)
+		s.contests.remove(e.meaning.hash, id)
 		if e.meaning.yields {
 			remove(s.yielding, e.raw.Worker, id)
 		}
@@ -48,7 +48,7 @@ func (s *State) Forget(ids []uint32) []Change {
 // leave takes a series that is awake out of what it takes part in, and returns the contests that this changes.
 func (s *State) leave(e *entry) []uint64 {
 	hashes := []uint64{e.meaning.hash}
-	if tellsOldStorm(&e.raw) {
+	if tellsOldStorm(e.raw) {
 		s.topology(e.raw.Topology).old--
 	}
 	if e.raw.Shape == metric.ShapeSampler && e.meaning.leftOut == "" {

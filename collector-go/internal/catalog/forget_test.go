@@ -13,14 +13,14 @@ import (
 // A series that was idle for a day comes back under another id: that is stored, though the first was awake when it was forgotten.
 func TestASeriesThatComesBackIsStored(t *testing.T) {
 	s := NewState(DefaultOptions())
-	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, heap(60_000))))
+	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, new(heap(60_000)))))
 	assert.Empty(t, say(s.Forget([]uint32{1, 99})))
-	assert.Equal(t, []string{"2 stored"}, say(s.Define(2, heap(60_000))))
+	assert.Equal(t, []string{"2 stored"}, say(s.Define(2, new(heap(60_000)))))
 	verdict, _ := s.Judge(1)
 	assert.Equal(t, Verdict{Outcome: Refused, Reason: ReasonUndefined}, verdict)
 
 	// A journal that does not say what it forgot names the same series twice: the later name is meant.
-	assert.Equal(t, []string{"2 left out: repeat", "3 stored"}, say(s.Define(3, heap(60_000))))
+	assert.Equal(t, []string{"2 left out: repeat", "3 stored"}, say(s.Define(3, new(heap(60_000)))))
 	restored, err := Restore(s.Snapshot(), DefaultOptions())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"2 left out: repeat", "3 stored"}, say(restored.Resume()))
@@ -29,10 +29,10 @@ func TestASeriesThatComesBackIsStored(t *testing.T) {
 // What a forgotten series overruled is stored from then on.
 func TestForgettingGivesWay(t *testing.T) {
 	s := NewState(DefaultOptions())
-	s.Define(1, heap(10_000))
-	assert.Empty(t, say(s.Define(2, heap(60_000))), "the shorter interval is stored")
+	s.Define(1, new(heap(10_000)))
+	assert.Empty(t, say(s.Define(2, new(heap(60_000)))), "the shorter interval is stored")
 	assert.Equal(t, []string{"2 stored"}, say(s.Forget([]uint32{1})))
-	assert.Equal(t, []string{"2 left out: sampler", "3 stored"}, say(s.Define(3, sampledHeap())))
+	assert.Equal(t, []string{"2 left out: sampler", "3 stored"}, say(s.Define(3, new(sampledHeap()))))
 	assert.Equal(t, []string{"2 stored"}, say(s.Forget([]uint32{3})), "the sampler is gone")
 }
 
@@ -43,7 +43,7 @@ func TestForgettingLeavesNothing(t *testing.T) {
 		forgot, never := NewState(DefaultOptions()), NewState(DefaultOptions())
 		gone := rapid.SliceOfDistinct(rapid.IntRange(0, len(raws)-1), rapid.ID[int]).Draw(t, "gone")
 		for i, raw := range raws {
-			forgot.Define(uint32(i), raw)
+			forgot.Define(uint32(i), &raw)
 		}
 		var ids []uint32
 		for _, i := range gone {
@@ -52,7 +52,7 @@ func TestForgettingLeavesNothing(t *testing.T) {
 		forgot.Forget(ids)
 		for i, raw := range raws {
 			if _, left := forgot.entries[uint32(i)]; left {
-				never.Define(uint32(i), raw)
+				never.Define(uint32(i), &raw)
 			}
 		}
 		require.Equal(t, never.Snapshot(), forgot.Snapshot())

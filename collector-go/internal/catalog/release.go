@@ -41,7 +41,7 @@ func (s *State) Rule(id uint32) (metric.Rule, bool) {
 
 // rule is what a series is sliced by, as far as is known of its topology.
 func (s *State) rule(e *entry) metric.Rule {
-	rule := look(&e.raw).rule
+	rule := look(e.raw).rule
 	if e.meaning.byRelease && s.topology(e.raw.Topology).old > 0 {
 		rule.Temporality = metric.Delta
 	}

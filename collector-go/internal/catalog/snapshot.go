@@ -33,7 +33,7 @@ func (s *State) Snapshot() []byte {
 	for _, id := range ids {
 		e.Uint(uint64(id))
 		e.Bool(s.entries[id].asleep)
-		e.Raw(s.entries[id].raw)
+		e.Raw(*s.entries[id].raw)
 	}
 	return e.Finish()
 }
@@ -81,7 +81,7 @@ func (s *State) read(d *metric.Decoder) {
 			d.Fail(fmt.Errorf("series %d comes twice", id))
 			return
 		}
-		s.enter(id, raw)
+		s.enter(id, &raw)
 		if !asleep {
 			s.wake(id)
 		}

@@ -38,17 +38,17 @@ func say(changes []Change) (said []string) {
 
 func TestSamplerOverrulesStorm(t *testing.T) {
 	s := NewState(DefaultOptions())
-	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, heap(60_000))))
-	assert.Empty(t, say(s.Define(1, heap(60_000))), "again")
+	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, new(heap(60_000)))))
+	assert.Empty(t, say(s.Define(1, new(heap(60_000)))), "again")
 
 	other := heap(60_000)
 	other.Port++
-	assert.Equal(t, []string{"2 stored"}, say(s.Define(2, other)))
+	assert.Equal(t, []string{"2 stored"}, say(s.Define(2, new(other))))
 
 	// Whatever the sampler reports first, all that it will report is its own from then on.
-	assert.Equal(t, []string{"1 left out: sampler", "3 stored"}, say(s.Define(3, sampledGC())))
-	assert.Equal(t, []string{"4 stored"}, say(s.Define(4, sampledHeap())))
-	assert.Empty(t, say(s.Define(5, heap(10_000))), "Storm's heap at another interval is not stored either")
+	assert.Equal(t, []string{"1 left out: sampler", "3 stored"}, say(s.Define(3, new(sampledGC()))))
+	assert.Equal(t, []string{"4 stored"}, say(s.Define(4, new(sampledHeap()))))
+	assert.Empty(t, say(s.Define(5, new(heap(10_000)))), "Storm's heap at another interval is not stored either")
 
 	verdict, changes := s.Judge(5)
 	assert.Equal(t, Verdict{Outcome: LeftOut, Reason: ReasonSampler}, verdict)
@@ -65,9 +65,9 @@ func TestTheShorterIntervalIsStored(t *testing.T) {
 		return metric.Raw{Worker: worker, Component: "JoinBolt", Task: 5, Name: "bullet_active_queries", Shape: metric.ShapeNumber, IntervalMs: intervalMs}
 	}
 	s := NewState(DefaultOptions())
-	assert.Equal(t, []string{"7 stored"}, say(s.Define(7, active(60_000))))
-	assert.Equal(t, []string{"7 left out: repeat", "8 stored"}, say(s.Define(8, active(10_000))))
-	assert.Empty(t, say(s.Define(9, active(30_000))))
+	assert.Equal(t, []string{"7 stored"}, say(s.Define(7, new(active(60_000)))))
+	assert.Equal(t, []string{"7 left out: repeat", "8 stored"}, say(s.Define(8, new(active(10_000)))))
+	assert.Empty(t, say(s.Define(9, new(active(30_000)))))
 
 	// Submitted again under its name, the topology reports once a minute.
 	assert.Empty(t, s.TopologyStarted("bullet", "bullet-1-100"), "the first id is nothing new")
@@ -85,15 +85,15 @@ func TestStormsReleaseIsToldByItsMaps(t *testing.T) {
 	}
 	skipped, mapped := of("__skipped-max-spout-ms", "", metric.ShapeNumber), of("__receive", "population", metric.ShapeMap)
 	s := NewState(DefaultOptions())
-	changes := s.Define(1, skipped)
+	changes := s.Define(1, new(skipped))
 	require.Equal(t, []string{"1 stored"}, say(changes))
 	assert.Equal(t, metric.Cumulative, changes[0].Rule.Temporality, "as from 2.3, until a map is heard")
 
-	changes = s.Define(2, mapped)
+	changes = s.Define(2, new(mapped))
 	require.Equal(t, []string{"1 stored", "2 stored"}, say(changes))
 	assert.Equal(t, metric.Delta, changes[0].Rule.Temporality)
-	assert.Empty(t, s.Define(3, of("acked", "", metric.ShapeNumber)))
-	changes = s.Define(4, of("__reported-error-count", "", metric.ShapeNumber))
+	assert.Empty(t, s.Define(3, new(of("acked", "", metric.ShapeNumber))))
+	changes = s.Define(4, new(of("__reported-error-count", "", metric.ShapeNumber)))
 	assert.Equal(t, metric.Delta, changes[0].Rule.Temporality)
 
 	restored, err := Restore(s.Snapshot(), DefaultOptions())
@@ -117,8 +117,8 @@ func TestTwoNamesThatBecomeOne(t *testing.T) {
 	mine := func(name string) metric.Raw {
 		return metric.Raw{Worker: worker, Component: "c", Task: 1, Name: name, Shape: metric.ShapeNumber, IntervalMs: 1000}
 	}
-	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, mine("a.b"))))
-	assert.Empty(t, say(s.Define(2, mine("a-b"))))
+	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, new(mine("a.b")))))
+	assert.Empty(t, say(s.Define(2, new(mine("a-b")))))
 	verdict, _ := s.Judge(2)
 	assert.Equal(t, Verdict{Outcome: Refused, Reason: ReasonCollision}, verdict)
 	assert.Equal(t, 2, s.Counts().Unknown)
@@ -127,16 +127,16 @@ func TestTwoNamesThatBecomeOne(t *testing.T) {
 func TestSeriesAreBounded(t *testing.T) {
 	s := NewState(Options{MaxSeries: 2})
 	s.TopologyStarted("bullet", "bullet-1-100")
-	s.Define(1, heap(60_000))
-	s.Define(2, sampledGC())
-	assert.Empty(t, s.Define(3, sampledHeap()))
+	s.Define(1, new(heap(60_000)))
+	s.Define(2, new(sampledGC()))
+	assert.Empty(t, s.Define(3, new(sampledHeap())))
 	verdict, _ := s.Judge(3)
 	assert.Equal(t, ReasonSeriesLimit, verdict.Reason)
 
 	// What sleeps makes room.
 	s.TopologyStarted("bullet", "bullet-2-200")
 	s.Judge(2)
-	assert.Equal(t, []string{"3 stored"}, say(s.Define(3, sampledHeap())))
+	assert.Equal(t, []string{"3 stored"}, say(s.Define(3, new(sampledHeap()))))
 	verdict, _ = s.Judge(1)
 	assert.Equal(t, ReasonSeriesLimit, verdict.Reason, "1 was forgotten")
 }
@@ -159,7 +159,7 @@ func TestVerdictsDoNotDependOnOrder(t *testing.T) {
 		}
 		s := NewState(DefaultOptions())
 		for _, id := range ids {
-			apply(s.Define(id, all[id]))
+			apply(s.Define(id, new(all[id])))
 			if rapid.Bool().Draw(t, "restart") {
 				var err error
 				s, err = Restore(s.Snapshot(), DefaultOptions())
@@ -200,10 +200,10 @@ func storedOf(ids []uint32) map[uint32]bool {
 func golden() *State {
 	s := NewState(DefaultOptions())
 	s.TopologyStarted("bullet", "bullet-1-100")
-	s.Define(1, heap(60_000))
-	s.Define(4, metric.Raw{Worker: worker, Component: "ReplayBolt", Task: 9, Name: "bullet_active_replays", Key: "FilterBolt-3", Shape: metric.ShapeMap, IntervalMs: 10_000})
+	s.Define(1, new(heap(60_000)))
+	s.Define(4, &metric.Raw{Worker: worker, Component: "ReplayBolt", Task: 9, Name: "bullet_active_replays", Key: "FilterBolt-3", Shape: metric.ShapeMap, IntervalMs: 10_000})
 	s.TopologyStarted("bullet", "bullet-2-200")
-	s.Define(2, sampledHeap())
+	s.Define(2, new(sampledHeap()))
 	s.Judge(1)
 	s.Judge(7)
 	return s
@@ -252,6 +252,6 @@ func FuzzRestore(f *testing.F) {
 		require.Equal(t, s.Snapshot(), again.Snapshot())
 		s.Resume()
 		s.Judge(1)
-		s.Define(1, sampledHeap())
+		s.Define(1, new(sampledHeap()))
 	})
 }

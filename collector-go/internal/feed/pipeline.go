@@ -39,7 +39,7 @@ func (p *pipeline) closed() *slice.Columns { return p.slicer.Closed() }
 func (p *pipeline) apply(entry journal.Entry) {
 	switch e := entry.(type) {
 	case *journal.SeriesDefined:
-		p.change(p.catalog.Define(uint32(e.ID), e.Series))
+		p.change(p.catalog.Define(uint32(e.ID), &e.Series))
 	case *journal.LayoutDefined:
 		p.slicer.DefineLayout(uint32(e.ID), ids(e.Series))
 	case *journal.Forgotten:

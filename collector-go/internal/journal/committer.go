@@ -164,7 +164,7 @@ func (c *committer) commit(group []queued) error {
 	if err := writeDurably(c.active, c.buffer, c.offset); err != nil {
 		return fmt.Errorf("journal: %s: %w", segmentName(c.number), err)
 	}
-	if err := c.stillThere(begun); err != nil {
+	if err := c.stillThere(c.begun); err != nil {
 		return err
 	}
 	c.offset += int64(len(c.buffer))

@@ -13,7 +13,7 @@ import (
 func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if row := j.state.dict.bySeries[series]; row != nil {
+	if row := j.state.dict.seriesOf(&series); row != nil {
 		row.usedHour = max(row.usedHour, j.nowHour())
 		return row.ID, nil
 	}
@@ -36,7 +36,7 @@ func (j *Journal) nowHour() int64 { return j.state.nowMs / hourMs }
 func (j *Journal) Lookup(series metric.Raw) (SeriesID, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if row := j.state.dict.bySeries[series]; row != nil {
+	if row := j.state.dict.seriesOf(&series); row != nil {
 		return row.ID, true
 	}
 	return 0, false

@@ -18,8 +18,9 @@ const (
 // seriesRow is a series as the dictionary has it. What is embedded never changes.
 type seriesRow struct {
 	SeriesDefined
-	usedHour int64 // last use, hours since the Unix epoch
-	gone     bool  // forgotten, though the record that says so is not durable yet
+	usedHour int64    // last use, hours since the Unix epoch
+	twin     SeriesID // the next row of the same hash; 0: none
+	gone     bool     // forgotten, though the record that says so is not durable yet
 }
 
 // layoutRow is a layout as the dictionary has it.
@@ -46,9 +47,9 @@ type dictionary struct {
 	producers byID[producerRow]
 
 	// Rows that are not gone.
-	known         int // series
-	columns       int // of all layouts
-	bySeries      map[metric.Raw]*seriesRow
+	known         int                     // series
+	columns       int                     // of all layouts
+	bySeries      map[uint64]SeriesID     // the first row by the hash of its series; ids begin at 1
 	byLayout      map[uint64][]*layoutRow // by the hash of their lists
 	knownLayouts  int
 	byProducer    map[ProducerDefined]*producerRow
@@ -62,7 +63,7 @@ type layoutCount struct{ layouts, columns int }
 
 func newDictionary() *dictionary {
 	return &dictionary{
-		bySeries:      map[metric.Raw]*seriesRow{},
+		bySeries:      map[uint64]SeriesID{},
 		byLayout:      map[uint64][]*layoutRow{},
 		byProducer:    map[ProducerDefined]*producerRow{},
 		ofTopology:    map[string]int{},
@@ -81,8 +82,44 @@ func (d *dictionary) addSeries(row seriesRow) *seriesRow {
 	d.known++
 	d.ofTopology[row.Series.Topology]++
 	d.series.put(uint32(row.ID), &row)
-	d.bySeries[row.Series] = &row
+	hash := maphash.Comparable(d.seed, row.Series)
+	row.twin = d.bySeries[hash]
+	d.bySeries[hash] = row.ID
 	return &row
+}
+
+// seriesOf is the row of a series, nil where there is none. It is found by hash: the names of series, in keys of a map, would take more
+// memory than the rows.
+func (d *dictionary) seriesOf(series *metric.Raw) *seriesRow {
+	for id := d.bySeries[maphash.Comparable(d.seed, *series)]; id != 0; {
+		row := d.series.get(uint32(id))
+		if row.Series == *series {
+			return row
+		}
+		id = row.twin
+	}
+	return nil
+}
+
+// unlist makes a row one that seriesOf does not find.
+func (d *dictionary) unlist(row *seriesRow) {
+	hash := maphash.Comparable(d.seed, row.Series)
+	if id := d.bySeries[hash]; id == row.ID {
+		if row.twin == 0 {
+			delete(d.bySeries, hash)
+		} else {
+			d.bySeries[hash] = row.twin
+		}
+		return
+	}
+	for id := d.bySeries[hash]; id != 0; {
+		before := d.series.get(uint32(id))
+		if before.twin == row.ID {
+			before.twin = row.twin
+			return
+		}
+		id = before.twin
+	}
 }
 
 // interned lets series share their strings: a worker's host is in thousands of them.

@@ -100,9 +100,7 @@ func (d *dictionary) retire(f *Forgotten) {
 		}
 		row.gone = true
 		d.known--
-		if d.bySeries[row.Series] == row {
-			delete(d.bySeries, row.Series)
-		}
+		d.unlist(row)
 		topology := row.Series.Topology
 		if d.ofTopology[topology]--; d.ofTopology[topology] == 0 {
 			delete(d.ofTopology, topology)

@@ -115,13 +115,23 @@ func (s *Store) writeWhereDue(slices int) {
 		s.handovers++
 	}
 	s.pause = max(s.pause-1, 0)
-	due := s.handovers >= s.options.FlushHandOvers || s.idle >= s.options.IdleHandOvers || s.live.bytes() >= s.options.HeadBytes/3 ||
+	due := s.handovers >= s.options.FlushHandOvers || s.idle >= s.options.IdleHandOvers || s.crowded() ||
 		s.frozen != nil // an attempt failed
 	if !due || s.working || s.pause > 0 {
 		return
 	}
 	s.working = true
 	s.workers.Go(s.work)
+}
+
+// deep is how many slices of a series are worth a part of their own, on average.
+const deep = 64
+
+// crowded reports whether what is in memory is to be written for the room that it takes: at a third of what it may take, or, while much
+// comes at once of each series, as from a backlog, at an eighth. lock is held.
+func (s *Store) crowded() bool {
+	held, room := s.live.bytes(), s.options.HeadBytes
+	return held >= room/3 || held >= room/8 && s.live.slices() >= deep*len(s.live.table.labels)
 }
 
 // oldestMs is where the oldest partition begins that retention keeps.
@@ -136,19 +146,31 @@ func (s *Store) oldestMs() int64 {
 func (h *handing) take(c *slice.Columns) {
 	tips, bound, oldestMs := h.numbers.tips, h.bound, h.oldestMs
 	ends, values := c.EndsMs[:len(c.Refs)], c.Values[:len(c.Refs)]
+	inOrder := 0
 	for i, ref := range c.Refs {
 		// The slice that comes in order: nearly all.
 		endMs := ends[i]
 		if int(ref) < len(bound) {
 			if id := bound[ref].id - 1; int(id) < len(tips) && tips[id].nextMs == endMs && endMs >= oldestMs {
-				h.numbers.next(&tips[id], values[i])
-				h.taken++
+				t := &tips[id]
+				if t.block == 0 {
+					h.numbers.begin(t)
+				}
+				h.numbers.blocks.at(t.block)[t.place%blockPlaces] = values[i]
+				inOrder++
+				t.place++
+				t.nextMs += int64(t.stepMs)
+				if t.place == t.until {
+					h.numbers.turn(t)
+				}
 				continue
 			}
 		}
 		h.number(ref, endMs, values[i])
 		tips = h.numbers.tips
 	}
+	h.numbers.slices += inOrder
+	h.taken += inOrder
 	for i, ref := range c.HistogramRefs {
 		h.distribution(ref, c.HistogramEndsMs[i], c.Histograms[i])
 	}

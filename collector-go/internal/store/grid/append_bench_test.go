@@ -115,3 +115,36 @@ func BenchmarkFlush(b *testing.B) {
 	b.ReportMetric(float64(written)/float64(b.N)/series/ticks, "B/slice")
 	require.NoError(b, s.Close(b.Context()))
 }
+
+// BenchmarkDay writes 36 parts of ten minutes, a partition, of 4,000 series and merges them as they come: all that a slice costs between
+// memory and its last place.
+func BenchmarkDay(b *testing.B) {
+	const series, ticks, parts = 4_000, 60, 36
+	random := rand.New(rand.NewPCG(1, 1))
+	used, written := int64(0), int64(0)
+	for b.Loop() {
+		o := DefaultOptions()
+		o.FlushHandOvers, o.HeadBytes, o.RetentionTime = 1<<30, 1<<40, 0
+		s, err := Open(b.TempDir(), o)
+		require.NoError(b, err)
+		c := cluster(series)
+		for tick := range ticks * parts {
+			for i := range series {
+				c.EndsMs[i] = 100*day + int64(tick)*10_000
+				c.Values[i] += float64(200 + random.IntN(100))
+			}
+			_, err := s.Append(b.Context(), uint64(tick+1), c)
+			require.NoError(b, err)
+			c.Definitions = nil
+			if tick%ticks == ticks-1 {
+				started := cpu()
+				require.NoError(b, s.Flush(b.Context()))
+				used += cpu() - started
+			}
+		}
+		written = s.manifest.bytes()
+		require.NoError(b, s.Close(b.Context()))
+	}
+	b.ReportMetric(float64(used)/float64(b.N)/series/ticks/parts, "cpu-ns/slice")
+	b.ReportMetric(float64(written)/series/ticks/parts, "B/slice")
+}

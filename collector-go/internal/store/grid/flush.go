@@ -135,7 +135,7 @@ func (s *Store) writeFrozen(f *freeze) error {
 			return err
 		}
 	}
-	order := f.order()
+	order := s.order.of(f.table, f.labels)
 	for _, at := range partitions {
 		if f.written[at] != nil {
 			continue
@@ -170,28 +170,13 @@ func (s *Store) writeFrozen(f *freeze) error {
 	return nil
 }
 
-// order is the ids of all series with slices, by their labels.
-func (f *freeze) order() []uint32 {
-	ids := make([]uint32, 0, f.series())
-	for id := range f.series() {
-		if f.numbers.any(id) || f.distributions.any(id) {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(a, b uint32) int { return labels.Compare(f.labels[a], f.labels[b]) })
-	return ids
-}
-
 // writePart writes the slices of one partition into a part: aside, synced, renamed.
 func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, error) {
 	toMs := fromMs + s.options.Partition.Milliseconds() - 1
-	return s.makePart(entry{}, func(w *part.Writer) error {
+	return s.makePart(entry{}, &s.texts, func(w *part.Writer) error {
 		var memory reading
 		var runs []run.Run
 		for _, id := range order {
-			if !f.holds(id, fromMs, toMs) {
-				continue
-			}
 			memory.reset()
 			runs = f.runs(&memory, id, fromMs, toMs, runs[:0])
 			if len(runs) == 0 {
@@ -205,15 +190,15 @@ func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, erro
 	})
 }
 
-// makePart makes a part of what fill adds; its name is not durable yet. Whatever fails leaves nothing behind.
-func (s *Store) makePart(e entry, fill func(w *part.Writer) error) (*piece, error) {
+// makePart makes a part of what fill adds; its name is not durable yet. Whatever fails leaves nothing behind. texts may be nil.
+func (s *Store) makePart(e entry, texts *part.Cache, fill func(w *part.Writer) error) (*piece, error) {
 	e.number = s.manifest.next
 	if e.oldest == 0 {
 		e.oldest = e.number
 	}
 	name := s.path(partName(e.number))
 	_ = s.fs.Remove(name + disk.AsideSuffix) // left by an attempt that failed
-	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{Levels: e.level >= levelledFrom})
+	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{Levels: e.level >= levelledFrom, Cache: texts})
 	if err != nil {
 		return nil, fmt.Errorf("grid store: %w", err)
 	}

@@ -21,7 +21,7 @@ type head struct {
 func newHead(t *table) *head {
 	return &head{
 		table:         t,
-		numbers:       column[float64]{same: sameBits},
+		numbers:       column[float64]{same: sameBits, expected: len(t.labels)},
 		distributions: column[*histogram.Histogram]{same: sameHistogram},
 	}
 }

@@ -106,7 +106,7 @@ func (s *Store) mergeInto(group []*piece) error {
 	if err := s.room(bytes); err != nil {
 		return fmt.Errorf("merge parts: %w", err)
 	}
-	merged, err := s.makePart(e, func(w *part.Writer) error { return part.Merge(w, sources) })
+	merged, err := s.makePart(e, &s.texts, func(w *part.Writer) error { return part.Merge(w, sources) })
 	var damage *run.DamageError
 	if errors.As(err, &damage) {
 		s.spare(group, damage)

@@ -45,7 +45,7 @@ func (s *Store) repair() error {
 // writeAgain puts a part in the place of a damaged one that has what can be read of it.
 func (s *Store) writeAgain(p *piece) error {
 	e := entry{oldest: p.oldest, level: p.level, added: p.added}
-	again, err := s.makePart(e, func(w *part.Writer) error {
+	again, err := s.makePart(e, nil, func(w *part.Writer) error {
 		var adding error
 		err := p.Each(func(l labels.Labels, runs []run.Run) error {
 			adding = w.Add(l, runs)

@@ -169,3 +169,15 @@ func readPlain(src []byte, values []float64) ([]byte, error) {
 
 // IsDistributions says whether a column is of distributions, as far as its first byte says.
 func IsDistributions(src []byte) bool { return len(src) > 0 && src[0]&kindMask == kindDistributions }
+
+// Held is how many of a column's places hold a slice, which is read without the rest of it.
+func Held(src []byte, places int) (int, error) {
+	if len(src) == 0 || places > MaxPlaces {
+		return 0, ErrDamaged
+	}
+	if src[0]&hasPresence == 0 {
+		return places, nil
+	}
+	_, held, _, err := readPresence(src[1:], places)
+	return held, err
+}

@@ -51,13 +51,24 @@ type cursor struct {
 	build  labels.ScratchBuilder
 
 	labels labels.Labels
+	pieces []piece
 	runs   []run.Run
 }
 
-// next moves to the next series. After a *run.DamageError runs are those that could be read, and it can be called again; none stands for
-// a block of which no series could be read.
+// next moves to the next series and reads it. After a *run.DamageError runs are those that could be read, and it can be called again; none
+// stands for a block of which no series could be read.
 func (c *cursor) next() error {
 	c.runs = nil
+	if err := c.move(); err != nil {
+		return err
+	}
+	var err error
+	c.runs, err = c.part.runs(c.pieces, math.MinInt64, math.MaxInt64, nil)
+	return c.named(err)
+}
+
+// move moves to the next series, of which it reads labels and where its columns are.
+func (c *cursor) move() error {
 	for c.all == nil || c.i == c.part.seriesIn(c.block-1) {
 		if c.block == c.part.footer.blocks {
 			return errEnd
@@ -75,9 +86,13 @@ func (c *cursor) next() error {
 		return c.part.blockDamage(errContent, c.block-1, e)
 	}
 	c.labels = c.all.labels(&c.build)
+	c.pieces = c.places.of(c.i)
 	c.i++
-	var err error
-	c.runs, err = c.part.runs(c.places.of(c.i-1), math.MinInt64, math.MaxInt64, nil)
+	return nil
+}
+
+// named puts the series' labels into what is damaged of it.
+func (c *cursor) named(err error) error {
 	var damage *run.DamageError
 	if errors.As(err, &damage) && damage.Labels == "" {
 		damage.Labels = c.labels.String()

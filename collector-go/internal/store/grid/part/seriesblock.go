@@ -98,19 +98,21 @@ func (w *blockWriter) add(l labels.Labels, pieces []piece) {
 	w.labels = append(w.labels, l)
 }
 
-// append writes the block, and empties the writer.
-func (w *blockWriter) append(dst []byte) []byte {
+// appendColumns writes the block's first part; its labels follow.
+func (w *blockWriter) appendColumns(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(w.labels)))
 	dst = binary.AppendUvarint(dst, uint64(len(w.columns)))
 	dst = binary.AppendUvarint(dst, w.firstPage)
 	dst = binary.AppendUvarint(dst, uint64(w.firstOffset))
 	dst = append(dst, w.columns...)
 	dst = binary.AppendUvarint(dst, uint64(len(w.levels)))
-	dst = append(dst, w.levels...)
-	dst = appendLabels(dst, w.labels)
+	return append(dst, w.levels...)
+}
+
+// reset empties the writer.
+func (w *blockWriter) reset() {
 	clear(w.labels)
 	*w = blockWriter{labels: w.labels[:0], columns: w.columns[:0], levels: w.levels[:0], before: w.before[:0], now: w.now[:0]}
-	return dst
 }
 
 // appendLabels writes the dictionary and what the labels are in it.

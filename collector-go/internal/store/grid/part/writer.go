@@ -19,6 +19,8 @@ type WriterOptions struct {
 	PageBytes int
 	// Levels has the least and greatest numbers of windows kept beside the slices, where they hold enough of them.
 	Levels bool
+	// Cache is used to write labels that an earlier writer wrote; nil: none.
+	Cache *Cache
 }
 
 // DefaultPageBytes is small enough that reading one series reads little beside it, and large enough that a page's 32 bytes of directory
@@ -60,6 +62,7 @@ type Writer struct {
 	wrapped  []byte // a page or block after it
 	footer   footer
 	last     labels.Labels
+	cached   bool // the series of the block so far are as in the cache
 }
 
 // Create begins a part in a file that must not exist.
@@ -71,7 +74,7 @@ func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create part: %w", err)
 	}
-	w := &Writer{fs: fs, file: file, name: name, o: o, footer: footer{minMs: 0, maxMs: -1}}
+	w := &Writer{fs: fs, file: file, name: name, o: o, footer: footer{minMs: 0, maxMs: -1}, cached: o.Cache != nil}
 	w.buffer = append(append(w.buffer, headMagic...), version)
 	return w, nil
 }
@@ -79,24 +82,38 @@ func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 // Add writes a series. Series come in the order of labels.Compare, each once. Runs ascend by FirstMs and are as run.Reader returns them:
 // no two slices of one kind at one time. A series without a slice is left out. Of the runs nothing is kept.
 func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
-	if w.footer.series > 0 && labels.Compare(w.last, l) >= 0 {
+	return w.add(l, func() error {
+		for i := range runs {
+			if err := w.addRun(&runs[i]); err != nil {
+				return err
+			}
+		}
+		if w.o.Levels && len(w.pieces) > 0 {
+			w.levels.add(&w.encoder, runs)
+		}
+		return nil
+	})
+}
+
+// add writes a series; columns writes its columns.
+func (w *Writer) add(l labels.Labels, columns func() error) error {
+	cached := w.cached && w.o.Cache.knows(len(w.blockAt), len(w.block.labels), l)
+	inOrder := cached && len(w.block.labels) > 0 // as they were when the cache took them
+	if !inOrder && w.footer.series > 0 && labels.Compare(w.last, l) >= 0 {
 		return fmt.Errorf("part %s: series %s comes behind %s", w.name, l, w.last)
 	}
 	w.pieces = w.pieces[:0]
-	for i := range runs {
-		if err := w.addRun(&runs[i]); err != nil {
-			return fmt.Errorf("part %s: series %s: %w", w.name, l, err)
-		}
+	if err := columns(); err != nil {
+		return fmt.Errorf("part %s: series %s: %w", w.name, l, err)
 	}
 	if len(w.pieces) == 0 {
 		return nil
 	}
 	w.block.add(l, w.pieces)
-	if w.o.Levels {
-		w.levels.add(&w.encoder, runs)
+	if w.o.Cache == nil {
+		w.postings.add(uint64(len(w.blockAt)), l)
 	}
-	w.postings.add(uint64(len(w.blockAt)), l)
-	w.last = l
+	w.last, w.cached = l, cached
 	w.footer.series++
 	if len(w.block.labels) == seriesInBlock {
 		return w.endBlock()
@@ -159,6 +176,22 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	if err != nil {
 		return err
 	}
+	return w.endColumn(p, held)
+}
+
+// copyColumn writes a column of numbers as another part has it.
+func (w *Writer) copyColumn(p piece, src []byte) error {
+	held, err := column.Held(src, p.places)
+	if err != nil {
+		return err
+	}
+	p.page, p.offset = uint64(len(w.pages)), uint32(len(w.page))
+	w.page = append(w.page, src...)
+	return w.endColumn(p, held)
+}
+
+// endColumn notes a column that is at the end of the page.
+func (w *Writer) endColumn(p piece, held int) error {
 	p.length = uint32(len(w.page)) - p.offset
 	w.pieces = append(w.pieces, p)
 	if p.offset == 0 {
@@ -226,7 +259,14 @@ func (w *Writer) endBlock() error {
 		return err
 	}
 	e := entry{offset: uint64(len(w.blocks)), minMs: w.block.minMs, maxMs: w.block.maxMs}
-	w.plain = w.block.append(w.plain[:0])
+	if w.o.Cache == nil {
+		w.plain = appendLabels(w.block.appendColumns(w.plain[:0]), w.block.labels)
+	} else {
+		texts := w.o.Cache.encode(len(w.blockAt), w.block.labels, w.cached)
+		w.plain = append(w.block.appendColumns(w.plain[:0]), texts...)
+		w.cached = true
+	}
+	w.block.reset()
 	w.blocks = wrap(w.blocks, w.plain)
 	b := w.blocks[e.offset:]
 	e.length, e.crc = uint32(len(b)), checksum(b)
@@ -289,24 +329,19 @@ func (w *Writer) writeIndex() error {
 	if err := w.write(w.blocks); err != nil {
 		return err
 	}
-	lists := 0
-	put := func(b []byte) error {
-		w.wrapped = wrap(w.wrapped[:0], b)
-		b = w.wrapped
-		e := entry{length: uint32(len(b)), crc: checksum(b)}
-		err := w.put(&e, b)
-		all = append(all, e)
-		return err
-	}
-	names, err := w.postings.write(func(b []byte) error { lists++; return put(b) })
+	lists, names, err := w.index()
 	if err != nil {
 		return err
 	}
-	if err := put(names); err != nil {
-		return err
+	for _, b := range append(lists, names) {
+		e := entry{length: uint32(len(b)), crc: checksum(b)}
+		if err := w.put(&e, b); err != nil {
+			return err
+		}
+		all = append(all, e)
 	}
 	f := &w.footer
-	f.pages, f.blocks, f.lists = uint64(len(w.pages)), uint64(len(w.blockAt)), uint64(lists)
+	f.pages, f.blocks, f.lists = uint64(len(w.pages)), uint64(len(w.blockAt)), uint64(len(lists))
 	f.directory = w.offset + uint64(len(w.buffer))
 	if err := w.write(directory(all)); err != nil {
 		return err
@@ -316,6 +351,18 @@ func (w *Writer) writeIndex() error {
 		return err
 	}
 	return w.flush()
+}
+
+// index is the values blocks and the names block, as they are kept.
+func (w *Writer) index() (lists [][]byte, names []byte, err error) {
+	if w.o.Cache != nil {
+		return w.o.Cache.index(len(w.blockAt))
+	}
+	names, err = w.postings.write(func(b []byte) error {
+		lists = append(lists, wrap(nil, b))
+		return nil
+	})
+	return lists, wrap(nil, names), err
 }
 
 // directory is the entries in chunks.
