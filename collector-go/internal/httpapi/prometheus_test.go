@@ -22,6 +22,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
 // These tests hold our answers against a real Prometheus of our library's version: `go test -tags prometheus`. They build it
@@ -39,12 +42,23 @@ func buildPrometheus(t *testing.T) string {
 	return into
 }
 
-// startPrometheus runs a real Prometheus over the blocks in dir until the test ends, and returns its address.
-func startPrometheus(t *testing.T, dir, config string) string {
+// exportBlocks writes what a store holds as Prometheus' blocks, and returns their directory.
+func exportBlocks(t *testing.T, s *grid.Store) string {
+	dir := filepath.Join(t.TempDir(), "blocks")
+	oldest, newest, ok, err := s.Extent(t.Context())
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.NoError(t, blocks.Export(t.Context(), s, dir, oldest, newest, func(blocks.Written) {}))
+	return dir
+}
+
+// startPrometheus runs a real Prometheus over the blocks in dir until the test ends, and returns its address. A query may hold so many
+// samples.
+func startPrometheus(t *testing.T, dir, config string, samples int) string {
 	file := filepath.Join(t.TempDir(), "prometheus.yml")
 	require.NoError(t, os.WriteFile(file, []byte(config), 0o666))
 	p := exec.Command(filepath.Join(buildPrometheus(t), "prometheus"), "--config.file", file, "--storage.tsdb.path", dir,
-		"--storage.tsdb.retention.time", "100y", "--web.listen-address", "127.0.0.1:0", fmt.Sprint("--query.max-samples=", maxSamples))
+		"--storage.tsdb.retention.time", "100y", "--web.listen-address", "127.0.0.1:0", fmt.Sprint("--query.max-samples=", samples))
 	stderr, err := p.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.Start())
@@ -77,11 +91,9 @@ type both struct{ ours, real string }
 
 func startBoth(t *testing.T) both {
 	s := openFixture(t)
-	blocks := filepath.Join(t.TempDir(), "blocks")
-	require.NoError(t, s.Snapshot(t.Context(), blocks))
 	server := httptest.NewServer(newHandler(t, s))
 	t.Cleanup(server.Close)
-	return both{ours: server.URL, real: startPrometheus(t, blocks, "")}
+	return both{ours: server.URL, real: startPrometheus(t, exportBlocks(t, s), "", maxSamples)}
 }
 
 func answered(t *testing.T, a ask, base string) string {
@@ -201,7 +213,7 @@ func TestRealPrometheusMetadata(t *testing.T) {
 	}))
 	t.Cleanup(target.Close)
 	config := "scrape_configs: [{job_name: a, scrape_interval: 1s, static_configs: [{targets: ['" + strings.TrimPrefix(target.URL, "http://") + "']}]}]"
-	real := startPrometheus(t, t.TempDir(), config)
+	real := startPrometheus(t, t.TempDir(), config, maxSamples)
 	ours := httptest.NewServer(newHandler(t, openFixture(t), func(o *Options) {
 		o.Metadata = described{
 			"bullet_worker_heap_used_bytes": {Type: "gauge", Unit: "bytes", Help: "Heap in use, a slice's mean."},
