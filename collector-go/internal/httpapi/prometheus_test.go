@@ -42,13 +42,17 @@ func buildPrometheus(t *testing.T) string {
 	return into
 }
 
-// exportBlocks writes what a store holds as Prometheus' blocks, and returns their directory.
+// exportBlocks writes what a store holds as Prometheus' blocks, ten minutes each, and returns their directory. Prometheus names labels by the
+// block: ours of the time that is asked for alone.
 func exportBlocks(t *testing.T, s *grid.Store) string {
 	dir := filepath.Join(t.TempDir(), "blocks")
 	oldest, newest, ok, err := s.Extent(t.Context())
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.NoError(t, blocks.Export(t.Context(), s, dir, oldest, newest, func(blocks.Written) {}))
+	const widthMs = 600_000
+	for ; oldest <= newest; oldest += widthMs {
+		require.NoError(t, blocks.Export(t.Context(), s, dir, oldest, min(oldest+widthMs-1, newest), func(blocks.Written) {}))
+	}
 	return dir
 }
 
@@ -143,7 +147,7 @@ func TestRealPrometheusOnGeneratedExpressions(t *testing.T) {
 }
 
 // long is a number with more digits than the order of a sum leaves alone.
-var long = regexp.MustCompile(`"-?[0-9]+\.[0-9]{12,}(e[+-][0-9]+)?"`)
+var long = regexp.MustCompile(`"-?[0-9]+\.[0-9]{6,}(e[+-][0-9]+)?"`)
 
 // rounded leaves out the last digits: over a range the engine hands on what a binary operation gives in a map's order, so that a
 // sum or a deviation over it ends now in one digit and now in another, in Prometheus itself.
