@@ -143,8 +143,9 @@ func TestDashboardsRulesAreEvaluatedByTheCollector(t *testing.T) {
 	}
 }
 
-// onceUsed are figures that are there only when samples came; the other test has them.
-var onceUsed = []string{"bullet_metrics_feed_slices_total", "bullet_metrics_ingest_batches_total"}
+// onceUsed are figures that are there only when samples came, were refused or something is damaged; the other test has those that it needs.
+var onceUsed = []string{"bullet_metrics_feed_slices_total", "bullet_metrics_ingest_batches_total", "bullet_metrics_ingest_topology_rejected_samples_total",
+	"bullet_metrics_embedded_slices_rejected_total", "bullet_metrics_embedded_damaged_total"}
 
 // reporting is how far apart the reports of the captures are: Storm's minute. Grafana's $__rate_interval is four of it.
 const reporting = time.Minute

@@ -133,7 +133,7 @@ func TestAlerts(t *testing.T) {
 		assert.NotRegexp(t, `(^|[^{]){[a-z]`, r.Annotations["summary"]+" "+r.Annotations["description"], "a name in braces was not filled in")
 		assert.Positive(t, r.KeepFiringFor, r.Alert)
 	}
-	assert.Len(t, seen, 12)
+	assert.Len(t, seen, 13)
 }
 
 // Each of the two latency alerts says by which statistic it goes.

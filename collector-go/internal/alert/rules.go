@@ -29,6 +29,7 @@ var recordings = []Recording{
 	{"topology_reason:bullet_metrics_collection_dropped_samples:increase10m", `sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) - sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total offset 10m) > -Inf
 or
 sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) > -Inf unless sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total offset 10m)`},
+	{"topology_reason:bullet_metrics_ingest_topology_rejected_samples:rate5m", `sum by (topology, reason) (rate(bullet_metrics_ingest_topology_rejected_samples_total[5m])) > -Inf`},
 	{"topology_worker:bullet_metrics_collection_skew_seconds:max_abs", `max by (topology, worker) (abs(bullet_metrics_collection_skew_seconds)) > -Inf`},
 }
 
@@ -105,6 +106,15 @@ var alerts = []Alert{
 		For: 0, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: []string{"topology"},
 		Summary:     "The plugin in {topology} dropped {value} samples in 10 minutes ({reason})",
 		Description: "The plugin in {topology} dropped {value} samples in the last 10 minutes before they reached the collector, for the reason {reason}. They are gaps in every figure.",
+	},
+	{
+		// Nothing is held where the figure is missing: it is the collector's own, and one that restarts refuses nothing.
+		Name: "BulletMetricsRefusing", Severity: Warning,
+		Value: "topology_reason:bullet_metrics_ingest_topology_rejected_samples:rate5m > 0", Bare: true, Unit: Number,
+		For: time.Minute, Keep: 5 * time.Minute,
+		Summary:     "The collector refuses {value} samples a second of {topology} ({reason})",
+		Description: "The collector refused {value} samples a second of {topology} in the last 5 minutes, for the reason {reason}. They are not acknowledged, not stored and not sent again: gaps in every figure. The runbook lists what to do for each reason.",
+		Grafana:     `sum by (topology, reason) (rate(bullet_metrics_ingest_topology_rejected_samples_total[5m]))`,
 	},
 	{
 		Name: "BulletClockSkew", Severity: Warning,

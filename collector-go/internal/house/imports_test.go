@@ -30,7 +30,6 @@ var allowed = map[string][]string{
 	"internal/checkpoint":        {"internal/disk", "internal/journal"},
 	"internal/feed":              {"internal/block", "internal/checkpoint", "internal/disk", "internal/journal", "internal/catalog", "internal/slicer", "internal/slice", "internal/metric", "gen/bulletmetrics/v1"},
 	"internal/registry":          {"internal/checkpoint", "internal/disk", "internal/journal", "internal/metric", "gen/bulletmetrics/v1"},
-	"internal/store/embedded":    {"internal/slice", "internal/metric"},
 	"internal/store/grid":        {"internal/disk", "internal/slice", "internal/metric", "internal/store/grid/run", "internal/store/grid/part", "internal/store/grid/read"},
 	"internal/store/grid/part":   {"internal/disk", "internal/store/grid/run", "internal/store/grid/column"},
 	"internal/store/grid/read":   {"internal/store/grid/run", "internal/query/plan"},
@@ -144,7 +143,7 @@ func TestPurePackagesTouchNoWorld(t *testing.T) {
 // The engine and the wire have one room each.
 func TestLibrariesHaveOneRoom(t *testing.T) {
 	rooms := map[string][]string{
-		"github.com/prometheus/prometheus/tsdb":   {"internal/store/embedded", "internal/store/blocks", "internal/alerting"},
+		"github.com/prometheus/prometheus/tsdb":   {"internal/store/blocks", "internal/alerting"},
 		"github.com/prometheus/prometheus/promql": {"internal/query", "internal/httpapi", "internal/alerting"},
 		"github.com/prometheus/prometheus/rules":  {"internal/alerting", "internal/httpapi"},
 		"google.golang.org/grpc":                  {"internal/ingest", "internal/sender", "gen/bulletmetrics/v1"},

@@ -32,8 +32,6 @@ func startBothWithRules(t *testing.T) both {
 	require.NoError(t, err)
 
 	s := openFixture(t)
-	blocks := filepath.Join(t.TempDir(), "blocks")
-	require.NoError(t, s.Snapshot(t.Context(), blocks))
 	results := alerting.OpenResults(t.TempDir(), time.Hour, nil, nil)
 	t.Cleanup(func() { require.NoError(t, results.Close()) })
 	engine, err := query.New(query.Join(s, results), query.DefaultOptions())
@@ -58,7 +56,7 @@ func startBothWithRules(t *testing.T) both {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	config := fmt.Sprintf("rule_files: [%q]\nalerting: {alertmanagers: [{path_prefix: /am, static_configs: [{targets: ['127.0.0.1:9']}]}]}\n", path)
-	return both{ours: server.URL, real: startPrometheus(t, blocks, config)}
+	return both{ours: server.URL, real: startPrometheus(t, exportBlocks(t, s), config, maxSamples)}
 }
 
 // moments are what differs between two evaluators: when they evaluated, and how long it took.

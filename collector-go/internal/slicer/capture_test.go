@@ -95,7 +95,7 @@ func (r *replay) sample(raw metric.Raw, timeMs int64, v float64) {
 	if !known {
 		id = uint32(len(r.ids) + 1)
 		r.ids[raw] = id
-		r.apply(r.names.Define(id, raw))
+		r.apply(r.names.Define(id, &raw))
 	}
 	before := refusals(r.slicer.Counts())
 	if !r.slicer.Add(id, timeMs, v) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"path/filepath"
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -37,7 +38,8 @@ type Written struct {
 // and gives each to done when it is whole on disk. Memory is that of one block. What stands in dir stays there: exporting twice writes
 // the same slices twice, which readers take for one.
 func Export(ctx context.Context, from storage.Queryable, dir string, fromMs, toMs int64, done func(Written)) error {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	// An empty directory of a write-ahead log beside the blocks: without one "promtool tsdb dump" fails.
+	if err := os.MkdirAll(filepath.Join(dir, "wal"), 0o750); err != nil {
 		return err
 	}
 	for start := floor(fromMs); start <= toMs; start += Width {
