@@ -183,6 +183,20 @@ bench: build ## Run the benchmarks (they print figures; nothing passes or fails)
 	@$(run) cd collector-go && go test -run '^$$' -bench . -benchmem ./internal/...
 	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package && java -jar plugin-java/bench/target/benchmarks.jar -e ConsumerBenchmark -prof gc
 
+# What the core is measured beside; a module of its own, since nothing of ours needs it.
+build/tools/victoria-metrics: | build/toolchain.env
+	@echo "building VictoriaMetrics 1.150 (two minutes, once)"
+	@$(run) mkdir -p build/tools/victoria && cd build/tools/victoria && printf 'module victoria\n\ngo 1.26\n\nrequire github.com/VictoriaMetrics/VictoriaMetrics v1.150.0\n' > go.mod && \
+	  GOFLAGS=-mod=mod go build -o ../victoria-metrics github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics
+
+# What core-bench runs: all, or names of its scenarios; and how much of each load.
+CORE ?= all
+CORE_SCALE ?= 1
+
+.PHONY: bench-core
+bench-core: build/bullet-metrics build/tools/victoria-metrics ## Measure what the core costs, VictoriaMetrics beside it (half an hour; CORE="own-slice" CORE_SCALE=0.2 for a part)
+	@$(run) cd collector-go && go build -o ../build/core-bench ./cmd/core-bench && cd .. && build/core-bench --profiles out/core-profiles --scale $(CORE_SCALE) $(CORE)
+
 .PHONY: bench-alerts
 bench-alerts: build ## Measure how late alerts are, with the settings and rules as they come (twenty minutes)
 	@$(run) cd collector-go && export BULLET_METRICS_BENCH_ALERTS=1; go test -tags e2e -count=1 -timeout 30m -v -run TestDelayOfAlerts ./e2e && \
