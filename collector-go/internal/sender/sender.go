@@ -100,14 +100,14 @@ func (s *Sender) expire(now time.Time) {
 	}
 }
 
-// told is what a stream of the collector knows, and whether it takes blocks.
-type told struct {
+// streamKnows is what a stream of the collector has been sent, and whether it takes blocks.
+type streamKnows struct {
 	blocks          bool
 	series, layouts int
 }
 
-// next is the oldest batch with what a stream still has to be told, nil for none.
-func (s *Sender) next(t told) *pb.Batch {
+// next is the oldest batch with what a stream still has to be sent, nil for none.
+func (s *Sender) next(t streamKnows) *pb.Batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())

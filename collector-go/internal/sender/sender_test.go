@@ -234,10 +234,10 @@ func TestBlocksAreSentWhereTheyAreTaken(t *testing.T) {
 		return Sample{Series: Series{Name: name}, Time: at.Add(after), Value: v}
 	}
 	s.Offer([]Sample{named("a", 0, 1), named("b", 0, 2.5), named("a", time.Second, 3), named("a", time.Second, 4), named("b", time.Second, 5)})
-	old := s.next(told{})
+	old := s.next(streamKnows{})
 	assert.Equal(t, []float64{1, 2.5, 3, 4, 5}, old.GetSamples().GetValues())
 	assert.Empty(t, old.GetLayouts())
-	b := s.next(told{blocks: true})
+	b := s.next(streamKnows{blocks: true})
 	require.Len(t, b.GetBlocks(), 2)
 	require.Len(t, b.GetLayouts(), 1)
 	assert.Equal(t, []uint32{1, 2}, b.GetLayouts()[0].GetSeriesIds())
@@ -248,7 +248,7 @@ func TestBlocksAreSentWhereTheyAreTaken(t *testing.T) {
 		assert.Equal(t, at.UnixMilli()+int64(1000*i), b.GetBlocks()[i].GetFirstTimeMs())
 	}
 	assert.Equal(t, []float64{3}, b.GetSamples().GetValues())
-	again := s.next(told{blocks: true, series: 2, layouts: 1})
+	again := s.next(streamKnows{blocks: true, series: 2, layouts: 1})
 	assert.Empty(t, again.GetLayouts())
 	assert.Equal(t, b.GetSequence(), again.GetSequence())
 }

@@ -86,7 +86,7 @@ func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) erro
 		return fmt.Errorf("the collector answered Open with %T", first.GetMessage())
 	}
 	s.note(func(f *Figures) { f.Connections++; f.LastError = "" })
-	return s.deliver(ctx, stream, answers, told{blocks: first.GetOpened().GetTakesBlocks()})
+	return s.deliver(ctx, stream, answers, streamKnows{blocks: first.GetOpened().GetTakesBlocks()})
 }
 
 type answer struct {
@@ -122,7 +122,7 @@ func (s *Sender) await(ctx context.Context, answers <-chan answer) (*pb.ExportRe
 	}
 }
 
-func (s *Sender) deliver(ctx context.Context, stream pb.IngestService_ExportClient, answers <-chan answer, t told) error {
+func (s *Sender) deliver(ctx context.Context, stream pb.IngestService_ExportClient, answers <-chan answer, t streamKnows) error {
 	for {
 		batch := s.next(t)
 		if batch == nil {

@@ -1,0 +1,33 @@
+package query
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/stretchr/testify/require"
+)
+
+// What lies beside a store and cannot be read costs a warning, whether it fails to open or to answer; the store's own error ends the query.
+func TestWhatLiesBesideCanBeDoneWithout(t *testing.T) {
+	store := promqltest.LoadedStorage(t, "load 10s\n  x 1 2 3\n")
+	defer func() { require.NoError(t, store.Close()) }()
+	shut := storage.QueryableFunc(func(int64, int64) (storage.Querier, error) { return nil, errors.New("it is damaged") })
+	silent := storage.QueryableFunc(func(int64, int64) (storage.Querier, error) { return unreadable{errors.New("it is damaged")}, nil })
+	for name, beside := range map[string]storage.Queryable{"shut": shut, "silent": silent} {
+		engine, err := New(Join(store, beside), DefaultOptions())
+		require.NoError(t, err)
+		asked, err := engine.Instant(t.Context(), nil, "sum(x)", time.UnixMilli(20_000))
+		require.NoError(t, err)
+		result := asked.Exec(t.Context())
+		require.NoError(t, result.Err, name)
+		require.Contains(t, result.String(), "3 @[20000]")
+		require.ErrorContains(t, errors.Join(result.Warnings.AsErrors()...), "it is damaged", name)
+		asked.Close()
+		require.NoError(t, engine.Close())
+	}
+	_, err := Join(shut, store).Querier(0, 1)
+	require.ErrorContains(t, err, "it is damaged")
+}
