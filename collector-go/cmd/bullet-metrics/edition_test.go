@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
@@ -57,7 +58,7 @@ func allPoints(t *testing.T, from storage.Queryable) map[string][]string {
 	require.NoError(t, err)
 	defer q.Close()
 	all := map[string][]string{}
-	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+"))
+	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
 	for set.Next() {
 		name := set.At().Labels().String()
 		it := set.At().Iterator(nil)

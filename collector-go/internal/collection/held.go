@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
@@ -31,7 +32,7 @@ func (r *reading) holding(expr string, at time.Time) (map[uint64]Value, error) {
 }
 
 func unnamed(ls labels.Labels) uint64 {
-	return labels.NewBuilder(ls).Del(labels.MetricName).Labels().Hash()
+	return labels.NewBuilder(ls).Del(model.MetricNameLabel).Labels().Hash()
 }
 
 // totals are what a total was before the time, and the least and greatest that is stored in it. They ignore markers: a total stays.

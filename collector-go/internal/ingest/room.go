@@ -12,23 +12,23 @@ const shareOfRoom = 2
 // room says why a topology may have no further series; nil where it may. What is idle is given up before a topology is turned away. It is
 // called under defining.
 func (s *Server) room(topology string) error {
-	err, of := s.crowded(topology)
+	of, err := s.crowded(topology)
 	if err != nil && s.idle.due(of, s.o.Now()) && s.journal.ForgetIdle(of) > 0 {
-		err, _ = s.crowded(topology)
+		_, err = s.crowded(topology)
 	}
 	return err
 }
 
-// crowded says why there is no room, and whose idle series are in the way; "" stands for everybody's.
-func (s *Server) crowded(topology string) (err error, of string) {
+// crowded says whose idle series are in the way, "" for everybody's, and why there is no room.
+func (s *Server) crowded(topology string) (of string, err error) {
 	has := s.journal.SeriesOf(topology)
 	if has >= s.o.MaxTopologySeries {
-		return fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries), topology
+		return topology, fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries)
 	}
 	if free := s.journal.SeriesRoom(); has >= shareOfRoom*free {
-		return fmt.Errorf("the topology has %d series, and only %d are free for all", has, free), ""
+		return "", fmt.Errorf("the topology has %d series, and only %d are free for all", has, free)
 	}
-	return nil, ""
+	return "", nil
 }
 
 // lookEvery is how often idle series are looked for at most, of one topology.

@@ -57,7 +57,6 @@ func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 		grpc.InitialWindowSize(streamBuffer),
 		grpc.InitialConnWindowSize(connectionBuffer),
 		grpc.ReadBufferSize(readBuffer),
-		grpc.SharedWriteBuffer(true), // held by a connection only while it writes
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: idleConnection, Time: o.PingAfter, Timeout: o.PingTimeout}),

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -57,7 +58,7 @@ func pointsOf(t *testing.T, from storage.Queryable) map[string][]string {
 	require.NoError(t, err)
 	defer q.Close()
 	all := map[string][]string{}
-	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+"))
+	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
 	for set.Next() {
 		it := set.At().Iterator(nil)
 		for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
@@ -98,7 +99,7 @@ func (e *Edition) Each(ctx context.Context, minMs, maxMs int64, give func(storag
 		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
-	set := q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs}, labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+"))
+	set := q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs}, labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
 	for set.Next() {
 		if err := give(set.At()); err != nil {
 			return err

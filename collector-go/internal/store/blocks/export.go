@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -74,7 +75,7 @@ func exportBlock(ctx context.Context, from storage.Queryable, dir string, minMs,
 	}
 	defer func() { err = errors.Join(err, block.Close()) }()
 	b := &builder{ctx: ctx, block: block, minMs: minMs, maxMs: maxMs}
-	set := q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs}, labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+"))
+	set := q.Select(ctx, true, &storage.SelectHints{Start: minMs, End: maxMs}, labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
 	for set.Next() {
 		if err := b.series(set.At()); err != nil {
 			return w, err

@@ -261,9 +261,6 @@ func (c *column[T]) holds(id uint32, minMs, maxMs int64) bool {
 	return false
 }
 
-// any reports whether a series has slices.
-func (c *column[T]) any(id uint32) bool { return int(id) < len(c.tips) && c.tips[id].chunk != 0 }
-
 // times calls each with the ends of a series' slices in no order; where a chunk's slices all lie between two multiples of widthMs, with one
 // of them for all.
 func (c *column[T]) times(id uint32, widthMs int64, each func(endMs int64)) {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -57,7 +58,7 @@ func NewWorld(seed uint64, firstMs, lengthMs int64) *World {
 				if r.IntN(6) == 0 {
 					continue
 				}
-				l := labels.FromStrings(labels.MetricName, name, "component", component, "worker", fmt.Sprintf("w%d", worker), "topology", []string{"a", "b"}[worker%2])
+				l := labels.FromStrings(model.MetricNameLabel, name, "component", component, "worker", fmt.Sprintf("w%d", worker), "topology", []string{"a", "b"}[worker%2])
 				if s := w.invent(r, l, name); len(s.Points) > 0 {
 					w.Series = append(w.Series, s)
 				}
@@ -183,7 +184,7 @@ func (w *World) Columns(fromMs, toMs int64, late bool) *slice.Columns {
 	for i := range w.Series {
 		s := &w.Series[i]
 		kind := metric.KindGauge
-		switch s.Labels.Get(labels.MetricName) {
+		switch s.Labels.Get(model.MetricNameLabel) {
 		case counters:
 			kind = metric.KindCounter
 		case histograms:

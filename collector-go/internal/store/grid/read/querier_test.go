@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -22,7 +23,7 @@ import (
 
 func bits(v float64) uint64 { return math.Float64bits(v) }
 
-func named(name string) labels.Labels { return labels.FromStrings(labels.MetricName, name) }
+func named(name string) labels.Labels { return labels.FromStrings(model.MetricNameLabel, name) }
 
 // holding is a source of one run for each name, ascending.
 func holding(firstMs int64, names ...string) *gridtest.Memory {
@@ -39,7 +40,7 @@ func TestSeriesOfAllSourcesComeInTheOrderOfTheirLabels(t *testing.T) {
 	samples := map[string]int{}
 	set := q.Select(t.Context(), false, nil, everything()...)
 	for set.Next() {
-		name := set.At().Labels().Get(labels.MetricName)
+		name := set.At().Labels().Get(model.MetricNameLabel)
 		found = append(found, name)
 		for it := set.At().Iterator(nil); it.Next() != chunkenc.ValNone; {
 			samples[name]++
@@ -49,12 +50,12 @@ func TestSeriesOfAllSourcesComeInTheOrderOfTheirLabels(t *testing.T) {
 	assert.Equal(t, []string{"a", "b", "c", "d"}, found)
 	assert.Equal(t, map[string]int{"a": 3, "b": 6, "c": 3, "d": 6}, samples)
 
-	values, _, err := q.LabelValues(t.Context(), labels.MetricName, &storage.LabelHints{Limit: 3})
+	values, _, err := q.LabelValues(t.Context(), model.MetricNameLabel, &storage.LabelHints{Limit: 3})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b", "c"}, values)
 	names, _, err := q.LabelNames(t.Context(), nil)
 	require.NoError(t, err)
-	assert.Equal(t, []string{labels.MetricName}, names)
+	assert.Equal(t, []string{model.MetricNameLabel}, names)
 
 	set = q.Select(t.Context(), false, &storage.SelectHints{Start: 0, End: 1000, Limit: 2, Func: "series"}, everything()...)
 	require.True(t, set.Next())
