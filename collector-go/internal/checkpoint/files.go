@@ -49,6 +49,11 @@ func Open(dir string, fs disk.FS) (*Files, error) {
 	if err := c.fs.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("make the directory of checkpoints: %w", err)
 	}
+	// What a process that was killed had written may be here and not yet durable: then a loss of power would take it back when the one
+	// before it is gone.
+	if err := c.fs.SyncDir(dir); err != nil {
+		return nil, fmt.Errorf("sync the directory of checkpoints: %w", err)
+	}
 	names, err := c.fs.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list the checkpoints: %w", err)

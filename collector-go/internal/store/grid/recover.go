@@ -79,6 +79,11 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
+	// What a process that was killed had written may be here and not yet durable: then a loss of power would take back a cursor that the
+	// feed goes by.
+	if err := s.fs.SyncDir(s.dir); err != nil {
+		return fmt.Errorf("grid store: sync %s: %w", s.dir, err)
+	}
 	s.manifest = base
 	if len(l.manifests) > 0 {
 		s.sequence = l.manifests[0]
