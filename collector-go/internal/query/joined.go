@@ -1,7 +1,12 @@
 package query
 
 import (
+	"context"
+	"errors"
+
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
 )
 
 // joined is a store that is read with what lies beside it.
@@ -21,13 +26,79 @@ func (j joined) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rest []storage.Querier
+	all := []storage.Querier{first}
 	for _, store := range j.beside {
 		q, err := store.Querier(minMs, maxMs)
 		if err != nil {
 			q = unreadable{err}
 		}
-		rest = append(rest, q)
+		all = append(all, dispensable{q})
 	}
-	return storage.NewMergeQuerier([]storage.Querier{first}, rest, storage.ChainedSeriesMerge), nil
+	return storage.NewMergeQuerier(all, nil, storage.ChainedSeriesMerge), nil
 }
+
+// dispensable is a querier whose errors are warnings. (Prometheus' own secondary queriers are Selected once only.)
+type dispensable struct{ storage.Querier }
+
+// Select implements storage.Querier.
+func (d dispensable) Select(ctx context.Context, sortSeries bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	return dispensableSet{d.Querier.Select(ctx, sortSeries, hints, matchers...)}
+}
+
+// LabelValues implements storage.Querier.
+func (d dispensable) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	values, warnings, err := d.Querier.LabelValues(ctx, name, hints, matchers...)
+	return values, warned(warnings, err), given(err)
+}
+
+// LabelNames implements storage.Querier.
+func (d dispensable) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	names, warnings, err := d.Querier.LabelNames(ctx, hints, matchers...)
+	return names, warned(warnings, err), given(err)
+}
+
+type dispensableSet struct{ storage.SeriesSet }
+
+// Err implements storage.SeriesSet.
+func (s dispensableSet) Err() error { return given(s.SeriesSet.Err()) }
+
+// Warnings implements storage.SeriesSet.
+func (s dispensableSet) Warnings() annotations.Annotations {
+	return warned(s.SeriesSet.Warnings(), s.SeriesSet.Err())
+}
+
+// given is an error that ends a query all the same: its time is over, or nobody waits for it any more.
+func given(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+func warned(warnings annotations.Annotations, err error) annotations.Annotations {
+	if err != nil && given(err) == nil {
+		warnings.Add(err)
+	}
+	return warnings
+}
+
+// unreadable is a querier of a store that does not open: everything ends with its error.
+type unreadable struct{ err error }
+
+// Select implements storage.Querier.
+func (u unreadable) Select(context.Context, bool, *storage.SelectHints, ...*labels.Matcher) storage.SeriesSet {
+	return storage.ErrSeriesSet(u.err)
+}
+
+// LabelValues implements storage.Querier.
+func (u unreadable) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return nil, nil, u.err
+}
+
+// LabelNames implements storage.Querier.
+func (u unreadable) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return nil, nil, u.err
+}
+
+// Close implements storage.Querier.
+func (unreadable) Close() error { return nil }

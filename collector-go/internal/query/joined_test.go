@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/stretchr/testify/require"
@@ -26,6 +27,19 @@ func TestWhatLiesBesideCanBeDoneWithout(t *testing.T) {
 		require.Contains(t, result.String(), "3 @[20000]")
 		require.ErrorContains(t, errors.Join(result.Warnings.AsErrors()...), "it is damaged", name)
 		asked.Close()
+		q, err := Join(store, beside).Querier(0, 30_000)
+		require.NoError(t, err)
+		for range 2 { // the API asks one querier for several selectors
+			set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchEqual, "__name__", "x"))
+			require.True(t, set.Next())
+			require.False(t, set.Next())
+			require.NoError(t, set.Err())
+		}
+		names, warnings, err := q.LabelNames(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, []string{"__name__"}, names)
+		require.Len(t, warnings, 1, name)
+		require.NoError(t, q.Close())
 		require.NoError(t, engine.Close())
 	}
 	_, err := Join(shut, store).Querier(0, 1)
