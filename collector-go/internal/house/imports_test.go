@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"internal/store/grid/read":   {"internal/store/grid/run", "internal/query/plan"},
 	"internal/store/grid/run":    {},
 	"internal/store/grid/column": {},
-	"internal/store/blocks":      {"internal/store/grid/run"},
+	"internal/store/blocks":      {},
 	"internal/store/classic":     {},
 	"internal/store/forward":     {"internal/slice"},
 	"internal/store/remote":      {"internal/store/forward", "internal/store/classic", "internal/slice", "internal/metric"},
