@@ -156,6 +156,7 @@ func (s *Slicer) Received(ms int64) { s.batch.receivedMs = ms }
 // Dropped adds to what a metrics consumer in a worker says that it dropped; 0 makes its series be there.
 func (s *Slicer) Dropped(w metric.Worker, reason string, samples uint64) {
 	if s.options.Health.PeriodMs > 0 {
+		s.alone(s.source(w))
 		add(&s.source(w).health.drops, reason, samples)
 	}
 }

@@ -94,10 +94,14 @@ func (s *Slicer) Define(id uint32, rule metric.Rule) {
 
 // enter gives a series its output and its track.
 func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
+	s.alone(s.byWorker[rule.Worker])
 	in := newInput(id, rule)
 	s.watch(in)
 	key := outputKey(rule.Series)
 	out := s.outputs[key]
+	if out != nil {
+		s.aloneInput(out.owner)
+	}
 	switch {
 	case out == nil && len(s.outputs) >= s.options.MaxSeries:
 		in.refused = RefusedSeriesLimit
@@ -149,7 +153,8 @@ func (s *Slicer) attached(in *input) bool { return s.inputs.get(in.id) == in }
 
 // Detach forgets id; its open samples stay and are folded in time.
 func (s *Slicer) Detach(id uint32) {
-	if s.inputs.get(id) != nil {
+	if in := s.inputs.get(id); in != nil {
+		s.aloneInput(in)
 		s.inputs.set(id, nil)
 	}
 }
@@ -161,6 +166,7 @@ func (s *Slicer) Withdraw(id uint32) int {
 	if in == nil {
 		return 0
 	}
+	s.aloneInput(in)
 	s.inputs.set(id, nil)
 	if in.refused != "" {
 		return 0
@@ -178,6 +184,7 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 	if in == nil {
 		return false
 	}
+	s.aloneInput(in)
 	switch {
 	case in.refused != "":
 		s.refuse(in, in.refused)
@@ -200,6 +207,7 @@ func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
 		return
 	}
 	in := newInput(0, rule)
+	s.aloneInput(in)
 	s.link(in, s.source(rule.Worker))
 	add(&in.health.refused, string(reason), uint64(samples))
 	in.health.stirred = true

@@ -23,6 +23,7 @@ type layout struct {
 	cells    []cell
 	rooms    []*room  // of the tracks
 	apart    []uint32 // columns of which each sample is looked at by itself
+	muster   muster
 }
 
 // trackRun are the groups of one track, which end where the next one's begin.
@@ -63,11 +64,38 @@ func (s *Slicer) DefineLayout(id uint32, series []uint32) {
 			l.pages = append(l.pages, page)
 		}
 	}
+	s.ForgetLayout(id)
 	s.layouts[id] = l
 }
 
 // ForgetLayout drops a layout; one that is not known does not matter.
-func (s *Slicer) ForgetLayout(id uint32) { delete(s.layouts, id) }
+func (s *Slicer) ForgetLayout(id uint32) {
+	if l := s.layouts[id]; l != nil && l.muster.cohort != nil {
+		s.dissolve(l.muster.cohort)
+	}
+	delete(s.layouts, id)
+}
+
+// cellsOf are the cells of a run.
+func (l *layout) cellsOf(run int) []cell {
+	_, first := l.begin(run)
+	return l.cells[first:l.groups[l.tracks[run].end-1].end]
+}
+
+// begin is where a run's groups and cells begin.
+func (l *layout) begin(run int) (group, cell int) {
+	if run == 0 {
+		return 0, 0
+	}
+	group = l.tracks[run-1].end
+	return group, l.groups[group-1].end
+}
+
+// column is the first of a run, whose columns are adjacent.
+func (l *layout) column(run int) int {
+	_, first := l.begin(run)
+	return int(l.cells[first].column)
+}
 
 // changesOf counts the changes of some pages since the beginning.
 func (x *inputs) changesOf(pages []uint32) uint64 {
@@ -87,6 +115,9 @@ func (s *Slicer) resolve(l *layout) {
 		return
 	}
 	l.changes = changes
+	if l.muster.cohort != nil {
+		s.dissolve(l.muster.cohort)
+	}
 	l.inputs = slices.Grow(l.inputs[:0], len(l.series))[:len(l.series)]
 	l.counted = slices.Grow(l.counted[:0], len(l.series))[:len(l.series)]
 	l.apart, l.missing = l.apart[:0], l.missing[:0]

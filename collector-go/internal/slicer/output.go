@@ -16,6 +16,7 @@ import (
 // interval, the sampler in Storm's place) hands its output on.
 type output struct {
 	*lane
+	users int    // how many inputs write to it, or did and have a place still
 	owner *input // who writes it; the last who did, once that is detached
 
 	counter      counterState

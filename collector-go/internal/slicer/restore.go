@@ -208,6 +208,7 @@ func (r *reader) input(t *track) *input {
 		r.s.outputs[key] = out
 	}
 	in.out = out
+	out.users++
 	if owns {
 		r.demand(out.owner == nil, "a series has two owners")
 		out.owner, out.widthMs = in, t.widthMs

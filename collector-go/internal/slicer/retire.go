@@ -28,27 +28,32 @@ func (s *Slicer) retireSource(src *source) {
 	for _, in := range src.ended {
 		s.retireInfo(in)
 	}
-	for _, t := range src.health.all() {
+	for t := range src.health.each {
 		if t.hasRef {
 			s.closed.Retired = append(s.closed.Retired, t.ref)
 		}
 	}
 }
 
-// all are the series in which a worker's collection is described.
-func (h *health) all() []*telling {
-	all := append([]*telling{&h.ahead}, h.own()...)
-	for i := range h.refused {
-		all = append(all, &h.refused[i].told)
-	}
-	for _, m := range h.metrics {
-		all = append(all, m.tellings()...)
-		for i := range m.refused {
-			all = append(all, &m.refused[i].told)
+// each yields the series in which a worker's collection is described.
+func (h *health) each(yield func(*telling) bool) {
+	for _, t := range h.own() {
+		if !yield(t) {
+			return
 		}
 	}
-	for i := range h.drops {
-		all = append(all, &h.drops[i].told)
+	for tallies := range h.tallies {
+		for i := range tallies {
+			if !yield(&tallies[i].told) {
+				return
+			}
+		}
 	}
-	return all
+	for _, m := range h.metrics {
+		for _, t := range m.tellings() {
+			if !yield(t) {
+				return
+			}
+		}
+	}
 }

@@ -25,6 +25,7 @@ type Slicer struct {
 	byWorker   map[metric.Worker]*source
 	inputs     inputs
 	layouts    map[uint32]*layout
+	cohorts    []*cohort
 	rooms      map[string]*room // what is open of each topology
 	outputs    map[string]*output
 	topologies map[string][]*info // what describes a topology, by its name
@@ -104,6 +105,7 @@ func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
 }
 
 func (s *Slicer) add(in *input, timeMs int64, value float64) {
+	s.aloneInput(in)
 	switch {
 	case in.refused != "":
 		s.refuse(in, in.refused)
@@ -150,8 +152,8 @@ const maxTimeMs = 100_000_000_000_000
 
 // End closes what the batch moved its sources past.
 func (s *Slicer) End() {
-	for _, src := range s.batch.touched {
-		s.advance(src)
+	for i := 0; i < len(s.batch.touched); i++ { // a cohort that ends brings more
+		s.advance(s.batch.touched[i])
 	}
 }
 
@@ -172,6 +174,7 @@ func (s *Slicer) Tick(nowMs int64) {
 
 // CloseAll closes every open slice, and tells of the collection up to there: the end of a replay.
 func (s *Slicer) CloseAll() {
+	s.dissolveAll()
 	for _, src := range s.sources {
 		var newest int64
 		for _, t := range src.tracks {

@@ -22,6 +22,7 @@ func (s *Slicer) Snapshot() []byte {
 	if s.closed.Len() > 0 {
 		panic("slicer: Snapshot while closed slices wait to be handed on")
 	}
+	s.dissolveAll()
 	w := writer{Encoder: metric.NewEncoder(magic, version)}
 	w.Int(s.clockMs)
 	w.Int(s.tickMs)

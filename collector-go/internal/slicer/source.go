@@ -15,6 +15,7 @@ type source struct {
 	closeMs int64     // no slice of it closes before its event time is there; it may be further off
 	batch   uint64    // the last batch that touched it
 	room    *room     // its topology's
+	cohort  *cohort   // nil where it goes on by itself
 	carrier *producer // the last of the carriers that was heard; nil where that is not known
 	health  health    // begins with what every batch needs
 
@@ -92,7 +93,21 @@ func (src *source) carry(p *producer) {
 
 // advance closes the slices that the source's time has passed.
 func (s *Slicer) advance(src *source) {
-	if src.eventMs == never || src.eventMs+max(s.clockMs-src.heardMs, 0) < src.closeMs { // nothing moves its time on by more
+	switch c := src.cohort; {
+	case c == nil:
+		s.advanceAlone(src)
+	case src == c.leader:
+		s.advanceTogether(c)
+	}
+}
+
+// moves says whether a slice of a source may close: nothing moves its time on by more than what its clock went on.
+func (s *Slicer) moves(src *source) bool {
+	return src.eventMs != never && src.eventMs+max(s.clockMs-src.heardMs, 0) >= src.closeMs
+}
+
+func (s *Slicer) advanceAlone(src *source) {
+	if !s.moves(src) {
 		return
 	}
 	silentMs := src.silentMs()

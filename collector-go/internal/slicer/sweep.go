@@ -12,6 +12,7 @@ const sweepEveryMs = 600_000
 // sweep drops the state of series that ended KeepMs ago, of those that others succeeded, and of workers and producers that
 // have none left.
 func (s *Slicer) sweep() {
+	s.dissolveAll()
 	for _, src := range s.sources {
 		for _, t := range src.tracks {
 			s.sweepTrack(t)

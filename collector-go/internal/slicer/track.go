@@ -68,6 +68,9 @@ type reading struct {
 
 // scratch is memory that closing uses again.
 type scratch struct {
+	before  state // of a cohort's leader
+	other   state
+	again   []again
 	warmed  int64
 	beside  slotted
 	means   means
@@ -127,6 +130,7 @@ func (t *track) holds(b *bucket, timeMs int64) bool {
 // enter gives an input its slot.
 func (t *track) enter(in *input) {
 	in.track = t
+	in.out.users++
 	t.dueMs = 0
 	if len(t.free) > 0 {
 		in.slot = t.free[0]
@@ -141,6 +145,7 @@ func (t *track) enter(in *input) {
 
 // leave frees a slot that no open sample uses.
 func (t *track) leave(in *input) {
+	in.out.users--
 	t.inputs[in.slot] = nil
 	t.lanes[in.slot].seated = false
 	at, _ := slices.BinarySearch(t.free, in.slot)

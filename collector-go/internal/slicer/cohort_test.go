@@ -1,0 +1,270 @@
+package slicer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// fleet is some workers of which one sender tells, in one or two layouts, and what happens to them. The same goes into a slicer as blocks and
+// into another sample by sample.
+type fleet struct {
+	random           *rand.Rand
+	options          Options
+	workers, metrics int
+	everyMs          int64
+	layouts          [][]uint32
+	nowMs, clockMs   int64
+	sequence         uint64
+	plain, blocks    *collected
+	rules            map[uint32]metric.Rule
+	inStep           int // blocks whose workers were, at least half of them
+	fellApart        int
+}
+
+// drawFleet has series of id worker*metrics+number.
+func drawFleet(t *rapid.T) *fleet {
+	f := &fleet{
+		random:  rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
+		workers: rapid.SampledFrom([]int{leastInStep, 12, 21}).Draw(t, "workers"), metrics: rapid.SampledFrom([]int{1, 3, 10, pageSlots + 5}).Draw(t, "metrics"),
+		everyMs: rapid.SampledFrom([]int64{1000, 5000, 10_000, 15_000}).Draw(t, "everyMs"),
+		nowMs:   worldStartMs, clockMs: worldStartMs, rules: map[uint32]metric.Rule{},
+		plain: &collected{out: stored{}, names: map[uint32]string{}}, blocks: &collected{out: stored{}, names: map[uint32]string{}},
+	}
+	f.options = withHealth()
+	if rapid.IntRange(0, 4).Draw(t, "unhealthy") == 0 {
+		f.options = DefaultOptions()
+	}
+	f.options.WidthMs = rapid.SampledFrom([]int64{10_000, 30_000}).Draw(t, "width")
+	f.options.Health.Steady = map[string]bool{"cpu_0": true, "cpu_2": true}
+	f.options.KeepMs = f.options.BacklogMs
+	perUnit := rapid.SampledFrom([]float64{1, 7}).Draw(t, "perUnit")
+	all := make([]uint32, f.workers*f.metrics)
+	for i := range all {
+		all[i] = uint32(i)
+		rule := fleetRule(i/f.metrics, i%f.metrics, f.everyMs)
+		rule.Least = -5
+		if i%f.metrics%2 == 1 {
+			rule.PerUnit = perUnit
+		}
+		f.rules[uint32(i)] = rule
+	}
+	f.layouts = [][]uint32{all}
+	if f.workers >= 2*leastInStep && rapid.Bool().Draw(t, "two layouts") {
+		half := leastInStep * f.metrics
+		f.layouts = [][]uint32{all[:half], all[half:]}
+	}
+	for _, c := range []*collected{f.plain, f.blocks} {
+		var err error
+		c.slicer, err = New(f.options)
+		require.NoError(t, err)
+		c.slicer.Connect(1)
+	}
+	f.both(func(s *Slicer) {
+		for _, id := range all {
+			s.Define(id, f.rules[id])
+		}
+	})
+	f.defineLayouts()
+	return f
+}
+
+func (f *fleet) both(do func(*Slicer)) {
+	do(f.plain.slicer)
+	do(f.blocks.slicer)
+}
+
+func (f *fleet) defineLayouts() {
+	for n, series := range f.layouts {
+		f.blocks.slicer.DefineLayout(uint32(n), series)
+	}
+}
+
+// value is one of few, so that least, greatest and both zeros come.
+func (f *fleet) value() float64 {
+	return []float64{0, math.Copysign(0, -1), 1, 2.5, -3, f.random.Float64() * 100}[f.random.IntN(6)]
+}
+
+// step sends a batch with a block a layout; odd is called with each block before it goes.
+func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, values []float64)) {
+	rows := 1 + f.random.IntN(2)*f.random.IntN(4)
+	f.nowMs += int64(rows) * f.everyMs
+	f.sequence++
+	f.both(func(s *Slicer) {
+		s.Begin(producer, f.sequence)
+		s.Received(f.nowMs + 250)
+	})
+	for n, series := range f.layouts {
+		b := &block.Block{Columns: len(series), Rows: rows, FirstMs: f.nowMs - int64(rows-1)*f.everyMs, StepMs: f.everyMs, Codec: block.Doubles}
+		values := make([]float64, b.Cells())
+		for i := range values {
+			values[i] = f.value()
+		}
+		if odd != nil {
+			odd(b, values)
+		}
+		for cell, v := range values {
+			if b.Present(cell) {
+				id := series[cell/rows]
+				if !f.plain.slicer.Add(id, b.TimeMs(cell%rows), v) {
+					f.plain.slicer.Define(id, f.rules[id])
+					require.True(t, f.plain.slicer.Add(id, b.TimeMs(cell%rows), v))
+				}
+			}
+		}
+		var present []float64
+		for cell, v := range values {
+			if b.Present(cell) {
+				present = append(present, v)
+			}
+		}
+		before := f.blocks.slicer.layouts[uint32(n)].muster.cohort
+		require.True(t, f.blocks.slicer.AddBlock(uint32(n), b, present, func(id uint32, _ int) bool {
+			f.blocks.slicer.Define(id, f.rules[id])
+			return true
+		}))
+		if after := f.blocks.slicer.layouts[uint32(n)].muster.cohort; after != nil {
+			f.inStep++
+		} else if before != nil {
+			f.fellApart++
+		}
+	}
+	f.both((*Slicer).End)
+	f.clockMs += int64(rows) * 1000
+	f.both(func(s *Slicer) { s.Tick(f.clockMs) })
+}
+
+// happen is something other than a block of which all is as expected.
+func (f *fleet) happen(t *rapid.T) {
+	worker := f.random.IntN(f.workers)
+	id := uint32(worker*f.metrics + f.random.IntN(f.metrics))
+	place := f.rules[id].Worker
+	switch rapid.IntRange(0, 17).Draw(t, "what") {
+	case 0: // something is missing
+		f.step(t, 1, func(b *block.Block, _ []float64) {
+			b.Presence = slices.Repeat([]byte{0xff}, (b.Cells()+7)/8)
+			for range 1 + f.random.IntN(5) {
+				cell := f.random.IntN(b.Cells())
+				b.Presence[cell/8] &^= 1 << (cell % 8)
+			}
+		})
+	case 1: // of no use
+		f.step(t, 1, func(_ *block.Block, values []float64) { values[f.random.IntN(len(values))] = -6 })
+	case 2: // late, or too early
+		f.step(t, 1, func(b *block.Block, _ []float64) { b.FirstMs += int64(f.random.IntN(400_000)) - 200_000 })
+	case 3: // off the step, or twice in a row of the slice
+		f.step(t, 1, func(b *block.Block, _ []float64) { b.FirstMs -= int64(f.random.IntN(int(f.everyMs))) })
+	case 4:
+		f.step(t, 1, func(b *block.Block, _ []float64) {
+			for range b.Rows {
+				b.OffsetsMs = append(b.OffsetsMs, int32(f.random.IntN(900)))
+			}
+		})
+	case 5: // another sender
+		f.both(func(s *Slicer) { s.Connect(2) })
+		f.step(t, 2, nil)
+	case 6: // a batch of one sample, perhaps of the time that is the next block's
+		f.sequence++
+		timeMs := f.nowMs - 30_000 + int64(f.random.IntN(60_000))
+		f.both(func(s *Slicer) {
+			s.Begin(1, f.sequence)
+			if !s.Add(id, timeMs, 42) {
+				s.Define(id, f.rules[id])
+				s.Add(id, timeMs, 42)
+			}
+			s.End()
+		})
+	case 7:
+		f.both(func(s *Slicer) { s.Withdraw(id) })
+	case 8:
+		f.both(func(s *Slicer) { s.Detach(id) })
+	case 9: // a series more, of which nothing comes by these layouts
+		more := fleetRule(worker, 100+f.random.IntN(2), f.everyMs)
+		f.both(func(s *Slicer) { s.Define(uint32(100_000+worker), more) })
+	case 10:
+		pid := fmt.Sprint(f.random.IntN(3))
+		info := labels.FromStrings("__name__", "info", "worker", place.String(), "pid", pid)
+		if f.random.IntN(2) == 0 {
+			info = labels.FromStrings("__name__", "topology_info", "id", pid)
+		}
+		f.both(func(s *Slicer) { s.Describe(place, metric.Series{Kind: metric.KindGauge, Labels: info}) })
+	case 11:
+		n := uint64(f.random.IntN(3))
+		f.both(func(s *Slicer) { s.Dropped(place, "full", n) })
+	case 12:
+		f.both(func(s *Slicer) { s.Refused(f.rules[id], RefusedCollision, 2) })
+	case 13: // nothing for a while, with or without a sender that is there
+		if f.random.IntN(2) == 0 {
+			f.both(func(s *Slicer) { s.Disconnect(1) })
+		}
+		for range f.random.IntN(200) {
+			f.clockMs += 4000
+			f.both(func(s *Slicer) {
+				s.Tick(f.clockMs)
+				s.Begin(1, 0)
+				s.End()
+			})
+		}
+		f.both(func(s *Slicer) { s.Connect(1) })
+	case 14: // event time goes on without the samples of some intervals
+		f.nowMs += f.everyMs * int64(f.random.IntN(30))
+	case 15: // hours
+		f.clockMs += 20_000
+		for range 300 {
+			f.clockMs += 5000
+			f.both(func(s *Slicer) { s.Tick(f.clockMs) })
+		}
+	case 16:
+		restored, err := Restore(f.blocks.slicer.Snapshot(), f.options)
+		require.NoError(t, err)
+		f.blocks.slicer = restored
+		f.defineLayouts()
+	case 17:
+		f.both(func(s *Slicer) { s.Define(id, f.rules[id]) })
+	}
+	f.plain.collect()
+	f.blocks.collect()
+}
+
+// Workers that are in step give the same slices, to the bit, and the same books, as each of them does by itself, whatever happens to them.
+func TestWorkersInStepAreEachTheirOwn(t *testing.T) {
+	var inStep, apart int
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFleet(t)
+		for range rapid.IntRange(1, 12).Draw(t, "happenings") {
+			for range f.random.IntN(40) {
+				f.step(t, 1, nil)
+				f.plain.collect()
+				f.blocks.collect()
+				require.Equal(t, f.plain.slicer.Counts(), f.blocks.slicer.Counts())
+			}
+			f.happen(t)
+			require.Equal(t, f.plain.slicer.Counts(), f.blocks.slicer.Counts())
+		}
+		for _, c := range []*collected{f.plain, f.blocks} {
+			c.slicer.CloseAll()
+			c.collect()
+			require.Zero(t, c.slicer.open)
+			require.Zero(t, c.slicer.pages)
+			for _, r := range c.slicer.rooms {
+				require.Zero(t, r.open+r.pages)
+			}
+		}
+		require.Equal(t, sortedKeys(f.plain.out), sortedKeys(f.blocks.out))
+		for name := range f.plain.out {
+			require.Equal(t, f.plain.out[name], f.blocks.out[name], name)
+		}
+		inStep, apart = inStep+f.inStep, apart+f.fellApart
+	})
+	require.Greater(t, inStep, 1000, "blocks of workers in step")
+	require.Greater(t, apart, 20, "blocks that were not for all alike")
+}

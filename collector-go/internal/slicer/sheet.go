@@ -1,0 +1,165 @@
+package slicer
+
+import "math"
+
+// sheet is an open slice of a cohort: each of its rows is a row of a block, kept whole.
+type sheet struct {
+	endMs  int64
+	rows   []sheetRow // in order of arrival
+	placed []int32    // by row of the slice: 1 + its place in rows; 0 where there is none
+
+	folded                 bool
+	means, least, greatest []float64 // by column, once it is folded
+	memory                 [3][]float64
+}
+
+// sheetRow are the values of one time, by column.
+type sheetRow struct {
+	origin origin
+	row    int // of the slice
+	values []float64
+}
+
+// columnsTogether is how many columns are folded at once, so that what is added to stays in the processor's nearest cache.
+const columnsTogether = 512
+
+// fold makes the means, leasts and greatests of all columns, as foldGauge makes them of each. perUnit is by column; nil where none is divided.
+func (x *sheet) fold(columns int, perUnit []float64) {
+	if x.folded {
+		return
+	}
+	x.folded = true
+	if perUnit != nil {
+		for _, r := range x.rows {
+			for i := range r.values {
+				r.values[i] /= perUnit[i]
+			}
+		}
+	}
+	if len(x.rows) == 1 {
+		only := x.rows[0].values
+		x.means, x.least, x.greatest = only, only, only
+		return
+	}
+	for i := range x.memory {
+		x.memory[i] = grown(x.memory[i], columns)
+	}
+	x.means, x.least, x.greatest = x.memory[0], x.memory[1], x.memory[2]
+	for first := 0; first < columns; first += columnsTogether {
+		x.foldColumns(first, min(first+columnsTogether, columns))
+	}
+}
+
+// foldColumns folds some columns; the values of each are added in the order of time.
+func (x *sheet) foldColumns(first, end int) {
+	means, least, greatest := x.means[first:end], x.least[first:end], x.greatest[first:end]
+	begun := false
+	for _, place := range x.placed {
+		if place == 0 {
+			continue
+		}
+		values := x.rows[place-1].values[first:end]
+		if !begun {
+			begun = true
+			copy(least, values)
+			copy(greatest, values)
+			for i, v := range values {
+				means[i] = 0 + v
+			}
+			continue
+		}
+		for i, v := range values {
+			means[i] += v
+			least[i] = min(least[i], v)
+			greatest[i] = max(greatest[i], v)
+		}
+	}
+	n := float64(len(x.rows))
+	for i, sum := range means {
+		means[i] = min(max(sum/n, least[i]), greatest[i])
+	}
+}
+
+func grown(values []float64, n int) []float64 {
+	if cap(values) < n {
+		return make([]float64, n)
+	}
+	return values[:n]
+}
+
+// sheets are those of a cohort, with what is used again.
+type sheets struct {
+	open      []*sheet // by end
+	spare     []*sheet
+	spareRows [][]float64
+}
+
+// of is the open sheet that ends at a time; nil where there is none.
+func (x *sheets) of(endMs int64) *sheet {
+	for i := len(x.open) - 1; i >= 0; i-- {
+		if x.open[i].endMs == endMs {
+			return x.open[i]
+		}
+	}
+	return nil
+}
+
+// add makes a row; the caller fills its values. The sheet is made where it is not there.
+func (x *sheets) add(endMs int64, row, rows, columns int, by origin) []float64 {
+	s := x.of(endMs)
+	if s == nil {
+		s = &sheet{}
+		if n := len(x.spare); n > 0 {
+			s, x.spare = x.spare[n-1], x.spare[:n-1]
+		}
+		s.endMs = endMs
+		if cap(s.placed) < rows {
+			s.placed = make([]int32, rows)
+		}
+		s.placed = s.placed[:rows]
+		at := len(x.open)
+		for at > 0 && x.open[at-1].endMs > endMs {
+			at--
+		}
+		x.open = append(x.open, nil)
+		copy(x.open[at+1:], x.open[at:])
+		x.open[at] = s
+	}
+	var values []float64
+	if n := len(x.spareRows); n > 0 {
+		values, x.spareRows = x.spareRows[n-1], x.spareRows[:n-1]
+	} else {
+		values = make([]float64, columns)
+	}
+	s.rows = append(s.rows, sheetRow{by, row, values})
+	s.placed[row] = int32(len(s.rows))
+	return values
+}
+
+// has says whether a row is taken.
+func (x *sheets) has(endMs int64, row int) bool {
+	s := x.of(endMs)
+	return s != nil && s.placed[row] != 0
+}
+
+// closeTo drops the sheets that end at or before a time, and returns how many rows they had.
+func (x *sheets) closeTo(endMs int64) (rows int) {
+	n := 0
+	for n < len(x.open) && x.open[n].endMs <= endMs {
+		s := x.open[n]
+		rows += len(s.rows)
+		for _, r := range s.rows {
+			x.spareRows = append(x.spareRows, r.values)
+		}
+		clear(s.rows)
+		clear(s.placed)
+		s.rows, s.folded = s.rows[:0], false
+		x.spare = append(x.spare, s)
+		n++
+	}
+	x.open = append(x.open[:0], x.open[n:]...)
+	return rows
+}
+
+// isMarker says whether a value ends a series.
+func isMarker(v float64) bool { return math.Float64bits(v) == math.Float64bits(staleNaN) }
