@@ -23,6 +23,8 @@ type cohort struct {
 	least, most []float64 // by slot
 	perUnit     []float64 // by column of the layout; nil where no value is divided
 	sheets      sheets
+	totals      totals
+	before      totals // the slices that close
 
 	refs [][]slice.Ref // of the followers, by what is written under the leader's ref
 	of   map[slice.Ref]written
@@ -36,9 +38,9 @@ type follower struct {
 
 // written is what is written under a ref of the leader.
 type written struct {
-	refs int // its place in refs
-	slot int // of a gauge; notSample for what is the same of all workers
-	part int // 0 the mean, 1 the least, 2 the greatest
+	place int // in refs
+	slot  int // of a gauge; notSample for what is the same of all workers
+	part  int // 0 the mean, 1 the least, 2 the greatest
 }
 
 const notSample = -1
@@ -190,6 +192,7 @@ func (s *Slicer) follow(c *cohort, from *mark) bool {
 	s.counts.Slices += n * (now.counts.Slices - from.counts.Slices - uint64(own))
 	s.counts.Markers += n * (now.counts.Markers - from.counts.Markers)
 	t := c.leader.tracks[0]
+	c.totals.follow(c.leader)
 	rows := c.sheets.closeTo(t.closedTo)
 	s.opened(t, -rows*len(c.followers)*len(t.inputs))
 	return true
@@ -197,38 +200,56 @@ func (s *Slicer) follow(c *cohort, from *mark) bool {
 
 // again is a slice of the leader that is written of each follower.
 type again struct {
+	written
 	refs   []slice.Ref
 	endMs  int64
 	value  float64
-	values []float64 // by column from the follower's first; nil where value is everybody's
-	slot   int
+	values []float64 // by column; nil where value is everybody's
+}
+
+// fold folds what closes up to a time, and says no, and leaves all as it was, where a counter falls.
+func (c *cohort) fold(closedTo int64) bool {
+	c.totals.copyOf(&c.before)
+	for _, x := range c.sheets.open {
+		if x.endMs > closedTo {
+			break
+		}
+		x.fold(len(c.layout.series), c.perUnit)
+		if !c.totals.fold(c, x) {
+			c.totals, c.before = c.before, c.totals
+			return false
+		}
+	}
+	return true
 }
 
 // tellAgain writes for each follower what was written for the leader, less what that writes of its topology, of which it returns how much there
-// is. It writes nothing, and says so, where it does not know what something is.
+// is. It writes nothing, and says so, where it does not know what something is, or a counter fell.
 func (s *Slicer) tellAgain(c *cohort, from *mark) (own int, all bool) {
 	list := s.scratch.again[:0]
 	defer func() { s.scratch.again = list[:0] }()
 	for i := from.slices; i < len(s.closed.Refs); i++ {
-		ref, endMs, v := s.closed.Refs[i], s.closed.EndsMs[i], s.closed.Values[i]
+		ref := s.closed.Refs[i]
 		w, known := c.of[ref]
-		if !known {
-			if !slices.ContainsFunc(c.leader.room.infos, func(in *info) bool { return in.hasRef && in.ref == ref }) {
-				return 0, false
-			}
+		switch {
+		case known:
+			list = append(list, again{refs: c.refs[w.place], written: w, endMs: s.closed.EndsMs[i], value: s.closed.Values[i]})
+		case slices.ContainsFunc(c.leader.room.infos, func(in *info) bool { return in.hasRef && in.ref == ref }):
 			own++
+		default:
+			return 0, false
+		}
+	}
+	if !c.fold(c.leader.tracks[0].closedTo) {
+		return 0, false
+	}
+	for i := range list {
+		a := &list[i]
+		if a.slot == notSample || isMarker(a.value) {
 			continue
 		}
-		a := again{refs: c.refs[w.refs], endMs: endMs, value: v}
-		if w.slot != notSample && !isMarker(v) {
-			x := c.sheets.of(endMs)
-			if x == nil {
-				return 0, false
-			}
-			x.fold(len(c.layout.series), c.perUnit)
-			a.values, a.slot = [...][]float64{x.means, x.least, x.greatest}[w.part], w.slot
-		}
-		list = append(list, a)
+		x := c.sheets.of(a.endMs)
+		a.values = [...][]float64{x.means, x.least, x.greatest}[a.part]
 	}
 	to := &s.closed
 	n := len(list) * len(c.followers)

@@ -85,7 +85,7 @@ func (s *Slicer) form(l *layout, first int) *cohort {
 	return c
 }
 
-// simple says whether a run's worker has one track, which holds nothing but the run's gauges, in the order of the layout.
+// simple says whether a run's worker has one track, which holds nothing but the run's series, in the order of the layout.
 func (s *Slicer) simple(l *layout, run int, leads bool) bool {
 	t := l.tracks[run].track
 	src := t.source
@@ -98,7 +98,7 @@ func (s *Slicer) simple(l *layout, run int, leads bool) bool {
 	}
 	for i, cell := range cells {
 		in := t.inputs[i]
-		if l.inputs[cell.column] != in || int(cell.column) != int(cells[0].column)+i || in.folding != foldGauge ||
+		if l.inputs[cell.column] != in || int(cell.column) != int(cells[0].column)+i || in.folding != foldGauge && !counts(in) ||
 			in.out.owner != in || in.out.users != 1 || !t.lanes[i].seated || !t.lanes[i].announced {
 			return false
 		}
@@ -126,7 +126,7 @@ func (l *layout) alike(first, second int) bool {
 	}
 	for i, a := range x.inputs {
 		b := y.inputs[i]
-		if a.rule.Least != b.rule.Least || a.rule.Most != b.rule.Most || a.perUnit != b.perUnit || a.steady != b.steady || a.lazy != b.lazy || a.everyMs != b.everyMs ||
+		if a.rule.Least != b.rule.Least || a.rule.Most != b.rule.Most || a.perUnit != b.perUnit || a.folding != b.folding || a.steady != b.steady || a.lazy != b.lazy || a.everyMs != b.everyMs ||
 			(a.health == nil) != (b.health == nil) || a.health != nil && x.source.health.place(a.health) != y.source.health.place(b.health) {
 			return false
 		}
@@ -172,7 +172,7 @@ func (s *Slicer) gather(c *cohort) {
 	c.refs = make([][]slice.Ref, len(places))
 	for i := range c.refs {
 		c.refs[i] = make([]slice.Ref, 0, len(c.followers))
-		c.of[places[i]] = written{refs: i, slot: notSample}
+		c.of[places[i]] = written{place: i, slot: notSample}
 	}
 	for slot := range t.lanes {
 		l := &t.lanes[slot]
@@ -182,7 +182,7 @@ func (s *Slicer) gather(c *cohort) {
 		}
 		for part := range parts {
 			ref := l.ref + slice.Ref(part)
-			c.of[ref] = written{c.of[ref].refs, slot, part}
+			c.of[ref] = written{c.of[ref].place, slot, part}
 		}
 	}
 	for _, f := range c.followers {
@@ -212,6 +212,7 @@ func (s *Slicer) gather(c *cohort) {
 			c.perUnit[f.column+slot] = in.perUnit
 		}
 	}
+	c.totals.begin(c, columns)
 	s.cohorts = append(s.cohorts, c)
 }
 
@@ -253,6 +254,7 @@ func (s *Slicer) scatter(c *cohort, now *state) {
 	for _, f := range c.followers {
 		f.source.cohort = nil
 		now.write(f.source)
+		c.totals.end(&f)
 		t := f.source.tracks[0]
 		for _, x := range c.sheets.open {
 			b := s.bucket(t, x.endMs)

@@ -6,7 +6,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// state is what the slicer knows of a worker with one track of gauges, but for its names, its refs and its open samples. Workers whose
+// state is what the slicer knows of a worker with one track, but for its names, its refs, its counters and its open samples. Workers whose
 // states are equal go on alike for as long as the same happens to them.
 type state struct {
 	eventMs, heardMs, closeMs int64

@@ -2,6 +2,7 @@ package slicer
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +28,7 @@ type fleet struct {
 	sequence         uint64
 	plain, blocks    *collected
 	rules            map[uint32]metric.Rule
+	counted          map[uint32]float64
 	inStep           int // blocks whose workers were, at least half of them
 	fellApart        int
 }
@@ -37,7 +39,7 @@ func drawFleet(t *rapid.T) *fleet {
 		random:  rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
 		workers: rapid.SampledFrom([]int{leastInStep, 12, 21}).Draw(t, "workers"), metrics: rapid.SampledFrom([]int{1, 3, 10, pageSlots + 5}).Draw(t, "metrics"),
 		everyMs: rapid.SampledFrom([]int64{1000, 5000, 10_000, 15_000}).Draw(t, "everyMs"),
-		nowMs:   worldStartMs, clockMs: worldStartMs, rules: map[uint32]metric.Rule{},
+		nowMs:   worldStartMs, clockMs: worldStartMs, rules: map[uint32]metric.Rule{}, counted: map[uint32]float64{},
 		plain: &collected{out: stored{}, names: map[uint32]string{}}, blocks: &collected{out: stored{}, names: map[uint32]string{}},
 	}
 	f.options = withHealth()
@@ -47,12 +49,19 @@ func drawFleet(t *rapid.T) *fleet {
 	f.options.WidthMs = rapid.SampledFrom([]int64{10_000, 30_000}).Draw(t, "width")
 	f.options.Health.Steady = map[string]bool{"cpu_0": true, "cpu_2": true}
 	f.options.KeepMs = f.options.BacklogMs
+	counters := rapid.Bool().Draw(t, "counters")
 	perUnit := rapid.SampledFrom([]float64{1, 7}).Draw(t, "perUnit")
 	all := make([]uint32, f.workers*f.metrics)
 	for i := range all {
 		all[i] = uint32(i)
 		rule := fleetRule(i/f.metrics, i%f.metrics, f.everyMs)
 		rule.Least = -5
+		switch {
+		case i%f.metrics%5 == 3 && counters:
+			rule.Temporality, rule.Series.Kind, rule.MinName, rule.MaxName = metric.Cumulative, metric.KindCounter, "", ""
+		case i%f.metrics%5 == 4 && counters:
+			rule.Temporality, rule.Series.Kind, rule.MinName, rule.MaxName = metric.Delta, metric.KindCounter, "", ""
+		}
 		if i%f.metrics%2 == 1 {
 			rule.PerUnit = perUnit
 		}
@@ -108,17 +117,26 @@ func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, value
 		values := make([]float64, b.Cells())
 		for i := range values {
 			values[i] = f.value()
+			if id := series[i/rows]; f.rules[id].Temporality == metric.Cumulative {
+				f.counted[id] += math.Abs(values[i])
+				if f.random.IntN(2_000) == 0 {
+					f.counted[id] = 0
+				}
+				values[i] = f.counted[id]
+			}
 		}
 		if odd != nil {
 			odd(b, values)
 		}
+		for column, id := range series { // as AddBlock does
+			there := slices.ContainsFunc(slices.Collect(f.cells(b, column)), b.Present)
+			if there && f.plain.slicer.inputs.get(id) == nil {
+				f.plain.slicer.Define(id, f.rules[id])
+			}
+		}
 		for cell, v := range values {
 			if b.Present(cell) {
-				id := series[cell/rows]
-				if !f.plain.slicer.Add(id, b.TimeMs(cell%rows), v) {
-					f.plain.slicer.Define(id, f.rules[id])
-					require.True(t, f.plain.slicer.Add(id, b.TimeMs(cell%rows), v))
-				}
+				require.True(t, f.plain.slicer.Add(series[cell/rows], b.TimeMs(cell%rows), v))
 			}
 		}
 		var present []float64
@@ -141,6 +159,17 @@ func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, value
 	f.both((*Slicer).End)
 	f.clockMs += int64(rows) * 1000
 	f.both(func(s *Slicer) { s.Tick(f.clockMs) })
+}
+
+// cells are a column's.
+func (f *fleet) cells(b *block.Block, column int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for row := range b.Rows {
+			if !yield(column*b.Rows + row) {
+				return
+			}
+		}
+	}
 }
 
 // happen is something other than a block of which all is as expected.
@@ -224,6 +253,10 @@ func (f *fleet) happen(t *rapid.T) {
 			f.both(func(s *Slicer) { s.Tick(f.clockMs) })
 		}
 	case 16:
+		f.blocks.slicer.dissolveAll()
+		for key, want := range f.plain.slicer.outputs {
+			require.Equal(t, remembered(want), remembered(f.blocks.slicer.outputs[key]), want.owner.rule.Series.Labels)
+		}
 		restored, err := Restore(f.blocks.slicer.Snapshot(), f.options)
 		require.NoError(t, err)
 		f.blocks.slicer = restored
@@ -233,6 +266,14 @@ func (f *fleet) happen(t *rapid.T) {
 	}
 	f.plain.collect()
 	f.blocks.collect()
+}
+
+// remembered is what an output needs for its next slice.
+func remembered(o *output) string {
+	l, c := *o.lane, o.counter
+	l.ref, l.flow, l.announced = 0, nil, false
+	c.from = nil
+	return fmt.Sprintf("%+v %+v %d", l, c, o.owner.id)
 }
 
 // Workers that are in step give the same slices, to the bit, and the same books, as each of them does by itself, whatever happens to them.

@@ -23,20 +23,14 @@ type sheetRow struct {
 // columnsTogether is how many columns are folded at once, so that what is added to stays in the processor's nearest cache.
 const columnsTogether = 512
 
-// fold makes the means, leasts and greatests of all columns, as foldGauge makes them of each. perUnit is by column; nil where none is divided.
+// fold makes the means, leasts and greatests of all columns, as foldGauge makes them of each. The rows stay as they are. perUnit is by column;
+// nil where none is divided.
 func (x *sheet) fold(columns int, perUnit []float64) {
 	if x.folded {
 		return
 	}
 	x.folded = true
-	if perUnit != nil {
-		for _, r := range x.rows {
-			for i := range r.values {
-				r.values[i] /= perUnit[i]
-			}
-		}
-	}
-	if len(x.rows) == 1 {
+	if len(x.rows) == 1 && perUnit == nil {
 		only := x.rows[0].values
 		x.means, x.least, x.greatest = only, only, only
 		return
@@ -46,19 +40,23 @@ func (x *sheet) fold(columns int, perUnit []float64) {
 	}
 	x.means, x.least, x.greatest = x.memory[0], x.memory[1], x.memory[2]
 	for first := 0; first < columns; first += columnsTogether {
-		x.foldColumns(first, min(first+columnsTogether, columns))
+		x.foldColumns(first, min(first+columnsTogether, columns), perUnit)
 	}
 }
 
 // foldColumns folds some columns; the values of each are added in the order of time.
-func (x *sheet) foldColumns(first, end int) {
+func (x *sheet) foldColumns(first, end int, perUnit []float64) {
 	means, least, greatest := x.means[first:end], x.least[first:end], x.greatest[first:end]
+	var divided [columnsTogether]float64
 	begun := false
-	for _, place := range x.placed {
-		if place == 0 {
-			continue
+	for values := range x.inTime {
+		values = values[first:end]
+		if perUnit != nil {
+			for i, v := range values {
+				divided[i] = v / perUnit[first+i]
+			}
+			values = divided[:len(values)]
 		}
-		values := x.rows[place-1].values[first:end]
 		if !begun {
 			begun = true
 			copy(least, values)
@@ -77,6 +75,15 @@ func (x *sheet) foldColumns(first, end int) {
 	n := float64(len(x.rows))
 	for i, sum := range means {
 		means[i] = min(max(sum/n, least[i]), greatest[i])
+	}
+}
+
+// inTime yields the rows in the order of time.
+func (x *sheet) inTime(yield func(values []float64) bool) {
+	for _, place := range x.placed {
+		if place != 0 && !yield(x.rows[place-1].values) {
+			return
+		}
 	}
 }
 
