@@ -95,16 +95,19 @@ func TestACollectorWithoutAStoreOfItsOwn(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode, path)
 		assert.Contains(t, string(body), want, path)
 	}
-	metrics, err := http.Get("http://" + r.col.httpListener.Addr().String() + "/metrics")
-	require.NoError(t, err)
-	text, err := io.ReadAll(metrics.Body)
-	require.NoError(t, err)
-	_ = metrics.Body.Close()
-	for _, figure := range []string{`bullet_metrics_forward_requests_total{outcome="acknowledged",store="up"}`,
-		`bullet_metrics_feed_slices_total{fate="delivered",reason="",store="up"}`, `bullet_metrics_feed_slices_pending{store="down"}`,
-		`bullet_metrics_forward_requests_total{outcome="failed",store="down"}`} {
-		assert.True(t, strings.Contains(string(text), figure), figure)
-	}
+	// A receiver has slices before the collector has its answer, and counts that.
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		metrics, err := http.Get("http://" + r.col.httpListener.Addr().String() + "/metrics")
+		require.NoError(t, err)
+		defer metrics.Body.Close()
+		text, err := io.ReadAll(metrics.Body)
+		require.NoError(t, err)
+		for _, figure := range []string{`bullet_metrics_forward_requests_total{outcome="acknowledged",store="up"}`,
+			`bullet_metrics_feed_slices_total{fate="delivered",reason="",store="up"}`, `bullet_metrics_feed_slices_pending{store="down"}`,
+			`bullet_metrics_forward_requests_total{outcome="failed",store="down"}`} {
+			assert.True(t, strings.Contains(string(text), figure), figure)
+		}
+	}, 30*time.Second, 50*time.Millisecond)
 	before := time.Now()
 	r.close()
 	assert.Less(t, time.Since(before), 5*time.Second, "a store that is down is not waited for")

@@ -138,3 +138,25 @@ func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 	}
 	assert.Contains(t, refs, slice.Ref(0), "the heap's mean")
 }
+
+// A restart defines no series that the slicer has forgotten, before a sample of it comes: its worker would be known from then on, and have
+// closed slices that without the restart are open.
+func TestARestartWakesNothing(t *testing.T) {
+	p := apart(t, sampled("heap.used_bytes"), sampled("heap.committed_bytes"))
+	p.apply(&journal.Batch{Producer: 1, Sequence: 1, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{t0, t0}, Values: []float64{1, 1}})
+	restarted := func() *pipeline {
+		p.closed().Reset()
+		restored, err := restorePipeline(p.snapshot(), DefaultOptions("memory", ""))
+		require.NoError(t, err)
+		require.Equal(t, p.snapshot(), restored.snapshot())
+		return restored
+	}
+	require.EqualValues(t, 2, restarted().slicer.Counts().Series)
+	for now := t0; p.slicer.Counts().Series > 0; now += 5000 {
+		require.Less(t, now, t0+30*3600*1000)
+		p.apply(&journal.Tick{TimeMs: now})
+	}
+	p = restarted()
+	p.apply(&journal.Batch{Producer: 1, Sequence: 2, IDs: []journal.SeriesID{0}, TimesMs: []int64{t0}, Values: []float64{1}})
+	require.EqualValues(t, 1, p.books()[fate{"open", ""}])
+}

@@ -25,6 +25,7 @@ import (
 
 var (
 	coreSeed  = flag.Uint64("core.seed", 0, "TestWhateverHappens with this seed alone")
+	coreFirst = flag.Uint64("core.first", 1, "the first seed of those that TestWhateverHappens plays")
 	coreSeeds = flag.Uint64("core.seeds", 500, "how many histories TestWhateverHappens plays")
 )
 
@@ -32,7 +33,7 @@ var (
 // to the bit, the books balance, and the next sample is acknowledged. Which goroutine meets a fault first is chance, so that a seed may
 // have to be repeated (-count) until it fails again.
 func TestWhateverHappens(t *testing.T) {
-	first, last := uint64(1), *coreSeeds
+	first, last := *coreFirst, *coreFirst+*coreSeeds-1
 	if *coreSeed != 0 {
 		first, last = *coreSeed, *coreSeed
 	}
@@ -89,8 +90,10 @@ func whateverHappens(t *testing.T, seed uint64, all *tally) {
 	got := c.stored()
 	c.dropStore()
 	c.everythingIsThere()
-	plain, want := c.plainRun()
+	plain, want := c.plainRun(0)
 	c.same(want, got)
+	_, restarted := c.plainRun(1 + c.random.IntN(12))
+	require.Equal(c.t, want, restarted, "restarts at checkpoints change what comes out")
 	c.balanced(books, plain)
 	c.count(all, books, want)
 }
@@ -252,8 +255,8 @@ func (c *core) everythingIsThere() {
 	}
 }
 
-// plainRun is what the journal's entries give where nothing ever happens.
-func (c *core) plainRun() (*pipeline, map[string]map[int64]storetest.Point) {
+// plainRun is what the journal's entries give where nothing ever happens, but for a restart from a checkpoint after each so many ticks; 0 for none.
+func (c *core) plainRun(restartTicks int) (*pipeline, map[string]map[int64]storetest.Point) {
 	p, err := newPipeline(c.feedOptions())
 	require.NoError(c.t, err)
 	names, want := map[slice.Ref]string{}, map[string]map[int64]storetest.Point{}
@@ -284,15 +287,43 @@ func (c *core) plainRun() (*pipeline, map[string]map[int64]storetest.Point) {
 		}
 		closed.Reset()
 	}
-	for _, entry := range c.journaled.entries {
+	ticks := 0
+	for i, entry := range c.journaled.entries {
 		p.apply(entry)
 		if _, tick := entry.(*journal.Tick); tick {
 			take()
+			if ticks++; restartTicks > 0 && ticks%restartTicks == 0 {
+				p = c.restarted(p, c.journaled.entries[:i+1])
+			}
 		}
 	}
 	p.slicer.CloseAll()
 	take()
 	return p, want
+}
+
+// restarted is a pipeline that goes on from another's checkpoint. What is defined the journal tells it again.
+func (c *core) restarted(p *pipeline, past []journal.Entry) *pipeline {
+	next, err := restorePipeline(p.snapshot(), c.feedOptions())
+	require.NoError(c.t, err)
+	layouts := map[journal.LayoutID]journal.Entry{}
+	for _, entry := range past {
+		switch e := entry.(type) {
+		case *journal.LayoutDefined:
+			layouts[e.ID] = e
+		case *journal.Forgotten:
+			for _, id := range e.Layouts {
+				delete(layouts, id)
+			}
+		}
+	}
+	for _, producer := range p.producers {
+		next.apply(&producer)
+	}
+	for _, layout := range layouts {
+		next.apply(layout)
+	}
+	return next
 }
 
 // stored is all that the store answers.

@@ -3,6 +3,7 @@ package feed
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
@@ -26,7 +27,7 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 		return nil, fmt.Errorf("the checkpoint is not of version %d", stateVersion)
 	}
 	r := stateReader{data: data[1:]}
-	names, slices, ledgerPart := r.bytes(r.number()), r.bytes(r.number()), r.bytes(r.number())
+	names, slicerPart, ledgerPart := r.bytes(r.number()), r.bytes(r.number()), r.bytes(r.number())
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -35,12 +36,14 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	if p.catalog, err = catalog.Restore(names, o.Catalog); err != nil {
 		return nil, fmt.Errorf("restore the catalogue's state: %w", err)
 	}
-	if p.slicer, err = slicer.Restore(slices, o.Slicer); err != nil {
+	if p.slicer, err = slicer.Restore(slicerPart, o.Slicer); err != nil {
 		return nil, fmt.Errorf("restore the slicer's state: %w", err)
 	}
 	if p.ledger, err = restoreLedger(ledgerPart); err != nil {
 		return nil, fmt.Errorf("restore the feed's ledger: %w", err)
 	}
-	p.change(p.catalog.Resume())
+	p.change(slices.DeleteFunc(p.catalog.Resume(), func(c catalog.Change) bool {
+		return c.Verdict.Outcome == catalog.Stored && !p.slicer.Defined(c.ID) // its next sample defines it, as without a restart
+	}))
 	return p, nil
 }

@@ -40,7 +40,7 @@ func newCommitter(j *Journal) *committer {
 
 // begin opens the first segment, or notes why not, and starts the goroutine.
 func (c *committer) begin() {
-	if err := c.startSegment(); err != nil {
+	if err := c.startSegment(nil); err != nil {
 		c.fail(nil, err)
 	}
 	c.wake()
@@ -91,7 +91,7 @@ func (c *committer) retry() bool {
 	case <-c.closing:
 		return false
 	}
-	if err := c.startSegment(); err != nil {
+	if err := c.startSegment(nil); err != nil {
 		c.fail(nil, err)
 	}
 	c.wake()
@@ -152,7 +152,7 @@ func (c *committer) takeGroup(before []queued) []queued {
 // commit makes a group durable.
 func (c *committer) commit(group []queued) error {
 	if c.offset >= c.limit {
-		if err := c.rotate(); err != nil {
+		if err := c.rotate(group); err != nil {
 			return err
 		}
 	}
@@ -199,14 +199,14 @@ func writeDurably(f disk.File, b []byte, at int64) error {
 	return nil
 }
 
-// rotate goes on in a new segment.
-func (c *committer) rotate() error {
+// rotate goes on in a new segment, with a group that was taken.
+func (c *committer) rotate(taken []queued) error {
 	if err := c.active.Close(); err != nil {
 		c.active = nil
 		return fmt.Errorf("journal: close %s: %w", segmentName(c.number), err)
 	}
 	c.active = nil
-	return c.startSegment()
+	return c.startSegment(taken)
 }
 
 // succeed publishes a durable group and calls back. Readers are woken once.

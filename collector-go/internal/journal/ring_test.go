@@ -3,10 +3,13 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,6 +17,7 @@ import (
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
 // placed is an entry as a reader had it.
@@ -84,22 +88,16 @@ func plain(t testing.TB, all []placed) (plain []any) {
 	return plain
 }
 
-// inOrder leaves out definitions' positions, which in memory are those of a head as a whole, and their order among themselves.
-func inOrder(all []placed) (rest []placed, definitions map[any]int) {
-	definitions = map[any]int{}
+// unplaced leaves out definitions' positions, which in memory are those of a head as a whole.
+func unplaced(all []placed) (rest []placed) {
 	for _, p := range all {
-		switch e := p.entry.(type) {
-		case *SeriesDefined:
-			definitions[*e]++
-		case *ProducerDefined:
-			definitions[*e]++
-		case *LayoutDefined:
-			definitions[e.ID]++
-		default:
-			rest = append(rest, p)
+		switch p.entry.(type) {
+		case *SeriesDefined, *ProducerDefined, *LayoutDefined:
+			p.at = 0
 		}
+		rest = append(rest, p)
 	}
-	return rest, definitions
+	return rest
 }
 
 // TestMemoryAndFileAgree: readers that keep up, that fall behind and come back, and that start at 0 get equal entries, over rotations,
@@ -164,14 +162,47 @@ func TestMemoryAndFileAgree(t *testing.T) {
 		h.fs.SetFault(nil)
 		awaitReady(h.j)
 		require.NoError(t, h.j.Close())
-		want, wantDefinitions := inOrder(fromTheFiles(t, h.j))
+		want := unplaced(fromTheFiles(t, h.j))
 		for _, f := range followers {
 			f.had = append(f.had, available(t, f.reader)...)
-			had, definitions := inOrder(f.had)
-			require.Equal(t, plain(t, want), plain(t, had))
-			require.Equal(t, wantDefinitions, definitions)
+			require.Equal(t, plain(t, want), plain(t, unplaced(f.had)))
 		}
 	})
+}
+
+// TestDefinitionsHaveOnePlace: what is defined for a batch that waits while a segment begins is in that segment's head, in front of all that
+// waits with it, and so it comes to a reader that keeps up.
+func TestDefinitionsHaveOnePlace(t *testing.T) {
+	o := smallOptions(disktest.NewMemory(1))
+	o.GatherInterval = time.Hour
+	j, err := Open("/journal", o)
+	require.NoError(t, err)
+	r, err := j.Reader(0)
+	require.NoError(t, err)
+	defer r.Close()
+	full := oneBatch(t, j, 1)
+	full.Notes = &bulletmetricsv1.Batch{Annotations: []*bulletmetricsv1.Annotation{{Text: strings.Repeat("a segment", 1000)}}}
+	appended(t, j, full)
+	had := available(t, r)
+	for sequence := range uint64(3) {
+		b := oneBatch(t, j, 2+sequence)
+		id, err := j.Define(metric.Raw{Worker: metric.Worker{Topology: "t"}, Name: fmt.Sprint("series ", sequence)})
+		require.NoError(t, err)
+		b.IDs, b.TimesMs, b.Values = []SeriesID{id}, []int64{1}, []float64{1}
+		if sequence == 1 {
+			layout, err := j.DefineLayout(b.IDs)
+			require.NoError(t, err)
+			b.Blocks = []Block{row(layout, 1)}
+		}
+		_, err = j.Append(b, func(err error) { require.NoError(t, err) })
+		require.NoError(t, err)
+	}
+	before := len(j.segments)
+	require.NoError(t, j.Close())
+	require.Greater(t, len(j.segments), before)
+	had = append(had, available(t, r)...)
+	j.ring.clear()
+	require.Equal(t, plain(t, unplaced(fromTheFiles(t, j))), plain(t, unplaced(had)))
 }
 
 // TestReadersThatKeepUpShareEntries: nothing is decoded for them, and nothing is read.

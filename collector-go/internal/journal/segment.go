@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
@@ -18,12 +19,13 @@ type segment struct {
 
 func (s segment) endPosition() Position { return positionOf(s.number, s.end) }
 
-// startSegment settles what was recovered, if that is still to be done, and opens a fresh segment behind it.
-func (c *committer) startSegment() error {
+// startSegment settles what was recovered, if that is still to be done, and opens a fresh segment behind it. taken is the group that is
+// to be its first.
+func (c *committer) startSegment(taken []queued) error {
 	if err := c.settle(); err != nil {
 		return err
 	}
-	snapshot, fresh := c.j.nextHead()
+	snapshot, fresh := c.j.nextHead(taken)
 	number, head := snapshot.head.number, snapshot.encode()
 	file, err := c.createSegment(number, head)
 	if err != nil {
@@ -41,8 +43,9 @@ func (c *committer) startSegment() error {
 }
 
 // nextHead is what a new segment's head is to hold: a number, never used before, and all that is defined so far. fresh is the part of
-// it that no record before defines.
-func (j *Journal) nextHead() (_ *snapshot, fresh []queued) {
+// it that no record before defines, what waits in the queue, or was taken from it, included: who reads files finds that in the head, and
+// definitions have one place among the entries, wherever they are read.
+func (j *Journal) nextHead(taken []queued) (_ *snapshot, fresh []queued) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.newest++
@@ -50,9 +53,33 @@ func (j *Journal) nextHead() (_ *snapshot, fresh []queued) {
 	if n := len(j.segments); n > 0 {
 		previous = j.segments[n-1].endPosition()
 	}
-	fresh = []queued{{defined: j.fresh.entries()}}
+	fresh = []queued{{defined: j.unwritten(taken)}}
 	j.fresh = definitions{}
 	return j.state.snapshot(j.newest, previous), fresh
+}
+
+// unwritten is the definitions of which no record is written yet, in a head's order. The caller holds mu.
+func (j *Journal) unwritten(taken []queued) []Entry {
+	var series, layouts, producers []Entry
+	add := func(defined []Entry) {
+		for _, entry := range defined {
+			switch entry.(type) {
+			case *SeriesDefined:
+				series = append(series, entry)
+			case *LayoutDefined:
+				layouts = append(layouts, entry)
+			case *ProducerDefined:
+				producers = append(producers, entry)
+			}
+		}
+	}
+	for _, waiting := range [][]queued{taken, j.queue.records} {
+		for i := range waiting {
+			add(waiting[i].defined)
+		}
+	}
+	add(j.fresh.entries())
+	return slices.Concat(series, layouts, producers)
 }
 
 // createSegment makes the file and its name durable before anything in it counts.

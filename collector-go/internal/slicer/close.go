@@ -42,7 +42,8 @@ func (s *Slicer) closeBucket(t *track, b *bucket) {
 // processor's cache for all rows of the page.
 func (s *Slicer) foldSamples(t *track, b *bucket) {
 	beside := s.bySlot(t, b)
-	dueMs := int64(math.MaxInt64)
+	t.dueMs = math.MaxInt64 // begin may lower it
+	dueMs := t.dueMs
 	for column := range t.columns() {
 		rows := s.scratch.rows[:0]
 		if first := column * t.rows; first < len(b.strips) {
@@ -82,7 +83,7 @@ func (s *Slicer) foldSamples(t *track, b *bucket) {
 			}
 		}
 	}
-	t.dueMs = dueMs
+	t.dueMs = min(t.dueMs, dueMs)
 }
 
 // foldTogether folds what adjacent series have in common times, which are those of the scratch column, and returns when the first of them

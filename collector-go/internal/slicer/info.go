@@ -72,12 +72,10 @@ func (s *Slicer) writeInfos(t *track, endMs int64) {
 	src.ended = nil
 	for _, infos := range src.described() {
 		for _, in := range infos {
-			if in.writer == nil {
-				in.writer = src
-			}
-			if in.writer != src || endMs <= in.lastEnd {
+			if in.writer != nil && in.writer != src || endMs <= in.lastEnd {
 				continue
 			}
+			in.writer = src
 			if in.live && in.lastEnd+t.missMs <= endMs-t.widthMs {
 				s.writeInfo(in, t.endAfter(in.lastEnd), staleNaN)
 			}

@@ -92,6 +92,9 @@ func (s *Slicer) Define(id uint32, rule metric.Rule) {
 	s.inputs.set(id, s.enter(id, rule))
 }
 
+// Defined says whether samples of id are taken. What was defined is forgotten some time after it ended.
+func (s *Slicer) Defined(id uint32) bool { return s.inputs.get(id) != nil }
+
 // enter gives a series its output and its track.
 func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	s.alone(s.byWorker[rule.Worker])

@@ -82,6 +82,10 @@ func (s *Slicer) begin(o *output, t *track, endMs int64) bool {
 		s.writeMarker(o, t.endAfter(o.lastEnd))
 	}
 	s.announce(o)
+	if !o.live { // its owner may be of another track, or was looked at already
+		owner := o.owner.track
+		owner.dueMs = min(owner.dueMs, endMs+owner.missMs)
+	}
 	o.lastEnd, o.lastMs, o.live = endMs, s.clockMs, true
 	return true
 }

@@ -213,6 +213,8 @@ func (r *reader) input(t *track) *input {
 		r.demand(out.owner == nil, "a series has two owners")
 		out.owner, out.widthMs = in, t.widthMs
 		r.output(out)
+	} else if r.version >= 5 && r.Bool() {
+		out.counter.from = in
 	}
 	if attached && r.Err() == nil {
 		r.s.inputs.set(in.id, in)

@@ -178,6 +178,8 @@ func (p *player) option(name string, ms int64) {
 		p.options.MaxSeries = int(ms / 1000)
 	case "health":
 		p.options.Health = testHealth(ms)
+	case "keep":
+		p.options.KeepMs, p.options.BacklogMs = ms, ms
 	case "max_buckets":
 		p.options.MaxBuckets = int(ms / 1000)
 	default:

@@ -12,7 +12,7 @@ import (
 // magic, version and the oldest version that is read, of docs/formats/checkpoint.md.
 const (
 	magic   = "BMSLICER"
-	version = 4
+	version = 5
 	oldest  = 1
 )
 
@@ -151,6 +151,8 @@ func (w writer) input(in *input, attached bool) {
 	w.Bool(in.out.owner == in)
 	if in.out.owner == in {
 		w.output(in.out)
+	} else {
+		w.Bool(in.out.counter.from == in)
 	}
 }
 

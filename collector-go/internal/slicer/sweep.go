@@ -13,15 +13,18 @@ const sweepEveryMs = 600_000
 // have none left.
 func (s *Slicer) sweep() {
 	s.dissolveAll()
+	awaited := s.awaited()
 	for _, src := range s.sources {
 		for _, t := range src.tracks {
-			s.sweepTrack(t)
+			s.sweepTrack(t, awaited)
 		}
 		src.tracks = slices.DeleteFunc(src.tracks, func(t *track) bool { return len(t.free) == len(t.inputs) })
 	}
-	// What was refused for want of room may be defined again, now that there may be some.
-	s.inputs.prune(func(in *input) bool { return in.refused == RefusedSeriesLimit })
 	s.sources = slices.DeleteFunc(s.sources, s.gone)
+	// What was refused for want of room may be defined again, now that there may be some; so may what its worker is no longer known of.
+	s.inputs.prune(func(in *input) bool {
+		return in.refused == RefusedSeriesLimit || in.refused != "" && s.byWorker[in.rule.Worker] == nil
+	})
 	for _, name := range slices.Sorted(maps.Keys(s.topologies)) {
 		if !slices.ContainsFunc(s.sources, func(src *source) bool { return src.worker.Topology == name }) {
 			for _, in := range s.topologies[name] {
@@ -43,14 +46,32 @@ func (s *Slicer) sweep() {
 	}
 }
 
-func (s *Slicer) sweepTrack(t *track) {
+// awaited are the outputs that something will still be written to by a series that does not own them any more.
+func (s *Slicer) awaited() map[*output]bool {
+	all := make(map[*output]bool)
+	for _, src := range s.sources {
+		for _, t := range src.tracks {
+			if !slices.ContainsFunc(t.inputs, func(in *input) bool { return in != nil && in.out.owner != in }) {
+				continue
+			}
+			for slot := range t.usedSlots() {
+				if in := t.inputs[slot]; in.out.owner != in {
+					all[in.out] = true
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (s *Slicer) sweepTrack(t *track, awaited map[*output]bool) {
 	used := t.usedSlots()
 	for slot, in := range t.inputs {
 		if in == nil || used[uint32(slot)] {
 			continue
 		}
 		owns := in.out.owner == in
-		if owns && (in.out.live || s.clockMs-in.out.lastMs <= s.options.KeepMs) {
+		if owns && (in.out.live || awaited[in.out] || s.clockMs-in.out.lastMs <= s.options.KeepMs) {
 			continue
 		}
 		t.leave(in)

@@ -288,7 +288,8 @@ func TestRestartsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		steps := drawSteps(t, w)
-		straight, restarted := &stepper{world: w}, &stepper{world: w}
+		o := drawMemory(t)
+		straight, restarted := &stepper{world: w, options: o}, &stepper{world: w, options: o}
 		straight.start(t)
 		restarted.start(t)
 		restarts := rapid.SliceOfDistinct(rapid.IntRange(0, len(steps)-1), rapid.ID[int]).Draw(t, "restarts after")
@@ -305,7 +306,19 @@ func TestRestartsChangeNothing(t *testing.T) {
 	})
 }
 
-// step is an entry; kind is one of "batch", "tick", "connect", "disconnect", "started", "detach", "withdraw", "describe".
+// drawMemory lets a slicer remember for long or hardly at all, and much or little.
+func drawMemory(t *rapid.T) Options {
+	o := withHealth()
+	if rapid.Bool().Draw(t, "forgets") {
+		o.LatenessMs, o.BacklogMs, o.KeepMs = 12_000, 40_000, 90_000
+	}
+	o.MaxSeries = rapid.SampledFrom([]int{o.MaxSeries, 6}).Draw(t, "max series")
+	o.MaxOpenSamples = rapid.SampledFrom([]int{o.MaxOpenSamples, 200}).Draw(t, "max open")
+	o.Health.MaxMetrics = rapid.SampledFrom([]int{o.Health.MaxMetrics, 3}).Draw(t, "max metrics")
+	return o
+}
+
+// step is an entry; stepper.do knows the kinds.
 type step struct {
 	kind  string
 	batch toldBatch
@@ -316,9 +329,9 @@ func drawSteps(t *rapid.T, w *world) []step {
 	steps := []step{{kind: "connect", n: 0}, {kind: "connect", n: 1}}
 	for _, b := range w.shuffled(t, 60_000) {
 		steps = append(steps, step{kind: "batch", batch: b}, step{kind: "tick", n: b.last() + 2000})
-		switch kind := rapid.SampledFrom([]string{"", "", "", "", "connect", "disconnect", "started", "detach", "withdraw", "describe", "tick", "beats"}).Draw(t, "kind"); kind {
+		switch kind := rapid.SampledFrom([]string{"", "", "", "", "connect", "disconnect", "started", "detach", "withdraw", "describe", "tick", "beats", "idle", "again", "faster", "refused", "dropped"}).Draw(t, "kind"); kind {
 		case "":
-		case "detach", "withdraw":
+		case "detach", "withdraw", "again", "faster", "refused":
 			steps = append(steps, step{kind: kind, n: int64(rapid.SampledFrom(sortedIDs(w.rules)).Draw(t, "id"))})
 		case "tick":
 			for n := range rapid.Int64Range(1, 400).Draw(t, "ticks") {
@@ -332,21 +345,23 @@ func drawSteps(t *rapid.T, w *world) []step {
 }
 
 type stepper struct {
-	world  *world
-	slicer *Slicer
-	out    strings.Builder
+	world   *world
+	options Options
+	slicer  *Slicer
+	entered uint32 // series that took another's place
+	out     strings.Builder
 }
 
 func (p *stepper) start(t require.TestingT) {
 	var err error
-	p.slicer, err = New(withHealth())
+	p.slicer, err = New(p.options)
 	require.NoError(t, err)
 }
 
 func (p *stepper) restart(t require.TestingT) {
 	snapshot := p.slicer.Snapshot()
 	var err error
-	p.slicer, err = Restore(snapshot, withHealth())
+	p.slicer, err = Restore(snapshot, p.options)
 	require.NoError(t, err)
 	require.Equal(t, snapshot, p.slicer.Snapshot())
 }
@@ -361,6 +376,9 @@ func (p *stepper) do(t require.TestingT, x step) {
 				s.Define(sample.id, p.world.rules[sample.id])
 				require.True(t, s.Add(sample.id, sample.timeMs, sample.value))
 			}
+			if sample.id%2 == 0 {
+				s.Received(sample.timeMs + 10)
+			}
 		}
 		s.End()
 	case "tick":
@@ -371,6 +389,23 @@ func (p *stepper) do(t require.TestingT, x step) {
 			s.Begin(uint32(x.n), 0)
 			s.End()
 		}
+	case "idle": // nobody sends anything for longer than a sweep takes to come
+		for range 150 {
+			s.Tick(s.tickMs + 5000)
+		}
+	case "again": // the series gets another id, as from a journal that had forgotten it
+		s.Detach(uint32(x.n))
+		p.entered++
+		s.Define(1000*p.entered+uint32(x.n), p.world.rules[uint32(x.n)])
+		s.Define(uint32(x.n), p.world.rules[uint32(x.n)]) // collides
+	case "faster": // it comes at another interval from now on
+		rule := p.world.rules[uint32(x.n)]
+		rule.IntervalMs /= 2
+		s.Define(uint32(x.n), rule)
+	case "refused":
+		s.Refused(p.world.rules[uint32(x.n)], RefusedCollision, 2)
+	case "dropped":
+		s.Dropped(p.world.rules[0].Worker, fmt.Sprint("reason ", x.n), 3)
 	case "connect":
 		s.Connect(uint32(x.n))
 	case "disconnect":
@@ -391,6 +426,9 @@ func (p *stepper) do(t require.TestingT, x step) {
 	c := s.Closed()
 	for i, ref := range c.Refs {
 		fmt.Fprintf(&p.out, "%d %d %x\n", ref, c.EndsMs[i], math.Float64bits(c.Values[i]))
+	}
+	for _, ref := range c.Retired {
+		fmt.Fprintf(&p.out, "retired %d\n", ref)
 	}
 	c.Reset()
 }

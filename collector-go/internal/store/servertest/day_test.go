@@ -5,6 +5,7 @@ package servertest
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"path/filepath"
 	"testing"
@@ -83,6 +84,7 @@ func live(t testing.TB, w *world, dir string, sinks []sink) *life {
 
 func (l *life) feed(name, dir string, store feed.Store, retention *feed.Retention, change func(*feed.Options)) {
 	o := feed.DefaultOptions(name, filepath.Join(dir, "feeds"))
+	o.Logger = slog.New(slog.NewTextHandler(l.t.Output(), nil)) // it says why a store takes nothing
 	if change != nil {
 		change(&o)
 	}
@@ -103,13 +105,23 @@ func (c counted) Append(ctx context.Context, upTo uint64, columns *slice.Columns
 	return rejected, err
 }
 
-// await waits until feeds have handed over all that the journal has.
+// await waits until feeds have handed over all that the journal has, for as long as they get on: how long that takes is the machine's affair.
 func (l *life) await(names ...string) {
 	end := l.world.journal.Durable()
 	for _, name := range names {
-		require.Eventually(l.t, func() bool { return journal.Position(l.feeds[name].Position()) >= end }, 2*time.Minute, 5*time.Millisecond, name)
+		at, since := uint64(0), time.Now()
+		for journal.Position(l.feeds[name].Position()) < end {
+			if now := l.feeds[name].Position(); now != at {
+				at, since = now, time.Now()
+			}
+			require.Less(l.t, time.Since(since), stuck, "%s is at %v of %v", name, journal.Position(at), end)
+			<-time.After(5 * time.Millisecond)
+		}
 	}
 }
+
+// stuck is a feed that hands nothing over for so long: two requests that time out, and the waits before and after each.
+const stuck = 2 * time.Minute
 
 // end ends the collector: the journal is closed first, as SIGTERM does, or the feeds are stopped where they are.
 func (l *life) end(gently bool) {
