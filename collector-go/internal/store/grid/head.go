@@ -21,7 +21,7 @@ type head struct {
 func newHead(t *table) *head {
 	return &head{
 		table:         t,
-		numbers:       column[float64]{same: sameBits, expected: len(t.labels)},
+		numbers:       column[float64]{same: sameBits},
 		distributions: column[*histogram.Histogram]{same: sameHistogram},
 	}
 }
@@ -47,11 +47,6 @@ func histogramBytes(v *histogram.Histogram) int {
 		return 0
 	}
 	return 160 + 8*(len(v.PositiveSpans)+len(v.NegativeSpans)+len(v.PositiveBuckets)+len(v.NegativeBuckets)+len(v.CustomValues))
-}
-
-// series is one more than the highest id that has slices.
-func (h *head) series() uint32 {
-	return uint32(max(len(h.numbers.tips), len(h.distributions.tips)))
 }
 
 // holds reports whether a series may have slices within [minMs, maxMs].
@@ -94,10 +89,8 @@ func (h *head) partitions(widthMs int64) []int64 {
 			all[at], last = true, at
 		}
 	}
-	for id := range h.series() {
-		h.numbers.times(id, widthMs, note)
-		h.distributions.times(id, widthMs, note)
-	}
+	h.numbers.times(widthMs, note)
+	h.distributions.times(widthMs, note)
 	return slices.Sorted(maps.Keys(all))
 }
 
