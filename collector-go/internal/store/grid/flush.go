@@ -135,7 +135,7 @@ func (s *Store) writeFrozen(f *freeze) error {
 			return err
 		}
 	}
-	order := s.order.of(f.table, f.labels)
+	order := s.order.of(&s.lock, f.table, f.labels)
 	for _, at := range partitions {
 		if f.written[at] != nil {
 			continue
