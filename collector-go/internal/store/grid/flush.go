@@ -57,7 +57,7 @@ func (s *Store) withTurn(ctx context.Context, work func() error) error {
 // work writes and merges in the background.
 func (s *Store) work() {
 	err := s.withTurn(context.Background(), func() error {
-		if s.stopped.Load() {
+		if s.closing.Err() != nil {
 			return nil
 		}
 		if err := s.write(); err != nil {

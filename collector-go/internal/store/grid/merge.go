@@ -75,14 +75,21 @@ func whole(parts []*piece, sequence uint64) bool {
 	return len(parts) > 1 && since >= quiet && ((sum-largest)*worthwhile >= largest || since >= 100)
 }
 
-// merge merges parts as long as there are some to merge; its caller has the turn.
+// merge merges parts as long as there are some to merge; its caller has the turn. When ctx is done or the store is closed it leaves what it
+// has not finished: the parts stay as they are, and the next merge begins with them.
 func (s *Store) merge(ctx context.Context) error {
-	for !s.stopped.Load() && ctx.Err() == nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	for ctx.Err() == nil {
 		group := mergeable(s.pieces, s.manifest.sequence, s.options.Partition.Milliseconds())
 		if group == nil {
 			return nil
 		}
-		if err := s.mergeInto(group); err != nil {
+		if err := s.mergeInto(ctx, group); err != nil {
+			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+				return nil
+			}
 			s.figures.mergesFailed.Inc()
 			return err
 		}
@@ -91,7 +98,7 @@ func (s *Store) merge(ctx context.Context) error {
 }
 
 // mergeInto makes one part of several, and publishes it in their place.
-func (s *Store) mergeInto(group []*piece) error {
+func (s *Store) mergeInto(ctx context.Context, group []*piece) error {
 	e := entry{oldest: group[0].oldest}
 	sources := make([]*part.Part, len(group))
 	gone := map[uint64]string{}
@@ -106,7 +113,7 @@ func (s *Store) mergeInto(group []*piece) error {
 	if err := s.room(bytes); err != nil {
 		return fmt.Errorf("merge parts: %w", err)
 	}
-	merged, err := s.makePart(e, &s.texts, func(w *part.Writer) error { return part.Merge(w, sources) })
+	merged, err := s.makePart(e, &s.texts, func(w *part.Writer) error { return part.Merge(ctx, w, sources) })
 	var damage *run.DamageError
 	if errors.As(err, &damage) {
 		s.spare(group, damage)

@@ -186,7 +186,7 @@ func BenchmarkMerge(b *testing.B) {
 		name := filepath.Join(dir, "merged")
 		w, err := Create(disk.System{}, name, WriterOptions{})
 		require.NoError(b, err)
-		require.NoError(b, Merge(w, sources))
+		require.NoError(b, Merge(b.Context(), w, sources))
 		info, err = w.Finish()
 		require.NoError(b, err)
 		require.NoError(b, os.Remove(name))

@@ -2,6 +2,7 @@ package part
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -18,8 +19,9 @@ import (
 const fullPlaces = columnPlaces * 3 / 4
 
 // Merge adds all series of the sources, oldest source first, to w. Where two have a slice of one kind at one time, the older source's
-// stays. Damage in a source ends it with a *run.DamageError: merging must not turn damage into silence.
-func Merge(w *Writer, sources []*Part) error {
+// stays. Damage in a source ends it with a *run.DamageError: merging must not turn damage into silence. When ctx is done it ends with ctx's
+// error behind the series that it is at.
+func Merge(ctx context.Context, w *Writer, sources []*Part) error {
 	m := merger{w: w}
 	cursors := make([]*cursor, 0, len(sources)) // oldest first
 	for _, p := range sources {
@@ -32,6 +34,9 @@ func Merge(w *Writer, sources []*Part) error {
 	}
 	var same []*cursor // that are at the least series
 	for len(cursors) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		same = append(same[:0], cursors[0])
 		for _, c := range cursors[1:] {
 			switch order := labels.Compare(c.labels, same[0].labels); {

@@ -47,7 +47,7 @@ func TestMergedColumnsHoldWhatTheyHeld(t *testing.T) {
 		}
 		w, err := Create(fs, "merged", WriterOptions{})
 		require.NoError(t, err)
-		require.NoError(t, Merge(w, parts))
+		require.NoError(t, Merge(t.Context(), w, parts))
 		info, err := w.Finish()
 		require.NoError(t, err)
 		require.EqualValues(t, len(want), info.Slices)
