@@ -124,14 +124,14 @@ func (s *Store) writeWhereDue(slices int) {
 	s.workers.Go(s.work)
 }
 
-// deep is how many slices of a series are worth a part of their own, on average.
-const deep = 64
+// deep is how many slices of a series that has some are worth a part of their own, on average.
+const deep = 16
 
 // crowded reports whether what is in memory is to be written for the room that it takes: at a third of what it may take, or, while much
 // comes at once of each series, as from a backlog, at an eighth. lock is held.
 func (s *Store) crowded() bool {
 	held, room := s.live.bytes(), s.options.HeadBytes
-	return held >= room/3 || held >= room/8 && s.live.slices() >= deep*len(s.live.table.labels)
+	return held >= room/3 || held >= room/8 && s.live.slices() >= deep*s.live.series()
 }
 
 // oldestMs is where the oldest partition begins that retention keeps.

@@ -16,6 +16,7 @@ type column[T any] struct {
 	values slab[T]
 	spare  [stripPlaces * maxLanes]T // for turn
 	slices int
+	series int // that have slices
 	same   func(a, b T) bool
 }
 
@@ -85,6 +86,9 @@ func (c *column[T]) begin(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 	first := ids[refs[0]] - 1
 	for i := range n {
 		t := &c.tips[first+uint32(i)]
+		if t.chunk == 0 {
+			c.series++
+		}
 		c.lanes.at(ch.lanes + uint32(i)).older = t.link
 		t.link = link{at, uint8(i)}
 	}
@@ -169,6 +173,9 @@ func (c *column[T]) open(t *tip, behind *link, stepMs, endMs int64) link {
 	if t.chunk != 0 {
 		newest := c.chunks.at(t.chunk)
 		t.mixed = t.mixed || newest.stepMs != stepMs || (endMs-newest.firstMs)%stepMs != 0
+	}
+	if t.chunk == 0 {
+		c.series++
 	}
 	at := c.make(1, stepMs, endMs)
 	c.lanes.at(c.chunks.at(at).lanes).older = *behind

@@ -38,6 +38,9 @@ func sameHistogram(a, b *histogram.Histogram) bool {
 // slices is how many it holds, markers included.
 func (h *head) slices() int { return h.numbers.slices + h.distributions.slices }
 
+// series is how many have slices; one that has numbers and distributions counts twice.
+func (h *head) series() int { return h.numbers.series + h.distributions.series }
+
 // bytes is what it takes of memory, without the table.
 func (h *head) bytes() int { return h.numbers.bytes() + h.distributions.bytes() + h.heap }
 
