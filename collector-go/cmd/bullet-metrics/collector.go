@@ -156,7 +156,7 @@ func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry
 	}
 	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
 	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
-	feeding.Lost = func(err error) bool { return errors.Is(err, grid.ErrFailed) } // the next start replays the journal
+	feeding.Lost = func(err error) bool { return errors.Is(err, grid.ErrClosed) } // the next start replays the journal
 	var sink feed.Store = col.store
 	if col.replay != nil {
 		col.replay.Store, sink, feeding.CloseAtEnd = col.store, col.replay, true

@@ -27,7 +27,7 @@ const retryHandOvers = 10
 // handing is one hand-over on its way into the head.
 type handing struct {
 	*head
-	bound    []binding
+	bound
 	oldestMs int64 // slices that end before it are expired
 	taken    int
 	repeated int
@@ -124,14 +124,14 @@ func (s *Store) writeWhereDue(slices int) {
 	s.workers.Go(s.work)
 }
 
-// deep is how many slices of a series are worth a part of their own, on average.
-const deep = 64
+// deep is how many slices of a series that has some are worth a part of their own, on average.
+const deep = 16
 
 // crowded reports whether what is in memory is to be written for the room that it takes: at a third of what it may take, or, while much
 // comes at once of each series, as from a backlog, at an eighth. lock is held.
 func (s *Store) crowded() bool {
 	held, room := s.live.bytes(), s.options.HeadBytes
-	return held >= room/3 || held >= room/8 && s.live.slices() >= deep*len(s.live.table.labels)
+	return held >= room/3 || held >= room/8 && s.live.slices() >= deep*s.live.series()
 }
 
 // oldestMs is where the oldest partition begins that retention keeps.
@@ -144,47 +144,37 @@ func (s *Store) oldestMs() int64 {
 }
 
 func (h *handing) take(c *slice.Columns) {
-	tips, bound, oldestMs := h.numbers.tips, h.bound, h.oldestMs
-	ends, values := c.EndsMs[:len(c.Refs)], c.Values[:len(c.Refs)]
-	inOrder := 0
-	for i, ref := range c.Refs {
-		// The slice that comes in order: nearly all.
-		endMs := ends[i]
-		if int(ref) < len(bound) {
-			if id := bound[ref].id - 1; int(id) < len(tips) && tips[id].nextMs == endMs && endMs >= oldestMs {
-				t := &tips[id]
-				if t.block == 0 {
-					h.numbers.begin(t)
-				}
-				h.numbers.blocks.at(t.block)[t.place%blockPlaces] = values[i]
-				inOrder++
-				t.place++
-				t.nextMs += int64(t.stepMs)
-				if t.place == t.until {
-					h.numbers.turn(t)
-				}
-				continue
-			}
-		}
-		h.number(ref, endMs, values[i])
-		tips = h.numbers.tips
+	refs, ends, values := c.Refs, c.EndsMs[:len(c.Refs)], c.Values[:len(c.Refs)]
+	if len(refs) > 0 {
+		h.numbers.grow(len(h.table.labels))
 	}
-	h.numbers.slices += inOrder
-	h.taken += inOrder
+	for len(refs) > 0 {
+		n := 0
+		if ends[0] >= h.oldestMs {
+			if n = h.numbers.row(h.ids, refs, ends, values); n == 0 {
+				n = h.numbers.begin(h.ids, h.stepsMs, refs, ends, values)
+			}
+			h.taken += n
+		}
+		if n == 0 {
+			h.number(refs[0], ends[0], values[0])
+			n = 1
+		}
+		refs, ends, values = refs[n:], ends[n:], values[n:]
+	}
 	for i, ref := range c.HistogramRefs {
 		h.distribution(ref, c.HistogramEndsMs[i], c.Histograms[i])
 	}
 }
 
 func (h *handing) number(ref slice.Ref, endMs int64, v float64) {
-	if b := h.admit(ref, endMs); b != nil {
-		h.note(h.numbers.put(b.id-1, b.stepMs, endMs, v))
+	if h.admit(ref, endMs) {
+		h.note(h.numbers.put(h.ids[ref]-1, h.stepsMs[ref], endMs, v))
 	}
 }
 
 func (h *handing) distribution(ref slice.Ref, endMs int64, v *histogram.Histogram) {
-	b := h.admit(ref, endMs)
-	if b == nil {
+	if !h.admit(ref, endMs) {
 		return
 	}
 	if v != nil {
@@ -194,29 +184,29 @@ func (h *handing) distribution(ref slice.Ref, endMs int64, v *histogram.Histogra
 		}
 		v = v.Copy()
 	}
-	was := h.note(h.distributions.put(b.id-1, b.stepMs, endMs, v))
+	was := h.note(h.distributions.put(h.ids[ref]-1, h.stepsMs[ref], endMs, v))
 	if was == taken {
 		h.heap += histogramBytes(v)
 	}
 }
 
-// admit is what a slice is bound to, or nil where it is rejected.
-func (h *handing) admit(ref slice.Ref, endMs int64) *binding {
+// admit reports whether a slice is taken; it counts one that is rejected.
+func (h *handing) admit(ref slice.Ref, endMs int64) bool {
 	reason := ""
 	switch {
-	case int(ref) >= len(h.bound) || h.bound[ref].id == 0:
+	case int(ref) >= len(h.ids) || h.ids[ref] == 0:
 		reason = RejectedUndefined
-	case h.bound[ref].id == boundToNothing:
+	case h.ids[ref] == boundToNothing:
 		reason = RejectedSeries
-	case h.bound[ref].id == boundToInvalid || endMs > farthestMs || endMs < -farthestMs:
+	case h.ids[ref] == boundToInvalid || endMs > farthestMs || endMs < -farthestMs:
 		reason = RejectedInvalid
 	case endMs < h.oldestMs:
 		reason = RejectedExpired
 	default:
-		return &h.bound[ref]
+		return true
 	}
 	h.rejected[reason]++
-	return nil
+	return false
 }
 
 func (h *handing) note(was outcome) outcome {

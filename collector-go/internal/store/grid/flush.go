@@ -57,7 +57,7 @@ func (s *Store) withTurn(ctx context.Context, work func() error) error {
 // work writes and merges in the background.
 func (s *Store) work() {
 	err := s.withTurn(context.Background(), func() error {
-		if s.stopped.Load() {
+		if s.closing.Err() != nil {
 			return nil
 		}
 		if err := s.write(); err != nil {
@@ -135,7 +135,7 @@ func (s *Store) writeFrozen(f *freeze) error {
 			return err
 		}
 	}
-	order := s.order.of(f.table, f.labels)
+	order := s.order.of(&s.lock, f.table, f.labels)
 	for _, at := range partitions {
 		if f.written[at] != nil {
 			continue

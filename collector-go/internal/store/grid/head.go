@@ -21,7 +21,7 @@ type head struct {
 func newHead(t *table) *head {
 	return &head{
 		table:         t,
-		numbers:       column[float64]{same: sameBits, expected: len(t.labels)},
+		numbers:       column[float64]{same: sameBits},
 		distributions: column[*histogram.Histogram]{same: sameHistogram},
 	}
 }
@@ -38,6 +38,9 @@ func sameHistogram(a, b *histogram.Histogram) bool {
 // slices is how many it holds, markers included.
 func (h *head) slices() int { return h.numbers.slices + h.distributions.slices }
 
+// series is how many have slices; one that has numbers and distributions counts twice.
+func (h *head) series() int { return h.numbers.series + h.distributions.series }
+
 // bytes is what it takes of memory, without the table.
 func (h *head) bytes() int { return h.numbers.bytes() + h.distributions.bytes() + h.heap }
 
@@ -47,11 +50,6 @@ func histogramBytes(v *histogram.Histogram) int {
 		return 0
 	}
 	return 160 + 8*(len(v.PositiveSpans)+len(v.NegativeSpans)+len(v.PositiveBuckets)+len(v.NegativeBuckets)+len(v.CustomValues))
-}
-
-// series is one more than the highest id that has slices.
-func (h *head) series() uint32 {
-	return uint32(max(len(h.numbers.tips), len(h.distributions.tips)))
 }
 
 // holds reports whether a series may have slices within [minMs, maxMs].
@@ -94,10 +92,8 @@ func (h *head) partitions(widthMs int64) []int64 {
 			all[at], last = true, at
 		}
 	}
-	for id := range h.series() {
-		h.numbers.times(id, widthMs, note)
-		h.distributions.times(id, widthMs, note)
-	}
+	h.numbers.times(widthMs, note)
+	h.distributions.times(widthMs, note)
 	return slices.Sorted(maps.Keys(all))
 }
 

@@ -23,8 +23,8 @@ const (
 	worthwhile = 8
 )
 
-// mergeable is the next parts to merge, oldest first; nil where there are none.
-func mergeable(all []*piece, sequence uint64, widthMs int64) []*piece {
+// mergeable is the next parts to merge, oldest first; nil where there are none. last reports that no more are expected in their partition.
+func mergeable(all []*piece, sequence uint64, widthMs int64) (group []*piece, last bool) {
 	partitions := map[int64][]*piece{}
 	var order []int64
 	for _, p := range all {
@@ -39,13 +39,13 @@ func mergeable(all []*piece, sequence uint64, widthMs int64) []*piece {
 	}
 	for _, at := range order {
 		if group := tier(partitions[at]); group != nil {
-			return group
+			return group, false
 		}
 		if group := partitions[at]; whole(group, sequence) {
-			return group
+			return group, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // tier is the parts of a level that has enough of them.
@@ -75,14 +75,21 @@ func whole(parts []*piece, sequence uint64) bool {
 	return len(parts) > 1 && since >= quiet && ((sum-largest)*worthwhile >= largest || since >= 100)
 }
 
-// merge merges parts as long as there are some to merge; its caller has the turn.
+// merge merges parts as long as there are some to merge; its caller has the turn. When ctx is done or the store is closed it leaves what it
+// has not finished: the parts stay as they are, and the next merge begins with them.
 func (s *Store) merge(ctx context.Context) error {
-	for !s.stopped.Load() && ctx.Err() == nil {
-		group := mergeable(s.pieces, s.manifest.sequence, s.options.Partition.Milliseconds())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	for ctx.Err() == nil {
+		group, last := mergeable(s.pieces, s.manifest.sequence, s.options.Partition.Milliseconds())
 		if group == nil {
 			return nil
 		}
-		if err := s.mergeInto(group); err != nil {
+		if err := s.mergeInto(ctx, group, last); err != nil {
+			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+				return nil
+			}
 			s.figures.mergesFailed.Inc()
 			return err
 		}
@@ -90,8 +97,9 @@ func (s *Store) merge(ctx context.Context) error {
 	return nil
 }
 
-// mergeInto makes one part of several, and publishes it in their place.
-func (s *Store) mergeInto(group []*piece) error {
+// mergeInto makes one part of several, and publishes it in their place. Where it is not the last of its partition and gets no levels, columns
+// stay as they are until a later merge joins them.
+func (s *Store) mergeInto(ctx context.Context, group []*piece, last bool) error {
 	e := entry{oldest: group[0].oldest}
 	sources := make([]*part.Part, len(group))
 	gone := map[uint64]string{}
@@ -106,7 +114,11 @@ func (s *Store) mergeInto(group []*piece) error {
 	if err := s.room(bytes); err != nil {
 		return fmt.Errorf("merge parts: %w", err)
 	}
-	merged, err := s.makePart(e, &s.texts, func(w *part.Writer) error { return part.Merge(w, sources) })
+	merge := part.Merge
+	if !last && e.level < levelledFrom {
+		merge = part.Gather
+	}
+	merged, err := s.makePart(e, &s.texts, func(w *part.Writer) error { return merge(ctx, w, sources) })
 	var damage *run.DamageError
 	if errors.As(err, &damage) {
 		s.spare(group, damage)

@@ -1,7 +1,10 @@
 package grid
 
 import (
+	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -12,13 +15,23 @@ type order struct {
 	ids   []uint32 // by their labels
 }
 
-// of is all ids of a table, whose labels so far are all, by their labels. It is valid until the next call.
-func (o *order) of(t *table, all []labels.Labels) []uint32 {
+// manyNew is from how many new series on all are sorted, by the index at some 0.05 microseconds each: comparing the new ones takes 2 for each of 100,000.
+const manyNew = 1024
+
+// of is all ids of a table, whose labels so far are all, by their labels; lock guards the table. It is valid until the next call.
+func (o *order) of(lock *sync.RWMutex, t *table, all []labels.Labels) []uint32 {
 	if o.table != t {
 		o.table, o.ids = t, nil
 	}
 	known := len(o.ids)
-	if known == len(all) {
+	switch {
+	case known == len(all):
+		return o.ids
+	case len(all)-known >= manyNew:
+		lock.RLock()
+		byName := t.index.valuesByName()
+		lock.RUnlock()
+		o.ids = byLabels(byName, len(all))
 		return o.ids
 	}
 	for id := known; id < len(all); id++ {
@@ -43,4 +56,78 @@ func merged(a, b []uint32, compare func(a, b uint32) int) []uint32 {
 		}
 	}
 	return append(append(all, a...), b...)
+}
+
+// with is the series that have a label value.
+type with struct {
+	value string
+	ids   []uint32 // ascending; what is added later is not seen
+}
+
+// valuesByName is what the index has now.
+func (x *index) valuesByName() map[string][]with {
+	byName := make(map[string][]with, len(x.byName))
+	for name, values := range x.byName {
+		all := make([]with, 0, len(values))
+		for value, ids := range values {
+			all = append(all, with{value, ids})
+		}
+		byName[name] = all
+	}
+	return byName
+}
+
+// byLabels is the ids below n in the order of labels.Compare: sorted by one label name after the other, the greatest name first, without
+// comparing series. At the name at which two series differ first, a smaller value comes before a greater one. One that lacks the name comes behind
+// those that have it, for its next label has a greater name, unless it has no further label: then it comes before them.
+func byLabels(byName map[string][]with, n int) []uint32 {
+	names := slices.Sorted(maps.Keys(byName))
+	last := make([]uint32, n) // by id: one more than the number of its greatest name
+	for number, name := range names {
+		for _, w := range byName[name] {
+			for _, id := range w.below(n) {
+				last[id] = uint32(number) + 1
+			}
+		}
+	}
+	ids, next, keys := make([]uint32, n), make([]uint32, n), make([]uint32, n)
+	for id := range ids {
+		ids[id] = uint32(id)
+	}
+	for number, name := range slices.Backward(names) {
+		values := byName[name]
+		slices.SortFunc(values, func(a, b with) int { return strings.Compare(a.value, b.value) })
+		behind := uint32(len(values)) + 1
+		for id := range keys {
+			keys[id] = 0
+			if last[id] > uint32(number) {
+				keys[id] = behind
+			}
+		}
+		for i, w := range values {
+			for _, id := range w.below(n) {
+				keys[id] = uint32(i) + 1
+			}
+		}
+		starts := make([]uint32, behind+2)
+		for _, key := range keys {
+			starts[key+1]++
+		}
+		for key := range starts[1:] {
+			starts[key+1] += starts[key]
+		}
+		for _, id := range ids {
+			at := &starts[keys[id]]
+			next[*at] = id
+			*at++
+		}
+		ids, next = next, ids
+	}
+	return ids
+}
+
+// below is the ids that are less than n.
+func (w with) below(n int) []uint32 {
+	at, _ := slices.BinarySearch(w.ids, uint32(n))
+	return w.ids[:at]
 }

@@ -1,33 +1,49 @@
 package grid
 
-import "unsafe"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // slab is an array that grows without moving what is in it, and without the garbage collector's seeing more than its pages.
 // Index 0 means "none" and is never handed out.
 type slab[T any] struct {
-	pages []*[slabPage]T
+	pages [][]T
 	used  uint32 // handed out, index 0 among them
+	shift uint8  // a page has 1<<shift entries
 }
 
-const slabPage = 1024
+// pageBytes is what a page takes at most; it has a strip's values at least.
+const pageBytes = 64 << 10
 
-// add hands out a zero entry.
-func (s *slab[T]) add() uint32 {
+// add hands out n zero entries that lie one behind the other: at most as many as a strip has values.
+func (s *slab[T]) add(n uint32) uint32 {
 	if s.used == 0 {
+		var entry T
+		s.shift = uint8(bits.Len(uint(pageBytes/unsafe.Sizeof(entry))) - 1)
 		s.used = 1
 	}
-	i := s.used
-	if int(i/slabPage) >= len(s.pages) {
-		s.pages = append(s.pages, new([slabPage]T))
+	if left := uint32(len(s.pages))<<s.shift - s.used; left < n || len(s.pages) == 0 {
+		if len(s.pages) > 0 {
+			s.used += left
+		}
+		s.pages = append(s.pages, make([]T, 1<<s.shift))
 	}
-	s.used++
+	i := s.used
+	s.used += n
 	return i
 }
 
-func (s *slab[T]) at(i uint32) *T { return &s.pages[i/slabPage][i%slabPage] }
+func (s *slab[T]) at(i uint32) *T { return &s.pages[i>>s.shift][i&(1<<s.shift-1)] }
+
+// from is n entries from one on that were handed out together.
+func (s *slab[T]) from(i, n uint32) []T {
+	at := i & (1<<s.shift - 1)
+	return s.pages[i>>s.shift][at : at+n]
+}
 
 // bytes is what the slab takes of memory.
 func (s *slab[T]) bytes() int {
 	var entry T
-	return len(s.pages) * slabPage * int(unsafe.Sizeof(entry))
+	return len(s.pages) << s.shift * int(unsafe.Sizeof(entry))
 }

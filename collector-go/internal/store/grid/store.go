@@ -25,9 +25,7 @@ var (
 	// ErrNoSpace: memory for slices is full and nothing of it could be written to disk; nothing was taken. Free space, or lower
 	// the retention, and hand the same slices over again: the store goes on by itself.
 	ErrNoSpace = errors.New("grid store: memory is full and the disk takes nothing")
-	// ErrFailed: the store is of no use until it is opened again. No fault of a disk leads there; it is part of the port.
-	ErrFailed = errors.New("grid store: failed; it must be opened again")
-	// ErrClosed: the store is closed.
+	// ErrClosed: the store is closed, and of no use until it is opened again.
 	ErrClosed = errors.New("grid store: closed")
 )
 
@@ -43,7 +41,9 @@ type Store struct {
 	figures *figures
 	locked  io.Closer
 	durable atomic.Uint64
-	stopped atomic.Bool // work in the background ends as soon as it can
+	// closing is done when Close was called: work in the background ends as soon as it can.
+	closing context.Context
+	stop    context.CancelFunc
 
 	// turn is held by who writes files: a channel of one, so that waiting for it can end with a context.
 	turn     chan struct{}
@@ -81,6 +81,7 @@ func Open(dir string, options Options) (*Store, error) {
 	}
 	options = options.filled()
 	s := &Store{dir: dir, options: options, fs: options.FS, log: options.Logger, turn: make(chan struct{}, 1)}
+	s.closing, s.stop = context.WithCancel(context.Background())
 	if err := s.fs.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("grid store: make %s: %w", dir, err)
 	}
@@ -135,7 +136,7 @@ func (s *Store) Close(ctx context.Context) error {
 		close(s.unread)
 	}
 	s.lock.Unlock()
-	s.stopped.Store(true)
+	s.stop()
 	s.figures.unregister()
 	var flushed error
 	if ctx.Err() == nil {

@@ -71,6 +71,13 @@ func appendWhole(dst []byte, v []int64) []byte {
 	return dst
 }
 
+// Of more numbers than triedWhole the mode is chosen by some stretches of a block: of 1,024 three, which takes a tenth of the time of encoding off and makes few columns
+// longer, by a hundredth.
+const (
+	triedWhole = 4 * blockLen
+	stretches  = 3
+)
+
 // choose finds a mode, and its base, for at least two numbers.
 func choose(v []int64) (mode byte, base int64) {
 	least := v[0]
@@ -78,6 +85,26 @@ func choose(v []int64) (mode byte, base int64) {
 		least = min(least, x)
 	}
 	usual := usualDelta(v)
+	var cost [modeDeltaOfDelta + 1]int // bits, without patches
+	if len(v) <= triedWhole {
+		add(&cost, v, least, usual)
+	} else {
+		for i := range stretches {
+			from := i * (len(v) - blockLen) / (stretches - 1)
+			add(&cost, v[from:from+blockLen], least, usual)
+		}
+	}
+	switch {
+	case cost[modeFrame] <= cost[modeDelta] && cost[modeFrame] <= cost[modeDeltaOfDelta]:
+		return modeFrame, least
+	case cost[modeDelta] <= cost[modeDeltaOfDelta]:
+		return modeDelta, usual
+	}
+	return modeDeltaOfDelta, 0
+}
+
+// add adds what at least two numbers cost in each mode.
+func add(cost *[modeDeltaOfDelta + 1]int, v []int64, least, usual int64) {
 	frame := bits.Len64(uint64(v[0]) - uint64(least))
 	var delta, second int
 	last, lastDelta := v[0], v[1]-v[0]
@@ -88,13 +115,9 @@ func choose(v []int64) (mode byte, base int64) {
 		second += bits.Len64(zigzag(d - lastDelta))
 		last, lastDelta = x, d
 	}
-	switch {
-	case frame <= delta && frame <= second:
-		return modeFrame, least
-	case delta <= second:
-		return modeDelta, usual
-	}
-	return modeDeltaOfDelta, 0
+	cost[modeFrame] += frame
+	cost[modeDelta] += delta
+	cost[modeDeltaOfDelta] += second
 }
 
 // usualDelta is the middle of some deltas, or 0 where they have both signs: a counter's usual step, whatever a reset does.

@@ -169,30 +169,39 @@ func BenchmarkSelect(b *testing.B) {
 	}
 }
 
+// BenchmarkMerge makes one part of ten, of columns that follow each other: joined, or as they are.
 func BenchmarkMerge(b *testing.B) {
 	dir := b.TempDir()
 	all := cpuSeries(400)
 	var sources []*Part
 	for i := range 10 {
 		name := filepath.Join(dir, fmt.Sprint(i))
-		writeFile(b, name, all, walks(len(all), 60), int64(i)*60_000)
+		writeFile(b, name, all, walks(10*len(all), 60)[i*len(all):], int64(i)*60_000)
 		p, err := Open(disk.System{}, name)
 		require.NoError(b, err)
 		defer p.Close()
 		sources = append(sources, p)
 	}
-	var info Info
-	for b.Loop() {
-		name := filepath.Join(dir, "merged")
-		w, err := Create(disk.System{}, name, WriterOptions{})
-		require.NoError(b, err)
-		require.NoError(b, Merge(w, sources))
-		info, err = w.Finish()
-		require.NoError(b, err)
-		require.NoError(b, os.Remove(name))
+	for _, how := range []struct {
+		name   string
+		merge  func(context.Context, *Writer, []*Part) error
+		levels bool
+	}{{"joined", Merge, false}, {"levels", Merge, true}, {"gathered", Gather, false}} {
+		b.Run(how.name, func(b *testing.B) {
+			var info Info
+			for b.Loop() {
+				name := filepath.Join(dir, "merged")
+				w, err := Create(disk.System{}, name, WriterOptions{Levels: how.levels})
+				require.NoError(b, err)
+				require.NoError(b, how.merge(b.Context(), w, sources))
+				info, err = w.Finish()
+				require.NoError(b, err)
+				require.NoError(b, os.Remove(name))
+			}
+			b.ReportMetric(float64(info.Bytes)/float64(info.Slices), "B/slice")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(info.Slices), "ns/slice")
+		})
 	}
-	b.ReportMetric(float64(info.Bytes)/float64(info.Slices), "B/slice")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(info.Slices), "ns/slice")
 }
 
 // BenchmarkOpen opens a part of a million series, and says what it then holds in memory.

@@ -151,7 +151,7 @@ func TestDamagedPageCostsItself(t *testing.T) {
 
 	w, err := Create(fs, "merged", WriterOptions{})
 	require.NoError(t, err)
-	require.ErrorAs(t, Merge(w, []*Part{p}), &damage, "merging makes no damage silent")
+	require.ErrorAs(t, Merge(t.Context(), w, []*Part{p}), &damage, "merging makes no damage silent")
 }
 
 func TestDamagedSeriesBlockCostsItsSeries(t *testing.T) {

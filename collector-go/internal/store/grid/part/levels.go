@@ -33,29 +33,52 @@ func windowOf(ms, levelMs int64) int64 {
 	return n
 }
 
-// fold makes windows of runs of numbers; false where the runs are such that a series gets none: of distributions, in each other, or too long.
-func (w *windows) fold(runs []run.Run, levelMs int64) bool {
-	if len(runs) == 0 {
-		return false
-	}
+// foldable reports whether a series may have levels: it has none where it has distributions, or runs in each other.
+func foldable(runs []run.Run) bool {
 	for i := range runs {
 		if r := &runs[i]; r.Values == nil || len(r.Histograms) > 0 || i > 0 && r.FirstMs <= runs[i-1].LastMs() {
 			return false
 		}
 	}
-	first, last := windowOf(runs[0].FirstMs, levelMs), windowOf(runs[len(runs)-1].LastMs(), levelMs)
-	if last-first >= column.MaxPlaces || first < -maxWindow || last > maxWindow {
+	return len(runs) > 0
+}
+
+// fold makes windows of runs; false where they would be too many, or where there is no number.
+func (w *windows) fold(runs []run.Run, levelMs int64) bool {
+	if !w.span(windowOf(runs[0].FirstMs, levelMs), windowOf(runs[len(runs)-1].LastMs(), levelMs)) {
 		return false
 	}
-	places := int(last-first) + 1
-	w.first, w.held, w.slices = first, 0, 0
-	w.least, w.greater = sized(w.least, places), sized(w.greater, places)
-	w.present = sized(w.present, (places+63)/64)
-	clear(w.present)
 	for i := range runs {
 		w.foldRun(&runs[i], levelMs)
 	}
 	return w.held > 0
+}
+
+// foldFiner makes windows of those of a finer level, which is as good: what either function takes of them is what it takes of their numbers.
+func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
+	last := finer.first + int64(len(finer.least)) - 1
+	w.span(windowOf(finer.first*finerMs, levelMs), windowOf(last*finerMs, levelMs))
+	for i := range finer.least {
+		if finer.present[i>>6]>>(i&63)&1 == 1 {
+			at := int(windowOf((finer.first+int64(i))*finerMs, levelMs) - w.first)
+			w.take(at, finer.least[i:i+1])
+			w.takeGreatest(at, finer.greater[i])
+		}
+	}
+	w.slices = finer.slices
+}
+
+// span begins with no number in windows from one to another; false where they would be too many.
+func (w *windows) span(first, last int64) bool {
+	w.first, w.held, w.slices = first, 0, 0
+	if last-first >= column.MaxPlaces || first < -maxWindow || last > maxWindow {
+		return false
+	}
+	places := int(last-first) + 1
+	w.least, w.greater = sized(w.least, places), sized(w.greater, places)
+	w.present = sized(w.present, (places+63)/64)
+	clear(w.present)
+	return true
 }
 
 // maxWindow bounds the numbers of windows, so that their times can be reckoned with.
@@ -68,31 +91,57 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// foldRun takes numbers as min_over_time and max_over_time do: the first of equals, and one that is not a number only while there is no
-// other; so what is folded of windows is what is folded of their numbers, to the bit.
+// foldRun takes the numbers of a run, those of one window after the other.
 func (w *windows) foldRun(r *run.Run, levelMs int64) {
-	at, endMs := 0, int64(math.MinInt64)
-	for i, v := range r.Values {
-		if !r.Has(i) || value.IsStaleNaN(v) {
+	for i := 0; i < len(r.Values); {
+		n := windowOf(r.FirstMs+int64(i)*r.StepMs, levelMs)
+		end := int(min((n*levelMs-r.FirstMs)/r.StepMs+1, int64(len(r.Values))))
+		at := int(n - w.first)
+		if r.Present == nil {
+			w.take(at, r.Values[i:end])
+			i = end
 			continue
 		}
-		if ms := r.FirstMs + int64(i)*r.StepMs; ms > endMs {
-			n := windowOf(ms, levelMs)
-			at, endMs = int(n-w.first), n*levelMs
+		for ; i < end; i++ {
+			if r.Has(i) {
+				w.take(at, r.Values[i:i+1])
+			}
+		}
+	}
+}
+
+// take takes numbers into a window as min_over_time and max_over_time do: the first of equals, and one that is not a number only while there is
+// no other; so what is folded of windows is what is folded of their numbers, to the bit.
+func (w *windows) take(at int, values []float64) {
+	bit := uint64(1) << (at & 63)
+	some := w.present[at>>6]&bit != 0
+	least, greatest := w.least[at], w.greater[at]
+	for _, v := range values {
+		if math.IsNaN(v) && value.IsStaleNaN(v) {
+			continue
 		}
 		w.slices++
-		if bit := uint64(1) << (at & 63); w.present[at>>6]&bit == 0 {
+		if !some {
+			some = true
 			w.present[at>>6] |= bit
 			w.held++
-			w.least[at], w.greater[at] = v, v
+			least, greatest = v, v
 			continue
 		}
-		if least := w.least[at]; v < least || math.IsNaN(least) {
-			w.least[at] = v
+		if v < least || math.IsNaN(least) {
+			least = v
 		}
-		if greatest := w.greater[at]; v > greatest || math.IsNaN(greatest) {
-			w.greater[at] = v
+		if v > greatest || math.IsNaN(greatest) {
+			greatest = v
 		}
+	}
+	w.least[at], w.greater[at] = least, greatest
+}
+
+// takeGreatest takes the greatest number of a finer window, of which take was given the least: it is not less.
+func (w *windows) takeGreatest(at int, v float64) {
+	if greatest := w.greater[at]; v > greatest || math.IsNaN(greatest) {
+		w.greater[at] = v
 	}
 }
 
@@ -123,18 +172,43 @@ type levelWriter struct {
 	before  [len(run.LevelsMs)]int64 // first window of the series before
 	index   []byte
 	some    bool
-	windows windows
+	windows [len(run.LevelsMs)]windows // of the series
+}
+
+// fold makes the windows of the levels up to one that is likely the finest that is worth its cost, the coarser ones from those of the finer;
+// it returns how many levels those are.
+func (l *levelWriter) fold(runs []run.Run) (levels int) {
+	stepMs := runs[0].StepMs
+	for i := range runs {
+		stepMs = min(stepMs, runs[i].StepMs)
+	}
+	finest := len(run.LevelsMs) - 1
+	for finest > 0 && run.LevelsMs[finest]/levelSlices < stepMs {
+		finest--
+	}
+	for finest >= 0 && !l.windows[finest].fold(runs, run.LevelsMs[finest]) {
+		finest--
+	}
+	for i := finest - 1; i >= 0; i-- {
+		l.windows[i].foldFiner(&l.windows[i+1], run.LevelsMs[i+1], run.LevelsMs[i])
+	}
+	return finest + 1
 }
 
 // add adds a series' levels, from the coarsest on, as long as they are worth their cost.
 func (l *levelWriter) add(encoder *column.Encoder, runs []run.Run) {
 	at := len(l.index)
 	l.index = append(l.index, 0)
+	if !foldable(runs) {
+		return
+	}
+	folded := l.fold(runs)
 	for i, levelMs := range run.LevelsMs {
-		if !l.windows.fold(runs, levelMs) || l.windows.slices < levelSlices*l.windows.held {
+		w := &l.windows[i]
+		if i >= folded && !w.fold(runs, levelMs) || w.slices < levelSlices*w.held {
 			return
 		}
-		first, least, greatest, present := l.windows.cut()
+		first, least, greatest, present := w.cut()
 		page := l.pages[i]
 		start := len(page)
 		page = encoder.Floats(page, least, present)

@@ -2,6 +2,7 @@ package part
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -13,17 +14,30 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
+// gatheredPlaces is from how many places on Gather keeps a column as it is: of shorter ones what stands in front of the numbers is as long as they.
+const gatheredPlaces = 16
+
 // fullPlaces is from how many places on a column is merged as it is: a longer one would save nothing. (From 256 on it would take 1.4% more
 // bytes.)
 const fullPlaces = columnPlaces * 3 / 4
 
 // Merge adds all series of the sources, oldest source first, to w. Where two have a slice of one kind at one time, the older source's
-// stays. Damage in a source ends it with a *run.DamageError: merging must not turn damage into silence.
-func Merge(w *Writer, sources []*Part) error {
-	m := merger{w: w}
+// stays. Damage in a source ends it with a *run.DamageError: merging must not turn damage into silence. When ctx is done it ends with ctx's
+// error behind the series that it is at.
+func Merge(ctx context.Context, w *Writer, sources []*Part) error {
+	return merge(ctx, merger{w: w, full: fullPlaces}, sources)
+}
+
+// Gather is Merge that joins no columns but the shortest: it takes a third of the time, and a tenth more bytes. It is for parts that are merged
+// again soon.
+func Gather(ctx context.Context, w *Writer, sources []*Part) error {
+	return merge(ctx, merger{w: w, full: gatheredPlaces}, sources)
+}
+
+func merge(ctx context.Context, m merger, sources []*Part) error {
 	cursors := make([]*cursor, 0, len(sources)) // oldest first
 	for _, p := range sources {
-		c := &cursor{part: p}
+		c := &cursor{part: p, alike: &m.alike}
 		if err := c.move(); err == nil {
 			cursors = append(cursors, c)
 		} else if !errors.Is(err, errEnd) {
@@ -32,13 +46,15 @@ func Merge(w *Writer, sources []*Part) error {
 	}
 	var same []*cursor // that are at the least series
 	for len(cursors) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		same = append(same[:0], cursors[0])
 		for _, c := range cursors[1:] {
-			switch order := labels.Compare(c.labels, same[0].labels); {
-			case order < 0:
-				same = append(same[:0], c)
-			case order == 0:
+			if labels.Equal(c.labels, same[0].labels) { // mostly; and where they were read once it costs nothing
 				same = append(same, c)
+			} else if labels.Compare(c.labels, same[0].labels) < 0 {
+				same = append(same[:0], c)
 			}
 		}
 		if err := m.series(same); err != nil {
@@ -58,6 +74,8 @@ func Merge(w *Writer, sources []*Part) error {
 // merger merges series by series; its memory is used again.
 type merger struct {
 	w       *Writer
+	alike   alike
+	full    int // from how many places on a column stays as it is
 	pieces  []found
 	values  []float64
 	present []uint64
@@ -121,7 +139,7 @@ func (m *merger) take(pieces []found) (int, error) {
 			n++
 		}
 		return n, m.distributions(pieces[:n])
-	case first.places >= fullPlaces:
+	case first.places >= m.full:
 		src, err := first.bytes()
 		if err == nil {
 			err = first.damaged(m.w.copyColumn(*first.piece, src))
@@ -132,7 +150,7 @@ func (m *merger) take(pieces []found) (int, error) {
 	for ; n < len(pieces); n++ {
 		next := pieces[n]
 		from := next.firstMs - first.firstMs
-		if next.distributions || next.places >= fullPlaces || next.stepMs != first.stepMs || from%first.stepMs != 0 ||
+		if next.distributions || next.places >= m.full || next.stepMs != first.stepMs || from%first.stepMs != 0 ||
 			from/first.stepMs > places+maxGap || from/first.stepMs+int64(next.places) > MaxRunPlaces {
 			break
 		}

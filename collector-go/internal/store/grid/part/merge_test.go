@@ -1,6 +1,7 @@
 package part
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestMergedColumnsHoldWhatTheyHeld(t *testing.T) {
 		var parts []*Part
 		at, step := int64(1000), int64(10)
 		for i := range rapid.IntRange(2, 6).Draw(t, "parts") {
-			places := rapid.SampledFrom([]int{1, 60, 360, fullPlaces - 1, fullPlaces, 1500}).Draw(t, "places")
+			places := rapid.SampledFrom([]int{1, gatheredPlaces, 60, 360, fullPlaces - 1, fullPlaces, 1500}).Draw(t, "places")
 			if rapid.IntRange(0, 5).Draw(t, "another step") == 0 {
 				step = 30
 			}
@@ -47,7 +48,11 @@ func TestMergedColumnsHoldWhatTheyHeld(t *testing.T) {
 		}
 		w, err := Create(fs, "merged", WriterOptions{})
 		require.NoError(t, err)
-		require.NoError(t, Merge(w, parts))
+		merge := Merge
+		if rapid.Bool().Draw(t, "gathered") {
+			merge = Gather
+		}
+		require.NoError(t, merge(t.Context(), w, parts))
 		info, err := w.Finish()
 		require.NoError(t, err)
 		require.EqualValues(t, len(want), info.Slices)
@@ -59,4 +64,29 @@ func TestMergedColumnsHoldWhatTheyHeld(t *testing.T) {
 		}))
 		require.Equal(t, want, got)
 	})
+}
+
+// Columns that are gathered stay apart, and those that are merged become one.
+func TestGatheredColumnsStayAsTheyAre(t *testing.T) {
+	l := labels.FromStrings("__name__", "m")
+	fs := disktest.NewMemory(1)
+	var parts []*Part
+	for i, places := range []int{60, 60, gatheredPlaces - 1, gatheredPlaces - 1, 60} {
+		r := run.Run{FirstMs: int64(i) * 600_000, StepMs: 10_000, Values: make([]float64, places)}
+		write(t, fs, fmt.Sprint(i), WriterOptions{}, []one{{l, []run.Run{r}}})
+		parts = append(parts, open(t, fs, fmt.Sprint(i)))
+	}
+	for name, how := range map[string]struct {
+		merge   func(context.Context, *Writer, []*Part) error
+		columns int
+	}{"merged": {Merge, 1}, "gathered": {Gather, 4}} {
+		w, err := Create(fs, name, WriterOptions{})
+		require.NoError(t, err)
+		require.NoError(t, how.merge(t.Context(), w, parts))
+		_, err = w.Finish()
+		require.NoError(t, err)
+		c, err := open(t, fs, name).columnsOf(0)
+		require.NoError(t, err)
+		require.Len(t, c.of(0), how.columns, name)
+	}
 }

@@ -350,7 +350,7 @@ func TestMergedPartsHoldWhatEachHeldAndTheOlderWins(t *testing.T) {
 		}
 		w, err := Create(fs, "merged", WriterOptions{Levels: true})
 		require.NoError(t, err)
-		require.NoError(t, Merge(w, sources))
+		require.NoError(t, Merge(t.Context(), w, sources))
 		_, err = w.Finish()
 		require.NoError(t, err)
 		p := open(t, fs, "merged")

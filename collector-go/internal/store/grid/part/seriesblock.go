@@ -269,7 +269,8 @@ type labelReader struct {
 	now   [][2]uint32
 }
 
-func readLabels(b []byte, series int) (*labelReader, error) {
+// labelPart is the bytes of a block that say what labels its series have: its dictionary, and what follows.
+func labelPart(b []byte, series int) ([]byte, error) {
 	r := reader{b: b}
 	n := r.length(seriesInBlock)
 	size := r.length(len(r.b))
@@ -277,8 +278,20 @@ func readLabels(b []byte, series int) (*labelReader, error) {
 	r.uvarint()
 	r.bytes(size)
 	r.bytes(r.length(len(r.b)))
-	count := r.length(len(r.b) / 2)
 	if r.failed || n != series {
+		return nil, errContent
+	}
+	return r.b, nil
+}
+
+func readLabels(b []byte, series int) (*labelReader, error) {
+	b, err := labelPart(b, series)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{b: b}
+	count := r.length(len(r.b) / 2)
+	if r.failed {
 		return nil, errContent
 	}
 	ends := make([]int, count)
@@ -296,7 +309,7 @@ func readLabels(b []byte, series int) (*labelReader, error) {
 		texts[i] = all[start:end]
 		start = end
 	}
-	return &labelReader{r: r, texts: texts, left: n}, nil
+	return &labelReader{r: r, texts: texts, left: series}, nil
 }
 
 // maxArena bounds the texts of a block: some that share much unpack to more than the block.
