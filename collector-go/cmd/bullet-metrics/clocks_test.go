@@ -7,7 +7,10 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -19,6 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
 )
 
 // plugin is one metrics consumer: a stream that carries some workers, a tick of each a batch.
@@ -149,29 +153,34 @@ func workersNamed(prefix string, n int) (names []string) {
 	return names
 }
 
-// Nearly a day that comes in one go, over four streams that are up to an hour apart: whatever was acknowledged answers, nothing is late.
+// Nearly a day of 500 workers that comes in one go, over four streams that drift until they are an hour apart: whatever was acknowledged answers,
+// nothing is late.
 func TestADayInOneGo(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
-	const step = 30 * time.Second
+	const step, streams, workers = 30 * time.Second, 4, 500 / 4
 	steps := int(23 * time.Hour / step)
 	first := time.Now().Add(-23*time.Hour - 10*time.Minute).Truncate(time.Minute)
 	var plugins []*plugin
-	for i := range 4 {
-		plugins = append(plugins, r.plug("backlog", byte(i), workersNamed(fmt.Sprintf("host%d", i), 10)))
+	for i := range streams {
+		plugins = append(plugins, r.plug("backlog", byte(i), workersNamed(fmt.Sprintf("host%d", i), workers)))
 	}
-	for now := range steps + 120 { // stream i is i times 20 minutes behind the first
+	const apart = int(time.Hour / step)
+	sent := [streams]int{}
+	for now := range steps + apart { // stream i falls behind the first, until it is i thirds of an hour behind
 		for i, p := range plugins {
-			if at := now - 40*i; at >= 0 && at < steps {
-				p.tick(first.Add(time.Duration(at)*step), float64(at))
+			behind := min(now, steps) * apart / steps * i / (streams - 1)
+			for until := min(now-behind, steps-1); sent[i] <= until; sent[i]++ {
+				p.tick(first.Add(time.Duration(sent[i])*step), float64(sent[i]))
 			}
 		}
 	}
+	require.Equal(t, [streams]int{steps, steps, steps, steps}, sent)
 	for _, p := range plugins {
 		require.Empty(t, p.end())
 	}
 	// The last slices stay open: nothing moves their workers' time on. All others answer.
 	last := first.Add(time.Duration(steps-4) * step)
-	want := float64(40 * gaugesOfAWorker * (steps - 3))
+	want := float64(streams * workers * gaugesOfAWorker * (steps - 3))
 	count := func() float64 {
 		sum := 0.0
 		for g := range gaugesOfAWorker {
@@ -182,7 +191,7 @@ func TestADayInOneGo(t *testing.T) {
 	require.Eventually(t, func() bool { return count() == want }, time.Minute, 200*time.Millisecond, "acknowledged and not answered: %v of %v, books %v", count, want, r.books)
 	books := r.books()
 	assert.Zero(t, books["refused late"])
-	assert.Equal(t, uint64(40*gaugesOfAWorker*steps), books["in_slices"]+books["open"], "%v", books)
+	assert.Equal(t, uint64(streams*workers*gaugesOfAWorker*steps), books["in_slices"]+books["open"], "%v", books)
 }
 
 // A topology whose clock is two hours behind beside one on time: both answer in full, and the skew is there to see. One three hours ahead
@@ -234,4 +243,46 @@ func get(t *testing.T, r *running, path string) []byte {
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return body
+}
+
+// The first samples that are ever refused of a topology, in one burst, are an alert that an Alertmanager hears of, by the rules that come with
+// the program, twenty times as fast; of the topology beside it nobody hears.
+func TestAClockAheadIsAnAlert(t *testing.T) {
+	type told struct{ Labels map[string]string }
+	heard := make(chan told, 1000)
+	manager := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		var alerts []told
+		if assert.NoError(t, json.NewDecoder(request.Body).Decode(&alerts)) {
+			for _, a := range alerts {
+				heard <- a
+			}
+		}
+	}))
+	t.Cleanup(manager.Close)
+	dir := t.TempDir()
+	rules := filepath.Join(dir, "rules.yaml")
+	require.NoError(t, os.WriteFile(rules, alert.ScaledRules(time.Second, time.Second, 1.0/20), 0o600))
+	c := settings(filepath.Join(dir, "data"))
+	c.Rules.BuiltIn, c.Rules.Interval, c.Rules.Files, c.Alertmanager.URLs = false, time.Second, []string{rules}, []string{manager.URL}
+	r := startCollector(t, c)
+
+	now := time.Now().Truncate(10 * time.Second)
+	good, ahead := r.plug("good", 1, workersNamed("g", 2)), r.plug("ahead", 2, workersNamed("a", 2))
+	good.tick(now, 1)
+	ahead.tick(now.Add(3*time.Hour), 1)
+	require.Empty(t, good.end())
+	require.NotEmpty(t, ahead.end())
+	deadline := time.After(2 * time.Minute)
+	for {
+		select {
+		case a := <-heard:
+			require.NotEqual(t, "good", a.Labels["topology"])
+			if a.Labels["alertname"] == "BulletMetricsRefusing" {
+				require.Equal(t, map[string]string{"alertname": "BulletMetricsRefusing", "severity": "warning", "topology": "ahead", "reason": "future"}, a.Labels)
+				return
+			}
+		case <-deadline:
+			require.FailNow(t, "no alert was told")
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks/blockstest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
@@ -116,7 +117,7 @@ func TestExportBlocksStatesWhatIsWrong(t *testing.T) {
 		{[]string{data, "--out", taken, "--start", "yesterday"}, `--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exitUsage},
 		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22" is neither`, exitUsage},
 		{[]string{filepath.Join(data, "nothing"), "--out", taken}, "is no data directory", exitFailed},
-		{[]string{olderData(t), "--out", taken}, "is of an older bullet-metrics: start \"bullet-metrics serve --data-dir", exitFailed},
+		{[]string{blockstest.FirstEdition(t), "--out", taken}, "is of an older bullet-metrics: start \"bullet-metrics serve --data-dir", exitFailed},
 		{[]string{held, "--out", taken}, "where a collector runs on it, ask that over HTTP", exitFailed},
 		{[]string{data, "--out", taken}, "export: mkdir " + taken, exitFailed},
 	} {

@@ -29,9 +29,17 @@ var recordings = []Recording{
 	{"topology_reason:bullet_metrics_collection_dropped_samples:increase10m", `sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) - sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total offset 10m) > -Inf
 or
 sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) > -Inf unless sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total offset 10m)`},
-	{"topology_reason:bullet_metrics_ingest_topology_rejected_samples:rate5m", `sum by (topology, reason) (rate(bullet_metrics_ingest_topology_rejected_samples_total[5m])) > -Inf`},
+	{"topology_reason:bullet_metrics_ingest_topology_rejected_samples:rate5m", refused + ` > -Inf`},
 	{"topology_worker:bullet_metrics_collection_skew_seconds:max_abs", `max by (topology, worker) (abs(bullet_metrics_collection_skew_seconds)) > -Inf`},
 }
+
+// refused is how many samples of a topology the collector refuses a second. The counter is there from the first of them on: where there was
+// none 5 minutes ago, all that it has counts, since rate() sees nothing of what a counter begins with.
+const refused = `sum by (topology, reason) (
+  bullet_metrics_ingest_topology_rejected_samples_total / 300 unless bullet_metrics_ingest_topology_rejected_samples_total offset 5m
+  or
+  rate(bullet_metrics_ingest_topology_rejected_samples_total[5m])
+)`
 
 const day = 24 * time.Hour
 
@@ -114,7 +122,7 @@ var alerts = []Alert{
 		For: time.Minute, Keep: 5 * time.Minute,
 		Summary:     "The collector refuses {value} samples a second of {topology} ({reason})",
 		Description: "The collector refused {value} samples a second of {topology} in the last 5 minutes, for the reason {reason}. They are not acknowledged, not stored and not sent again: gaps in every figure. The runbook lists what to do for each reason.",
-		Grafana:     `sum by (topology, reason) (rate(bullet_metrics_ingest_topology_rejected_samples_total[5m]))`,
+		Grafana:     refused,
 	},
 	{
 		Name: "BulletClockSkew", Severity: Warning,

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -22,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/gridtest"
@@ -35,34 +35,36 @@ var (
 // worldSamples bounds a question to a world, so that none reaches the bound.
 const worldSamples = 5_000_000
 
+// agedWorld is a month of spans, the last of eight hours, and one of months ago that comes late.
+func agedWorld(seed uint64, partition time.Duration) *gridtest.World {
+	const nowMs, hour, day = int64(1_700_000_000_000), int64(3_600_000), int64(86_400_000)
+	ago := func(fromMs, lengthMs int64) gridtest.Span {
+		return gridtest.Span{FirstMs: nowMs - fromMs, LastMs: nowMs - fromMs + lengthMs}
+	}
+	monthsAgo := ago(80*day, hour)
+	monthsAgo.MonthsLate = true
+	return gridtest.NewAgedWorld(seed, partition, monthsAgo, ago(30*day, hour), ago(10*day, hour), ago(3*day, 2*hour), ago(8*hour, 8*hour))
+}
+
 // openWorld is a store that took a world over many hand-overs, was written and opened again between them, and holds the newest in memory.
-func openWorld(t *testing.T, w *gridtest.World) *grid.Store {
-	dir, options := t.TempDir(), grid.DefaultOptions()
-	options.RetentionTime, options.MinFreeBytes = 0, 0
-	options.Partition, options.FlushHandOvers = time.Hour, 7
+func openWorld(t *testing.T, w *gridtest.World, options grid.Options) *grid.Store {
+	dir := t.TempDir()
 	s, err := grid.Open(dir, options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(t.Context())) })
-	position := uint64(0)
-	hand := func(fromMs, toMs int64, late bool) {
-		position++
-		rejected, err := s.Append(t.Context(), position, w.Columns(fromMs, toMs, late))
+	steps := w.HandOvers(1)
+	for i := range steps {
+		rejected, err := s.Append(t.Context(), steps[i].UpTo, &steps[i].Columns)
 		require.NoError(t, err)
 		require.Empty(t, rejected)
-	}
-	const stepMs = 5 * 60_000
-	for fromMs := w.FirstMs; fromMs <= w.LastMs; fromMs += stepMs {
-		hand(fromMs, fromMs+stepMs-1, false)
-		if position%20 == 0 {
+		if i%200 == 199 {
 			require.NoError(t, s.Close(t.Context()))
 			s, err = grid.Open(dir, options)
 			require.NoError(t, err)
-		}
-		if fromMs <= w.FirstMs+(w.LastMs-w.FirstMs)/2 && fromMs+stepMs > w.FirstMs+(w.LastMs-w.FirstMs)/2 {
-			hand(math.MinInt64, fromMs+stepMs-1, true) // what came late of the first half
+			_, err = s.Append(t.Context(), steps[i].UpTo, &slice.Columns{Definitions: gridtest.Defined(steps, i+1)})
+			require.NoError(t, err)
 		}
 	}
-	hand(w.FirstMs+(w.LastMs-w.FirstMs)/2/stepMs*stepMs+stepMs, math.MaxInt64, true)
 	return s
 }
 
@@ -70,8 +72,10 @@ func openWorld(t *testing.T, w *gridtest.World) *grid.Store {
 // times, numbers as they are printed, errors and warnings. The exceptions are those of gridtest.Compare.
 func TestRealPrometheusOverAWorld(t *testing.T) {
 	t.Logf("seed %d, %d questions", *worldSeed, *worldQuestions)
-	w := gridtest.NewWorld(uint64(*worldSeed), 1_700_000_000_000, (5 * time.Hour).Milliseconds())
-	store := openWorld(t, w)
+	options := grid.DefaultOptions()
+	options.RetentionTime, options.MinFreeBytes, options.FlushHandOvers = 0, 0, 20
+	w := agedWorld(uint64(*worldSeed), options.Partition)
+	store := openWorld(t, w, options)
 	dir, exported := t.TempDir(), 0
 	require.NoError(t, blocks.Export(t.Context(), store, dir, w.FirstMs, w.LastMs+time.Hour.Milliseconds(), func(w blocks.Written) { exported += w.Slices }))
 	points := 0
@@ -91,10 +95,14 @@ func TestRealPrometheusOverAWorld(t *testing.T) {
 	servers := both{ours: server.URL, real: startPrometheus(t, dir, "", worldSamples)}
 
 	answered, varied, undecided := 0, 0, 0
-	for _, q := range gridtest.Questions(*worldSeed, *worldQuestions, w.Spec()) {
+	had, long := []gridtest.Question{}, w.Spec()
+	long.Extremes = true // so that levels are read
+	n := *worldQuestions
+	for _, q := range append(gridtest.Questions(*worldSeed, n-n/5, w.Spec()), gridtest.Questions(*worldSeed, n/5, long)...) {
 		ours, real := worldAnswer(t, servers.ours, q), worldAnswer(t, servers.real, q)
 		if strings.Contains(real, `"metric"`) {
 			answered++
+			had = append(had, q)
 		}
 		if ours == real {
 			continue
@@ -109,6 +117,12 @@ func TestRealPrometheusOverAWorld(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d questions had an answer; %d had several, of which both gave one; %d had several of which they gave none in common", answered, *worldQuestions, varied, undecided)
+	tally := gridtest.Tally{}
+	tally.Questions(had, w.LastMs)
+	for _, name := range []string{"instant", "range", "rate", "_over_time", "subquery", "offset", "@", "aggregation", "histogram function", "timestamp",
+		"age of a day", "age of a week", "age of a month", "age of months"} {
+		assert.GreaterOrEqual(t, tally[name], n/100, name)
+	}
 	assert.Greater(t, answered, *worldQuestions/2, "too few questions have an answer to prove anything")
 	assert.LessOrEqual(t, undecided, *worldQuestions/50, "too many questions have no one answer")
 }

@@ -1,93 +1,27 @@
 package blocks
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/histogram"
-	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
-	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks/blockstest"
 )
 
-// firstEdition unpacks a data directory that a collector of the first edition left: a replayed capture of a real topology.
-func firstEdition(t *testing.T) string {
-	t.Helper()
-	f, err := os.Open("testdata/data-first-edition.tar.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	unzipped, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	for archive := tar.NewReader(unzipped); ; {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return filepath.Join(dir, "embedded")
-		}
-		require.NoError(t, err)
-		path := filepath.Join(dir, filepath.Clean("/"+header.Name))
-		if header.Typeflag == tar.TypeDir {
-			require.NoError(t, os.MkdirAll(path, 0o750))
-			continue
-		}
-		file, err := os.Create(path)
-		require.NoError(t, err)
-		_, err = io.Copy(file, archive)
-		require.NoError(t, errors.Join(err, file.Close()))
-	}
-}
-
-// pointsOf are all points of a store by series, as text that tells apart what must not be mixed up.
-func pointsOf(t *testing.T, from storage.Queryable) map[string][]string {
-	t.Helper()
-	q, err := from.Querier(math.MinInt64/2, math.MaxInt64/2)
-	require.NoError(t, err)
-	defer q.Close()
-	all := map[string][]string{}
-	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+"))
-	for set.Next() {
-		it := set.At().Iterator(nil)
-		for kind := it.Next(); kind != chunkenc.ValNone; kind = it.Next() {
-			text := ""
-			if kind == chunkenc.ValFloat {
-				at, v := it.At()
-				text = fmt.Sprintf("%d %x", at, math.Float64bits(v))
-			} else {
-				at, h := it.AtHistogram(nil)
-				text = histogramText(at, h)
-			}
-			all[set.At().Labels().String()] = append(all[set.At().Labels().String()], text)
-		}
-		require.NoError(t, it.Err())
-	}
-	require.NoError(t, set.Err())
-	return all
-}
-
-func histogramText(at int64, h *histogram.Histogram) string {
-	if h == nil || value.IsStaleNaN(h.Sum) {
-		return fmt.Sprintf("%d gap", at)
-	}
-	return fmt.Sprintf("%d %s", at, h.ToFloat(nil).TestExpression())
-}
+// firstEdition is the store of a data directory of the first edition.
+func firstEdition(t *testing.T) string { return filepath.Join(blockstest.FirstEdition(t), "embedded") }
 
 func TestTheFirstEditionIsRead(t *testing.T) {
 	e, err := OpenEdition(firstEdition(t))
 	require.NoError(t, err)
 	require.Equal(t, uint64(4295063318), e.Cursor())
-	want := pointsOf(t, e)
+	want := blockstest.Points(t, e)
 	require.Greater(t, len(want), 500)
 	total := 0
 	for _, points := range want {
@@ -137,7 +71,7 @@ func TestExportedBlocksHoldWhatWasAsked(t *testing.T) {
 	defer db.Close()
 	found, err := db.Blocks()
 	require.NoError(t, err)
-	require.Equal(t, pointsOf(t, e), pointsOf(t, &Edition{blocks: found}))
+	require.Equal(t, blockstest.Points(t, e), blockstest.Points(t, &Edition{blocks: found}))
 }
 
 // A store that cannot be read to its end gives no block that looks whole.

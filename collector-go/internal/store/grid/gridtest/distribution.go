@@ -14,10 +14,21 @@ type distribution struct {
 	counts   map[int32]uint64 // by bucket
 	below    map[int32]uint64 // of negative observations
 	sum      float64
+	hints    hints
+	last     *histogram.FloatHistogram // that it gave
 }
 
+// hints are what a source says about resets.
+type hints int
+
+const (
+	noHints    hints = iota
+	resetHints       // whether it began anew, which is what its buckets say too
+	gaugeHints       // that it does not count
+)
+
 func newDistribution(r *rand.Rand) *distribution {
-	d := &distribution{schema: int32(r.IntN(4)), negative: r.IntN(4) == 0}
+	d := &distribution{schema: int32(r.IntN(4)), negative: r.IntN(4) == 0, hints: hints(r.IntN(3))}
 	d.restart()
 	return d
 }
@@ -78,7 +89,22 @@ func (d *distribution) cumulative() *histogram.Histogram {
 			h.Count += n
 		}
 	}
+	d.hint(h)
 	return h
+}
+
+func (d *distribution) hint(h *histogram.Histogram) {
+	now := h.ToFloat(nil)
+	switch {
+	case d.hints == gaugeHints:
+		h.CounterResetHint = histogram.GaugeType
+	case d.hints == resetHints && d.last != nil:
+		h.CounterResetHint = histogram.NotCounterReset
+		if now.DetectReset(d.last) {
+			h.CounterResetHint = histogram.CounterReset
+		}
+	}
+	d.last = now
 }
 
 // spans are the buckets in the form of a native histogram: counts as differences.

@@ -14,13 +14,14 @@ type Spec struct {
 	Distributions   []string            // may hold numbers too
 	Labels          map[string][]string // values of labels, metric names apart
 	LabelNames      []string            // keys of Labels, in an order of their own
+	Spans           []Span              // where slices are between FirstMs and LastMs; none: everywhere
 	Extremes        bool                // what is read is nearly always the least or greatest of long windows, often on even minutes
 }
 
 // Spec describes the world.
 func (w *World) Spec() Spec {
 	return Spec{
-		FirstMs: w.FirstMs, LastMs: w.LastMs,
+		FirstMs: w.FirstMs, LastMs: w.LastMs, Spans: w.Spans,
 		Numbers: []string{gauges, counters}, Distributions: []string{histograms, mixed},
 		Labels: map[string][]string{
 			"component": {"Filter", "Join", "Spout"}, "worker": {"w0", "w1", "w2", "w3"}, "topology": {"a", "b"},
@@ -129,13 +130,25 @@ func (e *expressions) ranged(metric string) string {
 }
 
 func (e *expressions) duration() string {
+	if len(e.Spans) > 0 && e.IntN(30) == 0 { // as long ago as there are slices
+		return e.pick("1d", "3d", "7d", "30d")
+	}
 	return e.pick("10s", "17s", "30s", "1m", "1m", "90s", "3m", "5m", "5m", "10m", "23m", "1h", "4h")
+}
+
+// around is a time in which slices are.
+func (e *expressions) around() Span {
+	if len(e.Spans) == 0 {
+		return Span{FirstMs: e.FirstMs, LastMs: e.LastMs}
+	}
+	return e.Spans[e.IntN(len(e.Spans))]
 }
 
 // shift is offset and @, where there are any.
 func (e *expressions) shift() string {
 	at := func() string {
-		return e.pick(fmt.Sprintf(" @ %d.%03d", (e.FirstMs+e.Int64N(e.LastMs-e.FirstMs))/1000, e.IntN(1000)), " @ start()", " @ end()")
+		in := e.around()
+		return e.pick(fmt.Sprintf(" @ %d.%03d", (in.FirstMs+e.Int64N(in.LastMs-in.FirstMs))/1000, e.IntN(1000)), " @ start()", " @ end()")
 	}
 	switch e.IntN(16) {
 	case 0:
@@ -232,8 +245,9 @@ func (q question) String() string {
 
 // ask invents a question. Most times are within the world, some at its ends or beyond.
 func (e *expressions) ask() question {
-	lengthMs := e.LastMs - e.FirstMs
-	startMs := e.FirstMs - lengthMs/20 + e.Int64N(lengthMs+lengthMs/10)
+	in := e.around()
+	lengthMs := in.LastMs - in.FirstMs
+	startMs := in.FirstMs - lengthMs/20 + e.Int64N(lengthMs+lengthMs/10)
 	switch e.IntN(3) {
 	case 0:
 		startMs = startMs / 1000 * 1000
@@ -244,6 +258,9 @@ func (e *expressions) ask() question {
 	q := question{start: time.UnixMilli(startMs), end: time.UnixMilli(startMs)}
 	if e.isRange {
 		q.step = []time.Duration{time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 37 * time.Second, time.Minute, time.Minute, 3 * time.Minute, 10 * time.Minute, 1234 * time.Millisecond}[e.IntN(10)]
+		if len(e.Spans) > 0 && e.IntN(8) == 0 { // over all ages
+			q.step = []time.Duration{3 * time.Hour, 12 * time.Hour, 24 * time.Hour, 86_399 * time.Second}[e.IntN(4)]
+		}
 		q.end = q.start.Add(time.Duration(e.Int64N(40))*q.step + time.Duration(e.Int64N(int64(q.step))))
 	}
 	depth := e.IntN(4)

@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
@@ -28,10 +27,20 @@ const (
 // Point is one slice: a number, or a distribution where IsHistogram says so. A gap's marker is a stale NaN or a nil Histogram.
 type Point struct {
 	Ms          int64
+	IntervalMs  int64 // of its series at that time
 	Value       float64
 	Histogram   *histogram.Histogram
 	IsHistogram bool
-	Late        bool // comes after all that are not late
+	Late        bool  // comes after all that are not late
+	ArrivesMs   int64 // when it is handed over, in a world of ages
+}
+
+// IsMarker says that it is a gap's marker.
+func (p *Point) IsMarker() bool {
+	if p.IsHistogram {
+		return p.Histogram == nil
+	}
+	return value.IsStaleNaN(p.Value)
 }
 
 // Series is the truth about one series. Its points are at different times, ascending.
@@ -45,6 +54,14 @@ type Series struct {
 type World struct {
 	FirstMs, LastMs int64
 	Series          []Series
+	Spans           []Span // where slices are, if not everywhere
+	partitionMs     int64  // at whose edges, and those of the pages in them, resets and markers are frequent; 0: nowhere
+}
+
+// Span is a time in which slices end.
+type Span struct {
+	FirstMs, LastMs int64
+	MonthsLate      bool // its slices are handed over before the last hour of the world
 }
 
 // NewWorld invents series of about lengthMs from firstMs on: gauges, counters with resets, distributions with resets and changed schemas,
@@ -52,6 +69,12 @@ type World struct {
 func NewWorld(seed uint64, firstMs, lengthMs int64) *World {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w := &World{FirstMs: firstMs, LastMs: firstMs + lengthMs}
+	w.inventAll(r, func(life *life) { life.live(Span{FirstMs: w.FirstMs, LastMs: w.LastMs}) })
+	return w
+}
+
+// inventAll invents series, of which live makes the slices.
+func (w *World) inventAll(r *rand.Rand, live func(*life)) {
 	for _, name := range []string{gauges, counters, histograms, mixed} {
 		for worker := range 4 {
 			for _, component := range []string{"Filter", "Join", "Spout"} {
@@ -59,58 +82,129 @@ func NewWorld(seed uint64, firstMs, lengthMs int64) *World {
 					continue
 				}
 				l := labels.FromStrings(model.MetricNameLabel, name, "component", component, "worker", fmt.Sprintf("w%d", worker), "topology", []string{"a", "b"}[worker%2])
-				if s := w.invent(r, l, name); len(s.Points) > 0 {
-					w.Series = append(w.Series, s)
+				life := w.newLife(r, l, name)
+				if live(life); len(life.Points) > 0 {
+					w.Series = append(w.Series, life.Series)
 				}
 			}
 		}
 	}
 	slices.SortFunc(w.Series, func(a, b Series) int { return labels.Compare(a.Labels, b.Labels) })
-	return w
 }
 
 // intervalsMs are those of slices; the last is on no grid of the others.
 var intervalsMs = []int64{10_000, 10_000, 10_000, 15_000, 60_000, 7_000}
 
-func (w *World) invent(r *rand.Rand, l labels.Labels, name string) Series {
+// denseIntervalMs is so short that a minute is worth a level of its own.
+const denseIntervalMs = 3_000
+
+// life is a series while it is invented.
+type life struct {
+	Series
+	*source
+	*rand.Rand
+	intervalMs, partitionMs int64
+	place                   int  // of the next slice in its partition
+	steady                  bool // on the grid of its interval, which stays; and gaps are rare
+}
+
+func (w *World) newLife(r *rand.Rand, l labels.Labels, name string) *life {
 	s := Series{Labels: l, IntervalMs: intervalsMs[r.IntN(len(intervalsMs))]}
-	source := newSource(r, name)
-	intervalMs := s.IntervalMs
-	ms := w.FirstMs + r.Int64N(60)*1000
-	if r.IntN(4) == 0 { // a series that begins later
-		ms += r.Int64N(w.LastMs - w.FirstMs)
+	made := &life{source: newSource(r, name), Rand: r, partitionMs: w.partitionMs}
+	switch name := l.Get(model.MetricNameLabel); {
+	case w.partitionMs == 0:
+	case l.Get("worker") < "w2" && l.Get("component") == "Filter" && (name == gauges || name == counters):
+		made.steady, s.IntervalMs = true, denseIntervalMs
+	case r.IntN(3) == 0:
+		made.steady, s.IntervalMs = true, intervalsMs[0]
+	}
+	made.Series, made.intervalMs = s, s.IntervalMs
+	return made
+}
+
+// live invents the slices of a span.
+func (l *life) live(in Span) {
+	first := len(l.Points)
+	ms := in.FirstMs + l.Int64N(60)*1000
+	if !l.steady && l.IntN(4) == 0 { // a series that begins later
+		ms += l.Int64N(in.LastMs - in.FirstMs)
+	}
+	if l.steady {
+		ms = ms / l.intervalMs * l.intervalMs
 	}
 	lateUntilMs, late := int64(0), false
-	for ms <= w.LastMs {
-		p := source.next(r, ms)
+	for ms <= in.LastMs {
+		p := l.at(ms)
 		if ms >= lateUntilMs {
-			late = r.IntN(150) == 0
-			lateUntilMs = ms + r.Int64N(20)*intervalMs
+			late = l.IntN(150) == 0
+			lateUntilMs = ms + l.Int64N(20)*l.intervalMs
 		}
 		p.Late = late
-		s.Points = append(s.Points, p)
-		ms += intervalMs
-		switch r.IntN(250) {
+		l.Points = append(l.Points, p)
+		ms += l.intervalMs
+		what := l.IntN(250)
+		if l.steady && l.IntN(20) > 0 {
+			what = -1
+		}
+		switch what {
 		case 0: // a gap with a marker, and perhaps another interval after it
-			s.Points = append(s.Points, markerAfter(p, intervalMs))
-			ms += intervalMs * (1 + r.Int64N(120))
-			if r.IntN(2) == 0 {
-				intervalMs = intervalsMs[r.IntN(len(intervalsMs))]
-				ms += r.Int64N(3000)
+			l.mark()
+			ms += l.intervalMs * (1 + l.Int64N(120))
+			if !l.steady && l.IntN(2) == 0 {
+				l.intervalMs = intervalsMs[l.IntN(len(intervalsMs))]
+				ms += l.Int64N(3000)
 			}
 		case 1: // a gap without
-			ms += intervalMs * (1 + r.Int64N(80))
+			ms += l.intervalMs * (1 + l.Int64N(80))
 		case 2: // the interval changes at once
-			intervalMs = intervalsMs[r.IntN(len(intervalsMs))]
+			if l.steady {
+				break
+			}
+			l.intervalMs = intervalsMs[l.IntN(len(intervalsMs))]
 		case 3: // a slice or two are missing
-			ms += intervalMs * (1 + r.Int64N(2))
+			ms += l.intervalMs * (1 + l.Int64N(2))
 		}
 	}
-	if len(s.Points) > 0 && r.IntN(4) == 0 { // it ends early, with its marker
-		s.Points = s.Points[:1+r.IntN(len(s.Points))]
-		s.Points = append(s.Points, markerAfter(s.Points[len(s.Points)-1], intervalMs))
+	if len(l.Points) > first && !l.steady && l.IntN(4) == 0 { // it ends early, with its marker
+		l.Points = l.Points[:first+1+l.IntN(len(l.Points)-first)]
+		l.mark()
 	}
-	return s
+}
+
+// mark ends what is there with a marker: of the kind of what came before, and some a while after others have come.
+func (l *life) mark() {
+	last := l.Points[len(l.Points)-1]
+	l.Points = append(l.Points, Point{Ms: last.Ms + l.intervalMs, IntervalMs: l.intervalMs, Value: math.Float64frombits(value.StaleNaN),
+		IsHistogram: last.IsHistogram, Late: last.Late || l.IntN(3) == 0})
+}
+
+// pagePlaces is how many slices a page of a part holds.
+const pagePlaces = 1024
+
+// at is the slice that ends at ms; at the edges of partitions and of their pages often the first behind a reset, or a marker.
+func (l *life) at(ms int64) Point {
+	edge := false
+	if l.partitionMs > 0 {
+		if len(l.Points) == 0 || l.Points[len(l.Points)-1].Ms/l.partitionMs != ms/l.partitionMs {
+			l.place = 0
+		}
+		edge = l.place%pagePlaces == 0 || l.place%pagePlaces == pagePlaces-1 || (ms+l.intervalMs)/l.partitionMs != ms/l.partitionMs
+		l.place++
+	}
+	const reset, mark, neither = 0, 1, 2
+	what := neither
+	if edge {
+		what = l.IntN(neither + 1)
+	}
+	if what == reset {
+		l.restart()
+	}
+	p := l.next(l.Rand, ms)
+	if what == mark {
+		p.Value, p.Histogram = math.Float64frombits(value.StaleNaN), nil
+	}
+	p.IntervalMs = l.intervalMs
+	return p
 }
 
 // source is what a series measures.
@@ -134,6 +228,14 @@ func newSource(r *rand.Rand, name string) *source {
 		s.isHistogram, s.changes = r.IntN(2) == 0, r.IntN(2) == 0
 	}
 	return s
+}
+
+// restart has what it counts begin anew.
+func (s *source) restart() {
+	s.h.restart()
+	if s.counts {
+		s.total = 0
+	}
 }
 
 func (s *source) next(r *rand.Rand, ms int64) Point {
@@ -167,11 +269,6 @@ func (s *source) next(r *rand.Rand, ms int64) Point {
 	return Point{Ms: ms, Value: s.total}
 }
 
-// markerAfter is a gap's marker, of the kind of what came before.
-func markerAfter(p Point, intervalMs int64) Point {
-	return Point{Ms: p.Ms + intervalMs, Value: math.Float64frombits(value.StaleNaN), IsHistogram: p.IsHistogram}
-}
-
 // Columns are the slices that end within [fromMs, toMs], in the order of time, as the slicer hands them over: those that come late, or the
 // others. A series' ref is its place in w.Series.
 func (w *World) Columns(fromMs, toMs int64, late bool) *slice.Columns {
@@ -183,14 +280,7 @@ func (w *World) Columns(fromMs, toMs int64, late bool) *slice.Columns {
 	c := &slice.Columns{}
 	for i := range w.Series {
 		s := &w.Series[i]
-		kind := metric.KindGauge
-		switch s.Labels.Get(model.MetricNameLabel) {
-		case counters:
-			kind = metric.KindCounter
-		case histograms:
-			kind = metric.KindDistribution
-		}
-		c.Definitions = append(c.Definitions, slice.Definition{Ref: slice.Ref(i), Series: metric.Series{Labels: s.Labels, Kind: kind}, IntervalMs: s.IntervalMs})
+		c.Definitions = append(c.Definitions, w.definition(i, slice.Ref(i), s.IntervalMs))
 		for j := range s.Points {
 			if p := &s.Points[j]; p.Ms >= fromMs && p.Ms <= toMs && p.Late == late {
 				all = append(all, one{slice.Ref(i), p})

@@ -25,7 +25,7 @@ func TestAnswersAsPrometheus(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			world := gridtest.NewWorld(uint64(seed), 1_700_000_000_000, (2 * time.Hour).Milliseconds())
 			ours := sources(world.Sources(uint64(seed), 2+int(seed)))
-			gridtest.Compare(t, seed, 500, ours, world.Prometheus(t), world.Spec())
+			gridtest.Compare(t, seed, 150, ours, world.Prometheus(t), world.Spec())
 		})
 	}
 }
