@@ -16,7 +16,7 @@ import (
 // the square root of what lives in it (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory Use, OOPSLA 2022). Here what
 // lives is mostly series, and a busy collector allocates tens of MB a second for messages whatever their number.
 const (
-	evenHeapBytes = 128 << 20 // a heap of which so much lives gets as much again
+	evenHeapBytes = 256 << 20 // a heap of which so much lives gets as much again
 	leastPercent  = 25        // of what lives, for room
 	mostPercent   = 400
 	tendEvery     = 200 * time.Millisecond

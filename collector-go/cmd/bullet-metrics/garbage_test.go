@@ -10,7 +10,7 @@ import (
 )
 
 func TestRoomOfTheHeap(t *testing.T) {
-	for live, percent := range map[uint64]int{0: 400, 4 << 20: 400, 32 << 20: 200, 128 << 20: 100, 512 << 20: 50, 2 << 30: 25, 1 << 40: 25} {
+	for live, percent := range map[uint64]int{0: 400, 8 << 20: 400, 64 << 20: 200, 256 << 20: 100, 1 << 30: 50, 4 << 30: 25, 1 << 40: 25} {
 		assert.Equal(t, percent, roomPercent(live), "%d bytes live", live)
 	}
 }

@@ -184,6 +184,8 @@ func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 			entry = nil
 		}
 		return entry, nil
+	case rec.kind == kindSeries && listsOnly(rec.payload, r.series.has):
+		return nil, nil // as nearly all of a head is to a reader that comes from the segment before
 	case rec.kind.defines():
 		definitions, err := decodeDefinitions(rec)
 		first := len(r.pending)
