@@ -61,6 +61,7 @@ func newLogger(c config.Log) *slog.Logger {
 
 // serve runs a collector until ctx is done, then closes it within the time that the settings give.
 func serve(ctx context.Context, c config.Config, logger *slog.Logger) error {
+	defer tendGarbage()()
 	col, err := openCollector(c, logger)
 	if err != nil {
 		return err

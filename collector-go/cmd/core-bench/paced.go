@@ -29,16 +29,12 @@ func paced(ctx context.Context, s settings) error {
 		return err
 	}
 	begun := time.Now()
-	if err := v.profile(s, "paced", func() error {
-		for second := range seconds {
-			l.next()
-			if err := f.second(ctx, l, begun.Add(time.Duration(second)*time.Second)); err != nil {
-				return err
-			}
+	stop := v.profile(s, "paced")
+	for second := range seconds {
+		l.next()
+		if err := f.second(ctx, l, begun.Add(time.Duration(second)*time.Second)); err != nil {
+			return err
 		}
-		return nil
-	}); err != nil {
-		return err
 	}
 	took := time.Since(begun)
 	after, err := v.cpu()
@@ -47,6 +43,9 @@ func paced(ctx context.Context, s settings) error {
 	}
 	resident, err := v.residentBytes()
 	if err != nil {
+		return err
+	}
+	if err := stop(); err != nil {
 		return err
 	}
 	if err := f.close(); err != nil {

@@ -17,12 +17,15 @@ type shape struct {
 	back                  time.Duration // how far before now it begins
 }
 
+// closing is how many steps behind those that are measured close the last slices that are.
+func (sh shape) closing() int { return int((2*time.Minute + 2*sh.width) / sh.step) }
+
 func ownSlice(ctx context.Context, s settings) error {
 	return into(ctx, s, "own-slice", shape{hosts: 4000, metrics: 10, steps: int(720 * s.scale), step: 10 * time.Second, width: 10 * time.Second, streams: 4, perMessage: 1000, back: 22 * time.Hour}, nil)
 }
 
 func sixtyToOne(ctx context.Context, s settings) error {
-	return into(ctx, s, "sixty-to-one", shape{hosts: 4000, metrics: 10, steps: int(1800 * s.scale), step: time.Second, width: time.Minute, streams: 4, perMessage: 1000, back: 22 * time.Hour}, nil)
+	return into(ctx, s, "sixty-to-one", shape{hosts: 4000, metrics: 10, steps: int(7200 * s.scale), step: time.Second, width: time.Minute, streams: 4, perMessage: 1000, back: 22 * time.Hour}, nil)
 }
 
 func smallMessages(ctx context.Context, s settings) error {
@@ -50,38 +53,38 @@ func queries(v *server, end time.Time, gauge, counter string) error {
 
 // into sends a load into a collector and prints what it cost once all of it is in slices on disk.
 func into(ctx context.Context, s settings, name string, sh shape, after func(*server, time.Time) error) error {
-	width := sh.width.String()
-	v, err := serve(ctx, s, "--slice-width", width)
+	v, err := serve(ctx, s, "--slice-width", sh.width.String())
 	if err != nil {
 		return err
 	}
 	stepMs := sh.step.Milliseconds()
 	startMs := (time.Now().UnixMilli()-sh.back.Milliseconds())/600_000*600_000 + stepMs
-	// The first steps behind those that are measured close the last slices that are.
-	closing := int((2*time.Minute + 2*sh.width) / sh.step)
 	l := newLoad(sh.hosts, sh.metrics, sh.steps, startMs, stepMs)
 	l.doubles = sh.doubles
 	f, err := connect(ctx, v.grpc, l, sh.streams, sh.perMessage, s.wire)
 	if err != nil {
 		return err
 	}
+	stop := v.profile(s, name)
 	if err := f.define(l); err != nil {
 		return err
 	}
+	if err := v.awaitDefined(ctx, sh.hosts*sh.metrics); err != nil {
+		return err
+	}
+	defined, err := v.cpu()
+	if err != nil {
+		return err
+	}
 	begun := time.Now()
-	if err := v.profile(s, name, func() error {
-		for step := range sh.steps + closing {
-			l.next()
-			if err := f.sendStep(l, startMs+int64(step)*stepMs); err != nil {
-				return err
-			}
-		}
-		return f.close()
-	}); err != nil {
+	if err := f.sendSteps(l, sh.steps+sh.closing()); err != nil {
+		return err
+	}
+	if err := f.close(); err != nil {
 		return err
 	}
 	acknowledged := time.Since(begun)
-	all := sh.hosts * sh.metrics * (sh.steps + closing)
+	all := sh.hosts * sh.metrics * (sh.steps + sh.closing())
 	if err := v.awaitSliced(ctx, l.samples()); err != nil {
 		return err
 	}
@@ -107,6 +110,12 @@ func into(ctx context.Context, s settings, name string, sh shape, after func(*se
 	if err != nil {
 		return err
 	}
+	if err := stop(); err != nil {
+		return err
+	}
+	if err := v.heap(s, name); err != nil {
+		return err
+	}
 	cpu, written, err := v.end()
 	if err != nil {
 		return err
@@ -115,6 +124,8 @@ func into(ctx context.Context, s settings, name string, sh shape, after func(*se
 	say("samples sent", "%d (%d measured, the rest closes their slices)", all, l.samples())
 	say("acknowledged, and in slices, after", "%.1f s and %.1f s by the clock", acknowledged.Seconds(), sliced.Seconds())
 	say("CPU until all is on disk", "%.2f s: %.2f M samples a CPU-second, %.1f ns a sample", cpu.Seconds(), float64(all)/1e6/cpu.Seconds(), float64(cpu.Nanoseconds())/float64(all))
+	say("of it until all series were defined", "%.2f s; the samples by themselves: %.2f M a CPU-second", (defined - v.begun).Seconds(),
+		float64(all)/1e6/(cpu-(defined-v.begun)).Seconds())
 	say("memory when all was in slices", "%d MiB", resident>>20)
 	data := filepath.Join(s.dir, "data")
 	for _, part := range []string{"journal", "embedded", "grid"} {
@@ -126,7 +137,7 @@ func into(ctx context.Context, s settings, name string, sh shape, after func(*se
 	if after == nil {
 		return nil
 	}
-	v, err = serve(ctx, s, "--slice-width", width)
+	v, err = serve(ctx, s, "--slice-width", sh.width.String())
 	if err != nil {
 		return err
 	}
@@ -168,75 +179,25 @@ func (v *server) counts(name string, windowMs int64, last time.Time, want int) e
 	return err
 }
 
-func memory(ctx context.Context, s settings) error {
-	v, err := serve(ctx, s, "--limits-series-per-topology", "300000")
-	if err != nil {
-		return err
-	}
-	empty, err := v.residentBytes()
-	if err != nil {
-		return err
-	}
-	startMs := time.Now().Add(-2*time.Hour).UnixMilli() / 10_000 * 10_000
-	l := newLoad(2000, 100, int(360*s.scale), startMs, 10_000)
-	f, err := connect(ctx, v.grpc, l, 4, 50, s.wire)
-	if err != nil {
-		return err
-	}
-	if err := f.define(l); err != nil {
-		return err
-	}
-	for step := range l.steps {
-		l.next()
-		if err := f.sendStep(l, startMs+int64(step)*l.stepMs); err != nil {
-			return err
-		}
-	}
-	if err := f.close(); err != nil {
-		return err
-	}
-	if err := v.awaitSliced(ctx, l.hosts*l.metrics*(l.steps-6)); err != nil {
-		return err
-	}
-	full, err := v.residentBytes()
-	if err != nil {
-		return err
-	}
-	say("memory of 200,000 series", "%d MiB over %d MiB empty: %d bytes a series", full>>20, empty>>20, (full-empty)/200_000)
-	heap, err := v.figure("go_memstats_heap_inuse_bytes")
-	if err != nil {
-		return err
-	}
-	say("of it Go's heap in use", "%d MiB: %d bytes a series", int64(heap)>>20, int64(heap)/200_000)
-	_, _, err = v.end()
-	return err
-}
-
+// start is how soon a collector of 1,000,000 series is back, after it was killed five minutes after they came.
 func start(ctx context.Context, s settings) error {
 	more := []string{"--limits-series-per-topology", "1100000"}
 	v, err := serve(ctx, s, more...)
 	if err != nil {
 		return err
 	}
-	startMs := time.Now().Add(-time.Hour).UnixMilli() / 10_000 * 10_000
-	l := newLoad(int(10_000*s.scale), 100, 30, startMs, 10_000)
-	f, err := connect(ctx, v.grpc, l, 4, 50, s.wire)
+	sh := shape{hosts: int(10_000 * s.scale), metrics: 100, steps: 24, step: 10 * time.Second, width: 10 * time.Second}
+	l := newLoad(sh.hosts, sh.metrics, sh.steps, time.Now().Add(-time.Hour).UnixMilli()/10_000*10_000, sh.step.Milliseconds())
+	stop := v.profile(s, "fill")
+	if err := fill(ctx, v, l, sh, s.wire); err != nil {
+		return err
+	}
+	cpu, err := v.cpu()
 	if err != nil {
 		return err
 	}
-	if err := f.define(l); err != nil {
-		return err
-	}
-	for step := range l.steps {
-		l.next()
-		if err := f.sendStep(l, startMs+int64(step)*l.stepMs); err != nil {
-			return err
-		}
-	}
-	if err := f.close(); err != nil {
-		return err
-	}
-	if err := v.awaitSliced(ctx, l.hosts*l.metrics*(l.steps-6)); err != nil {
+	say("CPU of defining and slicing them", "%.2f s", (cpu - v.begun).Seconds())
+	if err := stop(); err != nil {
 		return err
 	}
 	if err := v.command.Process.Kill(); err != nil { // no last words: what a crash leaves
@@ -248,14 +209,24 @@ func start(ctx context.Context, s settings) error {
 		return err
 	}
 	say("ready after a kill", "%.2f s, %.2f s of CPU", time.Since(begun).Seconds(), v.begun.Seconds())
-	if err := v.awaitSliced(ctx, l.hosts*l.metrics*(l.steps-6)); err != nil {
+	stop = v.profile(s, "start")
+	if err := v.awaitSliced(ctx, l.samples()); err != nil {
 		return err
 	}
-	cpu, err := v.cpu()
+	took := time.Since(begun)
+	if cpu, err = v.cpu(); err != nil {
+		return err
+	}
+	say("all slices there", "%.2f s, %.2f s of CPU", took.Seconds(), cpu.Seconds())
+	resident, err := v.residentBytes()
 	if err != nil {
 		return err
 	}
-	say("all slices there", "%.2f s, %.2f s of CPU", time.Since(begun).Seconds(), cpu.Seconds())
-	_, _, err = v.end()
+	say("memory then", "%d MiB", resident>>20)
+	if err := stop(); err != nil {
+		return err
+	}
+	cpu, _, err = v.end()
+	say("ended", "%.2f s of CPU in all", (cpu + v.begun).Seconds())
 	return err
 }

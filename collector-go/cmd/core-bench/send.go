@@ -185,6 +185,17 @@ func fieldName(metric int) string {
 	return fmt.Sprintf("cpu.field_%d", metric)
 }
 
+// sendSteps sends the next steps of a load.
+func (f *fleet) sendSteps(l *load, steps int) error {
+	for step := range steps {
+		l.next()
+		if err := f.sendStep(l, l.startMs+int64(step)*l.stepMs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sendStep sends the present values of all hosts.
 func (f *fleet) sendStep(l *load, timeMs int64) error {
 	for _, s := range f.streams {

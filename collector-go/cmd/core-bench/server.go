@@ -145,14 +145,24 @@ next:
 	return sum, nil
 }
 
-// await waits until a figure of the feed has reached a number.
+// awaitSliced waits until so many samples are in slices.
 func (v *server) awaitSliced(ctx context.Context, samples int) error {
+	return v.await(ctx, samples, "bullet_metrics_feed_samples", `fate="in_slices"`)
+}
+
+// awaitDefined waits until the feed knows so many series, none of which the catalogue has a name for.
+func (v *server) awaitDefined(ctx context.Context, series int) error {
+	return v.await(ctx, series, "bullet_metrics_feed_unknown_series")
+}
+
+// await waits until a figure has reached a number.
+func (v *server) await(ctx context.Context, number int, name string, parts ...string) error {
 	for {
-		n, err := v.figure("bullet_metrics_feed_samples", `fate="in_slices"`)
+		n, err := v.figure(name, parts...)
 		if err != nil {
 			return err
 		}
-		if int(n) >= samples {
+		if int(n) >= number {
 			return nil
 		}
 		select {
@@ -215,32 +225,6 @@ func (v *server) end() (cpu time.Duration, written int64, err error) {
 	state := v.command.ProcessState
 	usage := state.SysUsage().(*syscall.Rusage)
 	return state.UserTime() + state.SystemTime() - v.begun, usage.Oublock * 512, nil
-}
-
-// profile takes a CPU profile of the server for as long as do runs.
-func (v *server) profile(s settings, name string, do func() error) error {
-	if v.pprof == "" {
-		return do()
-	}
-	if err := os.MkdirAll(s.pprof, 0o750); err != nil {
-		return err
-	}
-	taken := make(chan error, 1)
-	go func() {
-		response, err := http.Get("http://" + v.pprof + "/debug/pprof/profile?seconds=20")
-		if err != nil {
-			taken <- err
-			return
-		}
-		defer response.Body.Close()
-		f, err := os.Create(filepath.Join(s.pprof, name+".pprof"))
-		if err == nil {
-			_, err = io.Copy(f, response.Body)
-			err = errors.Join(err, f.Close())
-		}
-		taken <- err
-	}()
-	return errors.Join(do(), <-taken)
 }
 
 // bytesIn is what files below a directory take.

@@ -64,7 +64,8 @@ func explain(raw metric.Raw) string {
 	if m.leftOut != "" {
 		return "left out: " + m.leftOut
 	}
-	r := m.rule
+	s := newTemplates()
+	r := m.ruleFor(&raw, s.labelsOf(m, &raw))
 	text := fmt.Sprintf("%s  %s, %s", shortSeries(r.Series.Labels), r.Series.Kind, []string{"?", "gauge", "delta", "cumulative"}[r.Temporality])
 	if r.PerUnit != 1 {
 		text += fmt.Sprintf(", /%v", r.PerUnit)

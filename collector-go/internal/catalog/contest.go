@@ -14,13 +14,13 @@ import (
 
 // wake lets a series take part again.
 func (s *State) wake(id uint32) {
-	e := s.entries[id]
-	e.asleep = false
+	e := s.entries.get(id)
+	e.set(asleep, false)
 	if tellsOldStorm(e.raw) {
 		s.heardOld(e.raw.Topology)
 	}
-	if e.meaning.leftOut != "" {
-		s.judge(id, e, Verdict{Outcome: LeftOut, Reason: e.meaning.leftOut})
+	if e.leftOut != 0 {
+		s.judge(id, e, Verdict{Outcome: LeftOut, Reason: reasons[e.leftOut]})
 		return
 	}
 	first := e.raw.Shape == metric.ShapeSampler && s.sampled[e.raw.Worker] == 0
@@ -29,27 +29,27 @@ func (s *State) wake(id uint32) {
 	}
 	if first {
 		for _, rival := range s.yielding[e.raw.Worker] {
-			s.decide(s.entries[rival].meaning.hash)
+			s.decide(s.entries.get(rival).hash)
 		}
 	}
-	s.decide(e.meaning.hash)
+	s.decide(e.hash)
 }
 
 // sleep takes a series out until it is heard again. Its topology's other series sleep with it, so nothing is decided anew.
 func (s *State) sleep(id uint32) {
-	e := s.entries[id]
-	if e.asleep {
+	e := s.entries.get(id)
+	if e.is(asleep) {
 		return
 	}
-	e.asleep = true
+	e.set(asleep, true)
 	if tellsOldStorm(e.raw) {
 		s.topology(e.raw.Topology).old--
 	}
-	if e.raw.Shape == metric.ShapeSampler && e.meaning.leftOut == "" {
+	if e.raw.Shape == metric.ShapeSampler && e.leftOut == 0 {
 		s.sampled[e.raw.Worker]--
 	}
-	was := e.verdict.Outcome
-	e.verdict = Verdict{Outcome: Dormant}
+	was := e.outcome
+	e.decide(Verdict{Outcome: Dormant})
 	if was == Stored {
 		s.tell(id, e)
 	}
@@ -57,16 +57,22 @@ func (s *State) sleep(id uint32) {
 
 // decide judges the awake series of one hash: the losers first, so that a slicer never has two of one name.
 func (s *State) decide(hash uint64) {
+	if id, alone := s.contests.alone[hash]; alone {
+		if e := s.entries.get(id); !e.is(asleep) {
+			s.judge(id, e, s.verdict(e, nil))
+		}
+		return
+	}
 	awake := make([]uint32, 0, 4)
 	for _, id := range s.contests.of(hash) {
-		if !s.entries[id].asleep {
+		if !s.entries.get(id).is(asleep) {
 			awake = append(awake, id)
 		}
 	}
 	awake = s.newest(awake)
 	slices.SortFunc(awake, func(a, b uint32) int { return s.compare(a, b) })
 	for i := len(awake) - 1; i >= 0; i-- {
-		e := s.entries[awake[i]]
+		e := s.entries.get(awake[i])
 		s.judge(awake[i], e, s.verdict(e, s.rival(awake[:i], e)))
 	}
 }
@@ -79,8 +85,8 @@ func (s *State) newest(ids []uint32) []uint32 {
 	}
 	kept := make([]uint32, 0, len(ids))
 	for _, id := range ids {
-		e := s.entries[id]
-		if !slices.ContainsFunc(ids, func(other uint32) bool { return other > id && *s.entries[other].raw == *e.raw }) {
+		e := s.entries.get(id)
+		if !slices.ContainsFunc(ids, func(other uint32) bool { return other > id && *s.entries.get(other).raw == *e.raw }) {
 			kept = append(kept, id)
 			continue
 		}
@@ -92,19 +98,19 @@ func (s *State) newest(ids []uint32) []uint32 {
 // rival is the best of the better ones that has the same labels; equal hashes alone are an accident.
 func (s *State) rival(better []uint32, e *entry) *entry {
 	for _, id := range better {
-		other := s.entries[id]
+		other := s.entries.get(id)
 		if s.overruled(other) {
 			continue
 		}
-		if sameSeries(other.raw, e.raw) {
+		if s.sameSeries(other.raw, e.raw) {
 			return other
 		}
 	}
 	return nil
 }
 
-func sameSeries(a, b *metric.Raw) bool {
-	return labels.Equal(look(a).rule.Series.Labels, look(b).rule.Series.Labels)
+func (s *State) sameSeries(a, b *metric.Raw) bool {
+	return labels.Equal(s.templates.labelsOf(s.templates.of(a), a), s.templates.labelsOf(s.templates.of(b), b))
 }
 
 // verdict of a series, given the better one of the same labels, if any.
@@ -113,8 +119,8 @@ func (s *State) verdict(e *entry, rival *entry) Verdict {
 	case s.overruled(e):
 		return Verdict{Outcome: LeftOut, Reason: ReasonSampler}
 	case rival == nil:
-		return Verdict{Outcome: Stored, Unknown: e.meaning.unknown}
-	case e.meaning.unknown && (rival.raw.Name != e.raw.Name || rival.raw.Key != e.raw.Key):
+		return Verdict{Outcome: Stored, Unknown: e.is(unknown)}
+	case e.is(unknown) && (rival.raw.Name != e.raw.Name || rival.raw.Key != e.raw.Key):
 		return Verdict{Outcome: Refused, Reason: ReasonCollision}
 	}
 	return Verdict{Outcome: LeftOut, Reason: ReasonRepeat}
@@ -122,12 +128,12 @@ func (s *State) verdict(e *entry, rival *entry) Verdict {
 
 // overruled says that the worker's sampler reports what this series does.
 func (s *State) overruled(e *entry) bool {
-	return e.meaning.yields && s.sampled[e.raw.Worker] > 0
+	return e.is(yields) && s.sampled[e.raw.Worker] > 0
 }
 
 // compare puts the one to be stored first: the shorter interval, then the one that was named first.
 func (s *State) compare(a, b uint32) int {
-	first, second := s.entries[a], s.entries[b]
+	first, second := s.entries.get(a), s.entries.get(b)
 	if d := rank(first.raw.IntervalMs) - rank(second.raw.IntervalMs); d != 0 {
 		return int(max(-1, min(1, d)))
 	}
@@ -146,20 +152,20 @@ func rank(intervalMs int64) int64 {
 }
 
 func (s *State) judge(id uint32, e *entry, v Verdict) {
-	if e.verdict == v {
+	if e.verdict() == v {
 		return
 	}
-	was := e.verdict.Outcome
-	e.verdict = v
+	was := e.outcome
+	e.decide(v)
 	if v.Outcome == Stored || was == Stored {
 		s.tell(id, e)
 	}
 }
 
 func (s *State) tell(id uint32, e *entry) {
-	change := Change{ID: id, Verdict: e.verdict}
-	if e.verdict.Outcome == Stored {
-		change.Rule = s.rule(e)
+	change := Change{ID: id, Verdict: e.verdict()}
+	if e.outcome == Stored {
+		change.Rule = s.rule(id, e)
 	}
 	s.changes = append(s.changes, change)
 }

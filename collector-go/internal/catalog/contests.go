@@ -21,7 +21,14 @@ func (c *contests) of(hash uint64) []uint32 {
 	return c.lists[hash]
 }
 
-func (c *contests) add(hash uint64, id uint32) { c.set(hash, append(slices.Clone(c.of(hash)), id)) }
+func (c *contests) add(hash uint64, id uint32) {
+	_, rivals := c.alone[hash]
+	if !rivals && len(c.lists[hash]) == 0 {
+		c.alone[hash] = id
+		return
+	}
+	c.set(hash, append(slices.Clone(c.of(hash)), id))
+}
 
 func (c *contests) remove(hash uint64, id uint32) {
 	c.set(hash, slices.DeleteFunc(slices.Clone(c.of(hash)), func(other uint32) bool { return other == id }))

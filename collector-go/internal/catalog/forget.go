@@ -14,26 +14,28 @@ func (s *State) Forget(ids []uint32) []Change {
 	var hashes []uint64 // of contests that are to be decided again
 	topologies := map[string]bool{}
 	for _, id := range ids {
-		e := s.entries[id]
+		e := s.entries.get(id)
 		if e == nil {
 			continue
 		}
-		if !e.asleep {
+		if !e.is(asleep) {
 			hashes = append(hashes, s.leave(e)...)
 		}
-		delete(s.entries, id)
-		s.contests.remove(e.meaning.hash, id)
-		if e.meaning.yields {
+		if e.leftOut == 0 {
+			s.contests.remove(e.hash, id)
+		}
+		if e.is(yields) {
 			remove(s.yielding, e.raw.Worker, id)
 		}
-		if e.meaning.unknown {
+		if e.is(unknown) {
 			s.counts.Unknown--
 		}
 		topologies[e.raw.Topology] = true
+		s.entries.remove(id)
 	}
 	for name := range topologies {
 		t := s.topology(name)
-		t.series = slices.DeleteFunc(t.series, func(id uint32) bool { return s.entries[id] == nil })
+		t.series = slices.DeleteFunc(t.series, func(id uint32) bool { return s.entries.get(id) == nil })
 		if len(t.series)+len(t.starts) == 0 {
 			delete(s.topologies, name)
 		}
@@ -47,16 +49,16 @@ func (s *State) Forget(ids []uint32) []Change {
 
 // leave takes a series that is awake out of what it takes part in, and returns the contests that this changes.
 func (s *State) leave(e *entry) []uint64 {
-	hashes := []uint64{e.meaning.hash}
+	hashes := []uint64{e.hash}
 	if tellsOldStorm(e.raw) {
 		s.topology(e.raw.Topology).old--
 	}
-	if e.raw.Shape == metric.ShapeSampler && e.meaning.leftOut == "" {
+	if e.raw.Shape == metric.ShapeSampler && e.leftOut == 0 {
 		if s.sampled[e.raw.Worker]--; s.sampled[e.raw.Worker] == 0 {
 			delete(s.sampled, e.raw.Worker)
 			for _, rival := range s.yielding[e.raw.Worker] {
-				if other := s.entries[rival]; other != nil {
-					hashes = append(hashes, other.meaning.hash)
+				if other := s.entries.get(rival); other != nil {
+					hashes = append(hashes, other.hash)
 				}
 			}
 		}

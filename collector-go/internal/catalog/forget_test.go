@@ -51,7 +51,7 @@ func TestForgettingLeavesNothing(t *testing.T) {
 		}
 		forgot.Forget(ids)
 		for i, raw := range raws {
-			if _, left := forgot.entries[uint32(i)]; left {
+			if forgot.entries.get(uint32(i)) != nil {
 				never.Define(uint32(i), &raw)
 			}
 		}

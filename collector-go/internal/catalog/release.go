@@ -24,7 +24,7 @@ func (s *State) heardOld(name string) {
 		return
 	}
 	for _, id := range t.series {
-		if e := s.entries[id]; e.meaning.byRelease && e.verdict.Outcome == Stored {
+		if e := s.entries.get(id); e.is(releaseDecides) && e.outcome == Stored {
 			s.tell(id, e)
 		}
 	}
@@ -32,17 +32,17 @@ func (s *State) heardOld(name string) {
 
 // Rule is what a series would be sliced by, whatever its verdict; false where the id is not known.
 func (s *State) Rule(id uint32) (metric.Rule, bool) {
-	e, known := s.entries[id]
-	if !known {
+	e := s.entries.get(id)
+	if e == nil {
 		return metric.Rule{}, false
 	}
-	return s.rule(e), true
+	return s.rule(id, e), true
 }
 
 // rule is what a series is sliced by, as far as is known of its topology.
-func (s *State) rule(e *entry) metric.Rule {
-	rule := look(e.raw).rule
-	if e.meaning.byRelease && s.topology(e.raw.Topology).old > 0 {
+func (s *State) rule(id uint32, e *entry) metric.Rule {
+	rule := s.templates.of(e.raw).ruleFor(e.raw, s.labels(id, e))
+	if e.is(releaseDecides) && s.topology(e.raw.Topology).old > 0 {
 		rule.Temporality = metric.Delta
 	}
 	return rule

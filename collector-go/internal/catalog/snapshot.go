@@ -28,12 +28,11 @@ func (s *State) Snapshot() []byte {
 			e.String(id)
 		}
 	}
-	ids := slices.Sorted(maps.Keys(s.entries))
-	e.Uint(uint64(len(ids)))
-	for _, id := range ids {
+	e.Uint(uint64(s.entries.known))
+	for id, known := range s.entries.all() {
 		e.Uint(uint64(id))
-		e.Bool(s.entries[id].asleep)
-		e.Raw(*s.entries[id].raw)
+		e.Bool(known.is(asleep))
+		e.Raw(*known.raw)
 	}
 	return e.Finish()
 }
@@ -77,7 +76,7 @@ func (s *State) read(d *metric.Decoder) {
 		if d.Err() != nil {
 			return
 		}
-		if _, twice := s.entries[id]; twice {
+		if s.entries.get(id) != nil {
 			d.Fail(fmt.Errorf("series %d comes twice", id))
 			return
 		}
@@ -101,13 +100,13 @@ func readCounts(d *metric.Decoder, counts map[string]uint64) {
 // where the slicer has it, as for the others Judge says so when they are heard.
 func (s *State) Resume() []Change {
 	s.changes = s.changes[:0]
-	for _, id := range slices.Sorted(maps.Keys(s.entries)) {
-		if e := s.entries[id]; !e.asleep && e.verdict.Outcome != Stored {
+	for id, e := range s.entries.all() {
+		if !e.is(asleep) && e.outcome != Stored {
 			s.tell(id, e)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.entries)) {
-		if e := s.entries[id]; e.verdict.Outcome == Stored {
+	for id, e := range s.entries.all() {
+		if e.outcome == Stored {
 			s.tell(id, e)
 		}
 	}

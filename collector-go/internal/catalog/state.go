@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/prometheus/prometheus/model/labels"
+
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
@@ -44,13 +46,15 @@ type Options struct {
 }
 
 // DefaultOptions hold the series of the largest cluster that one collector is meant for, some generations over; a series
-// takes about 150 bytes.
+// takes about 60 bytes, less its name, which is the definer's.
 func DefaultOptions() Options { return Options{MaxSeries: 2 << 20} }
 
 // State is what one feed has learned of its series, by the journal's ids. It is for one goroutine.
 type State struct {
 	limit      int
-	entries    map[uint32]*entry
+	entries    entries
+	templates  templates
+	made       made
 	contests   contests
 	sampled    map[metric.Worker]int      // how many sampler series of a worker are awake
 	yielding   map[metric.Worker][]uint32 // series that a worker's sampler overrules
@@ -59,21 +63,11 @@ type State struct {
 	changes    []Change
 }
 
-type entry struct {
-	raw     *metric.Raw // the definer's
-	meaning shortMeaning
-	verdict Verdict
-	asleep  bool
-}
-
-// shortMeaning is what is kept of a meaning; the rule is made again when it is asked for.
-type shortMeaning struct {
-	hash    uint64 // of the labels
-	leftOut string
-	yields  bool
-	unknown bool
-
-	byRelease bool // what it counts from depends on Storm's release
+// made are the labels that were made last: a series that is new is stored at once.
+type made struct {
+	id     uint32
+	raw    *metric.Raw
+	labels labels.Labels
 }
 
 type topology struct {
@@ -97,7 +91,8 @@ type Counts struct {
 func NewState(o Options) *State {
 	return &State{
 		limit:      o.MaxSeries,
-		entries:    make(map[uint32]*entry),
+		entries:    newEntries(),
+		templates:  newTemplates(),
 		contests:   newContests(),
 		sampled:    make(map[metric.Worker]int),
 		yielding:   make(map[metric.Worker][]uint32),
@@ -111,7 +106,7 @@ func NewState(o Options) *State {
 // be half of what a series takes here. The result is valid until the next call.
 func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	s.changes = s.changes[:0]
-	if _, known := s.entries[id]; known || !s.room() {
+	if s.entries.get(id) != nil || !s.room() {
 		return nil
 	}
 	s.enter(id, raw)
@@ -135,37 +130,27 @@ func (s *State) TopologyStarted(name, id string) []Change {
 
 // Judge says what becomes of a sample whose series the slicer does not hold, and counts it unless its series is Stored: then
 // the changes, which are never empty, are to be applied and the sample is to be added again. A dormant series wakes.
-func (s *State) Judge(id uint32) (Verdict, []Change) {
-	s.changes = s.changes[:0]
-	e, known := s.entries[id]
-	if !known {
-		return s.count(Verdict{Outcome: Refused, Reason: s.reasonUnknown()}), nil
-	}
-	if e.asleep {
-		s.wake(id)
-	} else if e.verdict.Outcome == Stored {
-		s.tell(id, e)
-	}
-	return s.count(e.verdict), s.changes
-}
+func (s *State) Judge(id uint32) (Verdict, []Change) { return s.JudgeSamples(id, 1) }
 
 // JudgeSamples is Judge for several samples of a series at once.
 func (s *State) JudgeSamples(id uint32, samples int) (Verdict, []Change) {
-	verdict, changes := s.Judge(id)
-	for range samples - 1 {
-		s.count(verdict)
+	s.changes = s.changes[:0]
+	e := s.entries.get(id)
+	if e == nil {
+		return s.count(Verdict{Outcome: Refused, Reason: s.reasonUnknown()}, samples), nil
 	}
-	return verdict, changes
+	if e.is(asleep) {
+		s.wake(id)
+	} else if e.outcome == Stored {
+		s.tell(id, e)
+	}
+	return s.count(e.verdict(), samples), s.changes
 }
 
 // CountWithdrawn counts samples that were open when their series was overturned.
 func (s *State) CountWithdrawn(id uint32, samples int) {
-	e, known := s.entries[id]
-	if !known {
-		return
-	}
-	for range samples {
-		s.count(e.verdict)
+	if e := s.entries.get(id); e != nil {
+		s.count(e.verdict(), samples)
 	}
 }
 
@@ -179,26 +164,27 @@ func (s *State) Counts() Counts {
 // UnknownNames are the names, as Storm has them, of a topology's series that the table does not have, sorted.
 func (s *State) UnknownNames(topology string) []string {
 	names := make(map[string]bool)
-	for _, e := range s.entries {
-		if e.meaning.unknown && e.raw.Topology == topology {
+	for _, e := range s.entries.all() {
+		if e.is(unknown) && e.raw.Topology == topology {
 			names[e.raw.Name] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }
 
-func (s *State) count(v Verdict) Verdict {
-	switch v.Outcome {
-	case LeftOut:
-		s.counts.LeftOut[v.Reason]++
-	case Refused:
-		s.counts.Refused[v.Reason]++
+func (s *State) count(v Verdict, samples int) Verdict {
+	switch {
+	case samples == 0:
+	case v.Outcome == LeftOut:
+		s.counts.LeftOut[v.Reason] += uint64(samples)
+	case v.Outcome == Refused:
+		s.counts.Refused[v.Reason] += uint64(samples)
 	}
 	return v
 }
 
 func (s *State) reasonUnknown() string {
-	if len(s.entries) >= s.limit {
+	if s.entries.known >= s.limit {
 		return ReasonSeriesLimit
 	}
 	return ReasonUndefined
@@ -206,21 +192,35 @@ func (s *State) reasonUnknown() string {
 
 // enter adds a series, asleep.
 func (s *State) enter(id uint32, raw *metric.Raw) *entry {
-	m := look(raw)
-	e := &entry{raw: raw, asleep: true, verdict: Verdict{Outcome: Dormant},
-		meaning: shortMeaning{hash: m.rule.Series.Labels.Hash(), leftOut: m.leftOut, yields: m.yields, unknown: m.unknown, byRelease: m.byRelease}}
-	s.entries[id] = e
-	s.topology(raw.Topology).series = append(s.topology(raw.Topology).series, id)
-	if m.leftOut == "" {
-		s.contests.add(e.meaning.hash, id)
+	of := s.templates.of(raw)
+	e := s.entries.add(id, raw)
+	e.outcome, e.leftOut = Dormant, reasonCode(of.leftOut)
+	e.set(asleep, true)
+	e.set(yields, of.yields)
+	e.set(unknown, of.unknown)
+	e.set(releaseDecides, of.byRelease)
+	t := s.topology(raw.Topology)
+	t.series = append(t.series, id)
+	if of.leftOut != "" {
+		return e
 	}
-	if m.yields {
+	e.hash = s.labels(id, e).Hash()
+	s.contests.add(e.hash, id)
+	if of.yields {
 		s.yielding[raw.Worker] = append(s.yielding[raw.Worker], id)
 	}
-	if m.unknown {
+	if of.unknown {
 		s.counts.Unknown++
 	}
 	return e
+}
+
+// labels are those of a series.
+func (s *State) labels(id uint32, e *entry) labels.Labels {
+	if s.made.raw != e.raw || s.made.id != id {
+		s.made = made{id, e.raw, s.templates.labelsOf(s.templates.of(e.raw), e.raw)}
+	}
+	return s.made.labels
 }
 
 func (s *State) topology(name string) *topology {
@@ -248,23 +248,23 @@ func (t *topology) heard(id string) bool {
 
 // room makes sure that one more series may be remembered, by forgetting those that sleep.
 func (s *State) room() bool {
-	if len(s.entries) >= s.limit {
+	if s.entries.known >= s.limit {
 		s.forgetSleepers()
 	}
-	return len(s.entries) < s.limit
+	return s.entries.known < s.limit
 }
 
 func (s *State) forgetSleepers() {
-	for id, e := range s.entries {
-		if !e.asleep {
+	for id, e := range s.entries.all() {
+		if !e.is(asleep) {
 			continue
 		}
-		delete(s.entries, id)
-		if e.meaning.unknown {
+		if e.is(unknown) {
 			s.counts.Unknown--
 		}
+		s.entries.remove(id)
 	}
-	gone := func(id uint32) bool { return s.entries[id] == nil }
+	gone := func(id uint32) bool { return s.entries.get(id) == nil }
 	for _, t := range s.topologies {
 		t.series = slices.DeleteFunc(t.series, gone)
 	}

@@ -121,10 +121,14 @@ func read(fs disk.FS, path string) ([]byte, error) {
 	return state, nil
 }
 
-// Save writes the state at p aside, syncs it, and gives it its name.
-func (c *Files) Save(p journal.Position, state []byte) error {
-	data := binary.LittleEndian.AppendUint32([]byte(magic), crc32.Checksum(state, castagnoli))
-	if err := disk.WriteAside(c.fs, c.dir, c.path(p), append(data, state...)); err != nil {
+// Save writes the state at p, of parts that follow each other, aside, syncs it, and gives it its name.
+func (c *Files) Save(p journal.Position, state ...[]byte) error {
+	sum := uint32(0)
+	for _, part := range state {
+		sum = crc32.Update(sum, castagnoli, part)
+	}
+	parts := append([][]byte{binary.LittleEndian.AppendUint32([]byte(magic), sum)}, state...)
+	if err := disk.WriteAside(c.fs, c.dir, c.path(p), parts...); err != nil {
 		return fmt.Errorf("save the checkpoint: %w", err)
 	}
 	if n := len(c.positions); n == 0 || c.positions[n-1] < p {

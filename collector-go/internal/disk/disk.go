@@ -45,16 +45,23 @@ type File interface {
 	Linked() (bool, error)
 }
 
-// WriteAside writes a file whole or not at all: under another name, synced, then renamed, and its directory synced. After an error
+// WriteAside writes a file, of parts that follow each other, whole or not at all: under another name, synced, then renamed, and its directory synced. After an error
 // the file is as it was before, and nothing is left beside it that ReadDir would show but a name ending in AsideSuffix.
-func WriteAside(fs FS, dir, name string, data []byte) error {
+func WriteAside(fs FS, dir, name string, parts ...[]byte) error {
 	aside := name + AsideSuffix
 	_ = fs.Remove(aside) // left by a crash
 	f, err := fs.Create(aside)
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteAt(data, 0); err == nil {
+	at := int64(0)
+	for _, part := range parts {
+		if err == nil {
+			_, err = f.WriteAt(part, at)
+		}
+		at += int64(len(part))
+	}
+	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -125,7 +126,7 @@ func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 	books := requireBalance(t, p)
 	assert.Zero(t, books[fate{"left_out", "repeat"}])
 	assert.EqualValues(t, 1, books[fate{"open", ""}])
-	restored, err := restorePipeline(func() []byte { p.closed().Reset(); return p.snapshot() }(), DefaultOptions("memory", ""))
+	restored, err := restorePipeline(func() []byte { p.closed().Reset(); return slices.Concat(p.snapshot()...) }(), DefaultOptions("memory", ""))
 	require.NoError(t, err)
 	assert.Equal(t, books, restored.books())
 

@@ -365,7 +365,7 @@ func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 
 // checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay, no data.
 func (f *Feed) checkpoint() {
-	if err := f.checkpoints.Save(f.position, f.pipeline.snapshot()); err != nil {
+	if err := f.checkpoints.Save(f.position, f.pipeline.snapshot()...); err != nil {
 		f.figures.failures.Inc()
 		f.options.Logger.Warn("no checkpoint; a restart will replay more", "store", f.options.Name, "error", err)
 	}

@@ -12,13 +12,14 @@ import (
 
 const stateVersion = 1
 
-// snapshot is the pipeline's whole state as bytes; nothing may be closed and not yet handed on.
-func (p *pipeline) snapshot() []byte {
-	data := []byte{stateVersion}
+// snapshot is the pipeline's whole state as bytes, in parts that follow each other: hundreds of megabytes of a large cluster, which are not
+// copied. Nothing may be closed and not yet handed on.
+func (p *pipeline) snapshot() [][]byte {
+	parts := [][]byte{{stateVersion}}
 	for _, part := range [][]byte{p.catalog.Snapshot(), p.slicer.Snapshot(), p.ledger.snapshot()} {
-		data = append(binary.AppendUvarint(data, uint64(len(part))), part...)
+		parts = append(parts, binary.AppendUvarint(nil, uint64(len(part))), part)
 	}
-	return data
+	return parts
 }
 
 // restorePipeline reads what snapshot wrote. The producers are not part of it: the journal names them again to every reader.

@@ -55,11 +55,15 @@ func (k *keptJournal) forgetAll() {
 	}
 }
 
-func (k *keptJournal) Define(r metric.Raw) (journal.SeriesID, error) {
-	if _, known := k.ids[r]; !known {
-		k.ids[r] = journal.SeriesID(len(k.ids) + len(k.forget) + 1)
+func (k *keptJournal) DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID {
+	for _, r := range series {
+		if _, known := k.ids[r]; !known && mostNew > 0 {
+			mostNew--
+			k.ids[r] = journal.SeriesID(len(k.ids) + len(k.forget) + 1)
+		}
+		to = append(to, k.ids[r])
 	}
-	return k.ids[r], nil
+	return to
 }
 
 func (k *keptJournal) Append(b *journal.Batch, done func(error)) (bool, error) {

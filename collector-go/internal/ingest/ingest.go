@@ -25,9 +25,8 @@ import (
 // at once. Append takes the batch: neither it nor what it refers to is changed any more. Its callback comes in the order of the calls,
 // and everything that was queued behind a batch that failed fails with it.
 type Journal interface {
-	Lookup(metric.Raw) (journal.SeriesID, bool)
 	SeriesOf(topology string) int
-	Define(metric.Raw) (journal.SeriesID, error)
+	DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID
 	DefineLayout([]journal.SeriesID) (journal.LayoutID, error)
 	SeriesRoom() int
 	ForgetIdle(topology string) (series int)
@@ -51,7 +50,7 @@ type Server struct {
 	complain    complaints
 	bookings    sync.Pool // of *booking
 
-	defining sync.Mutex    // looking up and defining a series is one step, so that a limit holds
+	defining sync.Mutex    // seeing how much room there is and defining series is one step, so that a limit holds
 	idle     looks         // under defining
 	closing  chan struct{} // closed when streams are to end
 	once     sync.Once
@@ -200,20 +199,29 @@ func refuse(retry time.Duration, format string, args ...any) error {
 	return st.Err()
 }
 
-// define is the journal's name for a series, within its topology's limit. It implements definer.
-func (s *Server) define(r metric.Raw) (journal.SeriesID, error) {
-	if id, ok := s.journal.Lookup(r); ok {
-		return id, nil
+// define implements definer: the journal's names for series of one topology, within its limit.
+func (s *Server) define(to []journal.SeriesID, series []metric.Raw) (_ []journal.SeriesID, err error) {
+	if len(series) == 0 {
+		return to, nil
 	}
+	topology, first := series[0].Topology, len(to)
 	s.defining.Lock()
 	defer s.defining.Unlock()
-	if id, ok := s.journal.Lookup(r); ok {
-		return id, nil
+	to = s.journal.DefineAll(to, series, s.mayDefine(topology))
+	for i := range series {
+		if to[first+i] != 0 {
+			continue
+		}
+		if err = s.room(topology); err != nil {
+			return to, err // there may be a name for one that follows, which is known
+		}
+		rest := s.journal.DefineAll(nil, series[i:], s.mayDefine(topology))
+		to = append(to[:first+i], rest...)
+		if rest[0] == 0 {
+			return to, journal.ErrSeriesLimit
+		}
 	}
-	if err := s.room(r.Topology); err != nil {
-		return 0, err
-	}
-	return s.journal.Define(r)
+	return to, nil
 }
 
 // defineLayout implements definer.

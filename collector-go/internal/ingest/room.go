@@ -31,6 +31,12 @@ func (s *Server) crowded(topology string) (of string, err error) {
 	return "", nil
 }
 
+// mayDefine is how many further series a topology may have at once: as often as crowded would see room. It is called under defining.
+func (s *Server) mayDefine(topology string) int {
+	has, free := s.journal.SeriesOf(topology), s.journal.SeriesRoom()
+	return max(0, min(s.o.MaxTopologySeries-has, (shareOfRoom*free-has+shareOfRoom)/(1+shareOfRoom)))
+}
+
 // lookEvery is how often idle series are looked for at most, of one topology.
 const lookEvery = time.Minute
 

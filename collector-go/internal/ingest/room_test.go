@@ -18,7 +18,7 @@ func rawOf(topology string, task int) metric.Raw {
 // takeAll defines series of a topology until one is turned away, and returns how many were taken.
 func takeAll(t *testing.T, s *Server, topology string) (n int) {
 	for ; ; n++ {
-		if _, err := s.define(rawOf(topology, n)); err != nil {
+		if _, err := s.define(nil, []metric.Raw{rawOf(topology, n)}); err != nil {
 			return n
 		}
 		require.Less(t, n, 100_000)
@@ -64,7 +64,7 @@ func TestIdleSeriesMakeRoom(t *testing.T) {
 	for hours := range 5 {
 		now = now.Add(time.Hour)
 		tick()
-		_, err := s.define(rawOf("full", 1000))
+		_, err := s.define(nil, []metric.Raw{rawOf("full", 1000)})
 		if hours < 2 {
 			require.ErrorContains(t, err, "the topology has its 100 series")
 		}

@@ -36,20 +36,20 @@ func newSlowJournal() *slowJournal {
 	return &slowJournal{durable: map[uint64]int{}, ids: map[metric.Raw]journal.SeriesID{}}
 }
 
-func (j *slowJournal) Lookup(r metric.Raw) (journal.SeriesID, bool) {
-	id, ok := j.ids[r]
-	return id, ok
-}
 func (j *slowJournal) SeriesOf(string) int        { return len(j.ids) }
 func (j *slowJournal) SeriesRoom() int            { return 1 << 20 }
 func (j *slowJournal) ForgetIdle(string) int      { return 0 }
 func (j *slowJournal) Mark(e journal.Entry) error { j.marks = append(j.marks, e); return nil }
 
-func (j *slowJournal) Define(r metric.Raw) (journal.SeriesID, error) {
-	if _, ok := j.ids[r]; !ok {
-		j.ids[r] = journal.SeriesID(len(j.ids) + 1)
+func (j *slowJournal) DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID {
+	for _, r := range series {
+		if _, ok := j.ids[r]; !ok && mostNew > 0 {
+			mostNew--
+			j.ids[r] = journal.SeriesID(len(j.ids) + 1)
+		}
+		to = append(to, j.ids[r])
 	}
-	return j.ids[r], nil
+	return to
 }
 
 func (j *slowJournal) DefineLayout(series []journal.SeriesID) (journal.LayoutID, error) {

@@ -11,9 +11,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// definer gives series and layouts their names in the journal. It fails when a limit is reached.
+// definer gives series and layouts their names in the journal.
 type definer interface {
-	define(metric.Raw) (journal.SeriesID, error)
+	// define appends the names of series; 0 for those for which a limit leaves no room, and then why.
+	define(to []journal.SeriesID, series []metric.Raw) ([]journal.SeriesID, error)
+	// defineLayout fails when a limit is reached.
 	defineLayout([]journal.SeriesID) (journal.LayoutID, error)
 	// surplus counts definitions beyond a stream's limit, which are not kept.
 	surplus(n int)
@@ -33,7 +35,20 @@ type table struct {
 	limited    int
 	whyLimited string
 	retry      time.Time
+
+	unresolved unresolved
 }
+
+// unresolved are series that the stream has named and that have no name of the journal's yet: it gives a message's at once.
+type unresolved struct {
+	ids    []uint32 // the stream's
+	places []int    // in names
+	series []metric.Raw
+	named  []journal.SeriesID // memory
+}
+
+// maxUnresolved bounds how many wait: others may be waiting for the journal meanwhile.
+const maxUnresolved = 4096
 
 // tableLimits bound what one stream may define.
 type tableLimits struct {
@@ -129,9 +144,13 @@ func (s *slots) of(k kind) iter.Seq[uint32] {
 
 // add takes definitions. The error is one that ends the stream.
 func (t *table) add(definitions []*pb.SeriesDefinition) error {
+	defer t.resolveAll() // those before a bad one too
 	for _, d := range definitions {
 		if err := t.addOne(d); err != nil {
 			return err
+		}
+		if len(t.unresolved.ids) >= maxUnresolved {
+			t.resolveAll()
 		}
 	}
 	return nil
@@ -158,7 +177,7 @@ func (t *table) addOne(d *pb.SeriesDefinition) error {
 	}
 	switch before.kind() {
 	case undefined:
-		t.resolve(d.GetId(), raw, t.names.add(raw))
+		t.await(d.GetId(), raw, t.names.add(raw))
 	case bad:
 		return t.redefined(d)
 	default:
@@ -166,7 +185,7 @@ func (t *table) addOne(d *pb.SeriesDefinition) error {
 			return t.redefined(d)
 		}
 		if before.kind() == limited {
-			t.resolve(d.GetId(), raw, before.place())
+			t.await(d.GetId(), raw, before.place())
 		}
 	}
 	return nil
@@ -184,48 +203,70 @@ func (t *table) keepExample(err error) int {
 	return len(t.examples) - 1
 }
 
-// resolve finds the journal's name for a series that the stream has named, and says whether there is room for it.
-func (t *table) resolve(id uint32, raw metric.Raw, place int) bool {
-	if t.slots.get(id).kind() == limited {
-		t.limited--
-	}
-	name, err := t.definer.define(raw)
-	switch {
-	case err != nil:
+// await lets a series be resolved with others; until then there is no room for it.
+func (t *table) await(id uint32, raw metric.Raw, place int) {
+	if t.slots.get(id).kind() != limited {
 		t.limited++
-		t.whyLimited = err.Error()
 		t.slots.put(id, newSlot(0, place, limited))
-	case raw.Shape == metric.ShapeHistogram:
-		t.slots.put(id, newSlot(name, place, histogram))
-	default:
-		t.slots.put(id, newSlot(name, place, number))
 	}
-	return err == nil
+	u := &t.unresolved
+	u.ids, u.places, u.series = append(u.ids, id), append(u.places, place), append(u.series, raw)
 }
 
-// renew defines a series again under whatever id the journal has for it now.
-func (t *table) renew(id uint32) bool {
-	s := t.slots.get(id)
-	if k := s.kind(); k == number || k == histogram || k == limited {
-		return t.resolve(id, t.names.get(s.place()), s.place())
+// resolveAll finds the journal's names for the series that wait for one. full says that there was no room for one of them.
+func (t *table) resolveAll() (full bool) {
+	u := &t.unresolved
+	if len(u.ids) == 0 {
+		return false
 	}
-	return true
+	var err error
+	if u.named, err = t.definer.define(u.named[:0], u.series); err != nil {
+		t.whyLimited = err.Error()
+	}
+	for i, name := range u.named {
+		if name == 0 || t.slots.get(u.ids[i]).kind() != limited {
+			continue // it has no room; or it came twice
+		}
+		t.limited--
+		k := number
+		if u.series[i].Shape == metric.ShapeHistogram {
+			k = histogram
+		}
+		t.slots.put(u.ids[i], newSlot(name, u.places[i], k))
+	}
+	clear(u.series)
+	u.ids, u.places, u.series = u.ids[:0], u.places[:0], u.series[:0]
+	return err != nil
+}
+
+// renew lets a series be defined again under whatever id the journal has for it now.
+func (t *table) renew(id uint32) {
+	s := t.slots.get(id)
+	if k := s.kind(); k == number || k == histogram {
+		t.limited++
+		t.slots.put(id, newSlot(0, s.place(), limited))
+	} else if k != limited {
+		return
+	}
+	t.await(id, t.names.get(s.place()), s.place())
 }
 
 // retryEvery is how often a stream asks for room for the series that had none.
 const retryEvery = 10 * time.Second
 
-// retryLimited asks again for the series that their topology had no room for, until one has none.
+// retryLimited asks again for the series that their topology had no room for, until there is none.
 func (t *table) retryLimited(now time.Time) {
 	if t.limited == 0 || now.Before(t.retry) {
 		return
 	}
 	t.retry = now.Add(retryEvery)
 	for id := range t.slots.of(limited) {
-		if !t.renew(id) {
+		t.renew(id)
+		if len(t.unresolved.ids) >= maxUnresolved && t.resolveAll() {
 			return
 		}
 	}
+	t.resolveAll()
 }
 
 // renewAll is renew for all that a batch uses, its layouts included: the journal has forgotten some of it.
@@ -245,6 +286,7 @@ func (t *table) renewAll(b *pb.Batch) {
 			l.forget()
 		}
 	}
+	t.resolveAll()
 }
 
 // refusal is why samples of an id that is no good series are rejected.

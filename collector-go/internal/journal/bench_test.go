@@ -310,8 +310,8 @@ func BenchmarkReader(b *testing.B) {
 func BenchmarkHead(b *testing.B) {
 	s := newState()
 	for i := range 500_000 {
-		s.dict.addSeries(seriesRow{SeriesDefined: SeriesDefined{ID: SeriesID(i + 1), Series: metric.Raw{Worker: metric.Worker{Topology: "bullet",
-			Host: "h", Port: uint32(i % 500)}, Component: "FilterBolt", Task: int32(i), Name: "bullet_filter_latency"}}, usedHour: 400_000})
+		raw := metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: "h", Port: uint32(i % 500)}, Component: "FilterBolt", Task: int32(i), Name: "bullet_filter_latency"}
+		s.dict.addSeries(seriesRow{SeriesDefined: SeriesDefined{ID: SeriesID(i + 1), Series: raw}, usedHour: 400_000}, s.dict.hashSeries(&raw))
 	}
 	b.Run("locked", func(b *testing.B) {
 		for b.Loop() {
@@ -323,5 +323,37 @@ func BenchmarkHead(b *testing.B) {
 		for b.Loop() {
 			snapshot.encode()
 		}
+	})
+}
+
+// BenchmarkDefineSeries is what naming new series costs, a message's at once, and naming them again.
+func BenchmarkDefineSeries(b *testing.B) {
+	const workers, each = 1000, 100
+	raws := make([]metric.Raw, 0, workers*each)
+	for i := range workers * each {
+		raws = append(raws, metric.Raw{Worker: metric.Worker{Topology: "bullet", Host: fmt.Sprint("host_", i/each), Port: 6700}, Component: "__system",
+			Task: -1, Name: fmt.Sprint("cpu.field_", i%each), Shape: metric.ShapeNumber, IntervalMs: 10_000})
+	}
+	var j *Journal
+	define := func() {
+		ids := make([]SeriesID, 0, 1000)
+		for at := 0; at < len(raws); at += 1000 {
+			ids = j.DefineAll(ids[:0], raws[at:at+1000], 1000)
+		}
+		require.NotZero(b, ids[999])
+	}
+	b.Run("new", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			j = newJournal("", DefaultOptions())
+			define()
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(raws)), "ns/series")
+	})
+	b.Run("known", func(b *testing.B) {
+		for b.Loop() {
+			define()
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(raws)), "ns/series")
 	})
 }

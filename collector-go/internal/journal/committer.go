@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	groupBytes  = 8 << 20   // of records that are written at once; one record may exceed it
+	groupBytes  = 8 << 20   // of records that are made durable at once; one record may exceed it
+	writeBytes  = 512 << 10 // of them that are encoded before they are written: they stay in the processor's cache
 	plentyBytes = 256 << 10 // that are not kept waiting for more
 )
 
@@ -156,20 +157,43 @@ func (c *committer) commit(group []queued) error {
 			return err
 		}
 	}
-	c.buffer = appendQueued(c.buffer[:0], positionOf(c.number, c.offset), group)
-	if len(c.buffer) == 0 {
+	c.begun = time.Now()
+	end := c.offset
+	for rest := group; len(rest) > 0; {
+		n := writtenAtOnce(rest)
+		c.buffer = appendQueued(c.buffer[:0], positionOf(c.number, end), rest[:n])
+		rest = rest[n:]
+		if len(c.buffer) == 0 {
+			continue
+		}
+		if _, err := c.active.WriteAt(c.buffer, end); err != nil {
+			return fmt.Errorf("journal: %s: write: %w", segmentName(c.number), err)
+		}
+		end += int64(len(c.buffer))
+	}
+	if end == c.offset {
 		return nil
 	}
-	c.begun = time.Now()
-	if err := writeDurably(c.active, c.buffer, c.offset); err != nil {
-		return fmt.Errorf("journal: %s: %w", segmentName(c.number), err)
+	if err := c.active.Sync(); err != nil {
+		return fmt.Errorf("journal: %s: fsync: %w", segmentName(c.number), err)
 	}
 	if err := c.stillThere(c.begun); err != nil {
 		return err
 	}
-	c.offset += int64(len(c.buffer))
+	c.offset = end
+	if cap(c.buffer) > 4*writeBytes {
+		c.buffer = nil
+	}
 	c.j.figures.fsync.Observe(time.Since(c.begun).Seconds())
 	return nil
+}
+
+// writtenAtOnce is how many records are encoded and written together, at least one.
+func writtenAtOnce(records []queued) (n int) {
+	for size := int64(0); n < len(records) && (n == 0 || size+records[n].size() <= writeBytes); n++ {
+		size += records[n].size()
+	}
+	return n
 }
 
 // stillThere looks, each RetryInterval, whether the active segment's file is still in the journal's directory: what is written to a file that
@@ -230,7 +254,7 @@ func (c *committer) succeed(records []queued) {
 	}
 	j.queue.written(records)
 	if written.from = j.durable; written.from != written.to {
-		j.ring.push(written)
+		j.ring.push(written, j.hadByAll())
 	}
 	j.grow(c.offset)
 	j.figures.records.Add(float64(count))

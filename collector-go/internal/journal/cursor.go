@@ -54,6 +54,19 @@ func (c *cursor) int32() int32 {
 	return int32(v)
 }
 
+// skipNumbers passes over numbers of variable length.
+func (c *cursor) skipNumbers(n int) {
+	for i, b := range c.rest {
+		if b < 0x80 {
+			if n--; n == 0 {
+				c.rest = c.rest[i+1:]
+				return
+			}
+		}
+	}
+	c.fail()
+}
+
 // bytes are the next n bytes, in place.
 func (c *cursor) bytes(n uint64) []byte {
 	if n > uint64(len(c.rest)) {

@@ -9,38 +9,53 @@ import (
 
 // Define gives a series its ID, the same for the same series for as long as the journal remembers it: until it has been idle for a
 // day, or, where Options.MaxSeries are in use, for more than two hours and longer than others. A series that was forgotten gets a new
-// ID, and readers a Forgotten of the old.
+// ID, and readers a Forgotten of the old. ErrSeriesLimit where there is no room for it.
 func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
+	if id := j.DefineAll(nil, []metric.Raw{series}, 1)[0]; id != 0 {
+		return id, nil
+	}
+	return 0, ErrSeriesLimit
+}
+
+// DefineAll is Define for several series at once, of which mostNew at most may be new: it appends their IDs, 0 for one that is not defined
+// since mostNew others were, or since there is no room.
+func (j *Journal) DefineAll(to []SeriesID, series []metric.Raw, mostNew int) []SeriesID {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if row := j.state.dict.seriesOf(&series); row != nil {
-		row.usedHour = max(row.usedHour, j.nowHour())
-		return row.ID, nil
+	hour, before := j.nowHour(), j.state.nextSeries
+	for i := range series {
+		to = append(to, j.define(&series[i], hour, mostNew-int(j.state.nextSeries-before)))
 	}
-	if j.state.dict.known >= j.o.MaxSeries {
+	if j.state.nextSeries != before {
+		j.showDictionary()
+	}
+	return to
+}
+
+// define is the ID of one series, 0 where it has none and may get none. The caller holds mu.
+func (j *Journal) define(series *metric.Raw, hour int64, mostNew int) SeriesID {
+	d := j.state.dict
+	hash := d.hashSeries(series)
+	if row := d.seriesOf(series, hash); row != nil {
+		row.usedHour = max(row.usedHour, hour)
+		return row.ID
+	}
+	if mostNew <= 0 {
+		return 0
+	}
+	if d.known >= j.o.MaxSeries {
 		j.forgetSeries()
 	}
-	if j.state.dict.known >= j.o.MaxSeries || j.state.nextSeries >= maxID {
-		return 0, ErrSeriesLimit
+	if d.known >= j.o.MaxSeries || j.state.nextSeries >= maxID {
+		return 0
 	}
-	row := j.state.dict.addSeries(seriesRow{SeriesDefined: SeriesDefined{ID: j.state.nextSeries, Series: series}, usedHour: j.nowHour()})
+	row := d.addSeries(seriesRow{SeriesDefined: SeriesDefined{ID: j.state.nextSeries, Series: *series}, usedHour: hour}, hash)
 	j.state.nextSeries++
 	j.fresh.series = append(j.fresh.series, used[SeriesDefined]{&row.SeriesDefined, row.usedHour})
-	j.showDictionary()
-	return row.ID, nil
+	return row.ID
 }
 
 func (j *Journal) nowHour() int64 { return j.state.nowMs / hourMs }
-
-// Lookup is the ID of a series that is defined already.
-func (j *Journal) Lookup(series metric.Raw) (SeriesID, bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if row := j.state.dict.seriesOf(&series); row != nil {
-		return row.ID, true
-	}
-	return 0, false
-}
 
 // SeriesOf is how many series of a topology are defined.
 func (j *Journal) SeriesOf(topology string) int {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -56,6 +57,7 @@ type dictionary struct {
 	ofTopology    map[string]int // series by topology
 	layoutsByName map[string]layoutCount
 	seed          maphash.Seed
+	last          metric.Raw // the texts of the newest row
 }
 
 // layoutCount is the layouts of a topology.
@@ -73,25 +75,40 @@ func newDictionary() *dictionary {
 }
 
 // addSeries takes a row under the id that it has. One that is there already is used as late as either says.
-func (d *dictionary) addSeries(row seriesRow) *seriesRow {
+func (d *dictionary) addSeries(row seriesRow, hash uint64) *seriesRow {
 	if known := d.series.get(uint32(row.ID)); known != nil {
 		known.usedHour = max(known.usedHour, row.usedHour)
 		return known
 	}
-	row.Series = interned(row.Series)
+	d.intern(&row.Series)
 	d.known++
 	d.ofTopology[row.Series.Topology]++
 	d.series.put(uint32(row.ID), &row)
-	hash := maphash.Comparable(d.seed, row.Series)
 	row.twin = d.bySeries[hash]
 	d.bySeries[hash] = row.ID
 	return &row
 }
 
+// hashSeries is the key of a series in bySeries.
+func (d *dictionary) hashSeries(s *metric.Raw) uint64 {
+	const odd = 0x9e3779b97f4a7c15 // so that texts that change places give another sum
+	var rest [26]byte
+	binary.LittleEndian.PutUint32(rest[0:], s.Port)
+	binary.LittleEndian.PutUint32(rest[4:], uint32(s.Task))
+	binary.LittleEndian.PutUint64(rest[8:], uint64(s.IntervalMs))
+	binary.LittleEndian.PutUint64(rest[16:], uint64(s.PackSpanMs))
+	rest[24], rest[25] = byte(s.Shape), byte(s.Temporality)
+	sum := maphash.Bytes(d.seed, rest[:])
+	for _, text := range [...]string{s.Topology, s.Host, s.Component, s.Name, s.Key} {
+		sum = sum*odd + maphash.String(d.seed, text)
+	}
+	return sum
+}
+
 // seriesOf is the row of a series, nil where there is none. It is found by hash: the names of series, in keys of a map, would take more
 // memory than the rows.
-func (d *dictionary) seriesOf(series *metric.Raw) *seriesRow {
-	for id := d.bySeries[maphash.Comparable(d.seed, *series)]; id != 0; {
+func (d *dictionary) seriesOf(series *metric.Raw, hash uint64) *seriesRow {
+	for id := d.bySeries[hash]; id != 0; {
 		row := d.series.get(uint32(id))
 		if row.Series == *series {
 			return row
@@ -103,7 +120,7 @@ func (d *dictionary) seriesOf(series *metric.Raw) *seriesRow {
 
 // unlist makes a row one that seriesOf does not find.
 func (d *dictionary) unlist(row *seriesRow) {
-	hash := maphash.Comparable(d.seed, row.Series)
+	hash := d.hashSeries(&row.Series)
 	if id := d.bySeries[hash]; id == row.ID {
 		if row.twin == 0 {
 			delete(d.bySeries, hash)
@@ -122,12 +139,16 @@ func (d *dictionary) unlist(row *seriesRow) {
 	}
 }
 
-// interned lets series share their strings: a worker's host is in thousands of them.
-func interned(r metric.Raw) metric.Raw {
-	for _, s := range []*string{&r.Topology, &r.Host, &r.Component, &r.Name, &r.Key} {
-		*s = unique.Make(*s).Value()
+// intern lets series share their strings: a worker's host is in thousands of them. Most texts of a series are those of the one before.
+func (d *dictionary) intern(r *metric.Raw) {
+	l := &d.last
+	for _, text := range [...]struct{ of, last *string }{{&r.Topology, &l.Topology}, {&r.Host, &l.Host}, {&r.Component, &l.Component},
+		{&r.Name, &l.Name}, {&r.Key, &l.Key}} {
+		if *text.of != *text.last {
+			*text.last = unique.Make(*text.of).Value()
+		}
+		*text.of = *text.last
 	}
-	return r
 }
 
 // addLayout takes a row whose series are all there.

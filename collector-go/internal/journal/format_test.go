@@ -300,3 +300,32 @@ func unframe(b []byte, number uint32) (list []byte) {
 		list = append(append(list, byte(rec.kind), byte(len(rec.payload))), rec.payload...)
 	}
 }
+
+// What is passed over without being decoded is what a decoder would find known.
+func TestListsOnlyWhatIsKnown(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom([]string{"", "a", "__system", "cpu.usage_user"})
+		var rows []used[SeriesDefined]
+		var known idSet
+		all, id := true, SeriesID(0)
+		for range rapid.IntRange(0, 20).Draw(t, "rows") {
+			id += SeriesID(rapid.IntRange(1, 9000).Draw(t, "step"))
+			rows = append(rows, used[SeriesDefined]{&SeriesDefined{ID: id, Series: metric.Raw{
+				Worker:    metric.Worker{Topology: text.Draw(t, "topology"), Host: text.Draw(t, "host"), Port: rapid.Uint32().Draw(t, "port")},
+				Component: text.Draw(t, "component"), Task: rapid.Int32().Draw(t, "task"), Name: text.Draw(t, "name"), Key: text.Draw(t, "key"),
+				Shape: metric.Shape(rapid.Uint8().Draw(t, "shape")), IntervalMs: rapid.Int64().Draw(t, "interval"), PackSpanMs: rapid.Int64().Draw(t, "pack"),
+			}}, int64(rapid.IntRange(0, 1<<20).Draw(t, "hour"))})
+			if is := rapid.IntRange(0, 9).Draw(t, "known") > 0; is {
+				known.add(uint32(id))
+			} else {
+				all = false
+			}
+		}
+		payload := encodeSeries(rows)
+		require.Equal(t, all, listsOnly(payload, known.has))
+		if cut := rapid.IntRange(1, len(payload)).Draw(t, "cut"); len(rows) > 0 {
+			require.False(t, listsOnly(payload[:len(payload)-cut], func(uint32) bool { return true }), "cut")
+		}
+		require.False(t, listsOnly(append(payload, 0), known.has), "too long")
+	})
+}

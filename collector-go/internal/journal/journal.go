@@ -34,7 +34,8 @@ type Journal struct {
 	fresh     definitions            // defined, and in no record yet
 	queue     queue
 	ring      ring
-	sweptHour int64 // when a tick last looked for what is idle
+	readers   map[*Reader]Position // how far each that is open has read
+	sweptHour int64                // when a tick last looked for what is idle
 
 	pressedSeries, pressedLayouts, pressedProducers pressure
 
@@ -87,7 +88,7 @@ func Open(dir string, o Options) (*Journal, error) {
 
 func newJournal(dir string, o Options) *Journal {
 	j := &Journal{dir: dir, o: o, fs: o.FS, log: o.Logger, figures: newFigures(o.Registerer),
-		state: newState(), inFlight: map[batchName]struct{}{}, changed: make(chan struct{})}
+		state: newState(), inFlight: map[batchName]struct{}{}, changed: make(chan struct{}), readers: map[*Reader]Position{}}
 	if j.fs == nil {
 		j.fs = disk.System{}
 	}

@@ -28,7 +28,7 @@ type Options struct {
 	MaxProducers int
 	// MaxEpochs bounds how many senders' starts are remembered for deduplication.
 	MaxEpochs int
-	// RingBytes bounds the newest entries that are kept in memory for readers that keep up; 0 keeps none.
+	// RingBytes bounds the newest entries that are kept in memory for readers that keep up, until all have had them; 0 keeps none.
 	RingBytes int64
 	// GatherInterval is the least time from one write to the next while little waits to be written: senders of small messages then share
 	// a write, an fsync and a wake-up of each reader. A write after a longer rest is not put off. 0 puts none off.
@@ -59,7 +59,7 @@ func DefaultOptions() Options {
 		MaxLayouts:       65_536,      // a few for each worker of 10,000
 		MaxProducers:     65_536,      // every place where a consumer task ran in a day
 		MaxEpochs:        65_536,      // restarts of senders in 24 h
-		RingBytes:        64 << 20,    // seconds of a busy collector: a reader that is further behind reads the file
+		RingBytes:        16 << 20,    // a second of two million samples: a reader that is further behind reads the file
 		RetryInterval:    time.Second, // a full disk is looked at once a second
 	}
 }

@@ -52,7 +52,21 @@ func (j *Journal) Reader(from Position) (*Reader, error) {
 	if from.segment() > j.newest {
 		return nil, fmt.Errorf("%w: %v, the newest segment of %s is %d", ErrAhead, from, j.dir, j.newest)
 	}
-	return newReader(j, from), nil
+	r := newReader(j, from)
+	j.readers[r] = from
+	return r, nil
+}
+
+// hadByAll is up to where all open readers have read; 0 where there is none. The caller holds mu.
+func (j *Journal) hadByAll() Position {
+	if len(j.readers) == 0 {
+		return 0
+	}
+	had := j.durable
+	for _, at := range j.readers {
+		had = min(had, at)
+	}
+	return had
 }
 
 func newReader(j *Journal, from Position) *Reader {
@@ -127,8 +141,15 @@ func (r *Reader) place() Position {
 	return positionOf(r.number, r.scan.off)
 }
 
-// Close frees the reader's file.
+// Close ends the reader: the journal keeps nothing in memory for it any more.
 func (r *Reader) Close() error {
+	r.j.mu.Lock()
+	delete(r.j.readers, r)
+	r.j.mu.Unlock()
+	return r.closeFile()
+}
+
+func (r *Reader) closeFile() error {
 	if r.file == nil {
 		return nil
 	}
@@ -163,13 +184,17 @@ func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 			entry = nil
 		}
 		return entry, nil
+	case rec.kind == kindSeries && listsOnly(rec.payload, r.series.has):
+		return nil, nil // as nearly all of a head is to a reader that comes from the segment before
 	case rec.kind.defines():
 		definitions, err := decodeDefinitions(rec)
+		first := len(r.pending)
 		for _, d := range definitions {
 			if entry := r.admit(d); entry != nil {
 				r.pending = append(r.pending, entry)
 			}
 		}
+		r.j.share(r.pending[first:])
 		return nil, err
 	case !wanted:
 		return nil, nil
@@ -250,6 +275,24 @@ func (r *Reader) admit(entry Entry) Entry {
 	return entry
 }
 
+// share puts the dictionary's own rows in the place of definitions that were read from a file: who keeps them keeps no second copy.
+func (j *Journal) share(definitions []Entry) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, entry := range definitions {
+		switch e := entry.(type) {
+		case *SeriesDefined:
+			if row := j.state.dict.series.get(uint32(e.ID)); row != nil && row.Series == e.Series {
+				definitions[i] = &row.SeriesDefined
+			}
+		case *LayoutDefined:
+			if row := j.state.dict.layouts.get(uint32(e.ID)); row != nil && slices.Equal(row.Series, e.Series) {
+				definitions[i] = &row.LayoutDefined
+			}
+		}
+	}
+}
+
 func (r *Reader) hasSeries(ids []SeriesID) bool {
 	for _, id := range ids {
 		if !r.series.has(uint32(id)) {
@@ -328,7 +371,7 @@ func (r *Reader) goOn(ctx context.Context) error {
 		case step.err != nil:
 			return step.err
 		case step.group != nil:
-			err := r.Close()
+			err := r.closeFile()
 			r.number, r.scan.off, r.scan.end = 0, 0, 0
 			r.group, r.item = step.group, step.item
 			return err
@@ -348,7 +391,7 @@ func (r *Reader) goOn(ctx context.Context) error {
 
 // open starts on a segment.
 func (r *Reader) open(s step) error {
-	if err := r.Close(); err != nil {
+	if err := r.closeFile(); err != nil {
 		return fmt.Errorf("journal: close %s: %w", segmentName(r.number), err)
 	}
 	number := s.segment.number
@@ -400,6 +443,9 @@ func (j *Journal) stepFrom(r *Reader) step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	place := max(r.at, r.place())
+	if _, open := j.readers[r]; open {
+		j.readers[r] = place
+	}
 	if place < j.before {
 		return step{err: fmt.Errorf("%w: reader at %v was overtaken by Release up to %v", ErrExpired, place, j.before)}
 	}

@@ -50,7 +50,7 @@ func (s *state) replaySeries(payload []byte) error {
 		return err
 	}
 	for _, row := range rows {
-		s.dict.addSeries(row)
+		s.dict.addSeries(row, s.dict.hashSeries(&row.Series))
 		s.nextSeries = max(s.nextSeries, row.ID+1)
 	}
 	return nil

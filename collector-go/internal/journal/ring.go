@@ -50,14 +50,14 @@ func newGroup(from, to Position, records []queued) *group {
 	return g
 }
 
-// push takes the newest group and lets go of as many old ones as the limit asks for.
-func (r *ring) push(g *group) {
+// push takes the newest group and lets go of as many old ones as the limit asks for, and of those that all readers have had.
+func (r *ring) push(g *group, had Position) {
 	if n := len(r.groups); n > 0 && r.groups[n-1].to != g.from {
 		r.clear() // no gap
 	}
 	r.groups = append(r.groups, g)
 	r.bytes += g.bytes
-	for len(r.groups) > 0 && r.bytes > r.limit {
+	for len(r.groups) > 0 && (r.bytes > r.limit || r.groups[0].to <= had) {
 		r.bytes -= r.groups[0].bytes
 		r.groups[0] = nil
 		r.groups = r.groups[1:]

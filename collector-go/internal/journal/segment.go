@@ -107,7 +107,7 @@ func (j *Journal) addSegment(s segment, fresh []queued) {
 	defer j.mu.Unlock()
 	if fresh != nil {
 		fresh[0].end = s.endPosition()
-		j.ring.push(newGroup(j.durable, s.endPosition(), fresh))
+		j.ring.push(newGroup(j.durable, s.endPosition(), fresh), j.hadByAll())
 	}
 	if j.failure != nil {
 		j.log.Info("journal takes writes again", "dir", j.dir, "segment", segmentName(s.number))

@@ -11,9 +11,13 @@ import (
 // Encoder writes the vocabulary as bytes, for checkpoints (docs/formats/checkpoint.md): variable-length integers, floats as
 // their eight bytes, strings once and then by number. The same calls give the same bytes.
 type Encoder struct {
-	bytes   []byte
+	full    [][]byte // what was written, in pieces: one that grew would be copied again and again
+	bytes   []byte   // the piece at hand
 	strings map[string]uint64
 }
+
+// pieceBytes is how large a piece gets.
+const pieceBytes = 1 << 20
 
 // NewEncoder begins with what is written, as eight bytes, and the version of its format.
 func NewEncoder(magic string, version uint64) *Encoder {
@@ -23,8 +27,13 @@ func NewEncoder(magic string, version uint64) *Encoder {
 }
 
 // Uint, Int, Float, Bool and String write one value.
-func (e *Encoder) Uint(v uint64) { e.bytes = binary.AppendUvarint(e.bytes, v) }
-func (e *Encoder) Int(v int64)   { e.bytes = binary.AppendVarint(e.bytes, v) }
+func (e *Encoder) Uint(v uint64) {
+	if len(e.bytes) >= pieceBytes {
+		e.full, e.bytes = append(e.full, e.bytes), make([]byte, 0, pieceBytes+pieceBytes/8)
+	}
+	e.bytes = binary.AppendUvarint(e.bytes, v)
+}
+func (e *Encoder) Int(v int64) { e.bytes = binary.AppendVarint(e.bytes, v) }
 func (e *Encoder) Float(v float64) {
 	e.bytes = binary.LittleEndian.AppendUint64(e.bytes, math.Float64bits(v))
 }
@@ -96,9 +105,19 @@ func (e *Encoder) Rule(r Rule) {
 	e.Int(r.PackSpanMs)
 }
 
-// Finish appends the checksum (CRC32C, four bytes, little-endian) and returns all.
+// Finish is all that was written and its checksum (CRC32C, four bytes, little-endian). It is called once.
 func (e *Encoder) Finish() []byte {
-	return binary.LittleEndian.AppendUint32(e.bytes, crc32.Checksum(e.bytes, castagnoli))
+	size, sum := len(e.bytes)+crc32.Size, uint32(0)
+	for _, piece := range e.full {
+		size += len(piece)
+		sum = crc32.Update(sum, castagnoli, piece)
+	}
+	all := make([]byte, 0, size)
+	for i, piece := range e.full {
+		all = append(all, piece...)
+		e.full[i] = nil
+	}
+	return binary.LittleEndian.AppendUint32(append(all, e.bytes...), crc32.Update(sum, castagnoli, e.bytes))
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

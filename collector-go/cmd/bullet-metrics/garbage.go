@@ -1,0 +1,112 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Go's collector lets the heap grow by as much again as lives in it: a small heap is collected all the time, a large one takes twice its
+// size. What is spent at a given rate of allocation is least, for the memory that all heaps together take, where the room that a heap gets rises with
+// the square root of what lives in it (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory Use, OOPSLA 2022). Here what
+// lives is mostly series, and a busy collector allocates tens of MB a second for messages whatever their number.
+const (
+	evenHeapBytes = 256 << 20 // a heap of which so much lives gets as much again
+	leastPercent  = 25        // of what lives, for room
+	mostPercent   = 400
+	tendEvery     = 200 * time.Millisecond
+	limitPart     = 0.8 // of the memory that the process may have: the rest is for threads, mapped files and other programs' pages
+)
+
+// roomPercent is how much a heap may grow, in percent of what lives in it.
+func roomPercent(liveBytes uint64) int {
+	percent := 100 * math.Sqrt(evenHeapBytes/float64(max(liveBytes, 1)))
+	return int(min(max(percent, leastPercent), mostPercent))
+}
+
+// tendGarbage sets how far the heap may grow, by what lives in it, until stop is called. Who sets GOGC or GOMEMLIMIT has the say.
+func tendGarbage() (stop func()) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		if bytes, is := memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup"); is {
+			debug.SetMemoryLimit(int64(limitPart * float64(bytes)))
+		}
+	}
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	stopping, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tend(stopping)
+	}()
+	return func() {
+		close(stopping)
+		<-stopped
+	}
+}
+
+func tend(stopping <-chan struct{}) {
+	before := debug.SetGCPercent(mostPercent)
+	defer debug.SetGCPercent(before)
+	live, set := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}, mostPercent
+	ticker := time.NewTicker(tendEvery)
+	defer ticker.Stop()
+	for {
+		metrics.Read(live)
+		if wanted := roomPercent(live[0].Value.Uint64()); 10*wanted > 11*set || 10*wanted < 9*set { // setting it stops all for a moment
+			debug.SetGCPercent(wanted)
+			set = wanted
+		}
+		select {
+		case <-stopping:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// memoryLimit is how much memory the process may have by its control group, of version 2 or 1, or by one above it; false where there is
+// no limit that can be read.
+func memoryLimit(of, mounted string) (bytes int64, is bool) {
+	text, err := os.ReadFile(of)
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		top, file := mounted, "memory.max"
+		if parts[1] == "memory" {
+			top, file = filepath.Join(mounted, "memory"), "memory.limit_in_bytes"
+		} else if parts[1] != "" {
+			continue
+		}
+		for dir := filepath.Join(top, parts[2]); ; dir = filepath.Dir(dir) {
+			// In a container the group's own place is often the mount itself: what is not there is passed over.
+			if n, ok := limitIn(filepath.Join(dir, file)); ok && (!is || n < bytes) {
+				bytes, is = n, true
+			}
+			if len(dir) <= len(top) {
+				break
+			}
+		}
+	}
+	return bytes, is
+}
+
+// limitIn reads a limit; "max", or more than any machine has, is none.
+func limitIn(file string) (int64, bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return n, err == nil && n > 0 && n < 1<<50
+}

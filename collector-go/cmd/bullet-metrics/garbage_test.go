@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRoomOfTheHeap(t *testing.T) {
+	for live, percent := range map[uint64]int{0: 400, 8 << 20: 400, 64 << 20: 200, 256 << 20: 100, 1 << 30: 50, 4 << 30: 25, 1 << 40: 25} {
+		assert.Equal(t, percent, roomPercent(live), "%d bytes live", live)
+	}
+}
+
+func TestMemoryLimitOfTheGroup(t *testing.T) {
+	for name, test := range map[string]struct {
+		group string
+		files map[string]string
+		want  int64 // 0: none
+	}{
+		"version 2":                {"0::/a/b\n", map[string]string{"a/b/memory.max": "1000\n", "a/memory.max": "max\n"}, 1000},
+		"the one above is tighter": {"0::/a/b\n", map[string]string{"a/b/memory.max": "1000\n", "a/memory.max": "900\n"}, 900},
+		"a container's own mount":  {"0::/system/c1\n", map[string]string{"memory.max": "2000\n"}, 2000},
+		"no limit":                 {"0::/a\n", map[string]string{"a/memory.max": "max\n"}, 0},
+		"version 1":                {"5:cpu:/a\n4:memory:/a\n", map[string]string{"memory/a/memory.limit_in_bytes": "3000\n"}, 3000},
+		"version 1, no limit":      {"4:memory:/a\n", map[string]string{"memory/a/memory.limit_in_bytes": "9223372036854771712\n"}, 0},
+		"nothing to read":          {"", nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			of := filepath.Join(dir, "cgroup")
+			require.NoError(t, os.WriteFile(of, []byte(test.group), 0o600))
+			for file, text := range test.files {
+				path := filepath.Join(dir, "fs", file)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+			}
+			bytes, is := memoryLimit(of, filepath.Join(dir, "fs"))
+			assert.Equal(t, test.want, bytes)
+			assert.Equal(t, test.want != 0, is)
+		})
+	}
+	_, is := memoryLimit(filepath.Join(t.TempDir(), "none"), "/")
+	assert.False(t, is)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+)
+
+// profileSeconds is how long one of the CPU profiles lasts that follow each other while a server is measured.
+const profileSeconds = 10
+
+// profile takes CPU profiles of the server, NAME-1.pprof and so on (pprof adds up those that it is given), until the returned function is
+// called, which waits for the last.
+func (v *server) profile(s settings, name string) (stop func() error) {
+	if v.pprof == "" {
+		return func() error { return nil }
+	}
+	stopping, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for i := 1; ; i++ {
+			select {
+			case <-stopping:
+				stopped <- nil
+				return
+			default:
+			}
+			if err := v.save(s, fmt.Sprintf("%s-%d", name, i), fmt.Sprintf("profile?seconds=%d", profileSeconds)); err != nil {
+				stopped <- err
+				return
+			}
+		}
+	}()
+	return func() error {
+		close(stopping)
+		return <-stopped
+	}
+}
+
+// heap saves what is in the server's heap, NAME-heap.pprof.
+func (v *server) heap(s settings, name string) error {
+	if v.pprof == "" {
+		return nil
+	}
+	return v.save(s, name+"-heap", "heap")
+}
+
+// save saves one of Go's profiles.
+func (v *server) save(s settings, name, what string) error {
+	if err := os.MkdirAll(s.pprof, 0o750); err != nil {
+		return err
+	}
+	response, err := http.Get("http://" + v.pprof + "/debug/pprof/" + what)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	f, err := os.Create(filepath.Join(s.pprof, name+".pprof"))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, response.Body)
+	return errors.Join(err, f.Close())
+}

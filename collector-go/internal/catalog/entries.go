@@ -1,0 +1,104 @@
+package catalog
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// entry is what is kept of a series, in 24 bytes; the rule is made again when it is asked for.
+type entry struct {
+	raw  *metric.Raw // the definer's; nil where there is no entry
+	hash uint64      // of the labels
+
+	leftOut uint8 // reason for which the table never stores it
+	outcome Outcome
+	reason  uint8
+	traits  uint8
+}
+
+// Traits of an entry. The first three are its template's.
+const (
+	yields uint8 = 1 << iota
+	unknown
+	releaseDecides // what it counts from depends on Storm's release
+	asleep
+)
+
+func (e *entry) is(trait uint8) bool { return e.traits&trait != 0 }
+
+func (e *entry) set(trait uint8, is bool) {
+	e.traits &^= trait
+	if is {
+		e.traits |= trait
+	}
+}
+
+func (e *entry) verdict() Verdict {
+	return Verdict{Outcome: e.outcome, Reason: reasons[e.reason], Unknown: e.outcome == Stored && e.is(unknown)}
+}
+
+func (e *entry) decide(v Verdict) { e.outcome, e.reason = v.Outcome, reasonCode(v.Reason) }
+
+// entries are the series by their ids, which rise and lie close together.
+type entries struct {
+	chunks map[uint32]*entryChunk
+	known  int
+}
+
+const chunkEntries = 256
+
+type entryChunk struct {
+	rows  [chunkEntries]entry
+	known int
+}
+
+func newEntries() entries { return entries{chunks: make(map[uint32]*entryChunk)} }
+
+// get is the entry of an id, nil where there is none; valid until it is removed.
+func (es *entries) get(id uint32) *entry {
+	if c := es.chunks[id/chunkEntries]; c != nil && c.rows[id%chunkEntries].raw != nil {
+		return &c.rows[id%chunkEntries]
+	}
+	return nil
+}
+
+// add makes an entry of an id that has none.
+func (es *entries) add(id uint32, raw *metric.Raw) *entry {
+	c := es.chunks[id/chunkEntries]
+	if c == nil {
+		c = &entryChunk{}
+		es.chunks[id/chunkEntries] = c
+	}
+	c.known++
+	es.known++
+	e := &c.rows[id%chunkEntries]
+	e.raw = raw
+	return e
+}
+
+// remove takes an entry out that is there.
+func (es *entries) remove(id uint32) {
+	c := es.chunks[id/chunkEntries]
+	c.rows[id%chunkEntries] = entry{}
+	es.known--
+	if c.known--; c.known == 0 {
+		delete(es.chunks, id/chunkEntries)
+	}
+}
+
+// all are the entries by rising id; the one that is at hand may be removed.
+func (es *entries) all() iter.Seq2[uint32, *entry] {
+	return func(yield func(uint32, *entry) bool) {
+		for _, number := range slices.Sorted(maps.Keys(es.chunks)) {
+			c := es.chunks[number]
+			for i := range c.rows {
+				if c.rows[i].raw != nil && !yield(number*chunkEntries+uint32(i), &c.rows[i]) {
+					return
+				}
+			}
+		}
+	}
+}
