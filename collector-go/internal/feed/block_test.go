@@ -147,7 +147,7 @@ func TestARestartWakesNothing(t *testing.T) {
 	p.apply(&journal.Batch{Producer: 1, Sequence: 1, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{t0, t0}, Values: []float64{1, 1}})
 	restarted := func() *pipeline {
 		p.closed().Reset()
-		restored, err := restorePipeline(p.snapshot(), DefaultOptions("memory", ""))
+		restored, err := restorePipeline(slices.Concat(p.snapshot()...), DefaultOptions("memory", ""))
 		require.NoError(t, err)
 		require.Equal(t, p.snapshot(), restored.snapshot())
 		return restored

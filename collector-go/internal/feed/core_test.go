@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -304,7 +305,7 @@ func (c *core) plainRun(restartTicks int) (*pipeline, map[string]map[int64]store
 
 // restarted is a pipeline that goes on from another's checkpoint. What is defined the journal tells it again.
 func (c *core) restarted(p *pipeline, past []journal.Entry) *pipeline {
-	next, err := restorePipeline(p.snapshot(), c.feedOptions())
+	next, err := restorePipeline(slices.Concat(p.snapshot()...), c.feedOptions())
 	require.NoError(c.t, err)
 	layouts := map[journal.LayoutID]journal.Entry{}
 	for _, entry := range past {
