@@ -316,7 +316,9 @@ func (p *pairs) alongside(n int) {
 				p.give(&left[i])
 			}
 		})
-		p.ask(n/portions, ours, theirs, p.spec())
+		spec := p.spec() // mostly of what may not be in parts yet
+		spec.Spans = []gridtest.Span{{FirstMs: until.MaxMs - 7_200_000, LastMs: until.MaxMs}, {FirstMs: until.MaxMs - 120_000, LastMs: until.MaxMs}, {FirstMs: until.MaxMs - 30_000, LastMs: until.MaxMs}}
+		p.ask(n/portions, ours, theirs, spec)
 		close(begun)
 		ended.Wait()
 		if fails {
