@@ -25,6 +25,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
 )
 
+// What is promised of clocks and backlogs, and where it is tried:
+//
+//	a day in one go, four streams an hour apart       TestADayInOneGo
+//	two hours behind answers, and its skew is told    TestClocksThatAreWrong
+//	three hours ahead is refused, by name and alone   TestClocksThatAreWrong
+//	... and is an alert, from its first burst on      TestAClockAheadIsAnAlert; dashboards/prometheus/tests/BulletMetricsRefusing.test.yaml
+//	what is acknowledged answers, or is counted late, feed's TestWhateverHappens (whatever disk, process and machine do) and
+//	left out or expired by name                       TestTheBooksBalanceAndAreServed
+
 // plugin is one metrics consumer: a stream that carries some workers, a tick of each a batch.
 type plugin struct {
 	r        *running
@@ -215,11 +224,14 @@ func TestClocksThatAreWrong(t *testing.T) {
 	samples := uint64(steps * 2 * gaugesOfAWorker)
 	require.Equal(t, map[pb.RejectionReason]uint64{pb.RejectionReason_REJECTION_REASON_FUTURE: samples}, ahead.end())
 
-	answered := func(topology string, end time.Time) float64 {
-		return r.number(fmt.Sprintf(`sum(count_over_time(storm_gauge_0{topology=%q}[1h]))`, topology), end)
+	answered := func(topology string, end time.Time) (n float64) {
+		for g := range gaugesOfAWorker {
+			n += r.number(fmt.Sprintf(`sum(count_over_time(storm_gauge_%d{topology=%q}[1h]))`, g, topology), end)
+		}
+		return n
 	}
 	for topology, end := range map[string]time.Time{"good": now.Add(-40 * time.Second), "behind": now.Add(-2*time.Hour - 40*time.Second)} {
-		require.Eventually(t, func() bool { return answered(topology, end) == 2*(steps-3) }, time.Minute, 100*time.Millisecond, "%s: %v answer, books %v", topology, answered, r.books)
+		require.Eventually(t, func() bool { return answered(topology, end) == 2*gaugesOfAWorker*(steps-3) }, time.Minute, 100*time.Millisecond, "%s: %v answer, books %v", topology, answered, r.books)
 	}
 	assert.Zero(t, answered("ahead", now.Add(3*time.Hour)))
 	skew := r.number(`max(bullet_metrics_collection_skew_seconds{topology="behind"})`, now.Add(-2*time.Hour-time.Minute))

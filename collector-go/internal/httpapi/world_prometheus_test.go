@@ -29,7 +29,7 @@ import (
 
 var (
 	worldSeed      = flag.Int64("world.seed", 1, "seed of the generated series and questions that our API and a real Prometheus are compared over")
-	worldQuestions = flag.Int("world.questions", 600, "how many questions they are asked")
+	worldQuestions = flag.Int("world.questions", 2000, "how many questions they are asked")
 )
 
 // worldSamples bounds a question to a world, so that none reaches the bound.

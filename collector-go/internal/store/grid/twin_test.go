@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/gridtest"
@@ -45,9 +46,11 @@ var (
 //	series that come and go              World.HandOvers: a Ref is retired, and stands for another series                 pairs.feed
 //	restarts                             pairs.feed: kills, losses of power, clean ends; then what follows the cursor     pairs.feed
 //	levels                               parts of level 2 (36 flushes); watched counts what is read of each width         pairs.levels
-//	snapshot and flush during queries    pairs.alongside: slices of what is asked about come, are written and merged      pairs.alongside
+//	snapshot and flush during queries    pairs.alongside: slices of what is asked about come, are written, or cannot be,  pairs.alongside
+//	                                     and merged
 //	                                     pairs.disturbed: replays, flushes, merges, deletions and snapshots, which are    disturbance
 //	                                     opened and asked too
+//	what contradicts                     pairs.contradict: other values for what there is, in memory or in parts          pairs.contradict
 //	retention                            pairs.forget: the edge months ago and within what is asked, where windows        pairs.forget
 //	                                     lie across it
 //	expressions                          gridtest.Spec: instant and range, rate, *_over_time, subqueries, offset, @,      Tally.Questions
@@ -159,6 +162,9 @@ func (p *pairs) hand(n int) {
 			p.tally["retired"] += len(step.Retired)
 			p.tally["defined"] += len(step.Definitions)
 		}
+		if p.next == p.seen && p.random.IntN(10) == 0 {
+			p.contradict()
+		}
 		switch p.random.IntN(150) {
 		case 0:
 			p.restart("kills", func() { p.reboot(false) })
@@ -171,6 +177,27 @@ func (p *pairs) hand(n int) {
 			p.tally["flushes"]++
 		}
 	}
+}
+
+// contradict hands over other values for numbers that there are, which no answer may have.
+func (p *pairs) contradict() {
+	i := p.random.IntN(len(p.world.Series))
+	points, atMs := p.world.Series[i].Points, p.steps[p.next-1].AtMs
+	const ref = 2000 // which is no other's
+	l := p.world.Series[i].Labels
+	c := &slice.Columns{Definitions: []slice.Definition{{Ref: ref, Series: metric.Series{Labels: l, Kind: metric.KindGauge}, IntervalMs: p.world.Series[i].IntervalMs}}}
+	for range 20 {
+		if at := &points[p.random.IntN(len(points))]; at.ArrivesMs <= atMs && !at.IsHistogram && !slices.Contains(c.EndsMs, at.Ms) {
+			c.Refs, c.EndsMs, c.Values = append(c.Refs, ref), append(c.EndsMs, at.Ms), append(c.Values, 1e9*float64(1-2*p.random.IntN(2)))
+		}
+	}
+	c.Retired = []slice.Ref{ref}
+	rejected, err := p.store.Append(p.t.Context(), p.steps[p.next-1].UpTo, c)
+	require.NoError(p.t, err)
+	p.tally["contradictions that are rejected"] += rejected[RejectedConflict]
+	p.tally["contradictions that are not"] += len(c.Refs) - rejected[RejectedConflict]
+	delete(rejected, RejectedConflict)
+	require.Empty(p.t, rejected)
 }
 
 // restart ends the store and opens it, and has what follows its cursor come again.
@@ -256,6 +283,17 @@ func (p *pairs) alongside(n int) {
 	const portions = 16
 	merges, sequence := p.merges(), p.store.manifest.sequence
 	for portion := range portions {
+		fails := portion%2 == 1
+		if fails { // what was frozen stays in memory, beside what comes
+			p.store.workers.Wait()
+			p.disk.SetFault(func(int, string, string) error { return disktest.ErrInputOutput })
+			p.give(&p.steps[p.next])
+			p.twin.Hand(p.t, &p.steps[p.next].Columns)
+			p.next++
+			p.store.workers.Wait()
+			require.ErrorIs(p.t, p.store.Flush(p.t.Context()), disktest.ErrInputOutput)
+			p.tally["questions while nothing can be written"] += n / portions
+		}
 		until := gridtest.Within{Queryable: p.watched(p.store), MinMs: math.MinInt64, MaxMs: p.steps[p.next-1].AtMs}
 		begun := make(chan struct{}, 1)
 		ours := storage.QueryableFunc(func(minMs, maxMs int64) (storage.Querier, error) {
@@ -278,9 +316,15 @@ func (p *pairs) alongside(n int) {
 				p.give(&left[i])
 			}
 		})
-		p.ask(n/portions, ours, theirs, p.spec())
+		spec := p.spec() // mostly of what may not be in parts yet
+		spec.Spans = []gridtest.Span{{FirstMs: until.MaxMs - 7_200_000, LastMs: until.MaxMs}, {FirstMs: until.MaxMs - 120_000, LastMs: until.MaxMs}, {FirstMs: until.MaxMs - 30_000, LastMs: until.MaxMs}}
+		p.ask(n/portions, ours, theirs, spec)
 		close(begun)
 		ended.Wait()
+		if fails {
+			p.disk.SetFault(nil)
+			require.NoError(p.t, p.store.Flush(p.t.Context()))
+		}
 		for i := range some {
 			p.twin.Hand(p.t, &some[i].Columns)
 		}
@@ -499,7 +543,7 @@ var least = []struct {
 	{1000, "histograms with the hint gauge"}, {1, "series of numbers and histograms"}, {5000, "late slices"}, {30, "markers later than what follows"},
 	{5000, "slices months late"}, {100, "retired"}, {1000, "defined"},
 	{1, "resets at edges of pages"}, {30, "markers at edges of pages"}, {3, "resets at edges of partitions"}, {15, "markers at edges of partitions"},
-	{6, "kills"}, {6, "losses of power"}, {6, "clean ends"}, {100, "steps that come again"}, {6, "flushes"}, {8, "snapshots"},
+	{6, "kills"}, {6, "losses of power"}, {6, "clean ends"}, {100, "steps that come again"}, {6, "flushes"}, {8, "snapshots"}, {5, "contradictions that are rejected"}, {100, "contradictions that are not"},
 	{100, "merges"}, {2, "parts with levels"}, {20, "parts deleted"},
 }
 
@@ -514,6 +558,7 @@ var leastOfQuestions = []struct {
 	{50, "levels read of 1h0m0s"}, {50, "levels read of 5m0s"}, {10, "levels read of 1m0s"},
 	{1, "snapshots during questions"}, {30, "merges during questions"}, {50, "manifests during questions"}, {10, "parts deleted during questions"},
 	{100, "hand-overs during questions"}, {40, "steps during questions about them"},
+	{60, "questions while nothing can be written"},
 }
 
 // enough requires that all was there that is to agree.
