@@ -125,7 +125,7 @@ func (s *Store) writeWhereDue(slices int) {
 }
 
 // deep is how many slices of a series that has some are worth a part of their own, on average.
-const deep = 16
+const deep = 64
 
 // crowded reports whether what is in memory is to be written for the room that it takes: at a third of what it may take, or, while much
 // comes at once of each series, as from a backlog, at an eighth. lock is held.

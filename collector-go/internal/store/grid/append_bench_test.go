@@ -42,35 +42,69 @@ func cluster(series int) *slice.Columns {
 	return c
 }
 
-// BenchmarkAppend hands over one slice of each of 40,000 series at a time, 10 s of event time apart; nothing is written.
+// BenchmarkAppend hands over one slice of each of 40,000 series at a time, 10 s of event time apart; nothing is written. Of "step" all series
+// come in the order of their Refs, of "workers" ten of each worker, and at each third time some more of it that lie elsewhere, as the health
+// of the collection does.
 func BenchmarkAppend(b *testing.B) {
 	const series = 40_000
+	step := make([]slice.Ref, series)
+	for i := range step {
+		step[i] = slice.Ref(i)
+	}
+	var third []slice.Ref
+	for worker := range slice.Ref(series / 13) {
+		for i := range slice.Ref(10) {
+			third = append(third, worker*10+i)
+		}
+		for i := range slice.Ref(3) {
+			third = append(third, series/13*10+worker*3+i)
+		}
+	}
+	var others []slice.Ref
+	for _, ref := range third {
+		if ref < series/13*10 {
+			others = append(others, ref)
+		}
+	}
+	for _, how := range []struct {
+		name  string
+		times [3][]slice.Ref
+	}{{"step", [3][]slice.Ref{step, step, step}}, {"workers", [3][]slice.Ref{others, others, third}}} {
+		b.Run(how.name, func(b *testing.B) { benchmarkAppend(b, cluster(series).Definitions, how.times) })
+	}
+}
+
+func benchmarkAppend(b *testing.B, definitions []slice.Definition, times [3][]slice.Ref) {
 	o := DefaultOptions()
 	o.FS, o.FlushHandOvers, o.HeadBytes, o.RetentionTime = disktest.NewMemory(1), 1<<30, 1<<40, 0
 	s, err := Open("/grid", o)
 	require.NoError(b, err)
-	c := cluster(series)
-	_, err = s.Append(b.Context(), 0, &slice.Columns{Definitions: c.Definitions})
+	_, err = s.Append(b.Context(), 0, &slice.Columns{Definitions: definitions})
 	require.NoError(b, err)
-	c.Definitions = nil
 	b.ReportAllocs()
-	position, used := uint64(0), int64(0)
+	position, used, handed := uint64(0), int64(0), 0
+	c := &slice.Columns{}
 	for b.Loop() {
 		position++
-		for i := range series {
-			c.EndsMs[i], c.Values[i] = 100*day+int64(position)*10_000, float64(position)*float64(i)
+		c.Reset()
+		for _, ref := range times[position%3] {
+			c.Refs, c.EndsMs = append(c.Refs, ref), append(c.EndsMs, 100*day+int64(position)*10_000)
+			c.Values = append(c.Values, float64(position)*float64(ref))
 		}
 		started := cpu()
-		_, err := s.Append(b.Context(), position, c)
+		rejected, err := s.Append(b.Context(), position, c)
 		used += cpu() - started
+		handed += c.Len()
 		require.NoError(b, err)
+		require.Empty(b, rejected)
 		if position%60 == 0 {
 			s.lock.Lock()
 			s.live = newHead(s.live.table)
 			s.lock.Unlock()
 		}
 	}
-	b.ReportMetric(float64(used)/float64(b.N)/series, "cpu-ns/slice")
+	b.ReportMetric(float64(used)/float64(handed), "cpu-ns/slice")
+	require.NoError(b, s.Close(b.Context()))
 }
 
 // cpu is what this process has used, ns: on a busy machine it shows more than the time that passed.

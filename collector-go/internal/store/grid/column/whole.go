@@ -71,8 +71,8 @@ func appendWhole(dst []byte, v []int64) []byte {
 	return dst
 }
 
-// Of more numbers than triedWhole the mode is chosen by some stretches of a block: of 1,024 three, which takes a tenth of the time of encoding off and makes few columns
-// longer, by a hundredth.
+// Of more numbers than triedWhole the mode is chosen by some stretches of them: of 1,024 that takes a tenth of the time of encoding off, and
+// makes few columns longer, by a hundredth.
 const (
 	triedWhole = 4 * blockLen
 	stretches  = 3
