@@ -60,7 +60,7 @@ func fill(ctx context.Context, v *server, l *load, sh shape, wire string) error 
 	return v.awaitSliced(ctx, l.samples())
 }
 
-// sayMemory prints what a server's memory is made of; series is 0 where it is not divided.
+// sayMemory prints what a server's memory is made of.
 func (v *server) sayMemory(series int64) error {
 	body, err := v.get("/metrics")
 	if err != nil {
@@ -75,14 +75,10 @@ func (v *server) sayMemory(series int64) error {
 		}
 		return 0
 	}
-	each := func(n int64) string {
-		if series == 0 {
-			return ""
-		}
-		return fmt.Sprintf(": %d bytes a series", n/series)
-	}
 	inUse, idle, released := figure("go_memstats_heap_inuse_bytes"), figure("go_memstats_heap_idle_bytes"), figure("go_memstats_heap_released_bytes")
-	say("of it Go's heap: in use", "%d MiB%s", inUse>>20, each(inUse))
+	say("of it Go's heap: in use", "%d MiB: %d bytes a series", inUse>>20, inUse/series)
+	goal, percent := figure("go_memstats_next_gc_bytes"), figure("go_gc_gogc_percent")
+	say("of it Go's heap: live at the last collection", "%d MiB, about", goal*100/(100+percent)>>20)
 	say("of it Go's heap: free, kept", "%d MiB", (idle-released)>>20)
 	others := figure("go_memstats_stack_inuse_bytes") + figure("go_memstats_mspan_sys_bytes") + figure("go_memstats_gc_sys_bytes") + figure("go_memstats_other_sys_bytes")
 	say("of it Go's stacks and tables", "%d MiB", others>>20)

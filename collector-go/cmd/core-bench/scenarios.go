@@ -116,6 +116,10 @@ func into(ctx context.Context, s settings, name string, sh shape, after func(*se
 	if err := v.heap(s, name); err != nil {
 		return err
 	}
+	say("memory when all was in slices", "%d MiB", resident>>20)
+	if err := v.sayMemory(int64(sh.hosts * sh.metrics)); err != nil {
+		return err
+	}
 	cpu, written, err := v.end()
 	if err != nil {
 		return err
@@ -126,7 +130,6 @@ func into(ctx context.Context, s settings, name string, sh shape, after func(*se
 	say("CPU until all is on disk", "%.2f s: %.2f M samples a CPU-second, %.1f ns a sample", cpu.Seconds(), float64(all)/1e6/cpu.Seconds(), float64(cpu.Nanoseconds())/float64(all))
 	say("of it until all series were defined", "%.2f s; the samples by themselves: %.2f M a CPU-second", (defined - v.begun).Seconds(),
 		float64(all)/1e6/(cpu-(defined-v.begun)).Seconds())
-	say("memory when all was in slices", "%d MiB", resident>>20)
 	data := filepath.Join(s.dir, "data")
 	for _, part := range []string{"journal", "embedded", "grid"} {
 		if n, err := bytesIn(filepath.Join(data, part)); err == nil && n > 0 {

@@ -324,6 +324,7 @@ func (t *table) name(s slot) string { return t.names.get(s.place()).Name }
 type names struct {
 	topology string
 	rows     []nameRow
+	newest   metric.Raw // most texts of a series are those of the one before
 }
 
 type nameRow struct {
@@ -335,10 +336,26 @@ type nameRow struct {
 }
 
 func (n *names) add(r metric.Raw) (place int) {
-	n.rows = append(n.rows, nameRow{host: unique.Make(r.Host), component: unique.Make(r.Component), name: unique.Make(r.Name),
-		key: unique.Make(r.Key), port: r.Port, task: r.Task, intervalMs: uint32(r.IntervalMs), packSpanMs: uint32(r.PackSpanMs),
-		shape: uint8(r.Shape), temporality: uint8(r.Temporality)})
+	row := nameRow{port: r.Port, task: r.Task, intervalMs: uint32(r.IntervalMs), packSpanMs: uint32(r.PackSpanMs),
+		shape: uint8(r.Shape), temporality: uint8(r.Temporality)}
+	var before nameRow
+	if len(n.rows) > 0 {
+		before = n.rows[len(n.rows)-1]
+	}
+	row.host = shared(r.Host, n.newest.Host, before.host)
+	row.component = shared(r.Component, n.newest.Component, before.component)
+	row.name = shared(r.Name, n.newest.Name, before.name)
+	row.key = shared(r.Key, n.newest.Key, before.key)
+	n.rows, n.newest = append(n.rows, row), r
 	return len(n.rows) - 1
+}
+
+// shared is the handle of a text, given that of the one before.
+func shared(text, newest string, before unique.Handle[string]) unique.Handle[string] {
+	if text == newest && before != (unique.Handle[string]{}) {
+		return before
+	}
+	return unique.Make(text)
 }
 
 func (n *names) get(place int) metric.Raw {

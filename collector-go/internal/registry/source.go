@@ -28,11 +28,13 @@ type source struct {
 
 // sources finds the source of a series.
 type sources struct {
-	bySeries map[journal.SeriesID]*source
-	byLayout map[journal.LayoutID][]column
-	unique   map[sourceKey]*source
-	batch    uint64
-	seen     []*source // in the current batch, in the order of their first samples
+	bySeries  map[journal.SeriesID]*source
+	byLayout  map[journal.LayoutID][]column
+	unique    map[sourceKey]*source
+	newest    *source // the one that was looked up last in unique; nil: none
+	batch     uint64
+	newestKey sourceKey
+	seen      []*source // in the current batch, in the order of their first samples
 }
 
 // column is a stretch of a layout's columns that are of one source.
@@ -55,10 +57,13 @@ func newSources() *sources {
 func (all *sources) define(e *journal.SeriesDefined) {
 	raw := e.Series
 	key := sourceKey{place{raw.Host, raw.Port}, raw.Component, raw.Task, max(raw.IntervalMs, raw.PackSpanMs)}
-	src := all.unique[key]
+	if all.newest == nil || all.newestKey != key { // series of one source come together
+		all.newest, all.newestKey = all.unique[key], key
+	}
+	src := all.newest
 	if src == nil {
 		src = &source{place: key.place, component: key.component, task: key.task, reportMs: key.reportMs}
-		all.unique[key] = src
+		all.unique[key], all.newest = src, src
 	}
 	if all.bySeries[e.ID] == nil {
 		src.series++
@@ -93,6 +98,7 @@ func (all *sources) forget(e *journal.Forgotten) {
 		delete(all.bySeries, id)
 		if src.series--; src.series == 0 {
 			delete(all.unique, sourceKey{src.place, src.component, src.task, src.reportMs})
+			all.newest = nil
 		}
 	}
 }
