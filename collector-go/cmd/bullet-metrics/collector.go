@@ -78,10 +78,11 @@ type task struct {
 // openCollector reads who may enter first, so that a taken port hides no mistake there, and then takes the ports, so that a second collector
 // touches no data.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
-	col := &collector{logger: logger, failed: make(chan error, 10)}
+	private := secretsOf(c)
+	col := &collector{logger: private.logger(logger), failed: make(chan error, 10)}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, col.release(context.Background()))
+			err = private.hideError(errors.Join(err, col.release(context.Background())))
 		}
 	}()
 	figures := newFigures()
@@ -130,6 +131,9 @@ func newFigures() *prometheus.Registry {
 
 // openData opens what is on disk: the journal, the store with the feed between them, and the registry.
 func (col *collector) openData(c config.Config, figures *prometheus.Registry) (err error) {
+	if err = keepPrivate(c.DataDir, col.logger); err != nil {
+		return err
+	}
 	log := journal.DefaultOptions()
 	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes, col.logger, figures
 	if col.replay == nil {

@@ -31,7 +31,7 @@ and answers PromQL over HTTP. SIGTERM lets it drain and close.`,
 			if err != nil {
 				return usageError{err}
 			}
-			return lines.Locate(serve(cmd.Context(), c, newLogger(c.Log)))
+			return lines.Locate(serve(cmd.Context(), c, secretsOf(c).logger(newLogger(c.Log))))
 		},
 	}
 	command.Flags().StringVar(&file, "config", "", "YAML file of settings; flags win over it")
@@ -47,7 +47,7 @@ func readSettings(cmd *cobra.Command, file string, c *config.Config) (lines conf
 			return lines, err
 		}
 	}
-	return lines, lines.Locate(c.Validate())
+	return lines, secretsOf(*c).hideError(lines.Locate(c.Validate()))
 }
 
 func newLogger(c config.Log) *slog.Logger {
@@ -78,7 +78,7 @@ func serve(ctx context.Context, c config.Config, logger *slog.Logger) error {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Shutdown)
 	defer cancel()
 	if err := errors.Join(cause, col.close(closing)); err != nil {
-		return fmt.Errorf("serve: %w", err)
+		return fmt.Errorf("serve: %w", secretsOf(c).hideError(err))
 	}
 	logger.Info("closed")
 	return nil
