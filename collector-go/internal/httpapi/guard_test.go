@@ -263,6 +263,38 @@ func TestRequestsAreShared(t *testing.T) {
 	require.Positive(t, problems)
 }
 
+// Queries are shared by who asks them: what one caller waits for another does not.
+func TestQueriesAreShared(t *testing.T) {
+	release, held := make(chan struct{}), make(chan struct{}, 100)
+	options := query.DefaultOptions()
+	options.MaxConcurrent = 3
+	engine, err := query.New(storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
+		held <- struct{}{}
+		<-release
+		return storage.NoopQuerier(), nil
+	}), options)
+	require.NoError(t, err)
+	tokens := accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), "hostile read", "good read")
+	h := handlerOver(t, empty{}, func(o *Options) { o.Engine, o.Guard = engine, guardOf(t, access.Options{TokenFile: tokens}) })
+	answers := make(chan int, 7)
+	ask := func(token string) {
+		r := httptest.NewRequest(http.MethodGet, "http://localhost/api/v1/query?query=up&time=1", nil)
+		answers <- responseTo(h, r, "Authorization", "Bearer "+token).StatusCode
+	}
+	for range 6 {
+		go ask("hostile")
+	}
+	<-held
+	<-held
+	go ask("good")
+	<-held // the third place is the other caller's, however many of the first wait
+	require.Empty(t, held)
+	close(release)
+	for range 7 {
+		require.Equal(t, http.StatusOK, <-answers)
+	}
+}
+
 // HTTPS as gRPC has it: handshakes that fail are counted, by what was wrong with them.
 func TestHandshakes(t *testing.T) {
 	dir, hour := t.TempDir(), time.Now().Add(time.Hour)
