@@ -97,6 +97,20 @@ func TestBothAllow(t *testing.T) {
 	assert.Equal(t, Certificate, all.and(grant{refused: true}).refusal(Need{Write, "A"}, "").Reason)
 }
 
+// The file on the page is one.
+func TestThePagesTokenFile(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/security.md")
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(page), "```\n# Storm's plugin")
+	require.True(t, found)
+	text, _, _ := strings.Cut(rest, "```")
+	g, err := parseGrants("page", []byte("# Storm's plugin"+text))
+	require.NoError(t, err)
+	assert.Len(t, g.tokens, 3)
+	assert.Len(t, g.certificates, 2)
+	assert.Equal(t, map[string]grant{"ada": {read: true, write: true, topologies: []string{"bullet"}}}, g.users)
+}
+
 // What is parsed without a fault names somebody, and no text makes it panic.
 func FuzzTokenFile(f *testing.F) {
 	f.Add("# c\n" + someHash + " write bullet\ncert:* none\nuser:a read,write\n")
