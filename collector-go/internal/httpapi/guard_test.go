@@ -95,7 +95,7 @@ func TestEveryRouteRefusesOtherSitesAndNames(t *testing.T) {
 func TestALinkLeadsToPagesAlone(t *testing.T) {
 	h, _ := allRoutes(t, nil)
 	link := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
-	for path, code := range map[string]int{"/": http.StatusNotFound, "/metrics": http.StatusForbidden, "/api/v1/query?query=up": http.StatusForbidden} {
+	for path, code := range map[string]int{"/": http.StatusNotFound, "/graph?g0.expr=up": http.StatusFound, "/metrics": http.StatusForbidden, "/api/v1/query?query=up": http.StatusForbidden} {
 		assert.Equal(t, code, responseTo(h, httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil), link...).StatusCode, path)
 	}
 	assert.Equal(t, http.StatusForbidden, responseTo(h, httptest.NewRequest(http.MethodPost, "http://localhost/", nil), link...).StatusCode)

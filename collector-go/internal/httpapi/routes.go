@@ -45,7 +45,7 @@ type route struct {
 const everybody access.Scope = ""
 
 // navigable are the patterns that a link on another site may lead to: pages for people.
-var navigable = []string{"GET /{$}", "GET /runs/{name}/{$}"}
+var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}"}
 
 // routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection, topologies, annotations,
 // why and runs, which it has not.
@@ -72,7 +72,8 @@ func (a *api) routes() []route {
 		get("/api/v1/runs", a.runs),
 	}
 	if a.options.Page != nil {
-		routes = append(routes, route{"GET /{$}", access.Read, a.options.Page}, route{"GET /page/", access.Read, a.options.Page})
+		routes = append(routes, route{"GET /{$}", access.Read, a.options.Page}, route{"GET /page/", access.Read, a.options.Page},
+			route{"GET /graph", access.Read, http.RedirectHandler("./", http.StatusFound)}) // where alerts lead, as Prometheus writes them
 	}
 	if a.options.Runs != nil {
 		routes = append(routes, route{"GET /runs/{name}/{$}", access.Read, a.options.Runs})
