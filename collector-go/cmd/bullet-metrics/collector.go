@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/model"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alerting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
@@ -38,7 +38,9 @@ type collector struct {
 	logger       *slog.Logger
 	grpcListener net.Listener
 	httpListener net.Listener
-	profiling    net.Listener // nil where it is off
+	profiling    net.Listener  // nil where it is off
+	senders      *access.Guard // of the gRPC port
+	readers      *access.Guard // of the HTTP port
 
 	journal   *journal.Journal
 	retention *feed.Retention
@@ -73,14 +75,20 @@ type task struct {
 	done   chan struct{}
 }
 
-// openCollector takes the ports first, so that a second collector touches no data.
+// openCollector reads who may enter first, so that a taken port hides no mistake there, and then takes the ports, so that a second collector
+// touches no data.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
-	col := &collector{logger: logger, failed: make(chan error, 10)}
+	private := secretsOf(c)
+	col := &collector{logger: private.logger(logger), failed: make(chan error, 10)}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, col.release(context.Background()))
+			err = private.hideError(errors.Join(err, col.release(context.Background())))
 		}
 	}()
+	figures := newFigures()
+	if err = col.openGuards(c, figures); err != nil {
+		return nil, err
+	}
 	if col.grpcListener, err = listen("grpc.listen", c.GRPC.Listen); err != nil {
 		return nil, err
 	}
@@ -92,7 +100,6 @@ func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err erro
 			return nil, err
 		}
 	}
-	figures := newFigures()
 	if err = col.openData(c, figures); err != nil {
 		return nil, err
 	}
@@ -124,6 +131,9 @@ func newFigures() *prometheus.Registry {
 
 // openData opens what is on disk: the journal, the store with the feed between them, and the registry.
 func (col *collector) openData(c config.Config, figures *prometheus.Registry) (err error) {
+	if err = keepPrivate(c.DataDir, col.logger); err != nil {
+		return err
+	}
 	log := journal.DefaultOptions()
 	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes, col.logger, figures
 	if col.replay == nil {
@@ -185,7 +195,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	}
 	answering := httpapi.DefaultOptions()
 	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, figures, metadata{}, col.unready
-	answering.Hosts, answering.Logger, answering.ShutdownTimeout = c.HTTP.AllowedHosts, col.logger, c.Shutdown/4
+	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = hosts(c.HTTP), col.logger, c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
 	answering.Registry = col.known
 	if answering.Page, err = page.Handler(); err != nil {
@@ -197,34 +207,14 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	if col.rules != nil {
 		answering.Rules, answering.Why = col.rules, col.explain(c.Slice)
 	}
-	if answering.Authorize, err = mayAnnotate(c.GRPC.TokenFile); err != nil {
-		return err
-	}
 	if col.http, err = httpapi.NewServer(answering); err != nil {
 		return err
 	}
 	taking := ingest.DefaultOptions()
 	taking.MaxTopologySeries, taking.MaxStreams, taking.MaxBatchBytes = c.Limits.SeriesPerTopology, c.Limits.Streams, c.Limits.BatchBytes
-	taking.DrainTimeout, taking.TokenFile, taking.Logger, taking.Registerer = c.Shutdown/4, c.GRPC.TokenFile, col.logger, figures
-	if c.GRPC.TLSCertFile != "" {
-		taking.TLS = &ingest.TLSFiles{Cert: c.GRPC.TLSCertFile, Key: c.GRPC.TLSKeyFile, ClientCA: c.GRPC.ClientCAFile}
-	}
+	taking.DrainTimeout, taking.Guard, taking.Logger, taking.Registerer = c.Shutdown/4, col.senders, col.logger, figures
 	col.ingest, err = ingest.New(col.journal, taking)
 	return err
-}
-
-// mayAnnotate asks of who sets an annotation what the door asks of who sends samples; nil where that is nothing.
-func mayAnnotate(tokenFile string) (func(*http.Request, string) error, error) {
-	if tokenFile == "" {
-		return nil, nil
-	}
-	tokens, err := ingest.LoadTokens(tokenFile)
-	if err != nil {
-		return nil, err
-	}
-	return func(r *http.Request, topology string) error {
-		return tokens.Allows(r.Header.Get("Authorization"), topology, time.Now())
-	}, nil
 }
 
 // retention is the store's in words, as Prometheus' runtime info has it.
@@ -260,6 +250,9 @@ func (col *collector) unready() string {
 	}
 	if col.store != nil && !isDirectory(col.storeDir) {
 		return col.storeDir + " was removed: what it held ends with the process; start again, and the store begins with what the journal has"
+	}
+	if err := errors.Join(col.senders.Broken(), col.readers.Broken()); err != nil {
+		return err.Error()
 	}
 	return ""
 }

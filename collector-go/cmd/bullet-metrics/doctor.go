@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"time"
 
@@ -16,14 +15,16 @@ import (
 )
 
 func newDoctorCommand() *cobra.Command {
-	var jar, settings, collector, topology, output string
+	var jar, settings, topology, output string
+	var to asking
 	command := &cobra.Command{
 		Use:   "doctor [--jar PATH] [--bullet-conf FILE] [--collector URL --topology NAME]",
 		Short: "Check whether a topology's metrics get out, and say what to do where they do not",
 		Long: `Check whether a topology's metrics get out, in the order in which that can fail, and say what to do where they do not. What is not
 given is not looked at; each check is OK, FAIL or unknown. The exit code is 0 when no check failed, 1 when one did.`,
 		Example: `  bullet-metrics doctor --jar build/bullet-metrics-storm.jar --bullet-conf bullet_settings.yaml
-  bullet-metrics doctor --collector http://127.0.0.1:9320 --topology bullet --output json`,
+  bullet-metrics doctor --collector http://127.0.0.1:9320 --topology bullet --output json
+  bullet-metrics doctor --collector https://collector.example:9320 --tls-ca ca.pem --token-file token`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkOutput(output); err != nil {
@@ -36,23 +37,24 @@ given is not looked at; each check is OK, FAIL or unknown. The exit code is 0 wh
 			if settings != "" {
 				facts.Settings = examine.Settings(settings)
 			}
-			switch at, err := url.Parse(collector); {
-			case collector == "" && topology != "":
+			switch {
+			case to.collector == "" && topology != "":
 				return usageError{errors.New("--topology is missing its --collector: the address of a running one")}
-			case collector == "" && jar == "" && settings == "":
+			case to.collector == "" && jar == "" && settings == "":
 				return usageError{errors.New("name what to look at: --jar, --bullet-conf or --collector")}
-			case collector == "":
-			case err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "":
-				return usageError{fmt.Errorf("--collector is %q: write http://host:port", collector)}
-			default:
-				facts.Collector = examine.Collector(cmd.Context(), collector, topology, time.Now())
+			case to.collector != "":
+				address, client, err := to.client()
+				if err != nil {
+					return err
+				}
+				facts.Collector = examine.Collector(cmd.Context(), client, address, topology, time.Now())
 			}
 			return printReport(cmd.OutOrStdout(), doctor.Examine(facts), output)
 		},
 	}
 	command.Flags().StringVar(&jar, "jar", "", "the plugin's jar")
 	command.Flags().StringVar(&settings, "bullet-conf", "", "Bullet's settings, or a plain topology's, as YAML")
-	command.Flags().StringVar(&collector, "collector", "", "http address of a running collector, such as http://127.0.0.1:9320")
+	to.addFlags(command.Flags(), "", "http address of a running collector, such as http://127.0.0.1:9320")
 	command.Flags().StringVar(&topology, "topology", "", "the topology's name; may be left out where the collector knows one only")
 	command.Flags().StringVar(&output, "output", outputText, "text or json")
 	return command

@@ -97,7 +97,7 @@ func TestDoctorUsage(t *testing.T) {
 	for line, says := range map[string]string{
 		"doctor":                               "name what to look at",
 		"doctor --topology t":                  "missing its --collector",
-		"doctor --collector 127.0.0.1:9320":    "write http://host:port",
+		"doctor --collector ftp://127.0.0.1:9": "write host:port",
 		"doctor --jar a --output yaml":         "--output is",
 		"doctor jar":                           "takes no argument",
 		"doctor --jar a --bullet-configuratio": "unknown flag",

@@ -15,6 +15,7 @@ import (
 // grafanaExport is what to write and for whom.
 type grafanaExport struct {
 	dir, url, dashboards string
+	access               dashboard.Access
 }
 
 func newGrafanaCommand() *cobra.Command {
@@ -48,11 +49,15 @@ func newGrafanaExportCommand() *cobra.Command {
 
 Let one of the two evaluate the alerts, not both. Files of these names are written over; others are left alone.`,
 		Example: `  bullet-metrics grafana export --dir grafana
-  bullet-metrics grafana export --dir /etc/grafana --url http://collector.example:9320 --dashboards-dir /etc/grafana/dashboards`,
+  bullet-metrics grafana export --dir /etc/grafana --url http://collector.example:9320 --dashboards-dir /etc/grafana/dashboards
+  bullet-metrics grafana export --dir /etc/grafana --url https://collector.example:9320 --tls-ca /etc/grafana/ca.pem --token-file /etc/grafana/token`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if e.dir == "" {
 				return usageError{errors.New("--dir is missing: the directory to write into")}
+			}
+			if err := e.access.Validate(); err != nil {
+				return usageError{err}
 			}
 			files, err := e.files()
 			if err != nil {
@@ -70,6 +75,12 @@ Let one of the two evaluate the alerts, not both. Files of these names are writt
 	flags := command.Flags()
 	flags.StringVar(&e.dir, "dir", "", "directory to write into; it is made where it is missing")
 	flags.StringVar(&e.url, "url", "http://127.0.0.1:9320", "where Grafana asks: the collector, or a Prometheus that it writes to and that scrapes it")
+	flags.StringVar(&e.access.TokenFile, "token-file", "", "where Grafana will find a file with a token that may read")
+	flags.StringVar(&e.access.User, "user", "", "a user of the collector's web configuration file, instead of a token")
+	flags.StringVar(&e.access.PasswordFile, "password-file", "", "where Grafana will find a file with the user's password")
+	flags.StringVar(&e.access.CAFile, "tls-ca", "", "where Grafana will find the PEM file of the CA that signed the collector's certificate (default the system's)")
+	flags.StringVar(&e.access.CertFile, "tls-cert", "", "where Grafana will find its own certificate, for a collector that asks for one")
+	flags.StringVar(&e.access.KeyFile, "tls-key", "", "where Grafana will find its key")
 	flags.StringVar(&e.dashboards, "dashboards-dir", "", "where Grafana will find the dashboards; DIR/dashboards unless given")
 	return command
 }
@@ -91,7 +102,7 @@ func (e grafanaExport) files() (all []exported, err error) {
 		all = append(all, exported{"dashboards/" + b.Name + ".json", b.JSON()})
 	}
 	return append(all,
-		exported{"provisioning/datasources/bullet-metrics.yaml", []byte(dashboard.DataSource(e.url))},
+		exported{"provisioning/datasources/bullet-metrics.yaml", []byte(dashboard.DataSource(e.url, e.access))},
 		exported{"provisioning/dashboards/bullet-metrics.yaml", []byte(dashboard.Provider(found))},
 		exported{"provisioning/alerting/bullet-metrics.yaml", alert.GrafanaRules(dashboard.SourceUID)},
 		exported{"prometheus/bullet-metrics.rules.yaml", alert.PrometheusRules(alert.Interval, alert.QueryOffset)}), nil

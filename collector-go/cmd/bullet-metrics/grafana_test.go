@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -64,6 +65,33 @@ func TestGrafanaExport(t *testing.T) {
 	provider, err := os.ReadFile(filepath.Join(dir, "provisioning/dashboards/bullet-metrics.yaml"))
 	require.NoError(t, err)
 	assert.Contains(t, string(provider), filepath.Join(dir, "dashboards"))
+}
+
+// Grafana is let in where the collector asks who calls: the file names files, and holds no secret.
+func TestGrafanaExportOfAGuardedCollector(t *testing.T) {
+	exported := func(args ...string) string {
+		dir := t.TempDir()
+		_, err := program(append([]string{"grafana", "export", "--dir", dir, "--url", "https://collector.example:9320"}, args...)...)
+		require.NoError(t, err)
+		text, err := os.ReadFile(filepath.Join(dir, "provisioning/datasources/bullet-metrics.yaml"))
+		require.NoError(t, err)
+		var file struct {
+			Datasources []map[string]any `yaml:"datasources"`
+		}
+		require.NoError(t, yaml.Unmarshal(text, &file))
+		require.Len(t, file.Datasources, 1)
+		source := file.Datasources[0]
+		return strings.TrimSpace(fmt.Sprintln(source["secureJsonData"], source["basicAuth"], source["basicAuthUser"], source["jsonData"].(map[string]any)["httpHeaderName1"],
+			source["jsonData"].(map[string]any)["tlsAuthWithCACert"], source["jsonData"].(map[string]any)["tlsAuth"]))
+	}
+	assert.Equal(t, "<nil> <nil> <nil> <nil> <nil> <nil>", exported())
+	assert.Equal(t, "map[httpHeaderValue1:Bearer $__file{/t} tlsCACert:$__file{/ca}] <nil> <nil> Authorization true <nil>", exported("--token-file", "/t", "--tls-ca", "/ca"))
+	assert.Equal(t, "map[basicAuthPassword:$__file{/p} tlsClientCert:$__file{/c} tlsClientKey:$__file{/k}] true viewer <nil> <nil> true",
+		exported("--user", "viewer", "--password-file", "/p", "--tls-cert", "/c", "--tls-key", "/k"))
+	for _, args := range [][]string{{"--user", "a"}, {"--user", "a", "--password-file", "p", "--token-file", "t"}, {"--tls-key", "k"}} {
+		_, err := program(append([]string{"grafana", "export", "--dir", t.TempDir()}, args...)...)
+		assert.Equal(t, exitUsage, exitCode(err), args)
+	}
 }
 
 func TestGrafanaExportSaysWhatIsWrong(t *testing.T) {

@@ -38,7 +38,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 		ours := alerting.File{Name: builtInRules, Text: alert.PrometheusRules(judging.Interval, judging.QueryOffset)}
 		judging.Files = append([]alerting.File{ours}, judging.Files...)
 	}
-	if err = callees(c, &judging); err != nil {
+	if err = callees(c, col.readers.TLS() != nil, &judging); err != nil {
 		return err
 	}
 	col.results = alerting.OpenResults(dir, judging.Retention, col.logger, figures)
@@ -94,7 +94,7 @@ func ruleFiles(patterns []string) ([]alerting.File, error) {
 }
 
 // callees says who hears of alerts, how they are called, and where they find us.
-func callees(c config.Config, judging *alerting.Options) error {
+func callees(c config.Config, encrypted bool, judging *alerting.Options) error {
 	for _, text := range c.Alertmanager.URLs {
 		u, err := url.Parse(text)
 		if err != nil {
@@ -113,6 +113,9 @@ func callees(c config.Config, judging *alerting.Options) error {
 	external := c.HTTP.ExternalURL
 	if external == "" {
 		external = "http://" + c.HTTP.Listen
+		if encrypted {
+			external = "https://" + c.HTTP.Listen
+		}
 	}
 	var err error
 	if judging.ExternalURL, err = url.Parse(external); err != nil {

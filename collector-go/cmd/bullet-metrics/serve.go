@@ -27,10 +27,11 @@ and answers PromQL over HTTP. SIGTERM lets it drain and close.`,
   bullet-metrics serve --config /etc/bullet-metrics.yaml --log-level debug`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := readSettings(cmd, file, &c); err != nil {
+			lines, err := readSettings(cmd, file, &c)
+			if err != nil {
 				return usageError{err}
 			}
-			return serve(cmd.Context(), c, newLogger(c.Log))
+			return lines.Locate(serve(cmd.Context(), c, secretsOf(c).logger(newLogger(c.Log))))
 		},
 	}
 	command.Flags().StringVar(&file, "config", "", "YAML file of settings; flags win over it")
@@ -39,14 +40,14 @@ and answers PromQL over HTTP. SIGTERM lets it drain and close.`,
 }
 
 // readSettings fills c from the file, where there is one, and says what is wrong with the whole.
-func readSettings(cmd *cobra.Command, file string, c *config.Config) error {
+func readSettings(cmd *cobra.Command, file string, c *config.Config) (lines config.Lines, err error) {
 	if file != "" {
 		given := func(s config.Setting) bool { return cmd.Flags().Changed(s.Flag()) }
-		if err := config.LoadFile(file, config.Settings(c), given); err != nil {
-			return err
+		if lines, err = config.LoadFile(file, config.Settings(c), given); err != nil {
+			return lines, err
 		}
 	}
-	return c.Validate()
+	return lines, secretsOf(*c).hideError(lines.Locate(c.Validate()))
 }
 
 func newLogger(c config.Log) *slog.Logger {
@@ -78,7 +79,7 @@ func serve(ctx context.Context, c config.Config, logger *slog.Logger) error {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Shutdown)
 	defer cancel()
 	if err := errors.Join(cause, col.close(closing)); err != nil {
-		return fmt.Errorf("serve: %w", err)
+		return fmt.Errorf("serve: %w", secretsOf(c).hideError(err))
 	}
 	logger.Info("closed")
 	return nil

@@ -233,12 +233,12 @@ func TestAnAnnotationTakesTheTokenOfASender(t *testing.T) {
 	c := settings(t.TempDir())
 	c.GRPC.TokenFile = filepath.Join(t.TempDir(), "tokens")
 	hash := sha256.Sum256([]byte("s3cret"))
-	require.NoError(t, os.WriteFile(c.GRPC.TokenFile, []byte(hex.EncodeToString(hash[:])+" ingest t\n"), 0o600))
+	require.NoError(t, os.WriteFile(c.GRPC.TokenFile, []byte(hex.EncodeToString(hash[:])+" write t\n"), 0o600))
 	r := startCollector(t, c)
 	for _, ask := range []struct {
 		token, topology string
 		code            int
-	}{{"", "t", 401}, {"wrong", "t", 401}, {"s3cret", "other", 401}, {"s3cret", "t", 200}} {
+	}{{"", "t", 401}, {"wrong", "t", 401}, {"s3cret", "other", 403}, {"s3cret", "t", 200}} {
 		request, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://%s/api/v1/annotations", r.col.httpListener.Addr()),
 			bytes.NewBufferString(fmt.Sprintf(`{"topology":%q,"title":"x"}`, ask.topology)))
 		require.NoError(t, err)

@@ -16,7 +16,8 @@ import (
 )
 
 func newWhyCommand() *cobra.Command {
-	var collector, alert, topology, at, output string
+	var alert, topology, at, output string
+	var to asking
 	window := why.DefaultWindow
 	command := &cobra.Command{
 		Use:   "why --alert NAME [--topology NAME] [--time TIME]",
@@ -26,17 +27,19 @@ topology was limited by, each with its numbers and how long before the alert.
 
 An alert that has ended within the last day is found too. The running collector is asked.`,
 		Example: `  bullet-metrics why --alert BulletFilterLatencyMeanHigh
-  bullet-metrics why --alert BulletFilterLatencyMeanHigh --topology bullet --window 1h --output json`,
+  bullet-metrics why --alert BulletFilterLatencyMeanHigh --topology bullet --window 1h --output json
+  bullet-metrics why --alert BulletFilterLatencyMeanHigh --collector https://collector.example:9320 --tls-ca ca.pem --token-file token`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			base, err := url.Parse(collector)
 			switch {
 			case checkOutput(output) != nil:
 				return checkOutput(output)
 			case alert == "":
 				return usageError{errors.New("--alert is missing: the name of the alert, as in /api/v1/alerts")}
-			case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
-				return usageError{fmt.Errorf("--collector is %q: write http://host:port", collector)}
+			}
+			base, client, err := to.client()
+			if err != nil {
+				return err
 			}
 			form := url.Values{"alert": {alert}, "window": {window.String()}}
 			for name, value := range map[string]string{"topology": topology, "time": at} {
@@ -44,10 +47,10 @@ An alert that has ended within the last day is found too. The running collector 
 					form.Set(name, value)
 				}
 			}
-			return askWhy(cmd.Context(), cmd.OutOrStdout(), base.JoinPath("api/v1/why").String()+"?"+form.Encode(), output)
+			return askWhy(cmd.Context(), client, cmd.OutOrStdout(), base+"/api/v1/why?"+form.Encode(), output)
 		},
 	}
-	command.Flags().StringVar(&collector, "collector", "http://127.0.0.1:9320", "http address of the running collector")
+	to.addFlags(command.Flags(), "http://127.0.0.1:9320", "http address of the running collector")
 	command.Flags().StringVar(&alert, "alert", "", "the alert's name")
 	command.Flags().StringVar(&topology, "topology", "", "the topology's name; may be left out where one topology has the alert")
 	command.Flags().StringVar(&at, "time", "", "look before this time, RFC 3339 or seconds since 1970 (default when the alert began)")
@@ -59,14 +62,14 @@ An alert that has ended within the last day is found too. The running collector 
 // whyTimeout bounds the question: a day and three of figures are read.
 const whyTimeout = 2 * time.Minute
 
-func askWhy(ctx context.Context, out io.Writer, address, output string) error {
+func askWhy(ctx context.Context, client *http.Client, out io.Writer, address, output string) error {
 	ctx, cancel := context.WithTimeout(ctx, whyTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("%w; is a collector running there? --collector says where", err)
 	}

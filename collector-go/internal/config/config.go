@@ -13,23 +13,22 @@ import (
 // Config is everything that an operator can set. The keys are those of the YAML file; docs/configuration.md is made from the
 // same table (see settings.go).
 type Config struct {
-	DataDir        string
-	InsecureListen bool
-	Shutdown       time.Duration
-	GRPC           GRPC
-	HTTP           HTTP
-	Slice          Slice
-	Journal        Journal
-	Embedded       Embedded
-	RemoteWrite    map[string]*RemoteWrite // by name
-	InfluxDB       map[string]*InfluxDB    // by name
-	Query          Query
-	Rules          Rules
-	Alertmanager   Alertmanager
-	Limits         Limits
-	Runs           Runs
-	Log            Log
-	Pprof          string // address of Go's profiles; "" for none
+	DataDir      string
+	Shutdown     time.Duration
+	GRPC         GRPC
+	HTTP         HTTP
+	Slice        Slice
+	Journal      Journal
+	Embedded     Embedded
+	RemoteWrite  map[string]*RemoteWrite // by name
+	InfluxDB     map[string]*InfluxDB    // by name
+	Query        Query
+	Rules        Rules
+	Alertmanager Alertmanager
+	Limits       Limits
+	Runs         Runs
+	Log          Log
+	Pprof        string // address of Go's profiles; "" for none
 
 	flags map[string]bool // what flags have set of what has a name
 }
@@ -37,6 +36,7 @@ type Config struct {
 // GRPC is the port that plugins send to.
 type GRPC struct {
 	Listen       string
+	Insecure     bool // lets in everybody, in plain text
 	TLSCertFile  string
 	TLSKeyFile   string
 	ClientCAFile string
@@ -45,9 +45,12 @@ type GRPC struct {
 
 // HTTP is the port that people and Grafana ask.
 type HTTP struct {
-	Listen       string
-	AllowedHosts []string
-	ExternalURL  string
+	Listen        string
+	Insecure      bool   // lets in everybody, in plain text
+	WebConfigFile string // in the format of prometheus/exporter-toolkit
+	TokenFile     string // "": who writes is asked for what GRPC.TokenFile knows
+	AllowedHosts  []string
+	ExternalURL   string
 }
 
 // Slice is how event time is cut.
@@ -138,8 +141,10 @@ func Default() Config {
 // Validate says what does not fit together, with the key to change.
 func (c Config) Validate() error {
 	return errors.Join(
-		c.validateListen("grpc.listen", c.GRPC.Listen, c.GRPC.TLSCertFile != ""),
-		c.validateListen("http.listen", c.HTTP.Listen, false),
+		validateListen("grpc", c.GRPC.Listen, c.GRPC.Insecure, c.GRPC.TLSCertFile != "",
+			"set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file"),
+		validateListen("http", c.HTTP.Listen, c.HTTP.Insecure, c.HTTP.WebConfigFile != "",
+			"set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users"),
 		validateLoopback("pprof", c.Pprof),
 		c.GRPC.validate(),
 		c.Slice.validate(),
@@ -170,6 +175,11 @@ func (g GRPC) validate() error {
 		return errors.New("grpc.tls.cert_file and grpc.tls.key_file belong together: set both or none")
 	case g.ClientCAFile != "" && g.TLSCertFile == "":
 		return errors.New("grpc.tls.client_ca_file needs grpc.tls.cert_file and grpc.tls.key_file")
+	case g.ClientCAFile != "" && g.TokenFile == "" && !g.Insecure:
+		return errors.New("grpc.tls.client_ca_file alone lets every certificate of that authority write for every topology: set grpc.token_file, " +
+			"with a line such as \"cert:NAME write TOPOLOGY\" for each, or \"cert:* write\" where that is meant")
+	case g.TLSCertFile != "" && g.TokenFile == "" && !g.Insecure:
+		return errors.New("grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file, or say --grpc-insecure")
 	}
 	return nil
 }
@@ -220,17 +230,18 @@ func wholeSeconds(key string, d time.Duration) error {
 	return nil
 }
 
-// validateListen refuses an address that others can reach without TLS, unless the operator said that this is meant.
-func (c Config) validateListen(key, address string, tls bool) error {
+// validateListen refuses an address that others can reach without TLS, unless the operator said that this is meant. secured says that there
+// are files about it: what is in them is looked at by who opens them (package access).
+func validateListen(port, address string, insecure, secured bool, hint string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%s is %q: it must be HOST:PORT, such as 127.0.0.1:4320", key, address)
+		return fmt.Errorf("%s.listen is %q: it must be HOST:PORT, such as 127.0.0.1:4320", port, address)
 	}
-	if tls || c.InsecureListen || isLoopback(host) {
+	if secured || insecure || isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("%s is %s, which other machines can reach without TLS: set TLS, listen on 127.0.0.1, or say --insecure-listen",
-		key, address)
+	return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or say --%s-insecure",
+		port, address, hint, port)
 }
 
 // validateLoopback refuses an address that others can reach, whatever else is set; "" is none.

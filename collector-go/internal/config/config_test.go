@@ -20,7 +20,7 @@ func TestTheDefaultIsValid(t *testing.T) {
 
 func TestAFileIsRead(t *testing.T) {
 	c := Default()
-	require.NoError(t, load("f.yaml", []byte(`
+	_, err := load("f.yaml", []byte(`
 # comment
 data_dir: /var/lib/bullet-metrics
 slice:
@@ -34,7 +34,8 @@ store:
     enabled: false
     retention_time: 15d
   remote_write.m.url: http://m/
-`), Settings(&c), never))
+`), Settings(&c), never)
+	require.NoError(t, err)
 	assert.Equal(t, "/var/lib/bullet-metrics", c.DataDir)
 	assert.Equal(t, Slice{Width: time.Minute, Lateness: 5 * time.Second, WidthByMetric: map[string]time.Duration{"bullet_active_queries": 2 * time.Minute}}, c.Slice)
 	assert.Equal(t, []string{"metrics.example", "other.example"}, c.HTTP.AllowedHosts)
@@ -65,28 +66,43 @@ func TestFaultsNameFileLineKeyAndWhatToDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Default()
-			assert.ErrorContains(t, load("f.yaml", []byte(c.file), Settings(&config), never), c.want)
+			_, err := load("f.yaml", []byte(c.file), Settings(&config), never)
+			assert.ErrorContains(t, err, c.want)
 		})
 	}
 }
 
 func TestAllFaultsAreNamedAtOnce(t *testing.T) {
 	c := Default()
-	err := load("f.yaml", []byte("dta_dir: a\nslice.width: x\n"), Settings(&c), never)
+	_, err := load("f.yaml", []byte("dta_dir: a\nslice.width: x\n"), Settings(&c), never)
 	assert.ErrorContains(t, err, "f.yaml:1:")
 	assert.ErrorContains(t, err, "f.yaml:2:")
+}
+
+// What only the whole shows is named with file and line too, where the file has the key that it is about.
+func TestFaultsOfTheWholeAreLocated(t *testing.T) {
+	c := Default()
+	lines, err := load("f.yaml", []byte("slice:\n  width: 1500ms\ngrpc:\n  listen: 0.0.0.0:4320\nrules.interval: 1h\n"), Settings(&c), never)
+	require.NoError(t, err)
+	err = lines.Locate(c.Validate())
+	assert.ErrorContains(t, err, "f.yaml:2: slice.width is 1.5s")
+	assert.ErrorContains(t, err, "f.yaml:4: grpc.listen is 0.0.0.0:4320")
+	c.HTTP.Listen = "localhost"
+	assert.ErrorContains(t, lines.Locate(c.Validate()), "\nhttp.listen is", "a flag has no line")
+	assert.NoError(t, lines.Locate(nil))
 }
 
 func TestAFlagWinsOverTheFile(t *testing.T) {
 	c := Default()
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	AddFlags(flags, &c)
-	require.NoError(t, flags.Parse([]string{"--slice-width", "20s", "--insecure-listen"}))
+	require.NoError(t, flags.Parse([]string{"--slice-width", "20s", "--http-insecure"}))
 	given := func(s Setting) bool { return flags.Changed(s.Flag()) }
-	require.NoError(t, load("f.yaml", []byte("slice.width: 30s\ndata_dir: d\n"), Settings(&c), given))
+	_, err := load("f.yaml", []byte("slice.width: 30s\ndata_dir: d\n"), Settings(&c), given)
+	require.NoError(t, err)
 	assert.Equal(t, 20*time.Second, c.Slice.Width)
 	assert.Equal(t, "d", c.DataDir)
-	assert.True(t, c.InsecureListen)
+	assert.True(t, c.HTTP.Insecure)
 }
 
 func TestSeveralNamedStores(t *testing.T) {
@@ -95,7 +111,7 @@ func TestSeveralNamedStores(t *testing.T) {
 	AddFlags(flags, &c)
 	require.NoError(t, flags.Parse([]string{"--store-remote-write-url", "mimir=http://flag/?a=b,c", "--store-remote-write-url", "third=http://third/"}))
 	given := func(s Setting) bool { return flags.Changed(s.Flag()) }
-	require.NoError(t, load("f.yaml", []byte(`
+	_, err := load("f.yaml", []byte(`
 store:
   embedded.enabled: false
   remote_write:
@@ -106,7 +122,8 @@ store:
       required: true
   influxdb:
     old: {url: "http://i:8086", database: bullet}
-`), Settings(&c), given))
+`), Settings(&c), given)
+	require.NoError(t, err)
 	require.NoError(t, c.Validate())
 	network := func(url string) Network { n := defaultNetwork(); n.URL = url; return n }
 	mimir, victoria := network("http://flag/?a=b,c"), network("http://v:8428/api/v1/write")
@@ -136,9 +153,13 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"open to others":      {func(c *Config) { c.GRPC.Listen = "0.0.0.0:4320" }, "--insecure-listen"},
-		"profiles to others":  {func(c *Config) { c.Pprof, c.InsecureListen = "0.0.0.0:6060", true }, "it must be HOST:PORT on this machine"},
-		"no port":             {func(c *Config) { c.HTTP.Listen = "localhost" }, "http.listen"},
+		"open to others":     {func(c *Config) { c.GRPC.Listen = "0.0.0.0:4320" }, "--grpc-insecure"},
+		"profiles to others": {func(c *Config) { c.Pprof, c.HTTP.Insecure = "0.0.0.0:6060", true }, "it must be HOST:PORT on this machine"},
+		"no port":            {func(c *Config) { c.HTTP.Listen = "localhost" }, "http.listen"},
+		"HTTP to others":     {func(c *Config) { c.HTTP.Listen = "0.0.0.0:9320" }, "set tls_server_config in http.web_config_file"},
+		"TLS alone":          {func(c *Config) { c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile = "c", "k" }, "admits everybody who speaks TLS: set grpc.token_file"},
+		"authority alone": {func(c *Config) { c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile, c.GRPC.ClientCAFile = "c", "k", "a" },
+			`with a line such as "cert:NAME write TOPOLOGY"`},
 		"half a key pair":     {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
 		"fraction of seconds": {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},
 		"not a multiple":      {func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} }, "slice.width_by_metric.m"},
@@ -162,13 +183,17 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 		})
 	}
 	open := Default()
-	open.GRPC.Listen, open.InsecureListen = "0.0.0.0:4320", true
+	open.GRPC.Listen, open.GRPC.Insecure = "0.0.0.0:4320", true
 	assert.NoError(t, open.Validate())
+	open.HTTP.Listen = "0.0.0.0:9320"
+	assert.ErrorContains(t, open.Validate(), "--http-insecure", "the flag is one port's")
+	open.HTTP.WebConfigFile = "web.yml"
+	assert.NoError(t, open.Validate(), "what is in it is looked at when it is opened")
 }
 
 func TestAMissingFileIsSaid(t *testing.T) {
 	c := Default()
-	err := LoadFile(filepath.Join(t.TempDir(), "none.yaml"), Settings(&c), never)
+	_, err := LoadFile(filepath.Join(t.TempDir(), "none.yaml"), Settings(&c), never)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -180,6 +205,6 @@ func FuzzLoad(f *testing.F) {
 	f.Add(strings.Repeat("a:\n ", 50))
 	f.Fuzz(func(t *testing.T, file string) {
 		c := Default()
-		_ = load("f.yaml", []byte(file), Settings(&c), never)
+		_, _ = load("f.yaml", []byte(file), Settings(&c), never)
 	})
 }

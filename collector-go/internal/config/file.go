@@ -12,31 +12,62 @@ import (
 )
 
 // LoadFile reads a YAML file into the settings, except those of the keys for which given says that a flag was set. Every fault
-// names the file, the line and the key; an unknown key also the nearest known one.
-func LoadFile(path string, settings []Setting, given func(Setting) bool) error {
+// names the file, the line and the key; an unknown key also the nearest known one. Where the settings stand is returned for faults that show
+// later.
+func LoadFile(path string, settings []Setting, given func(Setting) bool) (Lines, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read the configuration: %w", err)
+		return Lines{}, fmt.Errorf("read the configuration: %w", err)
 	}
 	return load(path, data, settings, given)
 }
 
-func load(path string, data []byte, settings []Setting, given func(Setting) bool) error {
+func load(path string, data []byte, settings []Setting, given func(Setting) bool) (Lines, error) {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return fmt.Errorf("%s: %s", path, firstLine(err))
+		return Lines{}, fmt.Errorf("%s: %s", path, firstLine(err))
 	}
 	l := loader{path: path, settings: map[string]Setting{}, given: given, seen: map[string]int{}}
 	for _, s := range settings {
 		l.settings[s.Key] = s
 	}
 	if len(file.Docs) > 1 && file.Docs[1].Body != nil {
-		return fmt.Errorf("%s: more than one YAML document; only one is read", path)
+		return Lines{}, fmt.Errorf("%s: more than one YAML document; only one is read", path)
 	}
 	if len(file.Docs) > 0 && file.Docs[0].Body != nil {
 		l.mapping("", file.Docs[0].Body)
 	}
-	return errors.Join(l.faults...)
+	return Lines{path, l.seen}, errors.Join(l.faults...)
+}
+
+// Lines are where settings stand in a file.
+type Lines struct {
+	path string
+	of   map[string]int // key -> line
+}
+
+// Locate puts file and line before an error that begins with the key of a setting that the file has, and does so with each of several.
+func (l Lines) Locate(err error) error {
+	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what is joined at the top is several faults
+		var located []error
+		for _, one := range several.Unwrap() {
+			located = append(located, l.Locate(one))
+		}
+		return errors.Join(located...)
+	}
+	if err == nil {
+		return nil
+	}
+	best := ""
+	for key := range l.of {
+		if after, found := strings.CutPrefix(err.Error(), key); found && len(key) > len(best) && strings.HasPrefix(after, " ") {
+			best = key
+		}
+	}
+	if best == "" {
+		return err
+	}
+	return fmt.Errorf("%s:%d: %w", l.path, l.of[best], err)
 }
 
 // firstLine of a YAML error is "[line:column] what"; the rest draws the source.

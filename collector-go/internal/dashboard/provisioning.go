@@ -1,13 +1,68 @@
 package dashboard
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
 // SourceUID is the uid under which the provisioned data source is known to Grafana.
 const SourceUID = "bullet-metrics"
 
+// Access is how Grafana is let in where it asks. Its files are on Grafana's machine, and are read when Grafana starts.
+type Access struct {
+	TokenFile         string // of a token that may read; "" for none
+	User              string // or a user, with a file that holds the password
+	PasswordFile      string
+	CAFile            string // of the authority of the server's certificate; "" for the system's
+	CertFile, KeyFile string // of Grafana's own certificate; "" for none
+}
+
+// Validate says what does not fit together.
+func (a Access) Validate() error {
+	switch {
+	case a.TokenFile != "" && a.User != "":
+		return errors.New("a token and a user: give one of them")
+	case (a.User == "") != (a.PasswordFile == ""):
+		return errors.New("a user needs the file of a password, and that a user")
+	case (a.CertFile == "") != (a.KeyFile == ""):
+		return errors.New("a certificate needs its key, and a key its certificate")
+	}
+	return nil
+}
+
+// yaml is what a data source's file says of it: Grafana puts a file's text where $__file{PATH} stands.
+func (a Access) yaml() string {
+	var top, plain, secret strings.Builder
+	file := func(key, prefix, path string) {
+		fmt.Fprintf(&secret, "      %s: %q\n", key, prefix+"$__file{"+path+"}")
+	}
+	if a.User != "" {
+		fmt.Fprintf(&top, "    basicAuth: true\n    basicAuthUser: %q\n", a.User)
+		file("basicAuthPassword", "", a.PasswordFile)
+	}
+	if a.TokenFile != "" {
+		plain.WriteString("      httpHeaderName1: Authorization\n")
+		file("httpHeaderValue1", "Bearer ", a.TokenFile)
+	}
+	if a.CAFile != "" {
+		plain.WriteString("      tlsAuthWithCACert: true\n")
+		file("tlsCACert", "", a.CAFile)
+	}
+	if a.CertFile != "" {
+		plain.WriteString("      tlsAuth: true\n")
+		file("tlsClientCert", "", a.CertFile)
+		file("tlsClientKey", "", a.KeyFile)
+	}
+	if secret.Len() == 0 {
+		return ""
+	}
+	return plain.String() + "    secureJsonData:\n" + secret.String() + top.String()
+}
+
 // DataSource is the provisioning file of a data source: the collector's API, or a Prometheus that the collector writes to, at url.
 // Grafana asks by POST, and takes 10 s for how far apart samples are.
-func DataSource(url string) string {
+func DataSource(url string, access Access) string {
 	return fmt.Sprintf(`# Where the dashboards' figures come from. Written by bullet-metrics grafana export.
 apiVersion: 1
 datasources:
@@ -23,7 +78,7 @@ datasources:
       timeInterval: 10s # slice.width
       prometheusType: Prometheus
       manageAlerts: true
-`, SourceUID, url)
+%s`, SourceUID, url, access.yaml())
 }
 
 // Provider is the provisioning file that has Grafana read the dashboards of a directory, in a folder of their own.

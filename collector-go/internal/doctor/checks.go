@@ -226,8 +226,8 @@ func security(f Facts) Finding {
 	}
 	for _, address := range addresses {
 		if !loopback(address) {
-			return fail("no TLS, and "+address+" is another machine: the collector listens there only with TLS, or with --insecure-listen",
-				"set "+collector+"tls.enabled: true and tls.ca.file (docs/operating.md)")
+			return fail("no TLS, and "+address+" is another machine: the collector listens there only with TLS, or with --grpc-insecure",
+				"set "+collector+"tls.enabled: true and tls.ca.file (docs/security.md)")
 		}
 	}
 	return ok("none, and the collector is on the workers' own machine")

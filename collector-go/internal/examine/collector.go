@@ -41,18 +41,24 @@ type topology struct {
 }
 
 // Collector asks a running collector at base about a topology; where name is empty, about the only one there is. What goes wrong is in its
-// Err. Ages are by this machine's clock.
-func Collector(ctx context.Context, base, name string, now time.Time) *doctor.Collector {
+// Err. Ages are by this machine's clock. It asks by client, which has the credentials.
+func Collector(ctx context.Context, client *http.Client, base, name string, now time.Time) *doctor.Collector {
 	c := &doctor.Collector{Address: base, Topology: name, Now: now, Skews: map[string]float64{}, Seen: map[doctor.Kind]doctor.Sight{}}
-	c.Err = ask(ctx, strings.TrimSuffix(base, "/"), c)
+	c.Err = caller{client, strings.TrimSuffix(base, "/")}.ask(ctx, c)
 	return c
 }
 
-func ask(ctx context.Context, base string, c *doctor.Collector) error {
+// caller asks one collector.
+type caller struct {
+	client *http.Client
+	base   string
+}
+
+func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 	var all []struct {
 		Name string `json:"name"`
 	}
-	if err := get(ctx, base+"/api/v1/topologies", &all); err != nil {
+	if err := a.get(ctx, "/api/v1/topologies", &all); err != nil {
 		return err
 	}
 	for _, t := range all {
@@ -65,11 +71,11 @@ func ask(ctx context.Context, base string, c *doctor.Collector) error {
 		return nil
 	}
 	var t topology
-	if err := get(ctx, base+"/api/v1/topologies/"+url.PathEscape(c.Topology), &t); err != nil {
+	if err := a.get(ctx, "/api/v1/topologies/"+url.PathEscape(c.Topology), &t); err != nil {
 		return err
 	}
 	c.Found = t.facts()
-	return errors.Join(skews(ctx, base, c), sights(ctx, base, c))
+	return errors.Join(a.skews(ctx, c), a.sights(ctx, c))
 }
 
 func (t topology) facts() *doctor.Topology {
@@ -83,14 +89,14 @@ func (t topology) facts() *doctor.Topology {
 }
 
 // sights asks when the newest slice of each kind ended. A range is asked for, since only its samples keep their own times.
-func sights(ctx context.Context, base string, c *doctor.Collector) error {
+func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	for _, kind := range doctor.Kinds {
 		expression := fmt.Sprintf("{__name__=~%q, topology=%q}[%s]", strings.Join(kind.Metrics, "|"), c.Topology, model.Duration(doctor.Lookback))
 		var answer struct {
 			Result model.Matrix `json:"result"`
 		}
 		query := url.Values{"query": {expression}, "time": {fmt.Sprintf("%.3f", float64(c.Now.UnixMilli())/1000)}}
-		if err := get(ctx, base+"/api/v1/query?"+query.Encode(), &answer); err != nil {
+		if err := a.get(ctx, "/api/v1/query?"+query.Encode(), &answer); err != nil {
 			return err
 		}
 		workers := map[model.LabelValue]bool{}
@@ -112,15 +118,15 @@ func sights(ctx context.Context, base string, c *doctor.Collector) error {
 }
 
 // skews reads the producers' skews off the collector's own figures.
-func skews(ctx context.Context, base string, c *doctor.Collector) error {
-	body, err := fetch(ctx, base+"/metrics")
+func (a caller) skews(ctx context.Context, c *doctor.Collector) error {
+	body, err := a.fetch(ctx, "/metrics")
 	if err != nil {
 		return err
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(string(body)))
 	if err != nil {
-		return fmt.Errorf("%s/metrics: %w", base, err)
+		return fmt.Errorf("%s/metrics: %w", a.base, err)
 	}
 	for _, m := range families["bullet_metrics_producer_skew_seconds"].GetMetric() {
 		labels := map[string]string{}
@@ -135,8 +141,8 @@ func skews(ctx context.Context, base string, c *doctor.Collector) error {
 }
 
 // get reads the data of an answer of the API.
-func get(ctx context.Context, address string, data any) error {
-	body, err := fetch(ctx, address)
+func (a caller) get(ctx context.Context, path string, data any) error {
+	body, err := a.fetch(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -144,25 +150,30 @@ func get(ctx context.Context, address string, data any) error {
 		Data any `json:"data"`
 	}{data}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return fmt.Errorf("%s answers no JSON of a collector: %w", address, err)
+		return fmt.Errorf("%s answers no JSON of a collector: %w", a.base+path, err)
 	}
 	return nil
 }
 
-func fetch(ctx context.Context, address string) ([]byte, error) {
+func (a caller) fetch(ctx context.Context, path string) ([]byte, error) {
+	address := a.base + path
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := a.client.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, mostBytes))
-	if err == nil && response.StatusCode != http.StatusOK {
+	switch code := response.StatusCode; {
+	case err != nil || code == http.StatusOK:
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		err = fmt.Errorf("%s answers %s: give a token that may read (--token-file), or a certificate (--tls-cert, --tls-key)", address, response.Status)
+	default:
 		err = fmt.Errorf("%s answers %s", address, response.Status)
 	}
 	return body, err

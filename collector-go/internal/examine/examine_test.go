@@ -62,7 +62,7 @@ func TestSettings(t *testing.T) {
 
 func TestACollectorThatIsNone(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
-	assert.ErrorContains(t, Collector(t.Context(), server.URL, "t", time.Now()).Err, "404")
+	assert.ErrorContains(t, Collector(t.Context(), http.DefaultClient, server.URL, "t", time.Now()).Err, "404")
 	server.Close()
-	assert.ErrorContains(t, Collector(t.Context(), server.URL, "t", time.Now()).Err, "refused")
+	assert.ErrorContains(t, Collector(t.Context(), http.DefaultClient, server.URL, "t", time.Now()).Err, "refused")
 }

@@ -4,15 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net"
-	"net/url"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/api"
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
-	"github.com/prometheus/common/config"
 	"github.com/prometheus/common/model"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
@@ -40,73 +35,22 @@ type Collector struct {
 // queryTimeout bounds one question.
 const queryTimeout = 10 * time.Second
 
-// CollectorAccess is how a collector lets its client in. What the files hold is read again when it changes.
-type CollectorAccess struct {
-	// CA is a PEM file of the authority of the collector's certificate, "" for the system's; TokenFile holds the token that it asks for.
-	CA, TokenFile string
-}
-
-// check tells which file is missing before anything waits for an answer.
-func (a CollectorAccess) check() error {
-	for what, path := range map[string]string{"CA": a.CA, "token": a.TokenFile} {
-		if path == "" {
-			continue
-		}
-		if _, err := os.ReadFile(path); err != nil {
-			return fmt.Errorf("the collector's %s: %w", what, err)
-		}
-	}
-	return nil
-}
-
 // NewCollector returns a client of the collector that serves HTTP at address, "host:port" or a URL.
 func NewCollector(address string) (*Collector, error) {
 	return NewCollectorAt(address, CollectorAccess{})
 }
 
-// NewCollectorAt returns a client of the collector that serves HTTP at address: "host:port", http://host:port or https://host:port.
-// "host:port" is https with a CA. A token does not go out in the clear, but to this machine.
+// NewCollectorAt returns a client of the collector that serves HTTP at address, as CollectorAccess.Client has it.
 func NewCollectorAt(address string, access CollectorAccess) (*Collector, error) {
-	if !strings.Contains(address, "://") {
-		scheme := "http://"
-		if access.CA != "" {
-			scheme = "https://"
-		}
-		address = scheme + address
-	}
-	u, err := url.Parse(address)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("the collector's address is %q: write host:port, http://host:port or https://host:port", address)
-	case u.Scheme == "http" && access.CA != "":
-		return nil, fmt.Errorf("the collector's address is %q, and a CA is given: write https://%s", address, u.Host)
-	case u.Scheme == "http" && access.TokenFile != "" && !isLoopback(u.Hostname()):
-		return nil, fmt.Errorf("the collector's address is %q, and a token would go out in the clear: write https://%s", address, u.Host)
-	}
-	options := config.DefaultHTTPClientConfig
-	options.TLSConfig.CAFile = access.CA
-	options.FollowRedirects = access.TokenFile == "" // it is for the address that was given
-	if access.TokenFile != "" {
-		options.Authorization = &config.Authorization{Type: "Bearer", CredentialsFile: access.TokenFile}
-	}
-	if err := access.check(); err != nil {
+	address, caller, err := access.Client(address)
+	if err != nil {
 		return nil, err
 	}
-	caller, err := config.NewClientFromConfig(options, "collector", config.WithUserAgent("bullet-metrics"))
-	if err != nil {
-		return nil, fmt.Errorf("prepare to ask the collector at %s: %w", address, err)
-	}
-	address = strings.TrimRight(address, "/")
 	client, err := api.NewClient(api.Config{Address: address, Client: caller})
 	if err != nil {
 		return nil, fmt.Errorf("the collector's address %q: %w", address, err)
 	}
 	return &Collector{address, client, v1.NewAPI(client)}, nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Slices reads the stored slices of the series that a selector names, with ends in (from, to]: a range selector gives what is

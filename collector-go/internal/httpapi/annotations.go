@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 )
@@ -103,15 +104,9 @@ func (a *api) annotations(r request) answer {
 	return answer{data: all}
 }
 
-// crossOrigin refuses what a browser sends for a page of somebody else's.
-var crossOrigin = http.NewCrossOriginProtection()
-
 // annotate answers POST /annotations: it sets one, and answers with it once it is on disk. A web page elsewhere cannot call it:
-// JSON takes a browser's permission that this server never gives, and a foreign origin is refused.
+// JSON takes a browser's permission that this server never gives, beside what Local refuses.
 func (a *api) annotate(r request) answer {
-	if err := crossOrigin.Check(r.Request); err != nil {
-		return answer{err: &apiError{errorForbidden, err}}
-	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return answer{err: &apiError{errorMediaType, errors.New("send the annotation as JSON, with Content-Type: application/json")}}
 	}
@@ -119,10 +114,8 @@ func (a *api) annotate(r request) answer {
 	if err != nil {
 		return badData(err)
 	}
-	if a.options.Authorize != nil {
-		if err := a.options.Authorize(r.Request, asked.Topology); err != nil {
-			return answer{err: &apiError{errorUnauthorized, err}}
-		}
+	if _, err := a.admit(r.Request, access.Need{Scope: access.Write, Topology: asked.Topology}); err != nil {
+		return answer{err: refusal(err)}
 	}
 	set, err := a.options.Registry.Annotate(r.Context(), asked)
 	if err != nil {

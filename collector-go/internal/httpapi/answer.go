@@ -41,6 +41,7 @@ const (
 	errorUnauthorized = "unauthorized"
 	errorForbidden    = "forbidden"
 	errorMediaType    = "unsupported_media_type"
+	errorTooMany      = "too_many_requests"
 )
 
 // statusClientClosed is nginx' code for a client that went away; Prometheus uses it for a cancelled query.
@@ -51,6 +52,8 @@ func (e *apiError) status() int {
 	switch {
 	case errors.As(e.err, &tooLarge):
 		return http.StatusRequestEntityTooLarge
+	case isTooSlow(e.err):
+		return http.StatusRequestTimeout
 	case e.typ == errorBadData:
 		return http.StatusBadRequest
 	case e.typ == errorNotFound:
@@ -59,6 +62,8 @@ func (e *apiError) status() int {
 		return http.StatusUnauthorized
 	case e.typ == errorForbidden:
 		return http.StatusForbidden
+	case e.typ == errorTooMany:
+		return http.StatusTooManyRequests
 	case e.typ == errorMediaType:
 		return http.StatusUnsupportedMediaType
 	case e.typ == errorExecution:
@@ -148,9 +153,6 @@ func (a *api) write(w http.ResponseWriter, r request, result answer) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if code == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
 	w.WriteHeader(code)
 	if _, err := w.Write(encoded); err != nil {
 		a.options.Logger.Debug("an answer could not be written", "path", r.URL.Path, "error", err)

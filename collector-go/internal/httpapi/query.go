@@ -9,17 +9,20 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
 // api answers Prometheus' API.
 type api struct {
-	options Options
-	started time.Time
-	now     func() time.Time
+	options  Options
+	requests *quota.Places
+	started  time.Time
+	now      func() time.Time
 }
 
 func newAPI(options Options) *api {
-	return &api{options: options, started: time.Now().UTC(), now: time.Now}
+	return &api{options: options, requests: quota.New(options.MaxRequests), started: time.Now().UTC(), now: time.Now}
 }
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }

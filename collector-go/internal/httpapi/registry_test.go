@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
@@ -209,18 +211,19 @@ func TestAWebPageElsewhereCannotAnnotate(t *testing.T) {
 func TestATokenIsAskedForWhereThereAreTokens(t *testing.T) {
 	w := startTold(t)
 	h := w.handler(func(o *Options) {
-		o.Authorize = func(r *http.Request, topology string) error {
-			if r.Header.Get("Authorization") != "Bearer right" || topology != "bullet" {
-				return errors.New("the token is not known here")
-			}
-			return nil
-		}
+		tokens := accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), "right write bullet", "reader read")
+		o.Guard = guardOf(t, access.Options{WriteTokenFile: tokens})
 	})
 	code, answer := post(h, `{"topology":"bullet","title":"x"}`)
 	assert.Equal(t, http.StatusUnauthorized, code)
-	assert.Equal(t, `{"status":"error","errorType":"unauthorized","error":"the token is not known here"}`, answer)
-	code, _ = post(h, `{"topology":"other","title":"x"}`, "Authorization", "Bearer right")
+	assert.Equal(t, `{"status":"error","errorType":"unauthorized","error":"no token: send the header \"authorization: Bearer \u003ctoken\u003e\""}`, answer)
+	code, _ = post(h, `{"topology":"bullet","title":"x"}`, "Authorization", "Bearer wrong")
 	assert.Equal(t, http.StatusUnauthorized, code)
+	code, _ = post(h, `{"topology":"bullet","title":"x"}`, "Authorization", "Bearer reader")
+	assert.Equal(t, http.StatusForbidden, code)
+	code, answer = post(h, `{"topology":"other","title":"x"}`, "Authorization", "Bearer right")
+	assert.Equal(t, http.StatusForbidden, code)
+	assert.Contains(t, answer, `is not for topology \"other\"`)
 	code, _ = post(h, `{"topology":"bullet","title":"x"}`, "Authorization", "Bearer right")
 	assert.Equal(t, http.StatusOK, code)
 }

@@ -1,14 +1,16 @@
 package httpapi
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/prometheus/util/httputil"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 )
 
 // New returns the handler alone: the routes behind the bounds that hold for every request.
@@ -22,22 +24,34 @@ func New(options Options) (http.Handler, error) {
 	a := newAPI(options)
 	mux := http.NewServeMux()
 	for _, r := range a.routes() {
-		mux.Handle(r.pattern, r.handler)
+		mux.Handle(r.pattern, a.guarded(r.scope, r.handler))
 	}
-	counted := instrument(options.Registerer, mux)
-	return checkHost(options.Hosts, bounded(options.RequestTimeout, options.MaxBodyBytes, counted)), nil
+	counted := instrument(options.Registerer, mux, a.others(mux))
+	linked := func(r *http.Request) bool {
+		_, pattern := mux.Handler(r)
+		return slices.Contains(navigable, pattern)
+	}
+	return a.headed(Local(options.Hosts, linked, options.note, bounded(options, counted))), nil
 }
 
+// route is what is served below a pattern, and what a caller must be allowed for it.
 type route struct {
 	pattern string
+	scope   access.Scope
 	handler http.Handler
 }
+
+// everybody is the scope of what is asked of strangers too: whether the collector is there.
+const everybody access.Scope = ""
+
+// navigable are the patterns that a link on another site may lead to: pages for people.
+var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}"}
 
 // routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection, topologies, annotations,
 // why and runs, which it has not.
 func (a *api) routes() []route {
-	get := func(path string, f func(request) answer) route { return route{"GET " + path, a.serve(f)} }
-	post := func(path string, f func(request) answer) route { return route{"POST " + path, a.serve(f)} }
+	get := func(path string, f func(request) answer) route { return route{"GET " + path, access.Read, a.serve(f)} }
+	post := func(path string, f func(request) answer) route { return route{"POST " + path, access.Read, a.serve(f)} }
 	routes := []route{
 		get("/api/v1/query", a.query), post("/api/v1/query", a.query),
 		get("/api/v1/query_range", a.queryRange), post("/api/v1/query_range", a.queryRange),
@@ -51,17 +65,18 @@ func (a *api) routes() []route {
 		get("/api/v1/collection/{name}", a.collection),
 		get("/api/v1/status/buildinfo", a.buildInfo),
 		get("/api/v1/status/runtimeinfo", a.runtimeInfo),
-		{"GET /metrics", promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10, Timeout: 30 * time.Second})},
-		{"GET /federate", httputil.CompressionHandler{Handler: http.HandlerFunc(a.federate)}},
-		{"GET /-/healthy", http.HandlerFunc(healthy)},
-		{"GET /-/ready", http.HandlerFunc(a.ready)},
+		{"GET /metrics", access.Read, promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10, Timeout: 30 * time.Second})},
+		{"GET /federate", access.Read, httputil.CompressionHandler{Handler: http.HandlerFunc(a.federate)}},
+		{"GET /-/healthy", everybody, http.HandlerFunc(healthy)},
+		{"GET /-/ready", everybody, http.HandlerFunc(a.ready)},
 		get("/api/v1/runs", a.runs),
 	}
 	if a.options.Page != nil {
-		routes = append(routes, route{"GET /{$}", a.options.Page}, route{"GET /page/", a.options.Page})
+		routes = append(routes, route{"GET /{$}", access.Read, a.options.Page}, route{"GET /page/", access.Read, a.options.Page},
+			route{"GET /graph", access.Read, http.RedirectHandler("./", http.StatusFound)}) // where alerts lead, as Prometheus writes them
 	}
 	if a.options.Runs != nil {
-		routes = append(routes, route{"GET /runs/{name}/{$}", a.options.Runs})
+		routes = append(routes, route{"GET /runs/{name}/{$}", access.Read, a.options.Runs})
 	}
 	if a.options.Why != nil {
 		routes = append(routes, get("/api/v1/why", a.why))
@@ -69,7 +84,7 @@ func (a *api) routes() []route {
 	if a.options.Registry != nil {
 		routes = append(routes,
 			get("/api/v1/topologies", a.topologies), get("/api/v1/topologies/{name}", a.topology),
-			get("/api/v1/annotations", a.annotations), post("/api/v1/annotations", a.annotate))
+			get("/api/v1/annotations", a.annotations), route{"POST /api/v1/annotations", access.Write, a.serve(a.annotate)})
 	}
 	return routes
 }
@@ -80,7 +95,7 @@ func (a *api) serve(f func(request) answer) http.Handler {
 	return httputil.CompressionHandler{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := parseForm(r)
 		result := f(asked)
-		if asked.tooLarge() {
+		if asked.tooLarge() || isTooSlow(asked.formError) {
 			result.err = &apiError{errorBadData, asked.formError}
 		}
 		if result.done != nil {
@@ -90,21 +105,10 @@ func (a *api) serve(f func(request) answer) http.Handler {
 	})}
 }
 
-// bounded limits what a request may take: time and body.
-func bounded(limit time.Duration, body int64, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), limit)
-		defer cancel()
-		r = r.WithContext(ctx)
-		r.Body = http.MaxBytesReader(w, r.Body, body)
-		next.ServeHTTP(w, r)
-	})
-}
-
 // instrument counts requests by route, so that no path that a client makes up becomes a series.
-func instrument(r prometheus.Registerer, mux *http.ServeMux) http.Handler {
+func instrument(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) http.Handler {
 	if r == nil {
-		return mux
+		return next
 	}
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "bullet_metrics_http_request_seconds", Help: "How long requests took to answer, by route and status code, in seconds.",
@@ -116,6 +120,6 @@ func instrument(r prometheus.Registerer, mux *http.ServeMux) http.Handler {
 		if pattern == "" {
 			pattern = "none"
 		}
-		promhttp.InstrumentHandlerDuration(took.MustCurryWith(prometheus.Labels{"route": pattern}), mux).ServeHTTP(w, req)
+		promhttp.InstrumentHandlerDuration(took.MustCurryWith(prometheus.Labels{"route": pattern}), next).ServeHTTP(w, req)
 	})
 }

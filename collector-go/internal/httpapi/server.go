@@ -4,17 +4,22 @@ package httpapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/prometheus/util/netconnlimit"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/shelf"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
@@ -46,17 +51,22 @@ type Options struct {
 	Page http.Handler
 	// Runs are the runs that /api/v1/runs lists, with their reports below /runs/; nil: a list that says how to have one.
 	Runs *shelf.Shelf
-	// Authorize says why a request may not set an annotation of a topology; nil: all may.
-	Authorize func(r *http.Request, topology string) error
+	// Guard decides who may read and who may set annotations, and has the port's TLS; nil: everybody, in plain text.
+	Guard *access.Guard
 	// Ready says why the collector is not ready, in words for an operator; "" when it is. nil: always ready.
 	Ready func() string
 	// Hosts are the names (without port) by which the server may be called, beside those of this host's loopback.
 	Hosts []string
-	// MaxBodyBytes bounds a request's body. 10 MiB by default, what net/http allows a form.
+	// MaxBodyBytes bounds a request's body. 1 MiB by default: the longest query is 64 KiB, and the longest annotation 128.
 	MaxBodyBytes int64
-	// MaxConnections bounds the connections at a time; more wait to be accepted. 512 by default, as Prometheus has it.
+	// BodyTimeout bounds the time in which a body comes. 30 s by default.
+	BodyTimeout time.Duration
+	// MaxConnections bounds the connections at a time, and an address has its share of them; more are closed at once. 512 by default, as
+	// Prometheus has it.
 	MaxConnections int
-	// RequestTimeout bounds a request, reading and writing included. 5 min by default, as Prometheus has it.
+	// MaxRequests bounds the requests at a time, and a caller has its share of them. 256 by default.
+	MaxRequests int
+	// RequestTimeout bounds a request, writing included. 5 min by default, as Prometheus has it.
 	RequestTimeout time.Duration
 	// ShutdownTimeout is how long Run waits for running requests when told to end. 5 s by default.
 	ShutdownTimeout time.Duration
@@ -71,7 +81,7 @@ type Options struct {
 
 // DefaultOptions returns the limits described at Options; the required parts are the caller's.
 func DefaultOptions() Options {
-	return Options{MaxBodyBytes: 10 << 20, MaxConnections: 512, RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second}
+	return Options{MaxBodyBytes: 1 << 20, BodyTimeout: 30 * time.Second, MaxConnections: 512, MaxRequests: 256, RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second}
 }
 
 // Validate says which option cannot be.
@@ -79,9 +89,9 @@ func (o Options) Validate() error {
 	switch {
 	case o.Engine == nil || o.Gatherer == nil:
 		return errors.New("http: an engine and a gatherer are required")
-	case o.MaxBodyBytes < 1 || o.MaxConnections < 1:
-		return errors.New("http: the bounds on body and connections must be positive")
-	case o.RequestTimeout <= 0 || o.ShutdownTimeout <= 0:
+	case o.MaxBodyBytes < 1 || o.MaxConnections < 1 || o.MaxRequests < 1:
+		return errors.New("http: the bounds on body, connections and requests must be positive")
+	case o.RequestTimeout <= 0 || o.ShutdownTimeout <= 0 || o.BodyTimeout <= 0:
 		return errors.New("http: timeouts must be positive")
 	}
 	return nil
@@ -89,8 +99,10 @@ func (o Options) Validate() error {
 
 // Server answers requests on one listener.
 type Server struct {
-	options Options
-	http    *http.Server
+	options     Options
+	http        *http.Server
+	connections *quota.Places
+	refused     prometheus.Counter // connections
 }
 
 const (
@@ -98,6 +110,10 @@ const (
 	idleTimeout   = 2 * time.Minute  // a connection without a request
 	// A GET's query is in its header: Grafana's long expressions need room.
 	maxHeaderBytes = 256 << 10
+
+	streamsAConnection = 64 // of HTTP/2
+	pingAfter          = 15 * time.Second
+	pingTimeout        = 10 * time.Second
 )
 
 // NewServer returns a server that answers by the handler New(options) once Run is called.
@@ -106,26 +122,35 @@ func NewServer(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: options, http: &http.Server{
+	s := &Server{options: options, connections: quota.New(options.MaxConnections), http: &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       options.RequestTimeout,
 		WriteTimeout:      options.RequestTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          log.New(serverLog{options}, "", 0),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streamsAConnection, SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}}
-	if options.Logger != nil {
-		s.http.ErrorLog = slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug)
-	}
+	s.figures()
 	return s, nil
 }
 
 // Run serves on listener until ctx is done, then lets running requests end within ShutdownTimeout and cuts off the rest. It
 // closes listener, and runs once.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
-	limited := netconnlimit.SharedLimitListener(listener, netconnlimit.NewSharedSemaphore(s.options.MaxConnections))
+	var open net.Listener = quota.Listen(listener, s.connections, s.refuse)
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	if guard := s.options.Guard; guard != nil {
+		if config := guard.TLS(); config != nil {
+			open = tls.NewListener(open, config)
+		}
+		looking.Go(func() { guard.Run(watching) })
+	}
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(limited) }()
+	go func() { served <- s.http.Serve(open) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
@@ -144,4 +169,39 @@ func (s *Server) shutDown() error {
 		return s.http.Close()
 	}
 	return err
+}
+
+func (s *Server) figures() {
+	s.refused = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "bullet_metrics_http_refused_connections_total", Help: "Connections closed at once: there were enough, or their address had its share.",
+	})
+	if r := s.options.Registerer; r != nil {
+		r.MustRegister(s.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_http_connections", Help: "Open connections."},
+			func() float64 { return float64(s.connections.Taken()) }))
+	}
+}
+
+// refuse is told of connections beyond what there are, or beyond an address' share.
+func (s *Server) refuse(peer string, why error) {
+	s.refused.Inc()
+	if s.options.Guard != nil {
+		s.options.Guard.Note(access.Places, peer, "connection: "+why.Error())
+	}
+}
+
+// serverLog takes what net/http says. It says of a handshake that failed in words alone.
+type serverLog struct{ options Options }
+
+const handshakeFailed = "http: TLS handshake error from "
+
+// Write implements io.Writer; each call is a line.
+func (l serverLog) Write(line []byte) (int, error) {
+	text := strings.TrimSuffix(string(line), "\n")
+	if rest, found := strings.CutPrefix(text, handshakeFailed); found && l.options.Guard != nil {
+		peer, why, _ := strings.Cut(rest, ": ")
+		l.options.Guard.HandshakeText(peer, why)
+	} else if l.options.Logger != nil {
+		l.options.Logger.Debug(text)
+	}
+	return len(line), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
 // Books are samples by what became of them since the start, histograms included. They balance at any time:
@@ -45,12 +46,11 @@ type ledger struct {
 	latency            prometheus.Histogram
 	streams            prometheus.Gauge
 	streamEnds         *prometheus.CounterVec
-	connections        prometheus.Gauge
 	connectionsRefused prometheus.Counter
 	skew               *prometheus.GaugeVec
 }
 
-func newLedger(registerer prometheus.Registerer) *ledger {
+func newLedger(registerer prometheus.Registerer, connections *quota.Places) *ledger {
 	const prefix = "bullet_metrics_ingest_"
 	make := promauto.With(registerer)
 	counter := func(name, help string) prometheus.Counter {
@@ -74,12 +74,13 @@ func newLedger(registerer prometheus.Registerer) *ledger {
 		streams: make.NewGauge(prometheus.GaugeOpts{Name: prefix + "streams", Help: "Open streams."}),
 		streamEnds: counters("stream_ends_total", "Streams that ended, by gRPC status code.",
 			"code"),
-		connections:        make.NewGauge(prometheus.GaugeOpts{Name: prefix + "connections", Help: "Open connections."}),
-		connectionsRefused: counter("refused_connections_total", "Connections closed at once for the limit."),
+		connectionsRefused: counter("refused_connections_total", "Connections closed at once: there were enough, or their address had its share."),
 		skew: make.NewGaugeVec(prometheus.GaugeOpts{Name: "bullet_metrics_producer_skew_seconds",
 			Help: "How far the collector's clock is ahead of a producer's worker, the least transit time of the last minutes included, in seconds.",
 		}, []string{"topology", "worker"}),
 	}
+	make.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "connections", Help: "Open connections."},
+		func() float64 { return float64(connections.Taken()) })
 	rejected := counters("rejected_samples_total", "Samples refused for ever, by reason.", "reason")
 	for reason := 1; reason <= maxReason; reason++ {
 		l.rejected[reason] = rejected.WithLabelValues(reasonLabel(pb.RejectionReason(reason)))

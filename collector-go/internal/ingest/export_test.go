@@ -298,7 +298,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxStreams = 1 })
 	service := c.dial()
 	first := opened(t, service)
-	st := export(t, service).fails(codes.ResourceExhausted, "has its 1 streams")
+	st := export(t, service).fails(codes.ResourceExhausted, "no stream is free: all 1 places are taken")
 	require.Len(t, st.Details(), 1, "RetryInfo says when to come again")
 	require.NoError(t, first.stream.CloseSend())
 	_, err := first.stream.Recv()

@@ -2,23 +2,14 @@ package ingest
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -26,133 +17,106 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
 )
 
-// authority signs certificates.
-type authority struct {
-	t           *testing.T
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-	pem         []byte
-}
-
-func newAuthority(t *testing.T, name string) *authority {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	certificate, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	return &authority{t, certificate, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
-}
-
-// issue writes a certificate for 127.0.0.1 and its key into dir.
-func (a *authority) issue(dir, name string, expires time.Time) (certFile, keyFile string) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(a.t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: expires, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
-	require.NoError(a.t, err)
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(a.t, err)
-	certFile, keyFile = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
-	require.NoError(a.t, os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-	require.NoError(a.t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600))
-	return certFile, keyFile
-}
-
-func (a *authority) pool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(a.certificate)
-	return pool
-}
-
-func (a *authority) file(dir string) string {
-	path := filepath.Join(dir, a.certificate.Subject.CommonName+".crt")
-	require.NoError(a.t, os.WriteFile(path, a.pem, 0o600))
-	return path
+// guarded is a change of options that asks callers who they are.
+func guarded(t *testing.T, o access.Options) func(*Options) {
+	return func(options *Options) {
+		o.Port, o.Listen = access.GRPC, "127.0.0.1:4320"
+		guard, err := access.Open(o)
+		require.NoError(t, err)
+		options.Guard = guard
+	}
 }
 
 func overTLS(config *tls.Config) grpc.DialOption {
 	return grpc.WithTransportCredentials(credentials.NewTLS(config))
 }
 
-// attempt opens a stream and returns how that went.
-func attempt(t *testing.T, service pb.IngestServiceClient) error {
+// attempt opens a stream for a topology and returns how that went.
+func attempt(t *testing.T, service pb.IngestServiceClient, topology string) error {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	stream, err := service.Export(ctx)
 	if err != nil {
 		return err
 	}
-	_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", Host: "h"}}})
+	_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, Host: "h"}}})
 	_, err = stream.Recv()
 	return err
 }
 
 func TestMutualTLS(t *testing.T) {
-	dir := t.TempDir()
-	ours, foreign := newAuthority(t, "ours"), newAuthority(t, "foreign")
-	cert, key := ours.issue(dir, "server", time.Now().Add(time.Hour))
-	c := start(t, func(o *Options) { o.TLS = &TLSFiles{Cert: cert, Key: key, ClientCA: ours.file(dir)} })
-	pair := func(a *authority, name string, expires time.Time) []tls.Certificate {
-		certFile, keyFile := a.issue(dir, name, expires)
-		p, err := tls.LoadX509KeyPair(certFile, keyFile)
-		require.NoError(t, err)
-		return []tls.Certificate{p}
+	dir, hour := t.TempDir(), time.Now().Add(time.Hour)
+	ours, foreign := accesstest.NewAuthority(t, "ours"), accesstest.NewAuthority(t, "foreign")
+	cert, key := ours.Issue(dir, "server", hour)
+	figures := prometheus.NewRegistry()
+	c := start(t, guarded(t, access.Options{TLS: access.TLSFiles{Cert: cert, Key: key, ClientCA: ours.File(dir)}, Registerer: figures,
+		TokenFile: accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "cert:good write t", "cert:leaked none", "cert:* write")}))
+	with := func(pairs ...tls.Certificate) *tls.Config {
+		return &tls.Config{RootCAs: ours.Pool(), Certificates: pairs}
 	}
-	good := pair(ours, "good", time.Now().Add(time.Hour))
-	require.NoError(t, attempt(t, c.dial(overTLS(&tls.Config{RootCAs: ours.pool(), Certificates: good}))))
-	require.NoError(t, attempt(t, c.dial(overTLS(&tls.Config{RootCAs: ours.pool(), Certificates: good,
-		MaxVersion: tls.VersionTLS12}))))
+	good := ours.Pair("good", hour)
+	require.NoError(t, attempt(t, c.dial(overTLS(with(good))), "t"))
+	require.NoError(t, attempt(t, c.dial(overTLS(with(ours.Pair("other", hour)))), "u"))
+	twelve := with(good)
+	twelve.MaxVersion = tls.VersionTLS12
+	require.NoError(t, attempt(t, c.dial(overTLS(twelve)), "t"))
+	export(t, c.dial(overTLS(with(good)))).fails(codes.PermissionDenied, `the certificate good is not for topology "bullet"`)
+	export(t, c.dial(overTLS(with(ours.Pair("leaked", hour))))).fails(codes.Unauthenticated, "may do nothing here")
 	for name, config := range map[string]*tls.Config{
-		"TLS 1.1":             {RootCAs: ours.pool(), Certificates: good, MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11},
-		"no certificate":      {RootCAs: ours.pool()},
-		"certificate of else": {RootCAs: ours.pool(), Certificates: pair(foreign, "bad", time.Now().Add(time.Hour))},
-		"expired":             {RootCAs: ours.pool(), Certificates: pair(ours, "old", time.Now().Add(-time.Hour))},
-		"wrong server":        {RootCAs: foreign.pool(), Certificates: good},
-		"wrong server name":   {RootCAs: ours.pool(), Certificates: good, ServerName: "elsewhere.example"},
+		"TLS 1.1":             {RootCAs: ours.Pool(), Certificates: []tls.Certificate{good}, MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11},
+		"no certificate":      with(),
+		"certificate of else": with(foreign.Pair("good", hour)),
+		"expired":             with(ours.Pair("good", time.Now().Add(-time.Hour))),
+		"wrong server":        {RootCAs: foreign.Pool(), Certificates: []tls.Certificate{good}},
+		"wrong server name":   {RootCAs: ours.Pool(), Certificates: []tls.Certificate{good}, ServerName: "elsewhere.example"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Error(t, attempt(t, c.dial(overTLS(config))))
+			require.Error(t, attempt(t, c.dial(overTLS(config)), "t"))
 		})
 	}
-	require.Error(t, attempt(t, c.dial(grpc.WithTransportCredentials(insecure.NewCredentials()))), "plain text")
+	require.Error(t, attempt(t, c.dial(grpc.WithTransportCredentials(insecure.NewCredentials())), "t"), "plain text")
+	counted, err := testutil.GatherAndCount(figures, "bullet_metrics_refused_total")
+	require.NoError(t, err)
+	require.Positive(t, counted)
+	for _, reason := range []string{"tls_version", "tls_certificate", "tls_client", "tls_plain_text", "topology", "certificate"} {
+		require.Positive(t, refusals(t, figures, reason), reason)
+	}
 }
 
-// TestCertificatesRotate replaces the server's certificate: new connections see it, streams that are open go on.
+// refusals is how many were turned away for a reason.
+func refusals(t *testing.T, figures *prometheus.Registry, reason string) float64 {
+	t.Helper()
+	families, err := figures.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if family.GetName() == "bullet_metrics_refused_total" && l.GetName() == "reason" && l.GetValue() == reason {
+					return m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// The collector's certificate is replaced: new connections see it, streams that are open go on.
 func TestCertificatesRotate(t *testing.T) {
-	dir := t.TempDir()
-	old, next := newAuthority(t, "old"), newAuthority(t, "next")
-	cert, key := old.issue(dir, "server", time.Now().Add(time.Hour))
-	var later atomic.Int64
-	c := start(t, func(o *Options) {
-		o.TLS = &TLSFiles{Cert: cert, Key: key}
-		o.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
-	})
-	s := opened(t, c.dial(overTLS(&tls.Config{RootCAs: old.pool()})))
-	next.issue(dir, "server", time.Now().Add(time.Hour))
-	require.NoError(t, os.Chtimes(cert, time.Now(), time.Now().Add(time.Minute)))
-	later.Store(int64(time.Minute))
-	require.NoError(t, attempt(t, c.dial(overTLS(&tls.Config{RootCAs: next.pool()}))))
+	dir, hour := t.TempDir(), time.Now().Add(time.Hour)
+	old, next := accesstest.NewAuthority(t, "old"), accesstest.NewAuthority(t, "next")
+	cert, key := old.Issue(dir, "server", hour)
+	c := start(t, guarded(t, access.Options{TLS: access.TLSFiles{Cert: cert, Key: key}, Insecure: true}))
+	s := opened(t, c.dial(overTLS(&tls.Config{RootCAs: old.Pool()})))
+	changed := c.server.o.Guard.Changed()
+	next.Issue(dir, "server", hour)
+	<-changed
+	require.Eventually(t, func() bool { return attempt(t, c.dial(overTLS(&tls.Config{RootCAs: next.Pool()})), "t") == nil }, patience, 10*time.Millisecond)
 	s.batch(&pb.Batch{Sequence: 1})
 	s.acknowledged(1)
-
-	require.NoError(t, os.WriteFile(cert, []byte("no PEM"), 0o600))
-	later.Store(int64(2 * time.Minute))
-	require.NoError(t, attempt(t, c.dial(overTLS(&tls.Config{RootCAs: next.pool()}))), "what cannot be read changes nothing")
-}
-
-func TestBadTLSFilesAreRefusedAtOnce(t *testing.T) {
-	o := DefaultOptions()
-	o.TLS = &TLSFiles{Cert: "/nowhere.crt", Key: "/nowhere.key"}
-	_, err := New(newSlowJournal(), o)
-	require.ErrorContains(t, err, "/nowhere.crt")
 }
 
 // bearer is a token as a client sends it.
@@ -164,44 +128,64 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 
 func (bearer) RequireTransportSecurity() bool { return false }
 
-func tokenFile(t *testing.T, path string, lines ...string) {
-	var text string
-	for _, line := range lines {
-		var token, rest string
-		_, err := fmt.Sscanf(line, "%s", &token)
-		require.NoError(t, err)
-		rest = line[len(token):]
-		text += fmt.Sprintf("%x%s\n", sha256.Sum256([]byte(token)), rest)
-	}
-	require.NoError(t, os.WriteFile(path, []byte("# who may send\n\n"+text), 0o600))
+func with(token string) grpc.CallOption { return grpc.PerRPCCredentials(bearer(token)) }
+
+// tokens is a change of options that asks for tokens, and the file that they are in.
+func tokens(t *testing.T, lines ...string) (path string, change func(*Options)) {
+	path = accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), lines...)
+	return path, guarded(t, access.Options{TokenFile: path})
 }
 
 func TestTokens(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "tokens")
-	tokenFile(t, path, "alpha ingest", "beta ingest other", "gamma read", "delta ingest bullet other")
-	var later atomic.Int64
-	c := start(t, func(o *Options) {
-		o.TokenFile = path
-		o.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
-	})
+	_, change := tokens(t, "alpha write", "beta write other", "gamma read", "delta write bullet other")
+	c := start(t, change)
 	service := c.dial()
-	with := func(token string) grpc.CallOption { return grpc.PerRPCCredentials(bearer(token)) }
 	export(t, service).fails(codes.Unauthenticated, "no token")
 	export(t, service, with("wrong")).fails(codes.Unauthenticated, "not known")
-	export(t, service, with("gamma")).fails(codes.Unauthenticated, "not known")
+	export(t, service, with("gamma")).fails(codes.PermissionDenied, "may not write")
 	export(t, service, with("beta")).fails(codes.PermissionDenied, "not for topology")
 	opened(t, service, with("delta"))
 	opened(t, service, with("alpha"))
+}
 
-	tokenFile(t, path, "epsilon ingest")
-	require.NoError(t, os.Chtimes(path, time.Now(), time.Now().Add(time.Minute)))
-	later.Store(int64(time.Minute))
-	export(t, service, with("alpha")).fails(codes.Unauthenticated, "not known")
-	opened(t, service, with("epsilon"))
+// C4: a revoked token ends the stream that it opened; nothing more is taken on it. Who has another token is not disturbed.
+func TestRevocationEndsOpenStreams(t *testing.T) {
+	path, change := tokens(t, "kept write", "revoked write", "narrowed write")
+	c := start(t, change)
+	service := c.dial()
+	kept, revoked, narrowed := opened(t, service, with("kept")), opened(t, service, with("revoked")), opened(t, service, with("narrowed"))
+	revoked.batch(&pb.Batch{Sequence: 1})
+	revoked.acknowledged(1)
+	accesstest.TokenFile(t, path, "kept write", "narrowed write other")
+	revoked.fails(codes.Unauthenticated, "not known")
+	narrowed.fails(codes.PermissionDenied, "not for topology")
+	kept.batch(&pb.Batch{Sequence: 1})
+	kept.acknowledged(1)
+}
 
-	require.NoError(t, os.WriteFile(path, []byte("secret-in-the-clear ingest"), 0o600))
-	later.Store(int64(2 * time.Minute))
-	opened(t, service, with("epsilon"))
-	_, err := LoadTokens(path)
-	require.ErrorContains(t, err, "line 1")
+// C4: when the file that says who may send is gone for good, nobody is let in, and who is in is let go; when it is back, all are.
+func TestAFileThatVanishedClosesTheDoor(t *testing.T) {
+	path, change := tokens(t, "alpha write")
+	c := start(t, change)
+	service := c.dial()
+	open := opened(t, service, with("alpha"))
+	aside := path + ".aside"
+	require.NoError(t, os.Rename(path, aside))
+	open.fails(codes.Unavailable, "must repair")
+	export(t, service, with("alpha")).fails(codes.Unavailable, "must repair")
+	changed := c.server.o.Guard.Changed()
+	require.NoError(t, os.Rename(aside, path))
+	<-changed
+	opened(t, service, with("alpha"))
+}
+
+// A stream ends with its certificate.
+func TestAnEntryEndsWithItsCertificate(t *testing.T) {
+	clock := time.Now()
+	e := &entry{caller: access.Caller{Until: clock.Add(-time.Hour)}, now: func() time.Time { return clock }}
+	<-e.ends()
+	e.caller.Until = time.Time{}
+	require.Nil(t, e.ends())
+	require.Nil(t, e.changed())
+	require.NoError(t, e.check())
 }

@@ -12,13 +12,13 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
 // Journal is what the door needs of a journal (see journal.Journal, whose methods these are). It is called from many streams
@@ -44,9 +44,8 @@ type Server struct {
 	log         *slog.Logger
 	ledger      *ledger
 	clock       *clock
-	tokens      *Tokens                          // nil: nobody is asked
-	credentials credentials.TransportCredentials // nil: plain text
 	producers   *producers
+	connections *quota.Places
 	complain    complaints
 	bookings    sync.Pool // of *booking
 
@@ -56,8 +55,7 @@ type Server struct {
 	once     sync.Once
 }
 
-// New makes a service in front of j. It fails when an option is out of range, or the token file or the files for TLS cannot be
-// used.
+// New makes a service in front of j. It fails when an option is out of range.
 func New(j Journal, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -71,23 +69,10 @@ func New(j Journal, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{journal: j, o: o, log: o.Logger, ledger: newLedger(o.Registerer), closing: make(chan struct{}), idle: looks{}}
+	connections := quota.New(o.MaxConnections)
+	s := &Server{journal: j, o: o, log: o.Logger, connections: connections, ledger: newLedger(o.Registerer, connections), closing: make(chan struct{}), idle: looks{}}
 	s.clock = newClock(o.Now, o.MaxAhead, o.MaxAge)
-	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, limit: o.MaxStreams, online: map[journal.ProducerID]*producer{}}
-	if o.TokenFile != "" {
-		tokens, err := LoadTokens(o.TokenFile)
-		if err != nil {
-			return nil, err
-		}
-		s.tokens = tokens
-	}
-	if o.TLS != nil {
-		creds, err := o.TLS.credentials(o.Now)
-		if err != nil {
-			return nil, err
-		}
-		s.credentials = creds
-	}
+	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, places: quota.New(o.MaxStreams), online: map[journal.ProducerID]*producer{}}
 	return s, nil
 }
 
@@ -111,7 +96,7 @@ func (s *Server) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 }
 
 func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) error {
-	grant, err := s.authenticate(g.Context())
+	entry, err := s.newEntry(g.Context())
 	if err != nil {
 		return err
 	}
@@ -119,15 +104,21 @@ func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 	if err != nil {
 		return err
 	}
-	if !grant.covers(open.GetTopology()) {
-		return status.Errorf(codes.PermissionDenied, "the token is not for topology %.40q", open.GetTopology())
+	if err := entry.narrow(open.GetTopology()); err != nil {
+		return err
 	}
+	release, err := s.producers.places.Take(entry.keys(open.GetTopology())...)
+	if err != nil {
+		s.note(entry.peer.Address, err)
+		return refuse(time.Second, "no stream is free: %v", err)
+	}
+	defer release()
 	p, err := s.connect(open)
 	if err != nil {
 		return err
 	}
 	defer s.disconnect(p)
-	return newStream(s, g, p, open.GetTopology()).run()
+	return newStream(s, g, p, open.GetTopology(), entry).run()
 }
 
 // awaitOpen is the first message. Its goroutine ends when the handler has returned, since gRPC then ends RecvMsg.
@@ -169,11 +160,9 @@ func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 var errClosing = status.Error(codes.Unavailable, "the collector is closing: send again what was not acknowledged")
 
 func (s *Server) connect(open *pb.Open) (*producer, error) {
-	p, full, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(), TopologyID: open.GetTopologyId(),
+	p, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(), TopologyID: open.GetTopologyId(),
 		Host: open.GetHost(), Port: open.GetPort(), Task: open.GetTask()})
 	switch {
-	case full:
-		return nil, refuse(time.Second, "the collector has its %d streams", s.o.MaxStreams)
 	case errors.Is(err, journal.ErrClosed):
 		return nil, errClosing
 	case errors.Is(err, journal.ErrFull), errors.Is(err, journal.ErrProducerLimit):

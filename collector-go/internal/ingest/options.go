@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 )
 
 // Options are the limits at the door. Start from DefaultOptions.
@@ -14,7 +16,7 @@ type Options struct {
 	Window int
 	// MaxBatchBytes is the largest batch that is taken, encoded.
 	MaxBatchBytes int
-	// MaxStreams bounds the streams of all producers together.
+	// MaxStreams bounds the streams of all producers together; a topology, a caller or an address has its share of them (package quota).
 	MaxStreams int
 	// MaxStreamSeries bounds the ids that one stream may define; 0 is MaxTopologySeries.
 	MaxStreamSeries int
@@ -29,7 +31,7 @@ type Options struct {
 	// DrainTimeout bounds the end of Serve.
 	DrainTimeout time.Duration
 
-	// MaxConnections bounds the connections; one more is closed at once.
+	// MaxConnections bounds the connections, and an address has its share of them; one more is closed at once.
 	MaxConnections int
 	// MaxStreamsPerConnection bounds the streams of one connection; gRPC clients wait for a free one.
 	MaxStreamsPerConnection uint32
@@ -38,10 +40,14 @@ type Options struct {
 	// PingAfter is how long a connection may be silent before it is asked for a sign of life, which it has PingTimeout for.
 	PingAfter, PingTimeout time.Duration
 
-	// TLS makes the server speak TLS; nil is plain text.
-	TLS *TLSFiles
-	// TokenFile lists who may send (see Tokens); empty lets everybody.
-	TokenFile string
+	// MaxIdle is how long a connection may have no stream.
+	MaxIdle time.Duration
+	// MaxWatches bounds the streams that watch the collector's health, which anybody may; each lasts WatchTime at most.
+	MaxWatches int
+	WatchTime  time.Duration
+
+	// Guard decides who may send, and has the port's TLS; nil lets everybody, in plain text.
+	Guard *access.Guard
 
 	// Now is the collector's clock; nil is time.Now.
 	Now func() time.Time
@@ -67,6 +73,9 @@ func DefaultOptions() Options {
 		HandshakeTimeout:        10 * time.Second,
 		PingAfter:               15 * time.Second,
 		PingTimeout:             10 * time.Second,
+		MaxIdle:                 30 * time.Second, // a sender opens its stream at once, and connects again by itself
+		MaxWatches:              32,
+		WatchTime:               time.Minute,
 	}
 }
 
@@ -81,6 +90,7 @@ func (o Options) Validate() error {
 		{"MaxAhead", int64(o.MaxAhead)}, {"OpenTimeout", int64(o.OpenTimeout)}, {"DrainTimeout", int64(o.DrainTimeout)},
 		{"MaxConnections", int64(o.MaxConnections)}, {"MaxStreamsPerConnection", int64(o.MaxStreamsPerConnection)},
 		{"HandshakeTimeout", int64(o.HandshakeTimeout)}, {"PingAfter", int64(o.PingAfter)}, {"PingTimeout", int64(o.PingTimeout)},
+		{"MaxIdle", int64(o.MaxIdle)}, {"MaxWatches", int64(o.MaxWatches)}, {"WatchTime", int64(o.WatchTime)},
 	} {
 		if bound.value <= 0 {
 			return fmt.Errorf("ingest: %s is %d, must be positive", bound.name, bound.value)

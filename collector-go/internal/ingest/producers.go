@@ -9,6 +9,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
 // producers knows who is connected. The journal is told of every stream that opens, and that a producer is gone when its last
@@ -17,7 +18,7 @@ type producers struct {
 	journal Journal
 	ledger  *ledger
 	now     func() time.Time
-	limit   int
+	places  *quota.Places // of streams
 
 	mu      sync.Mutex
 	streams int
@@ -45,19 +46,16 @@ func (p *producer) worker() metric.Worker {
 	return metric.Worker{Topology: p.place.Topology, Host: p.place.Host, Port: p.place.Port}
 }
 
-// connect admits a stream; full says that there are too many.
-func (p *producers) connect(place journal.ProducerDefined) (connected *producer, full bool, err error) {
+// connect notes a stream that was admitted.
+func (p *producers) connect(place journal.ProducerDefined) (connected *producer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.streams >= p.limit {
-		return nil, true, nil
-	}
 	id, err := p.journal.DefineProducer(place)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if err := p.journal.Mark(&journal.Connected{Producer: id, TimeMs: p.now().UnixMilli()}); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	connected = p.online[id]
 	if connected == nil {
@@ -68,7 +66,7 @@ func (p *producers) connect(place journal.ProducerDefined) (connected *producer,
 	connected.streams++
 	p.streams++
 	p.ledger.streams.Set(float64(p.streams))
-	return connected, false, nil
+	return connected, nil
 }
 
 // renew defines a producer again that the journal may have forgotten, silent as it was for a day.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"io"
 	"net"
 	"testing"
@@ -9,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
@@ -65,6 +68,99 @@ func TestSilentConnectionsAreCut(t *testing.T) {
 	_, err = connection.Write([]byte(preface))
 	require.NoError(t, err)
 	closedByPeer(t, connection)
+}
+
+// C3: a connection that answers every ping and opens no stream is closed, and a stream keeps another open.
+func TestConnectionsWithoutAStreamAreClosed(t *testing.T) {
+	c := start(t, func(o *Options) { o.MaxIdle = 200 * time.Millisecond })
+	good := opened(t, c.dial())
+	idle, err := grpc.NewClient(c.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer idle.Close()
+	idle.Connect()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, until := range []connectivity.State{connectivity.Ready, connectivity.Idle} {
+		for state := idle.GetState(); state != until; state = idle.GetState() {
+			require.True(t, idle.WaitForStateChange(ctx, state), "still %v", state)
+		}
+	}
+	good.batch(&pb.Batch{Sequence: 1})
+	good.acknowledged(1)
+}
+
+// dialFrom connects from one of this host's own addresses.
+func (c *collector) dialFrom(address string) *grpc.ClientConn {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	connection, err := grpc.NewClient("passthrough:///"+c.address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, to string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", to) }))
+	require.NoError(c.t, err)
+	c.t.Cleanup(func() { connection.Close() })
+	return connection
+}
+
+// C3: one address that takes all the connections it gets leaves some to others.
+func TestOneAddressDoesNotTakeAllConnections(t *testing.T) {
+	c := start(t, func(o *Options) { o.MaxConnections = 9 })
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	var surplus []net.Conn
+	for range 20 {
+		hostile, err := dialer.DialContext(t.Context(), "tcp", c.address)
+		require.NoError(t, err)
+		defer hostile.Close()
+		surplus = append(surplus, hostile)
+	}
+	for _, hostile := range surplus[6:] {
+		closedByPeer(t, hostile)
+	}
+	good := opened(t, pb.NewIngestServiceClient(c.dialFrom("127.0.0.3")))
+	good.batch(&pb.Batch{Sequence: 1})
+	good.acknowledged(1)
+}
+
+// One topology, or one address, does not take all streams.
+func TestStreamsAreShared(t *testing.T) {
+	c := start(t, func(o *Options) { o.MaxStreams = 9 })
+	hostile := pb.NewIngestServiceClient(c.dialFrom("127.0.0.2"))
+	for range 6 {
+		opened(t, hostile)
+	}
+	export(t, hostile).fails(codes.ResourceExhausted, "topology bullet holds 6 of 9 places")
+	require.ErrorContains(t, attempt(t, hostile, "another"), "address 127.0.0.2 holds 6 of 9 places")
+	require.NoError(t, attempt(t, pb.NewIngestServiceClient(c.dialFrom("127.0.0.3")), "another"))
+}
+
+// C3: who watches the collector's health, which anybody may, does so for a while, and one address not in all places.
+func TestWatchingHealthIsBounded(t *testing.T) {
+	c := start(t, func(o *Options) { o.MaxWatches, o.WatchTime = 3, time.Minute })
+	watch := func(from string) (grpc_health_v1.Health_WatchClient, error) {
+		stream, err := grpc_health_v1.NewHealthClient(c.dialFrom(from)).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+		require.NoError(t, err)
+		_, err = stream.Recv()
+		return stream, err
+	}
+	first, err := watch("127.0.0.2")
+	require.NoError(t, err)
+	_, err = watch("127.0.0.2")
+	require.NoError(t, err)
+	_, err = watch("127.0.0.2")
+	require.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
+	_, err = watch("127.0.0.3")
+	require.NoError(t, err)
+	c.stop()
+	for err == nil { // the last word before the end is that it does not serve
+		_, err = first.Recv()
+	}
+	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
+
+	short := start(t, func(o *Options) { o.WatchTime = 100 * time.Millisecond })
+	stream, err := grpc_health_v1.NewHealthClient(short.dialFrom("127.0.0.2")).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	require.NoError(t, err)
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
+	require.ErrorContains(t, err, "watch again")
 }
 
 func TestHealth(t *testing.T) {

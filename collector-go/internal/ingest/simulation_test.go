@@ -140,7 +140,7 @@ func (m *model) connect() {
 	producer, err := m.server.connect(&pb.Open{Topology: "t", Host: "h"})
 	require.NoError(m.t, err)
 	m.wire = &wire{}
-	m.stream = newStream(m.server, m.wire, producer, "t")
+	m.stream = newStream(m.server, m.wire, producer, "t", &entry{})
 	m.next = m.last + 1
 	if len(m.held) > 0 {
 		m.next = m.held[0]

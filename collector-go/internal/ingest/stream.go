@@ -22,6 +22,7 @@ type stream struct {
 	grpc     grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]
 	producer *producer
 	answers  *answers
+	entry    *entry
 
 	// Of the goroutine that takes.
 	table     *table
@@ -35,8 +36,8 @@ type stream struct {
 	closed bool          // nothing is taken any more
 }
 
-func newStream(s *Server, g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse], p *producer, topology string) *stream {
-	return &stream{server: s, grpc: g, producer: p, answers: newAnswers(), room: make(chan struct{}, 1),
+func newStream(s *Server, g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse], p *producer, topology string, e *entry) *stream {
+	return &stream{server: s, grpc: g, producer: p, entry: e, answers: newAnswers(), room: make(chan struct{}, 1),
 		table: newTable(topology, s.tableLimits(), s)}
 }
 
@@ -87,6 +88,7 @@ func (s *stream) run() error {
 	stopped := make(chan struct{})
 	defer s.close(stopped)
 	go func() { ended <- s.receive(stopped) }()
+	changed, over := s.entry.changed(), s.entry.ends()
 	for {
 		select {
 		case err := <-ended:
@@ -95,6 +97,17 @@ func (s *stream) run() error {
 			if err := s.answer(); err != nil {
 				return err
 			}
+		case <-changed:
+			changed = s.entry.changed() // before the look, so that no change is missed
+			if err := s.entry.check(); err != nil {
+				return err
+			}
+			over = s.entry.ends()
+		case <-over:
+			if err := s.entry.check(); err != nil {
+				return err
+			}
+			over = s.entry.ends()
 		case <-s.server.closing:
 			return s.end(errClosing)
 		case <-s.grpc.Context().Done():

@@ -1,21 +1,51 @@
 package query
 
 import (
+	"container/list"
 	"context"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
-// turnstile lets so many queries run at once; it is what the engine calls a query tracker.
+// clientKey is the context's key of who asks.
+type clientKey struct{}
+
+// WithClient says who asks what is evaluated with the context, as far as places are shared; what nobody is named for has no share to keep to.
+func WithClient(ctx context.Context, client string) context.Context {
+	return context.WithValue(ctx, clientKey{}, client)
+}
+
+func clientOf(ctx context.Context) string {
+	client, _ := ctx.Value(clientKey{}).(string)
+	return client
+}
+
+// turnstile lets so many queries run at once, and each client its share of them; it is what the engine calls a query tracker.
 type turnstile struct {
-	places  chan struct{}
+	limit  int
+	places *quota.Places
+
 	waiting prometheus.Gauge
 	refused prometheus.Counter
+
+	mu      sync.Mutex
+	queue   list.List // of *waiter, in the order in which they came
+	running map[int]func()
+	last    int
+}
+
+// waiter is a query that waits for a place.
+type waiter struct {
+	client string
+	turn   chan int // its number among those that run, once it may
 }
 
 func newTurnstile(places int, r prometheus.Registerer) *turnstile {
 	t := &turnstile{
-		places: make(chan struct{}, places),
+		limit: places, places: quota.New(places), running: map[int]func(){},
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "bullet_metrics_query_waiting", Help: "Queries that wait for a place.",
 		}),
@@ -26,29 +56,79 @@ func newTurnstile(places int, r prometheus.Registerer) *turnstile {
 	if r != nil {
 		r.MustRegister(t.waiting, t.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "bullet_metrics_query_running", Help: "Queries that run now.",
-		}, func() float64 { return float64(len(t.places)) }))
+		}, func() float64 { return float64(t.places.Taken()) }))
 	}
 	return t
 }
 
 // GetMaxConcurrent is the number of places.
-func (t *turnstile) GetMaxConcurrent() int { return cap(t.places) }
+func (t *turnstile) GetMaxConcurrent() int { return t.limit }
 
 // Insert waits for a place until ctx is done.
 func (t *turnstile) Insert(ctx context.Context, _ string) (int, error) {
-	t.waiting.Inc()
-	defer t.waiting.Dec()
-	select {
-	case t.places <- struct{}{}:
-		return 0, nil
-	case <-ctx.Done():
-		t.refused.Inc()
-		return 0, ctx.Err() // bare: the engine compares it
+	w := &waiter{client: clientOf(ctx), turn: make(chan int, 1)}
+	t.mu.Lock()
+	if number, ok := t.enter(w.client); ok {
+		t.mu.Unlock()
+		return number, nil
 	}
+	queued := t.queue.PushBack(w)
+	t.waiting.Inc()
+	t.mu.Unlock()
+	select {
+	case number := <-w.turn:
+		return number, nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case number := <-w.turn: // its turn came in the same moment
+		t.leave(number)
+	default:
+		t.queue.Remove(queued)
+		t.waiting.Dec()
+	}
+	t.refused.Inc()
+	return 0, ctx.Err() // bare: the engine compares it
 }
 
 // Delete gives a place back.
-func (t *turnstile) Delete(int) { <-t.places }
+func (t *turnstile) Delete(number int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.leave(number)
+}
+
+// enter takes a place where the client may have one.
+func (t *turnstile) enter(client string) (number int, ok bool) {
+	release, err := t.places.Take(client)
+	if err != nil {
+		return 0, false
+	}
+	t.last++
+	t.running[t.last] = release
+	return t.last, true
+}
+
+// leave gives a place to the first of those that wait and may have it.
+func (t *turnstile) leave(number int) {
+	release, ok := t.running[number]
+	if !ok {
+		return
+	}
+	delete(t.running, number)
+	release()
+	for e := t.queue.Front(); e != nil; {
+		next, w := e.Next(), e.Value.(*waiter)
+		if number, ok := t.enter(w.client); ok {
+			t.queue.Remove(e)
+			t.waiting.Dec()
+			w.turn <- number
+		}
+		e = next
+	}
+}
 
 // Close does nothing; the places are gone with the engine.
 func (t *turnstile) Close() error { return nil }

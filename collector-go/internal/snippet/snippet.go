@@ -224,7 +224,7 @@ func (s *Snippet) notes(r Request) {
 	}
 	if !r.TLS && !local(r.Addresses) {
 		s.Notes = append(s.Notes,
-			"An address of another machine, without TLS: the collector listens there only with TLS (docs/operating.md), or with --insecure-listen.")
+			"An address of another machine, without TLS: the collector listens there only with TLS (docs/security.md), or with --grpc-insecure.")
 	}
 	if !r.Plain && r.Bullet.from(1, 0, 0) != r.Storm.from(2, 0, 0) {
 		s.Notes = append(s.Notes, fmt.Sprintf("Bullet %s was not built for Storm %s: Bullet before 1.0 is for Storm 1, from 1.0 on for 2.2 and later.",

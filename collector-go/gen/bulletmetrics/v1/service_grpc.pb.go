@@ -34,13 +34,14 @@ type IngestServiceClient interface {
 	// are sent in order of their sequence without waiting for answers, up to the window that Opened names.
 	//
 	// Who sends. A collector with a list of tokens wants one as metadata of the call: "authorization: Bearer <token>". It may also want
-	// a client certificate (TLS 1.2 or later).
+	// a client certificate (TLS 1.2 or later). What was shown is looked at again while the stream is open: a stream whose token or certificate
+	// was revoked, or has expired, ends within 5 s.
 	//
 	// Life of a stream. The Open must come within 10 s. A stream has no deadline: it stays open while the sender runs. The collector takes
-	// 256 streams in all and 16 a connection, unless it was set otherwise. It pings a connection that was silent for 15 s and closes it
-	// when no answer comes within 10 s; a client may ping every 5 s at most. A connection without a stream is closed after 10 minutes.
-	// When the sender half-closes, the collector acknowledges all that is under way and ends the stream with OK. Requests may be
-	// compressed with gzip; limits are of what is unpacked.
+	// 256 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
+	// free. It pings a connection that was silent for 15 s and closes it when no answer comes within 10 s; a client may ping every 5 s at
+	// most. A connection without a stream is closed after 30 s. When the sender half-closes, the collector acknowledges all that is under
+	// way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
 	//
 	// Resending. What was not acknowledged when a stream ends is sent again on a new one, oldest first, under its old epoch and
 	// sequence, after all its series and layouts have been defined there. An acknowledgement takes as long as the collector's disk does,
@@ -49,11 +50,12 @@ type IngestServiceClient interface {
 	// A stream ends with
 	//
 	//	INVALID_ARGUMENT    a request that breaks this protocol; the message says which field and why. Sending it again is useless.
-	//	UNAUTHENTICATED, PERMISSION_DENIED  no token, a wrong one, or one that is not for this topology.
+	//	UNAUTHENTICATED, PERMISSION_DENIED  no token or certificate, one that is not or no longer known, or one that is not for this
+	//	                    topology.
 	//	RESOURCE_EXHAUSTED  the collector takes no further stream, or the stream has defined as many layouts as one may (65,536, or
 	//	                    4,194,304 series in all of them); the detail RetryInfo says when to try again, on a new stream.
 	//	                    Without that detail: a request larger than max_batch_bytes; sending it again is useless.
-	//	UNAVAILABLE         the collector is closing. What was not acknowledged is to be sent again.
+	//	UNAVAILABLE         the collector is closing, or cannot tell who may send. What was not acknowledged is to be sent again.
 	Export(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExportRequest, ExportResponse], error)
 }
 
@@ -88,13 +90,14 @@ type IngestServiceServer interface {
 	// are sent in order of their sequence without waiting for answers, up to the window that Opened names.
 	//
 	// Who sends. A collector with a list of tokens wants one as metadata of the call: "authorization: Bearer <token>". It may also want
-	// a client certificate (TLS 1.2 or later).
+	// a client certificate (TLS 1.2 or later). What was shown is looked at again while the stream is open: a stream whose token or certificate
+	// was revoked, or has expired, ends within 5 s.
 	//
 	// Life of a stream. The Open must come within 10 s. A stream has no deadline: it stays open while the sender runs. The collector takes
-	// 256 streams in all and 16 a connection, unless it was set otherwise. It pings a connection that was silent for 15 s and closes it
-	// when no answer comes within 10 s; a client may ping every 5 s at most. A connection without a stream is closed after 10 minutes.
-	// When the sender half-closes, the collector acknowledges all that is under way and ends the stream with OK. Requests may be
-	// compressed with gzip; limits are of what is unpacked.
+	// 256 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
+	// free. It pings a connection that was silent for 15 s and closes it when no answer comes within 10 s; a client may ping every 5 s at
+	// most. A connection without a stream is closed after 30 s. When the sender half-closes, the collector acknowledges all that is under
+	// way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
 	//
 	// Resending. What was not acknowledged when a stream ends is sent again on a new one, oldest first, under its old epoch and
 	// sequence, after all its series and layouts have been defined there. An acknowledgement takes as long as the collector's disk does,
@@ -103,11 +106,12 @@ type IngestServiceServer interface {
 	// A stream ends with
 	//
 	//	INVALID_ARGUMENT    a request that breaks this protocol; the message says which field and why. Sending it again is useless.
-	//	UNAUTHENTICATED, PERMISSION_DENIED  no token, a wrong one, or one that is not for this topology.
+	//	UNAUTHENTICATED, PERMISSION_DENIED  no token or certificate, one that is not or no longer known, or one that is not for this
+	//	                    topology.
 	//	RESOURCE_EXHAUSTED  the collector takes no further stream, or the stream has defined as many layouts as one may (65,536, or
 	//	                    4,194,304 series in all of them); the detail RetryInfo says when to try again, on a new stream.
 	//	                    Without that detail: a request larger than max_batch_bytes; sending it again is useless.
-	//	UNAVAILABLE         the collector is closing. What was not acknowledged is to be sent again.
+	//	UNAVAILABLE         the collector is closing, or cannot tell who may send. What was not acknowledged is to be sent again.
 	Export(grpc.BidiStreamingServer[ExportRequest, ExportResponse]) error
 	mustEmbedUnimplementedIngestServiceServer()
 }

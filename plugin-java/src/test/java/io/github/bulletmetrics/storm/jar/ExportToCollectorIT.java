@@ -33,12 +33,26 @@ class ExportToCollectorIT {
         Certificates ofPlugin = Certificates.make(directory, "plugin");
         Path token = Files.writeString(directory.resolve("token"), "s3cret\n");
         String hash = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest("s3cret".getBytes()));
-        Path tokens = Files.writeString(directory.resolve("tokens"), hash + " ingest bullet\n");
+        Path tokens = Files.writeString(directory.resolve("tokens"), hash + " write bullet\n");
         try (RealCollector collector = new RealCollector(directory, "--grpc-tls-cert-file", ofCollector.certificate().toString(),
                 "--grpc-tls-key-file", ofCollector.key().toString(), "--grpc-tls-client-ca-file", ofPlugin.certificate().toString(),
                 "--grpc-token-file", tokens.toString())) {
             export(collector, "address=localhost:" + collector.port(), "tls.enabled=true", "tls.ca.file=" + ofCollector.certificate(),
                     "tls.cert.file=" + ofPlugin.certificate(), "tls.key.file=" + ofPlugin.key(), "token.file=" + token);
+        }
+    }
+
+    /** The certificate's own line in the collector's file is enough: no token goes over the wire. */
+    @Test
+    void everySampleIsJournaledOverTlsWithACertificateAlone() throws Exception {
+        Certificates ofCollector = Certificates.make(directory, "collector");
+        Certificates ofPlugin = Certificates.make(directory, "plugin");
+        Path tokens = Files.writeString(directory.resolve("tokens"), "cert:plugin write bullet\n");
+        try (RealCollector collector = new RealCollector(directory, "--grpc-tls-cert-file", ofCollector.certificate().toString(),
+                "--grpc-tls-key-file", ofCollector.key().toString(), "--grpc-tls-client-ca-file", ofPlugin.certificate().toString(),
+                "--grpc-token-file", tokens.toString())) {
+            export(collector, "address=localhost:" + collector.port(), "tls.enabled=true", "tls.ca.file=" + ofCollector.certificate(),
+                    "tls.cert.file=" + ofPlugin.certificate(), "tls.key.file=" + ofPlugin.key());
         }
     }
 

@@ -117,22 +117,24 @@ public final class IngestServiceGrpc {
      * Export is one sender's stream. The first request is an Open, answered by an Opened; every further one is a Batch. Batches
      * are sent in order of their sequence without waiting for answers, up to the window that Opened names.
      * Who sends. A collector with a list of tokens wants one as metadata of the call: "authorization: Bearer &lt;token&gt;". It may also want
-     * a client certificate (TLS 1.2 or later).
+     * a client certificate (TLS 1.2 or later). What was shown is looked at again while the stream is open: a stream whose token or certificate
+     * was revoked, or has expired, ends within 5 s.
      * Life of a stream. The Open must come within 10 s. A stream has no deadline: it stays open while the sender runs. The collector takes
-     * 256 streams in all and 16 a connection, unless it was set otherwise. It pings a connection that was silent for 15 s and closes it
-     * when no answer comes within 10 s; a client may ping every 5 s at most. A connection without a stream is closed after 10 minutes.
-     * When the sender half-closes, the collector acknowledges all that is under way and ends the stream with OK. Requests may be
-     * compressed with gzip; limits are of what is unpacked.
+     * 256 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
+     * free. It pings a connection that was silent for 15 s and closes it when no answer comes within 10 s; a client may ping every 5 s at
+     * most. A connection without a stream is closed after 30 s. When the sender half-closes, the collector acknowledges all that is under
+     * way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
      * Resending. What was not acknowledged when a stream ends is sent again on a new one, oldest first, under its old epoch and
      * sequence, after all its series and layouts have been defined there. An acknowledgement takes as long as the collector's disk does,
      * milliseconds as a rule; a sender that has heard nothing for 30 s may end the stream and begin another.
      * A stream ends with
      *   INVALID_ARGUMENT    a request that breaks this protocol; the message says which field and why. Sending it again is useless.
-     *   UNAUTHENTICATED, PERMISSION_DENIED  no token, a wrong one, or one that is not for this topology.
+     *   UNAUTHENTICATED, PERMISSION_DENIED  no token or certificate, one that is not or no longer known, or one that is not for this
+     *                       topology.
      *   RESOURCE_EXHAUSTED  the collector takes no further stream, or the stream has defined as many layouts as one may (65,536, or
      *                       4,194,304 series in all of them); the detail RetryInfo says when to try again, on a new stream.
      *                       Without that detail: a request larger than max_batch_bytes; sending it again is useless.
-     *   UNAVAILABLE         the collector is closing. What was not acknowledged is to be sent again.
+     *   UNAVAILABLE         the collector is closing, or cannot tell who may send. What was not acknowledged is to be sent again.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<io.github.bulletmetrics.storm.proto.v1.ExportRequest> export(
@@ -179,22 +181,24 @@ public final class IngestServiceGrpc {
      * Export is one sender's stream. The first request is an Open, answered by an Opened; every further one is a Batch. Batches
      * are sent in order of their sequence without waiting for answers, up to the window that Opened names.
      * Who sends. A collector with a list of tokens wants one as metadata of the call: "authorization: Bearer &lt;token&gt;". It may also want
-     * a client certificate (TLS 1.2 or later).
+     * a client certificate (TLS 1.2 or later). What was shown is looked at again while the stream is open: a stream whose token or certificate
+     * was revoked, or has expired, ends within 5 s.
      * Life of a stream. The Open must come within 10 s. A stream has no deadline: it stays open while the sender runs. The collector takes
-     * 256 streams in all and 16 a connection, unless it was set otherwise. It pings a connection that was silent for 15 s and closes it
-     * when no answer comes within 10 s; a client may ping every 5 s at most. A connection without a stream is closed after 10 minutes.
-     * When the sender half-closes, the collector acknowledges all that is under way and ends the stream with OK. Requests may be
-     * compressed with gzip; limits are of what is unpacked.
+     * 256 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
+     * free. It pings a connection that was silent for 15 s and closes it when no answer comes within 10 s; a client may ping every 5 s at
+     * most. A connection without a stream is closed after 30 s. When the sender half-closes, the collector acknowledges all that is under
+     * way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
      * Resending. What was not acknowledged when a stream ends is sent again on a new one, oldest first, under its old epoch and
      * sequence, after all its series and layouts have been defined there. An acknowledgement takes as long as the collector's disk does,
      * milliseconds as a rule; a sender that has heard nothing for 30 s may end the stream and begin another.
      * A stream ends with
      *   INVALID_ARGUMENT    a request that breaks this protocol; the message says which field and why. Sending it again is useless.
-     *   UNAUTHENTICATED, PERMISSION_DENIED  no token, a wrong one, or one that is not for this topology.
+     *   UNAUTHENTICATED, PERMISSION_DENIED  no token or certificate, one that is not or no longer known, or one that is not for this
+     *                       topology.
      *   RESOURCE_EXHAUSTED  the collector takes no further stream, or the stream has defined as many layouts as one may (65,536, or
      *                       4,194,304 series in all of them); the detail RetryInfo says when to try again, on a new stream.
      *                       Without that detail: a request larger than max_batch_bytes; sending it again is useless.
-     *   UNAVAILABLE         the collector is closing. What was not acknowledged is to be sent again.
+     *   UNAVAILABLE         the collector is closing, or cannot tell who may send. What was not acknowledged is to be sent again.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<io.github.bulletmetrics.storm.proto.v1.ExportRequest> export(
@@ -228,22 +232,24 @@ public final class IngestServiceGrpc {
      * Export is one sender's stream. The first request is an Open, answered by an Opened; every further one is a Batch. Batches
      * are sent in order of their sequence without waiting for answers, up to the window that Opened names.
      * Who sends. A collector with a list of tokens wants one as metadata of the call: "authorization: Bearer &lt;token&gt;". It may also want
-     * a client certificate (TLS 1.2 or later).
+     * a client certificate (TLS 1.2 or later). What was shown is looked at again while the stream is open: a stream whose token or certificate
+     * was revoked, or has expired, ends within 5 s.
      * Life of a stream. The Open must come within 10 s. A stream has no deadline: it stays open while the sender runs. The collector takes
-     * 256 streams in all and 16 a connection, unless it was set otherwise. It pings a connection that was silent for 15 s and closes it
-     * when no answer comes within 10 s; a client may ping every 5 s at most. A connection without a stream is closed after 10 minutes.
-     * When the sender half-closes, the collector acknowledges all that is under way and ends the stream with OK. Requests may be
-     * compressed with gzip; limits are of what is unpacked.
+     * 256 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
+     * free. It pings a connection that was silent for 15 s and closes it when no answer comes within 10 s; a client may ping every 5 s at
+     * most. A connection without a stream is closed after 30 s. When the sender half-closes, the collector acknowledges all that is under
+     * way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
      * Resending. What was not acknowledged when a stream ends is sent again on a new one, oldest first, under its old epoch and
      * sequence, after all its series and layouts have been defined there. An acknowledgement takes as long as the collector's disk does,
      * milliseconds as a rule; a sender that has heard nothing for 30 s may end the stream and begin another.
      * A stream ends with
      *   INVALID_ARGUMENT    a request that breaks this protocol; the message says which field and why. Sending it again is useless.
-     *   UNAUTHENTICATED, PERMISSION_DENIED  no token, a wrong one, or one that is not for this topology.
+     *   UNAUTHENTICATED, PERMISSION_DENIED  no token or certificate, one that is not or no longer known, or one that is not for this
+     *                       topology.
      *   RESOURCE_EXHAUSTED  the collector takes no further stream, or the stream has defined as many layouts as one may (65,536, or
      *                       4,194,304 series in all of them); the detail RetryInfo says when to try again, on a new stream.
      *                       Without that detail: a request larger than max_batch_bytes; sending it again is useless.
-     *   UNAVAILABLE         the collector is closing. What was not acknowledged is to be sent again.
+     *   UNAVAILABLE         the collector is closing, or cannot tell who may send. What was not acknowledged is to be sent again.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"net/url"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+)
+
+// openGuards reads who may enter by which port.
+func (col *collector) openGuards(c config.Config, figures prometheus.Registerer) (err error) {
+	col.senders, err = access.Open(access.Options{
+		Port: access.GRPC, Listen: c.GRPC.Listen, Insecure: c.GRPC.Insecure, TokenFile: c.GRPC.TokenFile,
+		TLS:    access.TLSFiles{Cert: c.GRPC.TLSCertFile, Key: c.GRPC.TLSKeyFile, ClientCA: c.GRPC.ClientCAFile},
+		Logger: col.logger, Registerer: figures,
+	})
+	if err != nil {
+		return err
+	}
+	col.readers, err = access.Open(access.Options{
+		Port: access.HTTP, Listen: c.HTTP.Listen, Insecure: c.HTTP.Insecure, TokenFile: c.HTTP.TokenFile, WriteTokenFile: c.GRPC.TokenFile,
+		WebConfigFile: c.HTTP.WebConfigFile, Logger: col.logger, Registerer: figures,
+	})
+	return err
+}
+
+// hosts are the names by which browsers may call the collector: those of the settings, and the one that alerts lead to.
+func hosts(c config.HTTP) []string {
+	all := c.AllowedHosts
+	if u, err := url.Parse(c.ExternalURL); err == nil && u.Hostname() != "" {
+		all = append(all[:len(all):len(all)], u.Hostname())
+	}
+	return all
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+)
+
+// kept is a log that a test reads while it is written.
+type kept struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (k *kept) Write(line []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.text.Write(line)
+}
+
+func (k *kept) String() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.text.String()
+}
+
+// D6: a token in a store's URL is in no line of the log, whoever wrote it, and what is wrong with the store is.
+func TestATokenInAStoresURLIsNotLogged(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	away := l.Addr().String() // nobody listens there in a moment
+	require.NoError(t, l.Close())
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "what is "+r.URL.String()+"?", http.StatusServiceUnavailable)
+	}))
+	defer refusing.Close()
+	for name, address := range map[string]string{"away": "http://" + away, "refusing": refusing.URL} {
+		t.Run(name, func(t *testing.T) {
+			c := settings(t.TempDir())
+			c.Log.Level = "debug"
+			remote, influx := c.RemoteWrite, c.InfluxDB
+			remote["m"] = &config.RemoteWrite{Network: config.Network{URL: address + "/write?token=s3cr%2Ft-1", Timeout: time.Second, MaxSlices: 10, MaxBytes: 1 << 20}}
+			influx["i"] = &config.InfluxDB{Network: config.Network{URL: address + "/?token=s3cr%2Ft-2", Timeout: time.Second, MaxSlices: 10, MaxBytes: 1 << 20}, Database: "d"}
+			log := &kept{}
+			col, err := openCollector(c, slog.New(slog.NewTextHandler(io.MultiWriter(log, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug})))
+			require.NoError(t, err)
+			r := &running{t: t, col: col, failed: col.start()}
+			defer r.close()
+			r.send(minute(1, time.Now().Truncate(10*time.Second)))
+			require.Eventually(t, func() bool {
+				text := log.String()
+				return bytes.Contains([]byte(text), []byte("store=m")) && bytes.Contains([]byte(text), []byte("store=i"))
+			}, time.Minute, 10*time.Millisecond)
+			assert.Contains(t, log.String(), hidden)
+			assert.NotContains(t, log.String(), "s3cr")
+		})
+	}
+}
+
+func TestSecretsAreHidden(t *testing.T) {
+	c := config.Default()
+	c.RemoteWrite["a"] = &config.RemoteWrite{Network: config.Network{URL: "http://m/?token=a%2Fsecret&db=1"}}
+	s := secretsOf(c)
+	assert.Equal(t, "Post \"http://m/?(hidden)\": refused", s.hide(`Post "http://m/?token=a%2Fsecret&db=1": refused`))
+	assert.Equal(t, "http://m/write?db=1&token=(hidden) and (hidden)", s.hide("http://m/write?db=1&token=a%2Fsecret and a/secret"))
+	plain := fmt.Errorf("x: %w", io.EOF)
+	assert.ErrorIs(t, s.hideError(plain), io.EOF)
+	assert.EqualError(t, s.hideError(errors.New("of a/secret")), "of (hidden)")
+	assert.NoError(t, s.hideError(nil))
+
+	var text bytes.Buffer
+	s.logger(slog.New(slog.NewTextHandler(&text, nil))).With("with", "a/secret").WithGroup("g").Info("of a/secret",
+		"error", errors.New("in a/secret"), "n", 1, slog.Group("h", "deep", "a/secret"))
+	assert.NotContains(t, text.String(), "secret")
+	assert.Contains(t, text.String(), `msg="of (hidden)" with=(hidden) g.error="in (hidden)" g.n=1 g.h.deep=(hidden)`)
+}

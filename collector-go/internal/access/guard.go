@@ -1,0 +1,369 @@
+package access
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
+)
+
+const (
+	// lookEvery is how often the files are looked at; what was revoked is so by then.
+	lookEvery = time.Second
+	// patience is how long files may be broken before nobody is let in by what they said: somebody may be writing them just now.
+	patience = 2 * time.Second
+	// repeatEvery is how often it is said again that files are broken.
+	repeatEvery = time.Minute
+)
+
+// Guard decides who enters a port. It is safe for concurrent use.
+type Guard struct {
+	o         Options
+	log       *slog.Logger
+	refusals  *refusals
+	passwords *passwords
+	protocols []string
+
+	mu       sync.Mutex
+	looked   time.Time
+	identity watched[*identity]
+	pair     watched[pair]
+	closed   bool
+	said     time.Time     // that files are broken
+	changed  chan struct{} // closed when what was decided may be decided otherwise
+	config   *tls.Config   // of what identity and pair are; nil until it is asked for
+}
+
+// Open reads the files. It fails where they cannot be used, and where they would let everybody in though nobody said so; errors name the
+// file, the line and what to write there, or the settings.
+func Open(o Options) (*Guard, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	g := &Guard{o: o, log: o.Logger, passwords: newPasswords(), changed: make(chan struct{})}
+	g.identity.make = o.read
+	g.pair.make = func(files contents) (pair, error) { return readPair(files, g.identity.is.tls) }
+	if g.identity.look(o.Now()); g.identity.fault != nil {
+		return nil, g.identity.fault
+	}
+	if g.pair.look(o.Now()); g.pair.fault != nil {
+		return nil, g.pair.fault
+	}
+	g.protocols = protocolsOf(o.Port, g.identity.is.http2)
+	if g.identity.is.tls.IsEnabled() {
+		if _, err := g.identity.is.config(g.pair.is, g.protocols); err != nil {
+			return nil, err
+		}
+	}
+	g.refusals = newRefusals(o)
+	g.figures(o.Registerer)
+	return g, nil
+}
+
+func protocolsOf(port string, http2 bool) []string {
+	switch {
+	case port == GRPC:
+		return []string{"h2"}
+	case http2:
+		return []string{"h2", "http/1.1"}
+	}
+	return []string{"http/1.1"}
+}
+
+func (g *Guard) figures(r prometheus.Registerer) {
+	if r == nil {
+		return
+	}
+	gauge := func(name, help string, is func() bool) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"port": g.o.Port}}, func() float64 {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if is() {
+				return 1
+			}
+			return 0
+		})
+	}
+	r.MustRegister(
+		gauge("bullet_metrics_security_files_broken", "1 while a file that says who may do what, or the port's certificate, cannot be used; 0 otherwise.",
+			func() bool { return g.identity.fault != nil || g.pair.fault != nil }),
+		gauge("bullet_metrics_port_closed", "1 while nobody is let in, since the files that say who may are broken; 0 otherwise.",
+			func() bool { return g.closed }))
+}
+
+// Run looks at the files until ctx ends.
+func (g *Guard) Run(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			g.mu.Lock()
+			g.look(g.o.Now())
+			g.mu.Unlock()
+		}
+	}
+}
+
+// Changed is closed when what Admit decided may be decided otherwise now.
+func (g *Guard) Changed() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.changed
+}
+
+// Broken says which file cannot be used, and what follows from that; nil where all can.
+func (g *Guard) Broken() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err := errors.Join(g.identity.fault, g.pair.fault)
+	switch {
+	case err == nil:
+		return nil
+	case g.closed:
+		return errors.New("the " + g.o.Port + " port is closed until this is repaired: " + err.Error())
+	}
+	return errors.New("the " + g.o.Port + " port goes by what its files said before: " + err.Error())
+}
+
+// look reads files again that changed. It is called under mu.
+func (g *Guard) look(now time.Time) {
+	g.looked = now
+	news := g.identity.look(now)
+	news = g.pair.look(now) || news
+	closed := g.identity.fault != nil && now.Sub(g.identity.broken) >= patience
+	if closed != g.closed {
+		g.closed, news = closed, true
+	}
+	broken := g.identity.fault != nil || g.pair.fault != nil
+	if news {
+		g.config = nil
+		close(g.changed)
+		g.changed = make(chan struct{})
+	}
+	switch {
+	case broken && (news || now.Sub(g.said) >= repeatEvery):
+		g.said = now
+		g.tell()
+	case news:
+		g.log.Info("security files were read again", "port", g.o.Port)
+	}
+}
+
+// tell says loudly what is broken and what that means.
+func (g *Guard) tell() {
+	if err := g.pair.fault; err != nil {
+		g.log.Error("the port's certificate cannot be used; new connections get the one before", "port", g.o.Port, "err", err)
+	}
+	err := g.identity.fault
+	switch {
+	case err == nil:
+	case g.closed:
+		g.log.Error("a security file cannot be used, and nobody is let in until it can", "port", g.o.Port, "err", err)
+	default:
+		g.log.Error("a security file cannot be used; the port closes if that lasts", "port", g.o.Port, "err", err, "closes_after", patience)
+	}
+}
+
+// present is the identity that holds, after a look where one is due.
+func (g *Guard) present(now time.Time) (*identity, *Refusal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now.Sub(g.looked).Abs() >= lookEvery {
+		g.look(now)
+	}
+	if g.closed {
+		return nil, refuse(Closed, "the collector cannot tell who may enter: its operator must repair its security files")
+	}
+	return g.identity.is, nil
+}
+
+// TLS is for a listener; nil is plain text. Each handshake goes by the files as they are.
+func (g *Guard) TLS() *tls.Config {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.identity.is.tls.IsEnabled() {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: g.protocols,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return g.current() }}
+}
+
+func (g *Guard) current() (*tls.Config, error) {
+	if _, refusal := g.present(g.o.Now()); refusal != nil {
+		return nil, refusal
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.config == nil {
+		made, err := g.identity.is.config(g.pair.is, g.protocols)
+		if err != nil {
+			return nil, err
+		}
+		made.Time = g.o.Now
+		g.config = made
+	}
+	return g.config, nil
+}
+
+// Headers are what the web configuration file adds to every answer.
+func (g *Guard) Headers() map[string]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.identity.is.headers
+}
+
+// Guarded says whether who reads is asked who they are.
+func (g *Guard) Guarded() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.identity.is.open(Read)
+}
+
+// Users says whether there are users with passwords.
+func (g *Guard) Users() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.identity.is.users) > 0
+}
+
+// Pace says whether the web configuration file's rate_limit lets one more request in.
+func (g *Guard) Pace(peer string) error {
+	g.mu.Lock()
+	limiter := g.identity.is.limiter
+	g.mu.Unlock()
+	if limiter == nil || limiter.AllowN(g.o.Now(), 1) {
+		return nil
+	}
+	return g.turnAway(refuse(TooFast, "more requests than the collector's rate_limit allows"), peer)
+}
+
+// Admit says who a peer is, where it may do what it is about to. The error is a *Refusal; it is counted and logged.
+func (g *Guard) Admit(p Peer, n Need) (Caller, error) {
+	now := g.o.Now()
+	i, refusal := g.present(now)
+	if refusal != nil {
+		return Caller{}, g.turnAway(refusal, p.Address)
+	}
+	caller, refusal := g.judge(i, p, n, now)
+	if refusal != nil {
+		return Caller{}, g.turnAway(refusal, p.Address)
+	}
+	return caller, nil
+}
+
+// Note counts and logs a refusal that was decided elsewhere.
+func (g *Guard) Note(reason Reason, peer, detail string) { g.refusals.note(reason, peer, detail) }
+
+func (g *Guard) turnAway(r *Refusal, peer string) error {
+	g.refusals.note(r.Reason, peer, r.Detail)
+	return r
+}
+
+func (g *Guard) judge(i *identity, p Peer, n Need, now time.Time) (Caller, *Refusal) {
+	anybody := Caller{Name: "address " + quota.Address(p.Address)}
+	if i.open(n.Scope) {
+		return anybody, nil
+	}
+	certificate, refusal := i.verify(p.TLS, now)
+	if refusal != nil {
+		return Caller{}, refusal
+	}
+	caller, allowed, known := anybody, grant{}, false
+	if certificate != nil {
+		caller = Caller{Name: "certificate " + certificateName(certificate), Until: certificate.NotAfter}
+		allowed, known = i.about(n.Scope).certificate(certificate)
+		if !known && g.o.Port == HTTP && i.grants == nil && i.tls.ClientAuth == verifyAlways {
+			allowed, known = grant{read: true}, true // as exporter-toolkit has it: the authority's are let in
+		}
+	}
+	shown, name, refusal := g.shown(i, p, n.Scope)
+	switch {
+	case refusal != nil:
+		return Caller{}, refusal
+	case shown == nil && !known:
+		return Caller{}, refuse(Missing, "%s", g.missing(i, certificate != nil))
+	case shown != nil && known:
+		both := allowed.and(*shown)
+		allowed = both
+	case shown != nil:
+		allowed = *shown
+	}
+	if shown != nil {
+		caller.Name = name
+	}
+	if refusal := allowed.refusal(n, caller.Name); refusal != nil {
+		return Caller{}, refusal
+	}
+	return caller, nil
+}
+
+// missing says what to show.
+func (g *Guard) missing(i *identity, certificate bool) string {
+	const token = "no token: send the header \"authorization: Bearer <token>\""
+	switch {
+	case certificate:
+		return token + "; no line of the token file is about the certificate"
+	case g.o.Port == HTTP && len(i.users) > 0:
+		return "no user and no token: send the header \"Authorization: Basic ...\" or \"Authorization: Bearer ...\""
+	}
+	return token
+}
+
+// shown is what the authorization header allows; nil where there is none.
+func (g *Guard) shown(i *identity, p Peer, s Scope) (*grant, string, *Refusal) {
+	switch {
+	case len(p.Authorization) == 0 || len(p.Authorization) == 1 && p.Authorization[0] == "":
+		return nil, "", nil
+	case len(p.Authorization) > 1:
+		return nil, "", refuse(Unknown, "there is more than one authorization header")
+	}
+	scheme, rest, _ := strings.Cut(p.Authorization[0], " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer"):
+		if lines := i.about(s); lines != nil {
+			if found, name, ok := lines.token(strings.TrimSpace(rest)); ok {
+				return &found, name, nil
+			}
+		}
+		return nil, "", refuse(Unknown, "the token is not known here")
+	case strings.EqualFold(scheme, "Basic") && len(i.users) > 0:
+		return g.user(i, rest, p.Address, s)
+	}
+	return nil, "", refuse(Unknown, "the authorization header is no bearer token")
+}
+
+func (g *Guard) user(i *identity, encoded, address string, s Scope) (*grant, string, *Refusal) {
+	decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	user, password, ok := strings.Cut(string(decoded), ":")
+	if err != nil || !ok {
+		return nil, "", refuse(Unknown, "the authorization header holds no user and password")
+	}
+	right, busy := g.passwords.right(string(i.users[user]), password, quota.Address(address))
+	switch {
+	case busy != nil:
+		return nil, "", refuse(Busy, "%v", busy)
+	case !right:
+		return nil, "", refuse(Unknown, "the user or the password is wrong")
+	}
+	allowed := grant{read: true}
+	if lines := i.about(s); lines != nil {
+		if line, named := lines.users[user]; named {
+			allowed = line
+		}
+	}
+	return &allowed, "user " + user, nil
+}

@@ -1,0 +1,435 @@
+package access
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
+)
+
+// desk is a guard with a clock and a log of the test's own.
+type desk struct {
+	*Guard
+	t     *testing.T
+	clock time.Time
+	log   *bytes.Buffer
+	dir   string
+}
+
+func newDesk(t *testing.T, change func(dir string, o *Options)) *desk {
+	d := &desk{t: t, clock: time.Now(), log: &bytes.Buffer{}, dir: t.TempDir()}
+	o := Options{Port: GRPC, Listen: "127.0.0.1:4320", Now: func() time.Time { return d.clock }, Logger: slog.New(slog.NewTextHandler(d.log, nil)),
+		Registerer: prometheus.NewRegistry()}
+	change(d.dir, &o)
+	g, err := Open(o)
+	require.NoError(t, err)
+	d.Guard = g
+	return d
+}
+
+// later lets time pass in steps, as Run would.
+func (d *desk) later(span time.Duration) {
+	for until := d.clock.Add(span); d.clock.Before(until); {
+		d.clock = d.clock.Add(min(lookEvery, until.Sub(d.clock)))
+		d.mu.Lock()
+		d.look(d.clock)
+		d.mu.Unlock()
+	}
+}
+
+func bearer(token string) Peer {
+	return Peer{Address: "10.0.0.1:1", Authorization: []string{"Bearer " + token}}
+}
+
+func basic(user, password string) Peer {
+	return Peer{Address: "10.0.0.1:1", Authorization: []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}}
+}
+
+func (d *desk) requireRefused(p Peer, n Need, reason Reason, says string) {
+	d.t.Helper()
+	before := testutil.ToFloat64(d.refusals.total.WithLabelValues(string(reason)))
+	_, err := d.Admit(p, n)
+	var refusal *Refusal
+	require.ErrorAs(d.t, err, &refusal)
+	require.Equal(d.t, reason, refusal.Reason, refusal.Detail)
+	require.Contains(d.t, refusal.Detail, says)
+	require.Equal(d.t, before+1, testutil.ToFloat64(d.refusals.total.WithLabelValues(string(reason))))
+}
+
+func (d *desk) requireAdmitted(p Peer, n Need) Caller {
+	d.t.Helper()
+	caller, err := d.Admit(p, n)
+	require.NoError(d.t, err)
+	return caller
+}
+
+func (d *desk) tokens() string { return filepath.Join(d.dir, "tokens") }
+
+func withTokens(t *testing.T, lines ...string) func(string, *Options) {
+	return func(dir string, o *Options) {
+		o.TokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), lines...)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	d := newDesk(t, withTokens(t, "reader read", "writer write", "ofA write A", "gone none"))
+	read, writeA, writeB := Need{Scope: Read}, Need{Write, "A"}, Need{Write, "B"}
+	assert.Equal(t, "token b9300677", d.requireAdmitted(bearer("writer"), writeB).Name)
+	d.requireAdmitted(bearer("ofA"), writeA)
+	d.requireAdmitted(bearer("reader"), read)
+	d.requireRefused(bearer("ofA"), writeB, BadTopology, `not for topology "B"`)
+	d.requireRefused(bearer("reader"), writeA, BadScope, "may not write")
+	d.requireRefused(bearer("writer"), read, BadScope, "may not read")
+	d.requireRefused(bearer("gone"), writeA, Certificate, "may do nothing")
+	d.requireRefused(bearer("guess"), writeA, Unknown, "not known")
+	d.requireRefused(Peer{Address: "10.0.0.1:1"}, writeA, Missing, "no token")
+	d.requireRefused(Peer{Address: "10.0.0.1:1", Authorization: []string{"Bearer writer", "Bearer writer"}}, writeA, Unknown, "more than one")
+	d.requireRefused(basic("writer", "writer"), writeA, Unknown, "no bearer token")
+	assert.Contains(t, d.log.String(), "peer=10.0.0.1:1 reason=topology")
+}
+
+// A token that is taken out of the file is no token a second later, and who waits for such changes hears of it.
+func TestRevocation(t *testing.T) {
+	d := newDesk(t, withTokens(t, "old write", "kept write"))
+	changed := d.Changed()
+	d.requireAdmitted(bearer("old"), Need{Write, "A"})
+	accesstest.TokenFile(t, d.tokens(), "new write", "kept write")
+	d.later(lookEvery)
+	<-changed
+	d.requireRefused(bearer("old"), Need{Write, "A"}, Unknown, "not known")
+	d.requireAdmitted(bearer("kept"), Need{Write, "A"})
+	d.requireAdmitted(bearer("new"), Need{Write, "A"})
+}
+
+// C4: a file that broke or vanished is said loudly, and when that lasts nobody is let in; once it is repaired, all are.
+func TestAFileThatBroke(t *testing.T) {
+	for name, brk := range map[string]func(path string) error{
+		"wrong":    func(path string) error { return os.WriteFile(path, []byte("secret-in-the-clear write\n"), 0o600) },
+		"empty":    func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"vanished": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, withTokens(t, "good write"))
+			good, err := os.ReadFile(d.tokens())
+			require.NoError(t, err)
+			require.NoError(t, brk(d.tokens()))
+			changed := d.Changed()
+			d.later(lookEvery)
+			d.requireAdmitted(bearer("good"), Need{Write, "A"}) // somebody may be writing it just now
+			require.ErrorContains(t, d.Broken(), "goes by what its files said before")
+			require.Contains(t, d.log.String(), "level=ERROR")
+			require.Contains(t, d.log.String(), d.tokens())
+			require.NotContains(t, d.log.String(), "secret-in-the-clear")
+			<-changed
+			changed = d.Changed()
+			d.later(patience)
+			<-changed
+			d.requireRefused(bearer("good"), Need{Write, "A"}, Closed, "cannot tell who may enter")
+			require.ErrorContains(t, d.Broken(), "closed until this is repaired")
+			require.Contains(t, d.log.String(), "nobody is let in")
+			require.NoError(t, testutil.GatherAndCompare(d.o.Registerer.(prometheus.Gatherer), strings.NewReader(`
+# HELP bullet_metrics_port_closed 1 while nobody is let in, since the files that say who may are broken; 0 otherwise.
+# TYPE bullet_metrics_port_closed gauge
+bullet_metrics_port_closed{port="grpc"} 1
+# HELP bullet_metrics_security_files_broken 1 while a file that says who may do what, or the port's certificate, cannot be used; 0 otherwise.
+# TYPE bullet_metrics_security_files_broken gauge
+bullet_metrics_security_files_broken{port="grpc"} 1
+`), "bullet_metrics_port_closed", "bullet_metrics_security_files_broken"))
+			lines := strings.Count(d.log.String(), "level=ERROR")
+			d.later(10 * repeatEvery)
+			require.Equal(t, lines+10, strings.Count(d.log.String(), "level=ERROR"), "once a minute")
+			require.NoError(t, os.WriteFile(d.tokens(), good, 0o600))
+			d.later(lookEvery)
+			d.requireAdmitted(bearer("good"), Need{Write, "A"})
+			require.NoError(t, d.Broken())
+		})
+	}
+}
+
+func TestWhatLetsEverybodyInIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	ours := accesstest.NewAuthority(t, "ours")
+	cert, key := ours.Issue(dir, "server", time.Now().Add(time.Hour))
+	tokens := accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "a read,write")
+	web := func(text string) string {
+		path := filepath.Join(dir, fmt.Sprintf("web%d.yml", len(text)))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	pair := "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n"
+	mutual := pair + "  client_ca_file: " + ours.File(dir) + "\n  client_auth_type: "
+	users := "basic_auth_users: {a: " + accesstest.PasswordHash + "}\n"
+	encrypted := TLSFiles{Cert: cert, Key: key}
+	both := TLSFiles{Cert: cert, Key: key, ClientCA: ours.File(dir)}
+	const public = "0.0.0.0:1"
+	for name, c := range map[string]struct {
+		o    Options
+		want string // "" where it is let be
+	}{
+		"loopback":                  {Options{Port: GRPC, Listen: "127.0.0.1:1"}, ""},
+		"plain text to others":      {Options{Port: GRPC, Listen: public}, "can reach without TLS: set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file, listen on 127.0.0.1, or say --grpc-insecure"},
+		"tokens in the clear":       {Options{Port: GRPC, Listen: public, TokenFile: tokens}, "can reach without TLS"},
+		"TLS alone":                 {Options{Port: GRPC, Listen: public, TLS: encrypted}, "admits everybody who speaks it: set grpc.token_file, or say --grpc-insecure"},
+		"TLS alone on loopback":     {Options{Port: GRPC, Listen: "localhost:1", TLS: encrypted}, "admits everybody"},
+		"TLS and tokens":            {Options{Port: GRPC, Listen: public, TLS: encrypted, TokenFile: tokens}, ""},
+		"client authority alone":    {Options{Port: GRPC, Listen: public, TLS: both}, `with a line such as "cert:NAME write TOPOLOGY"`},
+		"client authority, tokens":  {Options{Port: GRPC, Listen: public, TLS: both, TokenFile: tokens}, ""},
+		"that is meant":             {Options{Port: GRPC, Listen: public, Insecure: true}, ""},
+		"HTTP, loopback":            {Options{Port: HTTP, Listen: "[::1]:1"}, ""},
+		"HTTP to others":            {Options{Port: HTTP, Listen: public}, "set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users, listen on 127.0.0.1, or say --http-insecure"},
+		"HTTP, passwords in clear":  {Options{Port: HTTP, Listen: public, WebConfigFile: web(users)}, "can reach without TLS"},
+		"HTTP, TLS alone":           {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair)}, "set http.token_file, or basic_auth_users or client_auth_type in http.web_config_file"},
+		"HTTP, writers alone":       {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair), WriteTokenFile: tokens}, "admits everybody"},
+		"HTTP, certificates if any": {Options{Port: HTTP, Listen: public, WebConfigFile: web(mutual + verifyIfShown + "\n")}, "admits everybody"},
+		"HTTP, certificates":        {Options{Port: HTTP, Listen: public, WebConfigFile: web(mutual + verifyAlways + "\n")}, ""},
+		"HTTP, users":               {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair + users)}, ""},
+		"HTTP, tokens":              {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair + "\n"), TokenFile: tokens}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(c.o)
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestFilesThatCannotBeUsedAreRefusedAtStart(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := accesstest.NewAuthority(t, "a").Issue(dir, "a", time.Now().Add(time.Hour))
+	nothing := filepath.Join(dir, "nothing")
+	require.NoError(t, os.WriteFile(nothing, []byte("no PEM"), 0o600))
+	tokens := accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "a write")
+	for want, o := range map[string]Options{
+		"/nowhere.crt":         {TLS: TLSFiles{Cert: "/nowhere.crt", Key: key}, TokenFile: tokens},
+		"tls: certificate":     {TLS: TLSFiles{Cert: cert, Key: nothing}, TokenFile: tokens},
+		"no PEM certificate":   {TLS: TLSFiles{Cert: cert, Key: key, ClientCA: nothing}, TokenFile: tokens},
+		"clients' authority: ": {TLS: TLSFiles{Cert: cert, Key: key, ClientCA: "/nowhere.ca"}, TokenFile: tokens},
+		"token file: ":         {TokenFile: "/nowhere.tokens"},
+	} {
+		o.Port, o.Listen = GRPC, "127.0.0.1:1"
+		_, err := Open(o)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// handshake connects with a client's configuration, and returns what the server said, then the client.
+func (d *desk) handshake(client *tls.Config) (tls.ConnectionState, error) {
+	d.t.Helper()
+	there, here := pipe(d.t)
+	server := tls.Server(here, d.TLS())
+	done := make(chan error, 1)
+	go func() { done <- tls.Client(there, client).HandshakeContext(d.t.Context()) }()
+	err := server.HandshakeContext(d.t.Context())
+	if err != nil {
+		_ = here.Close()
+	}
+	return server.ConnectionState(), errors.Join(err, <-done)
+}
+
+func TestCertificates(t *testing.T) {
+	ours, foreign := accesstest.NewAuthority(t, "ours"), accesstest.NewAuthority(t, "foreign")
+	hour := time.Now().Add(time.Hour)
+	d := newDesk(t, func(dir string, o *Options) {
+		cert, key := ours.Issue(dir, "server", hour)
+		o.TLS = TLSFiles{Cert: cert, Key: key, ClientCA: ours.File(dir)}
+		withTokens(t, "cert:plugin write A", "cert:leaked none", "any write")(dir, o)
+	})
+	client := func(pairs ...tls.Certificate) *tls.Config {
+		return &tls.Config{RootCAs: ours.Pool(), Certificates: pairs, ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS12}
+	}
+	plugin, leaked, nobody := ours.Pair("plugin", hour), ours.Pair("leaked", hour), ours.Pair("nobody", hour)
+	peer := func(pair tls.Certificate, header ...string) Peer {
+		state, err := d.handshake(client(pair))
+		require.NoError(t, err)
+		return Peer{Address: "10.0.0.1:1", TLS: &state, Authorization: header}
+	}
+	caller := d.requireAdmitted(peer(plugin), Need{Write, "A"})
+	assert.Equal(t, "certificate plugin", caller.Name)
+	assert.WithinDuration(t, hour, caller.Until, time.Second)
+	d.requireRefused(peer(plugin), Need{Write, "B"}, BadTopology, "certificate plugin is not for topology")
+	d.requireRefused(peer(plugin, "Bearer any"), Need{Write, "B"}, BadTopology, "token")
+	d.requireRefused(peer(plugin, "Bearer wrong"), Need{Write, "A"}, Unknown, "not known")
+	d.requireRefused(peer(leaked), Need{Write, "A"}, Certificate, "may do nothing")
+	d.requireRefused(peer(leaked, "Bearer any"), Need{Write, "A"}, Certificate, "may do nothing")
+	d.requireRefused(peer(nobody), Need{Write, "A"}, Missing, "no line of the token file is about the certificate")
+	d.requireAdmitted(peer(nobody, "Bearer any"), Need{Write, "A"})
+
+	for name, c := range map[string]struct {
+		config *tls.Config
+		reason Reason
+	}{
+		"none":    {client(), HandshakeCertificate},
+		"foreign": {client(foreign.Pair("plugin", hour)), HandshakeCertificate},
+		"expired": {client(ours.Pair("plugin", time.Now().Add(-time.Minute))), HandshakeCertificate},
+		"TLS 1.1": {&tls.Config{RootCAs: ours.Pool(), Certificates: []tls.Certificate{plugin}, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11}, HandshakeVersion},
+		"another": {&tls.Config{RootCAs: foreign.Pool(), Certificates: []tls.Certificate{plugin}, ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS12}, HandshakeClient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := d.handshake(c.config)
+			require.Error(t, err)
+			ofServer, _, _ := strings.Cut(err.Error(), "\n")
+			assert.Equal(t, c.reason, handshakeReason(ofServer), err.Error())
+		})
+	}
+
+	// What was good in the handshake is looked at again: the authority may be another one by now, or the certificate's time over.
+	open := peer(plugin)
+	d.clock = time.Now().Add(2 * time.Hour)
+	d.requireRefused(open, Need{Write, "A"}, Certificate, "no longer, good")
+	d.clock = time.Now()
+	require.NoError(t, os.Rename(foreign.File(t.TempDir()), filepath.Join(d.dir, "ours.ca")))
+	d.later(lookEvery)
+	d.requireRefused(open, Need{Write, "A"}, Certificate, "no longer, good")
+	_, err := d.handshake(client(plugin))
+	require.Error(t, err)
+}
+
+// The port's own certificate is another matter than who may enter: while it cannot be used the one before is.
+func TestTheOwnCertificateRotates(t *testing.T) {
+	old, next := accesstest.NewAuthority(t, "old"), accesstest.NewAuthority(t, "next")
+	hour := time.Now().Add(time.Hour)
+	d := newDesk(t, func(dir string, o *Options) {
+		cert, key := old.Issue(dir, "server", hour)
+		o.TLS = TLSFiles{Cert: cert, Key: key}
+		withTokens(t, "a write")(dir, o)
+	})
+	trusts := func(pool *x509.CertPool) *tls.Config { return &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"} }
+	_, err := d.handshake(trusts(old.Pool()))
+	require.NoError(t, err)
+	next.Issue(d.dir, "server", hour)
+	d.later(lookEvery)
+	_, err = d.handshake(trusts(next.Pool()))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(d.dir, "server.key"), []byte("no PEM"), 0o600))
+	d.later(10 * time.Second)
+	_, err = d.handshake(trusts(next.Pool()))
+	require.NoError(t, err)
+	require.ErrorContains(t, d.Broken(), "server.key")
+	assert.Contains(t, d.log.String(), "the port's certificate cannot be used")
+	d.requireAdmitted(bearer("a"), Need{Write, "A"})
+	accesstest.TokenFile(t, d.tokens(), "b write")
+	d.later(lookEvery)
+	d.requireRefused(bearer("a"), Need{Write, "A"}, Unknown, "")
+	// Who may enter is as before; who is the server nobody can see.
+	require.NoError(t, os.Remove(d.tokens()))
+	d.later(10 * time.Second)
+	_, err = d.handshake(trusts(next.Pool()))
+	require.ErrorContains(t, err, "cannot tell who may enter")
+}
+
+func TestUsers(t *testing.T) {
+	d := newDesk(t, func(dir string, o *Options) {
+		o.Port = HTTP
+		o.WebConfigFile = filepath.Join(dir, "web.yml")
+		users := fmt.Sprintf("basic_auth_users: {viewer: %[1]s, editor: %[1]s}\n", accesstest.PasswordHash)
+		require.NoError(t, os.WriteFile(o.WebConfigFile, []byte(users), 0o600))
+		withTokens(t, "user:editor read,write A", "token read")(dir, o)
+	})
+	read, write := Need{Scope: Read}, Need{Write, "A"}
+	for range 2 { // the second time it is known
+		assert.Equal(t, "user viewer", d.requireAdmitted(basic("viewer", "password"), read).Name)
+	}
+	d.requireRefused(basic("viewer", "password"), write, BadScope, "may not write")
+	d.requireAdmitted(basic("editor", "password"), write)
+	d.requireRefused(basic("editor", "password"), Need{Write, "B"}, BadTopology, "")
+	d.requireAdmitted(bearer("token"), read)
+	d.requireRefused(basic("viewer", "wrong"), read, Unknown, "wrong")
+	d.requireRefused(basic("nobody", "password"), read, Unknown, "wrong")
+	d.requireRefused(Peer{Authorization: []string{"Basic %%"}}, read, Unknown, "holds no user")
+	d.requireRefused(Peer{}, read, Missing, "Basic")
+	assert.True(t, d.Users())
+	assert.True(t, d.Guarded())
+}
+
+// Who floods one address with passwords waits for itself; another address is looked at.
+func TestPasswordsOfOneAddressDoNotHoldUpOthers(t *testing.T) {
+	p := newPasswords()
+	p.one.Lock() // a look that takes long
+	var hostile sync.WaitGroup
+	answers := make(chan error, 100)
+	for range 100 {
+		hostile.Go(func() {
+			_, busy := p.right(accesstest.PasswordHash, "guess", "hostile")
+			answers <- busy
+		})
+	}
+	for range 94 {
+		require.ErrorContains(t, <-answers, "too many")
+	}
+	good := make(chan bool)
+	go func() {
+		right, busy := p.right(accesstest.PasswordHash, "password", "good")
+		assert.NoError(t, busy)
+		good <- right
+	}()
+	p.one.Unlock()
+	require.True(t, <-good)
+	hostile.Wait()
+}
+
+func TestOpenPortsAskNobody(t *testing.T) {
+	d := newDesk(t, func(_ string, o *Options) { o.Port = HTTP })
+	assert.Equal(t, "address 10.0.0.1", d.requireAdmitted(bearer("whatever"), Need{Scope: Read}).Name)
+	d.requireAdmitted(Peer{Address: "10.0.0.1:1"}, Need{Write, "A"})
+	assert.False(t, d.Guarded())
+
+	d = newDesk(t, func(dir string, o *Options) {
+		o.Port = HTTP
+		o.WriteTokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "a write A")
+	})
+	d.requireAdmitted(Peer{Address: "10.0.0.1:1"}, Need{Scope: Read})
+	d.requireRefused(Peer{Address: "10.0.0.1:1"}, Need{Write, "A"}, Missing, "")
+	d.requireAdmitted(bearer("a"), Need{Write, "A"})
+	d.requireRefused(bearer("a"), Need{Write, "B"}, BadTopology, "")
+}
+
+// A flood is counted in full and logged in few lines, and what another address does is logged in the midst of it.
+func TestTheLogOfAFlood(t *testing.T) {
+	d := newDesk(t, withTokens(t, "a write"))
+	for i := range 1000 {
+		d.requireRefused(Peer{Address: fmt.Sprintf("10.0.0.1:%d", i)}, Need{Write, "A"}, Missing, "")
+	}
+	d.requireRefused(Peer{Address: "10.0.0.2:7"}, Need{Write, "A"}, Missing, "")
+	assert.Equal(t, 2, strings.Count(d.log.String(), "turned away"))
+	assert.Contains(t, d.log.String(), "peer=10.0.0.2:7 reason=missing detail=\"no token: send the header \\\"authorization: Bearer <token>\\\"\" unsaid=999")
+	for i := range 1000 {
+		d.Note(Places, fmt.Sprintf("10.1.%d.%d:1", i/200, i%200), "x")
+	}
+	assert.Equal(t, linesAQuiet, strings.Count(d.log.String(), "turned away"))
+	d.clock = d.clock.Add(quietTime)
+	d.Note(Places, "10.0.0.9:1", "x")
+	assert.Contains(t, d.log.String(), "unsaid=982")
+	assert.LessOrEqual(t, len(d.refusals.said), maxRemembered)
+}
+
+func TestRateLimit(t *testing.T) {
+	d := newDesk(t, func(dir string, o *Options) {
+		o.Port, o.WebConfigFile = HTTP, filepath.Join(dir, "web.yml")
+		require.NoError(t, os.WriteFile(o.WebConfigFile, []byte("rate_limit: {burst: 2, interval: 1s}\nhttp_server_config: {headers: {X-Frame-Options: deny}}\n"), 0o600))
+	})
+	require.NoError(t, d.Pace("10.0.0.1:1"))
+	require.NoError(t, d.Pace("10.0.0.1:1"))
+	require.ErrorContains(t, d.Pace("10.0.0.1:1"), "rate_limit")
+	d.clock = d.clock.Add(time.Second)
+	require.NoError(t, d.Pace("10.0.0.1:1"))
+	assert.Equal(t, map[string]string{"X-Frame-Options": "deny"}, d.Headers())
+}

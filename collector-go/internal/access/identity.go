@@ -1,0 +1,192 @@
+package access
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/common/config"
+	"github.com/prometheus/exporter-toolkit/web"
+	"golang.org/x/time/rate"
+)
+
+// identity is who may do what, as the files say it: the token file, the web configuration file, and the clients' authority. It does not
+// change once it is made.
+type identity struct {
+	grants  *grants // nil: there is no token file
+	writers *grants // of the file that is asked of writers alone
+	users   map[string]config.Secret
+	headers map[string]string
+	limiter *rate.Limiter // nil: none
+	tls     web.TLSConfig // its zero value is plain text
+	roots   *x509.CertPool
+	rootPEM string
+	http2   bool
+}
+
+// read makes an identity of the files.
+func (o Options) read(files contents) (*identity, error) {
+	i := &identity{}
+	var faults []error
+	keep := func(err error) { faults = append(faults, err) }
+	i.grants = readGrants(files, o.TokenFile, keep)
+	if o.TokenFile == "" {
+		i.writers = readGrants(files, o.WriteTokenFile, keep)
+	}
+	if o.TLS.Cert != "" {
+		i.tls = o.TLS.tlsConfig()
+	}
+	if o.WebConfigFile != "" {
+		i.readWeb(files, o.WebConfigFile, keep)
+	}
+	i.readRoots(files, keep)
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return i, o.check(i)
+}
+
+func readGrants(files contents, path string, keep func(error)) *grants {
+	if path == "" {
+		return nil
+	}
+	text, err := files.read(path)
+	if err != nil {
+		keep(fmt.Errorf("token file: %w", err))
+		return nil
+	}
+	found, err := parseGrants(path, text)
+	if err != nil {
+		keep(err)
+	}
+	return found
+}
+
+func (i *identity) readWeb(files contents, path string, keep func(error)) {
+	text, err := files.read(path)
+	if err != nil {
+		keep(fmt.Errorf("web configuration file: %w", err))
+		return
+	}
+	c, err := readWeb(path, text)
+	if err != nil {
+		keep(err)
+		return
+	}
+	i.tls, i.users, i.headers, i.http2 = c.TLSConfig, c.Users, c.HTTPConfig.Header, c.HTTPConfig.HTTP2
+	if c.RateLimiterConfig.Interval > 0 {
+		i.limiter = rate.NewLimiter(rate.Every(c.RateLimiterConfig.Interval), c.RateLimiterConfig.Burst)
+	}
+}
+
+func (i *identity) readRoots(files contents, keep func(error)) {
+	i.rootPEM = i.tls.ClientCAsText
+	if i.tls.ClientCAs != "" {
+		text, err := files.read(i.tls.ClientCAs)
+		if err != nil {
+			keep(fmt.Errorf("clients' authority: %w", err))
+			return
+		}
+		i.rootPEM = string(text)
+	}
+	if i.rootPEM == "" && !asks(i.tls) {
+		return
+	}
+	i.roots = x509.NewCertPool()
+	if !i.roots.AppendCertsFromPEM([]byte(i.rootPEM)) {
+		keep(fmt.Errorf("client CA file %s holds no PEM certificate", i.tls.ClientCAs))
+	}
+}
+
+// open says whether nobody is asked who they are.
+func (i *identity) open(s Scope) bool {
+	asked := i.grants != nil || len(i.users) > 0 || i.tls.ClientAuth == verifyAlways
+	if s == Write {
+		asked = asked || i.writers != nil
+	}
+	return !asked
+}
+
+// about are the lines that hold for a scope.
+func (i *identity) about(s Scope) *grants {
+	if i.grants == nil && s == Write {
+		return i.writers
+	}
+	return i.grants
+}
+
+// verify says whether a client's certificate is still one of our authority's, and what line of the files it has. A connection outlives
+// what was looked at in its handshake.
+func (i *identity) verify(state *tls.ConnectionState, now time.Time) (*x509.Certificate, *Refusal) {
+	if state == nil || len(state.PeerCertificates) == 0 {
+		if i.tls.ClientAuth == verifyAlways {
+			return nil, refuse(Certificate, "no certificate was shown")
+		}
+		return nil, nil
+	}
+	if i.roots == nil {
+		return nil, nil // it was not asked for
+	}
+	shown := state.PeerCertificates[0]
+	between := x509.NewCertPool()
+	for _, c := range state.PeerCertificates[1:] {
+		between.AddCert(c)
+	}
+	_, err := shown.Verify(x509.VerifyOptions{Roots: i.roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	if err == nil && len(i.tls.ClientAllowedSans) > 0 {
+		err = i.tls.VerifyPeerCertificate([][]byte{shown.Raw}, nil)
+	}
+	if err != nil {
+		return nil, refuse(Certificate, "the certificate is not, or no longer, good here: %v", err)
+	}
+	return shown, nil
+}
+
+// pair is the port's own certificate and key.
+type pair struct {
+	cert, key string // PEM
+	loaded    tls.Certificate
+}
+
+// readPair reads what an identity's TLS names; the zero pair is plain text's.
+func readPair(files contents, c web.TLSConfig) (p pair, err error) {
+	if !c.IsEnabled() {
+		return p, nil
+	}
+	p.cert, p.key = c.TLSCert, string(c.TLSKey)
+	for _, one := range []struct {
+		path string
+		to   *string
+	}{{c.TLSCertPath, &p.cert}, {c.TLSKeyPath, &p.key}} {
+		if one.path == "" {
+			continue
+		}
+		text, err := files.read(one.path)
+		if err != nil {
+			return p, fmt.Errorf("tls: %w", err)
+		}
+		*one.to = string(text)
+	}
+	p.loaded, err = tls.X509KeyPair([]byte(p.cert), []byte(p.key))
+	if err != nil {
+		return p, fmt.Errorf("tls: certificate %s with key %s: %w", c.TLSCertPath, c.TLSKeyPath, err)
+	}
+	return p, nil
+}
+
+// config is TLS as exporter-toolkit makes it of both, without a look at the disk. A session is not resumed where clients show certificates:
+// what was revoked since would not be looked at.
+func (i *identity) config(p pair, protocols []string) (*tls.Config, error) {
+	c := i.tls
+	c.TLSCertPath, c.TLSKeyPath, c.ClientCAs = "", "", ""
+	c.TLSCert, c.TLSKey, c.ClientCAsText = p.cert, config.Secret(p.key), i.rootPEM
+	made, err := web.ConfigToTLSConfig(&c)
+	if err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
+	made.GetCertificate, made.Certificates, made.NextProtos = nil, []tls.Certificate{p.loaded}, protocols
+	made.SessionTicketsDisabled = asks(i.tls)
+	return made, nil
+}

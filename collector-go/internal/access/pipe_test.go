@@ -1,0 +1,25 @@
+package access
+
+import (
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pipe is a connection, both ends of it, with a buffer between: TLS' last alert must not wait for a reader.
+func pipe(t *testing.T) (there, here net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	there, err = net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	here, err = l.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = there.Close()
+		_ = here.Close()
+	})
+	return there, here
+}

@@ -1,0 +1,76 @@
+package access
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
+)
+
+// What is logged of those who are turned away: one line of an address and a reason each quiet time, and so many of all.
+const (
+	quietTime     = 10 * time.Second
+	linesAQuiet   = 20
+	maxDetail     = 300 // bytes
+	maxRemembered = 1024
+)
+
+// refusals counts and logs who was turned away.
+type refusals struct {
+	log   *slog.Logger
+	now   func() time.Time
+	port  string
+	total *prometheus.CounterVec
+
+	mu     sync.Mutex
+	said   map[string]time.Time // by reason and address
+	began  time.Time            // of the present quiet time
+	lines  int                  // in it
+	unsaid int
+}
+
+func newRefusals(o Options) *refusals {
+	r := &refusals{log: o.Logger, now: o.Now, port: o.Port, said: map[string]time.Time{}, total: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "bullet_metrics_refused_total", Help: "Handshakes, requests and streams that were turned away, by port and reason.",
+		ConstLabels: prometheus.Labels{"port": o.Port},
+	}, []string{"reason"})}
+	for _, reason := range reasons {
+		r.total.WithLabelValues(string(reason))
+	}
+	if o.Registerer != nil {
+		o.Registerer.MustRegister(r.total)
+	}
+	return r
+}
+
+// note counts, and logs unless that was done a moment ago.
+func (r *refusals) note(reason Reason, peer, detail string) {
+	r.total.WithLabelValues(string(reason)).Inc()
+	unsaid, ok := r.maySay(string(reason)+" "+quota.Address(peer), r.now())
+	if ok {
+		r.log.Warn("turned away", "port", r.port, "peer", peer, "reason", string(reason), "detail", detail[:min(len(detail), maxDetail)], "unsaid", unsaid)
+	}
+}
+
+func (r *refusals) maySay(key string, now time.Time) (unsaid int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.began).Abs() >= quietTime {
+		r.began, r.lines = now, 0
+	}
+	last, before := r.said[key]
+	if before && now.Sub(last).Abs() < quietTime || r.lines >= linesAQuiet {
+		r.unsaid++
+		return 0, false
+	}
+	if len(r.said) >= maxRemembered {
+		clear(r.said)
+	}
+	r.said[key] = now
+	r.lines++
+	unsaid, r.unsaid = r.unsaid, 0
+	return unsaid, true
+}

@@ -1,0 +1,75 @@
+package access
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// maxFileBytes bounds a file of ours: 10,000 lines of tokens.
+const maxFileBytes = 1 << 20
+
+// contents are files as they were read.
+type contents map[string][]byte
+
+// read reads a file, and remembers what was in it.
+func (c contents) read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		c[path] = nil
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err == nil && len(text) > maxFileBytes {
+		err = fmt.Errorf("%s: larger than %d bytes", path, maxFileBytes)
+	}
+	if err != nil {
+		c[path] = nil
+		return nil, err
+	}
+	c[path] = text
+	return text, nil
+}
+
+// same says whether the files are as they were. Times and sizes are not asked: a file may be replaced by one of the same size in one tick.
+func (c contents) same() bool {
+	for path, before := range c {
+		now, err := contents{}.read(path)
+		if err != nil || before == nil || !bytes.Equal(now, before) {
+			return false
+		}
+	}
+	return true
+}
+
+// watched is what is made of files, kept as it was last while they cannot be used.
+type watched[T any] struct {
+	make func(contents) (T, error)
+
+	is     T
+	from   contents
+	fault  error     // why the files as they are now cannot be used; nil where they can
+	broken time.Time // since when
+}
+
+// look reads the files again where they have changed. news says that the value, or the fault, is another one.
+func (w *watched[T]) look(now time.Time) (news bool) {
+	if w.from != nil && w.fault == nil && w.from.same() {
+		return false
+	}
+	read := contents{}
+	made, err := w.make(read)
+	if err != nil {
+		news = w.fault == nil || w.fault.Error() != err.Error()
+		if w.fault == nil {
+			w.broken = now
+		}
+		w.fault = err
+		return news
+	}
+	w.is, w.from, w.fault = made, read, nil
+	return true
+}

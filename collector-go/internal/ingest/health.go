@@ -1,0 +1,56 @@
+package ingest
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
+)
+
+// boundedHealth is grpc.health.v1, which everybody may ask: watching holds a connection, so that it is bounded by address and in time.
+type boundedHealth struct {
+	*health.Server
+	server *Server
+	places *quota.Places
+}
+
+// Watch implements grpc.health.v1. Clients watch again when it ends.
+func (h *boundedHealth) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_health_v1.Health_WatchServer) error {
+	address := ""
+	if from, ok := peer.FromContext(stream.Context()); ok {
+		address = from.Addr.String()
+	}
+	release, err := h.places.Take(quota.Address(address))
+	if err != nil {
+		h.server.note(address, err)
+		return refuse(h.server.o.WatchTime, "health is watched too often: %v", err)
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(stream.Context(), h.server.o.WatchTime)
+	defer cancel()
+	go func() {
+		select {
+		case <-h.server.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if err := h.Server.Watch(r, timedWatch{stream, ctx}); ctx.Err() == nil {
+		return err
+	}
+	return status.Errorf(codes.Unavailable, "health is watched for %v at most: watch again", h.server.o.WatchTime)
+}
+
+// timedWatch ends with its own context.
+type timedWatch struct {
+	grpc_health_v1.Health_WatchServer
+	ctx context.Context
+}
+
+// Context implements grpc.ServerStream.
+func (w timedWatch) Context() context.Context { return w.ctx }

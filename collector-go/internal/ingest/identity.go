@@ -1,0 +1,117 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
+)
+
+// entry is a stream's leave to be there. It is looked at again while the stream is open: a token may be revoked, a certificate end.
+type entry struct {
+	guard  *access.Guard // nil: everybody may
+	peer   access.Peer
+	need   access.Need
+	caller access.Caller
+	now    func() time.Time
+}
+
+// newEntry is who calls, who may write something.
+func (s *Server) newEntry(ctx context.Context) (*entry, error) {
+	e := &entry{guard: s.o.Guard, need: access.Need{Scope: access.Write}, now: s.o.Now}
+	if from, ok := peer.FromContext(ctx); ok {
+		e.peer.Address = from.Addr.String()
+		if info, ok := from.AuthInfo.(credentials.TLSInfo); ok {
+			e.peer.TLS = &info.State
+		}
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	e.peer.Authorization = md.Get("authorization")
+	return e, e.check()
+}
+
+// check says whether the caller may be there, as things are now.
+func (e *entry) check() error {
+	if e.guard == nil {
+		return nil
+	}
+	caller, err := e.guard.Admit(e.peer, e.need)
+	if err != nil {
+		return refusalStatus(err)
+	}
+	e.caller = caller
+	return nil
+}
+
+// narrow is check for the topology that the caller writes for.
+func (e *entry) narrow(topology string) error {
+	e.need.Topology = topology
+	return e.check()
+}
+
+// changed is closed when check may say something else.
+func (e *entry) changed() <-chan struct{} {
+	if e.guard == nil {
+		return nil
+	}
+	return e.guard.Changed()
+}
+
+// leastLook keeps a clock that was set back from asking without end.
+const leastLook = time.Second
+
+// ends fires when the caller's certificate does; nil where it has none.
+func (e *entry) ends() <-chan time.Time {
+	if e.caller.Until.IsZero() {
+		return nil
+	}
+	return time.After(max(e.caller.Until.Sub(e.now()), leastLook))
+}
+
+// keys are in whose names a stream takes its place.
+func (e *entry) keys(topology string) []string {
+	return []string{"topology " + topology, "address " + quota.Address(e.peer.Address), e.caller.Name}
+}
+
+// refusalStatus is how a caller is told.
+func refusalStatus(err error) error {
+	var refusal *access.Refusal
+	switch {
+	case !errors.As(err, &refusal):
+		return status.Error(codes.Internal, err.Error())
+	case refusal.Reason == access.Closed:
+		return status.Error(codes.Unavailable, refusal.Detail)
+	case refusal.Unauthenticated():
+		return status.Error(codes.Unauthenticated, refusal.Detail)
+	}
+	return status.Error(codes.PermissionDenied, refusal.Detail)
+}
+
+// handshakes are TLS whose failures are told to the guard.
+type handshakes struct {
+	credentials.TransportCredentials
+	guard *access.Guard
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (h handshakes) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	encrypted, info, err := h.TransportCredentials.ServerHandshake(c)
+	if err != nil {
+		h.guard.Handshake(c.RemoteAddr().String(), err)
+	}
+	return encrypted, info, err
+}
+
+// Clone implements credentials.TransportCredentials.
+func (h handshakes) Clone() credentials.TransportCredentials {
+	return handshakes{h.TransportCredentials.Clone(), h.guard}
+}

@@ -1,0 +1,53 @@
+package quota
+
+import (
+	"net"
+	"sync"
+)
+
+// Listener takes connections while there is a place for their address and closes the others at once: a flood costs no memory then, and who
+// keeps to its share gets in.
+type Listener struct {
+	net.Listener
+	places  *Places
+	refused func(peer string, why error)
+}
+
+// Listen puts a listener in front of l. refused is told of each connection that is closed at once.
+func Listen(l net.Listener, places *Places, refused func(peer string, why error)) *Listener {
+	return &Listener{Listener: l, places: places, refused: refused}
+}
+
+// Accept implements net.Listener.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		connection, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		peer := connection.RemoteAddr().String()
+		release, err := l.places.Take(Address(peer))
+		if err == nil {
+			return &limited{Conn: connection, release: release}, nil
+		}
+		_ = connection.Close()
+		l.refused(peer, err)
+	}
+}
+
+// limited gives its place back when it is closed.
+type limited struct {
+	net.Conn
+	release func()
+	once    sync.Once
+	err     error
+}
+
+// Close implements net.Conn.
+func (c *limited) Close() error {
+	c.once.Do(func() {
+		c.err = c.Conn.Close()
+		c.release()
+	})
+	return c.err
+}
