@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
@@ -185,13 +186,21 @@ func TestWhatTheCollectorRejectsIsCounted(t *testing.T) {
 	assert.Contains(t, f.LastRejection, "FUTURE")
 }
 
+func guard(t *testing.T, o access.Options) *access.Guard {
+	t.Helper()
+	o.Port, o.Listen = access.GRPC, "127.0.0.1:4320"
+	g, err := access.Open(o)
+	require.NoError(t, err)
+	return g
+}
+
 func TestATokenIsSentAndAWrongOneIsSaid(t *testing.T) {
 	address, dir := freeAddress(t), t.TempDir()
 	tokens, token := filepath.Join(dir, "tokens"), filepath.Join(dir, "token")
 	secret := "a-secret-of-more-than-32-characters-0123456789"
-	require.NoError(t, os.WriteFile(tokens, []byte(fmt.Sprintf("%x ingest bullet\n", sha256.Sum256([]byte(secret)))), 0o600))
+	require.NoError(t, os.WriteFile(tokens, []byte(fmt.Sprintf("%x write bullet\n", sha256.Sum256([]byte(secret)))), 0o600))
 	require.NoError(t, os.WriteFile(token, []byte("wrong-"+secret+"\n"), 0o600))
-	open(t, t.TempDir(), address, func(o *ingest.Options) { o.TokenFile = tokens })
+	open(t, t.TempDir(), address, func(o *ingest.Options) { o.Guard = guard(t, access.Options{TokenFile: tokens}) })
 	o := DefaultOptions(address, "bullet", "h", "canary")
 	o.TokenFile = token
 	s := start(t, o)
@@ -212,7 +221,9 @@ func TestTLSWithACAOfOnesOwn(t *testing.T) {
 	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600))
 	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
 	address := freeAddress(t)
-	open(t, t.TempDir(), address, func(o *ingest.Options) { o.TLS = &ingest.TLSFiles{Cert: cert, Key: key} })
+	open(t, t.TempDir(), address, func(o *ingest.Options) {
+		o.Guard = guard(t, access.Options{TLS: access.TLSFiles{Cert: cert, Key: key}, Insecure: true})
+	})
 	o := DefaultOptions(address, "bullet", "h", "canary")
 	o.TLS = TLS{Enabled: true, CA: cert}
 	s := start(t, o)
