@@ -43,24 +43,28 @@ type plugin struct {
 	sequence uint64
 	window   chan struct{}
 	answered chan struct{} // closed when the collector has ended the stream
+	read     chan struct{} // closed when it has acknowledged something
+
+	off time.Duration // by how much its clock is ahead
 
 	mu           sync.Mutex
 	acknowledged uint64
+	clocks       pb.Clocks
 	rejected     map[pb.RejectionReason]uint64
 }
 
 const gaugesOfAWorker = 5
 
-// plug opens a stream of a topology that carries these workers.
-func (r *running) plug(topology string, number byte, workers []string) *plugin {
+// plug opens a stream of a topology that carries these workers, whose clocks may be off. It returns when its series are acknowledged.
+func (r *running) plug(topology string, number byte, workers []string, off ...time.Duration) *plugin {
 	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = connection.Close() })
-	p := &plugin{r: r, workers: workers, answered: make(chan struct{}), rejected: map[pb.RejectionReason]uint64{},
+	p := &plugin{r: r, workers: workers, off: append(off, 0)[0], answered: make(chan struct{}), read: make(chan struct{}), rejected: map[pb.RejectionReason]uint64{},
 		epoch: append([]byte(fmt.Sprintf("%-15.15s", topology)), number)}
 	p.stream, err = pb.NewIngestServiceClient(connection).Export(r.t.Context())
 	require.NoError(r.t, err)
-	require.NoError(r.t, p.stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1", Host: "consumer", Port: 6700 + uint32(number)}}}))
+	require.NoError(r.t, p.stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, TopologyId: topology + "-1", Host: workers[0], Port: 6700 + uint32(number)}}}))
 	opened, err := p.stream.Recv()
 	require.NoError(r.t, err)
 	p.window = make(chan struct{}, opened.GetOpened().GetWindow())
@@ -76,6 +80,7 @@ func (r *running) plug(topology string, number byte, workers []string) *plugin {
 		}
 	}
 	p.send(b)
+	<-p.read
 	return p
 }
 
@@ -87,6 +92,12 @@ func (p *plugin) receive() {
 			return
 		}
 		p.mu.Lock()
+		if sent := answer.GetAcknowledgement().GetSentTimeMs(); sent > 0 {
+			if p.clocks.AcknowledgedTimeMs == 0 {
+				close(p.read)
+			}
+			p.clocks.AcknowledgedTimeMs, p.clocks.AcknowledgementSentTimeMs = p.clock(), sent
+		}
 		for ; p.acknowledged < answer.GetAcknowledgement().GetSequence(); p.acknowledged++ {
 			<-p.window
 		}
@@ -96,6 +107,9 @@ func (p *plugin) receive() {
 		p.mu.Unlock()
 	}
 }
+
+// clock is the time by the worker's own, ms.
+func (p *plugin) clock() int64 { return time.Now().Add(p.off).UnixMilli() }
 
 func (p *plugin) send(b *pb.Batch) {
 	p.window <- struct{}{}
@@ -110,7 +124,10 @@ func (p *plugin) tick(at time.Time, value float64) {
 	for range len(p.workers) * gaugesOfAWorker {
 		values = appendDouble(values, value)
 	}
-	p.send(&pb.Batch{SendTimeMs: at.UnixMilli(), Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: at.UnixMilli(), Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: values}}})
+	p.mu.Lock()
+	clocks := &pb.Clocks{AcknowledgedTimeMs: p.clocks.GetAcknowledgedTimeMs(), AcknowledgementSentTimeMs: p.clocks.GetAcknowledgementSentTimeMs()}
+	p.mu.Unlock()
+	p.send(&pb.Batch{SendTimeMs: p.clock(), Clocks: clocks, Blocks: []*pb.Block{{LayoutId: 1, FirstTimeMs: at.UnixMilli(), Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: values}}})
 }
 
 // end waits until everything is acknowledged, and returns what was rejected.
@@ -211,8 +228,8 @@ func TestClocksThatAreWrong(t *testing.T) {
 	const steps = 60
 	now := time.Now().Truncate(10 * time.Second)
 	good := r.plug("good", 1, workersNamed("g", 2))
-	behind := r.plug("behind", 2, workersNamed("b", 2))
-	ahead := r.plug("ahead", 3, workersNamed("a", 2))
+	behind := r.plug("behind", 2, workersNamed("b", 2), -2*time.Hour)
+	ahead := r.plug("ahead", 3, workersNamed("a", 2), 3*time.Hour)
 	for i := range steps {
 		at := now.Add(time.Duration(i-steps) * 10 * time.Second)
 		good.tick(at, 1)
@@ -234,8 +251,20 @@ func TestClocksThatAreWrong(t *testing.T) {
 		require.Eventually(t, func() bool { return answered(topology, end) == 2*gaugesOfAWorker*(steps-3) }, time.Minute, 100*time.Millisecond, "%s: %v answer, books %v", topology, answered, r.books)
 	}
 	assert.Zero(t, answered("ahead", now.Add(3*time.Hour)))
-	skew := r.number(`max(bullet_metrics_collection_skew_seconds{topology="behind"})`, now.Add(-2*time.Hour-time.Minute))
-	assert.InDelta(t, -7200, skew, 700, "the samples' own age is in it: they are up to ten minutes old")
+	for name, of := range map[string]string{"on the host of a sender": "b-0", "elsewhere": "b-1"} {
+		skew := func(what string) float64 {
+			return r.number(fmt.Sprintf(`bullet_metrics_collection_skew_%sseconds{topology="behind",worker="%s:6700"}`, what, of), now.Add(-2*time.Hour-time.Minute))
+		}
+		if of == "b-0" {
+			assert.InDelta(t, -7200, skew(""), 5, "%s: whatever the samples' age, which is up to ten minutes", name)
+			assert.InDelta(t, -7200, skew("least_"), 5, name)
+			assert.InDelta(t, -7200, skew("most_"), 5, name)
+			continue
+		}
+		assert.Zero(t, skew(""), "%s: old samples or an old clock, nobody knows", name)
+		assert.InDelta(t, -7200, skew("least_"), 700, name)
+	}
+	assert.InDelta(t, 0, r.number(`bullet_metrics_collection_skew_seconds{topology="good",worker="g-0:6700"}`, now.Add(-time.Minute)), 0.1)
 	books := r.books()
 	assert.Equal(t, 2*samples, books["in_slices"]+books["open"], "%v", books)
 	require.Contains(t, string(get(t, r, "/metrics")), fmt.Sprintf(`bullet_metrics_ingest_rejected_samples_total{reason="future"} %d`, samples))

@@ -23,6 +23,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/page"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
@@ -53,9 +54,11 @@ type collector struct {
 	engine    *query.Engine
 	rules     *alerting.Evaluator
 	own       *alerting.Own // what the collector says of itself
+	killings  *killings     // nil where no Nimbus is known
 	ingest    *ingest.Server
 	http      *httpapi.Server
-	replay    *intake // where captures are played: what the store is given; nil in a collector that serves
+	loading   *loading // what was there before the start; nil before that
+	replay    *intake  // where captures are played: what the store is given; nil in a collector that serves
 
 	failed chan error
 	door   task // ingest
@@ -67,6 +70,7 @@ type collector struct {
 	mirror task // own figures
 	page   task // httpapi
 	prof   task // Go's profiles
+	storm  task // what Nimbus killed
 }
 
 // task is a goroutine that somebody waits for.
@@ -79,7 +83,7 @@ type task struct {
 // touches no data.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
 	private := secretsOf(c)
-	col := &collector{logger: private.logger(logger), failed: make(chan error, 10)}
+	col := &collector{logger: private.logger(logger), failed: make(chan error, 11)}
 	defer func() {
 		if err != nil {
 			err = private.hideError(errors.Join(err, col.release(context.Background())))
@@ -154,7 +158,12 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	}
 	telling := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))
 	telling.Registerer, telling.Logger = figures, col.logger
-	col.known, err = registry.New(col.journal, col.retention, telling)
+	if col.known, err = registry.New(col.journal, col.retention, telling); err == nil && len(c.Nimbus.Addresses) > 0 {
+		ask := func(ctx context.Context) ([]nimbus.Topology, error) {
+			return nimbus.Topologies(ctx, c.Nimbus.Addresses)
+		}
+		col.killings = &killings{ask: ask, known: col.known, logger: col.logger, had: map[string]string{}}
+	}
 	return err
 }
 
@@ -195,6 +204,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	}
 	answering := httpapi.DefaultOptions()
 	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, figures, metadata{}, col.unready
+	answering.Loaded = col.loaded
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = hosts(c.HTTP), col.logger, c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
 	answering.Registry = col.known
@@ -260,19 +270,26 @@ func (col *collector) unready() string {
 // start lets everything run. The channel gives the first part that failed. The journal says that the collector started before the
 // door opens: no producer is connected until then.
 func (col *collector) start() <-chan error {
-	if err := col.journal.Mark(&journal.Started{TimeMs: time.Now().UnixMilli()}); err != nil {
-		col.failed <- err
+	now := time.Now().UnixMilli()
+	for _, mark := range []journal.Entry{&journal.Started{TimeMs: now}, &journal.Tick{TimeMs: now}} { // at a tick slices are handed on
+		if err := col.journal.Mark(mark); err != nil {
+			col.failed <- err
+		}
 	}
+	col.loading = col.newLoading()
 	if col.feed != nil {
 		col.run(&col.feeder, col.feed.Run)
-		col.run(&col.judge, col.judgeRules)
 		col.run(&col.mirror, col.own.Run)
 	}
+	col.run(&col.judge, col.load)
 	if col.profiling != nil {
 		col.run(&col.prof, func(ctx context.Context) error { return profiles(ctx, col.profiling) })
 	}
 	col.startNetwork()
 	col.run(&col.teller, col.known.Run)
+	if col.killings != nil {
+		col.run(&col.storm, col.killings.run)
+	}
 	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
 	col.run(&col.clock, col.tick)
 	col.run(&col.door, func(ctx context.Context) error { return col.ingest.Serve(ctx, col.grpcListener) })
@@ -316,6 +333,7 @@ func (col *collector) close(ctx context.Context) error {
 	col.door.end(ctx)
 	col.clock.end(ctx)
 	col.relief.end(ctx)
+	col.storm.end(ctx)
 	err := col.journal.Close()
 	for _, reader := range []*task{&col.feeder, &col.teller} {
 		reader.wait(ctx) // the journal's end is its own

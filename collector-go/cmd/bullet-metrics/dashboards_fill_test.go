@@ -175,6 +175,9 @@ func madeUp() *inventory {
 	}
 	v.series(rising(1), model.MetricNameLabel, onceRecorded, "topology", "bullet", "worker", "127.0.0.1:10068", "component", "DataSource", "task", "1", "reason", "max_spout_pending")
 	v.series(rising(7), model.MetricNameLabel, "bullet_metrics_ingest_topology_rejected_samples_total", "topology", "bullet", "reason", "future", "job", "bullet-metrics", "instance", "collector:9320")
+	for _, component := range []string{"FilterBolt", "DataSource"} { // of a worker that has left
+		v.series(always(0), model.MetricNameLabel, "bullet_metrics_worker_tasks", "topology", "bullet", "worker", "127.0.0.1:10001", "component", component, "job", "bullet-metrics", "instance", "collector:9320")
+	}
 	for i, class := range []string{"RAW", "GROUP"} {
 		v.distribution(model.MetricNameLabel, "bullet_query_latency_seconds", "topology", "bullet", "class", class)
 		v.series(rising(1), model.MetricNameLabel, "bullet_query_outcomes_total", "topology", "bullet", "class", class, "outcome", "timed_out")

@@ -86,7 +86,7 @@ func TestDoctorAsksACollector(t *testing.T) {
 		assert.Equal(t, status, after[check].Status, "%+v", after[check])
 	}
 	assert.Contains(t, after["cpu"].Says, "of 1 of 1 workers")
-	assert.Contains(t, after["skew"].Says, "(h:6700)")
+	assert.Contains(t, after["skew"].Says, "(h:6700: ahead by ")
 
 	other, err := r.examine("other")
 	assert.Error(t, err)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -59,22 +58,6 @@ const builtInRules = "bullet-metrics.rules.yaml"
 // queryOffset is how far behind the clock all slices of a source that is on time are closed: the journal's tick, a slice's width and
 // its lateness.
 func queryOffset(s config.Slice) time.Duration { return time.Second + s.Width + s.Lateness }
-
-// judgeRules evaluates rules once the store has what the journal had at the start: while it is read again, slices are missing that
-// an alert was about.
-func (col *collector) judgeRules(ctx context.Context) error {
-	had := uint64(col.journal.Durable())
-	looking := time.NewTicker(100 * time.Millisecond)
-	defer looking.Stop()
-	for col.feed.Position() < had {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-looking.C:
-		}
-	}
-	return col.rules.Run(ctx)
-}
 
 // ruleFiles reads the operator's rules.
 func ruleFiles(patterns []string) ([]alerting.File, error) {

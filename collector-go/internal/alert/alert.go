@@ -49,11 +49,17 @@ type Alert struct {
 	// For is how long it must be so; Keep is how long it fires on after it is no longer so (keep_firing_for).
 	For, Keep time.Duration
 	// Hold is how long the last value stands where there is none any more: missing data must not resolve an alert. It stands for
-	// the labels HoldBy, and as long as none of those has a value.
+	// the labels HoldBy, and as long as none of those has a value and nobody knows that the topology was killed.
 	Hold   time.Duration
 	HoldBy []string
+	// Raised is the recorded series of what each worker has to do with it, where Value is of a topology: the worker's own value while
+	// Value is bad, 0 while it is good and where the worker has left. Then what stands is what each worker said last: one that is silent is
+	// not well because others are. HoldBy are its labels.
+	Raised string
 	// Summary and Description may name {label} and {value}.
 	Summary, Description string
+	// More goes on after the description, in templates of Prometheus alone.
+	More string
 	// Grafana's rules have no recorded series; Grafana is the expression there, where writing the recorded series out would not do.
 	Grafana string
 }
@@ -63,7 +69,15 @@ func (a Alert) expr() string {
 	if a.Bare {
 		return a.Value
 	}
-	return fmt.Sprintf("%s%s\nor\n(\n  last_over_time(%[1]s[%[3]s])%[2]s\n  unless on (%[4]s) %[1]s\n)", a.Value, a.compared(), duration(a.Hold), strings.Join(a.HoldBy, ", "))
+	of, by := a.Value, strings.Join(a.HoldBy, ", ")
+	if a.Raised != "" {
+		of = a.Raised
+	}
+	stands := fmt.Sprintf("(\n  last_over_time(%s[%s])%s\n  unless on (%s) %[1]s\n  unless on (topology) %[5]s\n)", of, duration(a.Hold), a.compared(), by, killed)
+	if a.Raised != "" {
+		stands = "max by (topology) " + stands
+	}
+	return a.Value + a.compared() + "\nor\n" + stands
 }
 
 // compared is " > 0.2".

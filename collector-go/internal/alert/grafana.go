@@ -80,10 +80,10 @@ func (a Alert) grafana(sourceUID string) grafanaRule {
 	return r
 }
 
-// holdsEach: each series of the value is held by itself, as one of a topology is. Those of workers are not: a worker may leave.
+// holdsEach: each series of the value is held by itself. One of a worker that has left is 0; those of a reason come and go.
 func (a Alert) holdsEach() bool {
 	level, _, _ := strings.Cut(a.Value, ":")
-	return a.Hold > 0 && level == strings.Join(a.HoldBy, "_")
+	return a.Hold > 0 && (a.Raised != "" || level == strings.Join(a.HoldBy, "_"))
 }
 
 func (a Alert) evaluator() string {
@@ -93,15 +93,23 @@ func (a Alert) evaluator() string {
 	return "gt"
 }
 
-// GrafanaExpr is the alert's value with every recorded series written out.
+// GrafanaExpr is the alert's value with every recorded series written out; of each worker, where that is what is held.
 func (a Alert) GrafanaExpr() string {
-	if a.Grafana != "" {
+	switch {
+	case a.Grafana != "":
 		return a.Grafana
+	case a.Raised != "":
+		return spelledOut(exprOf(a.Raised))
 	}
+	return spelledOut(exprOf(a.Value))
+}
+
+// exprOf is a recorded series' expression; one that is none stands for itself.
+func exprOf(name string) string {
 	for _, r := range recordings {
-		if a.Value == r.Name {
+		if r.Name == name {
 			return r.Expr
 		}
 	}
-	return a.Value
+	return name
 }

@@ -62,7 +62,7 @@ func ScaledRules(interval, offset time.Duration, scale float64) []byte {
 			r.Keep = duration(scaled(a.Keep, scale))
 		}
 		value := prometheusValue(a.Unit)
-		r.Annotations = annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL()}
+		r.Annotations = annotations{text(a.Summary, value), strings.TrimSpace(text(a.Description, value) + a.More), a.RunbookURL()}
 		group.Rules = append(group.Rules, r)
 	}
 	return marshal(written, ruleFile{[]ruleGroup{group}})

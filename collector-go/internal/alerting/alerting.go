@@ -88,8 +88,9 @@ func ask(engine *query.Engine) rules.QueryFunc {
 }
 
 // Run evaluates the rules until ctx is done; then no rule runs any more, and alerts that wait have been sent or given up within
-// Options.SendTimeout. It runs once.
-func (e *Evaluator) Run(ctx context.Context) error {
+// Options.SendTimeout. It calls restored once the alerts that were active when the last collector ended are active again (those for which it
+// is still so), which takes one evaluation of every rule and waits for no interval. It runs once.
+func (e *Evaluator) Run(ctx context.Context, restored func()) error {
 	if err := e.rules.Update(e.options.Interval, e.names, labels.EmptyLabels(), e.options.ExternalURL.String(), nil); err != nil {
 		return fmt.Errorf("alerting: %w", err) // New has checked the files
 	}
@@ -97,6 +98,9 @@ func (e *Evaluator) Run(ctx context.Context) error {
 	targets <- e.targets
 	sent, evaluated := make(chan struct{}), make(chan struct{})
 	go func() { defer close(sent); e.notifier.Run(targets) }()
+	e.awaitAlertmanagers(ctx)
+	e.restore(ctx)
+	restored()
 	go func() { defer close(evaluated); e.rules.Run() }()
 	<-ctx.Done()
 	e.rules.Stop()

@@ -82,11 +82,12 @@ func (p place) options(dir, text string, managers ...string) Options {
 	return o
 }
 
-// run runs an evaluator until the returned function is called.
+// run runs an evaluator until the returned function is called. It returns once the alerts of before are restored.
 func run(t *testing.T, e *Evaluator) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
+	ended, restored := make(chan error, 1), make(chan struct{})
+	go func() { ended <- e.Run(ctx, func() { close(restored) }) }()
+	<-restored
 	return func() {
 		cancel()
 		require.NoError(t, <-ended)
@@ -188,9 +189,10 @@ func TestARestartKeepsAnAlertPending(t *testing.T) {
 	assert.WithinDuration(t, began.Add(2*time.Minute), active[0].ActiveAt, 30*time.Second, "what it was away does not count, all before does")
 }
 
-// An alert that fired when the collector ended fires again at once, however short its "for": Alertmanager would take it for ended.
+// An alert that fired when the collector ended fires again at once, however short its "for" and however long its interval: Alertmanager would
+// take it for ended, and who asks for alerts be told that there is none.
 func TestAnAlertThatFiredIsNotPendingAfterARestart(t *testing.T) {
-	const firing = "groups: [{name: g, interval: 1s, rules: [{alert: Slow, expr: 'bullet_filter_latency_mean_seconds > 0.2', for: 5m}]}]"
+	const firing = "groups: [{name: g, interval: 1h, rules: [{alert: Slow, expr: 'bullet_filter_latency_mean_seconds > 0.2', for: 5m}]}]"
 	dir := t.TempDir()
 	p := newPlace(t, dir)
 	app := p.results.Appender(t.Context())
@@ -208,6 +210,8 @@ func TestAnAlertThatFiredIsNotPendingAfterARestart(t *testing.T) {
 	e, err := New(p.engine, p.results, p.options(dir, firing, manager))
 	require.NoError(t, err)
 	defer run(t, e)()
+	require.Len(t, e.AlertingRules()[0].ActiveAlerts(), 1, "it is there when the evaluator says that what was is restored")
+	assert.Equal(t, rules.StateFiring, e.AlertingRules()[0].ActiveAlerts()[0].State)
 	assert.False(t, await(t, heard, func(told) bool { return true }).resolved())
 	assert.True(t, e.AlertingRules()[0].ActiveAlerts()[0].ActiveAt.Equal(began))
 }

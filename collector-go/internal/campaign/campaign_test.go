@@ -94,8 +94,9 @@ func TestAGridIsSearched(t *testing.T) {
 		assert.Less(t, len(run.Trials[0].Steps), 5, "seven values by halves")
 		assert.Equal(t, []string{"grid-01", "grid-02"}, w.launches)
 		assert.Equal(t, w.launches, w.ended)
+		assert.Equal(t, w.launches, w.killed, "that a topology is killed on purpose is told before it is: else its silence wakes somebody")
 		assert.Zero(t, w.anew)
-		assert.Len(t, w.marks, len(run.Trials[0].Steps)+len(run.Trials[1].Steps), "each step is on the axis")
+		assert.Len(t, w.marks, len(run.Trials[0].Steps)+len(run.Trials[1].Steps)+len(run.Trials), "each step is on the axis, and each end")
 		for _, trial := range run.Trials {
 			assertWhole(t, trial)
 		}

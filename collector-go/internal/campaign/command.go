@@ -116,7 +116,7 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 	if err != nil {
 		return nil, err
 	}
-	if err := l.endLeftover(ctx); err != nil {
+	if err := l.endLeftover(ctx, collector); err != nil {
 		return nil, err
 	}
 	submitted := time.Now()
@@ -142,7 +142,7 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 
 // endLeftover ends what a killed run left, since its queries would be answered twice and its workers be in the way. That the command fails
 // is told: most often the topology is not there any more.
-func (l *Command) endLeftover(ctx context.Context) error {
+func (l *Command) endLeftover(ctx context.Context, marks experiment.Marks) error {
 	left := l.options.Leftover
 	if left == nil {
 		return nil
@@ -154,6 +154,8 @@ func (l *Command) endLeftover(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		l.progress.Say("topology %s was not ended; if it still runs, end it by hand, or two share the cluster: %v", left.Name, err)
+	} else if marks != nil {
+		_ = marks.SetMark(ctx, experiment.Killed(left.Name, time.Now())) // without it an alert says that the topology is silent, which is so
 	}
 	return nil
 }
@@ -209,7 +211,7 @@ func (l *Command) End(ctx context.Context, logs string, _ bool) error {
 func (l *Command) Stop(<-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()
-	_ = l.endLeftover(ctx) // where nothing was left to be launched; an error is this context's end, and said
+	_ = l.endLeftover(ctx, nil) // where nothing was left to be launched; an error is this context's end, and said
 	l.gateway.Close()
 	for _, server := range l.drpc {
 		server.Close()

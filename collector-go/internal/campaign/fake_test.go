@@ -36,7 +36,8 @@ type world struct {
 	mu       sync.Mutex
 	launches []string
 	ended    []string
-	anew     int // how often the cluster was brought up anew
+	killed   []string // of these, the ones that the collector had been told of by then
+	anew     int      // how often the cluster was brought up anew
 	stopped  bool
 	topology map[string]*fakeTopology
 	marks    map[string]experiment.Mark
@@ -68,7 +69,13 @@ func (w *world) Launch(_ context.Context, t rundir.PlannedTrial, name string) (*
 }
 
 func (w *world) End(_ context.Context, _ string, broken bool) error {
-	w.ended = append(w.ended, w.launches[len(w.launches)-1])
+	name := w.launches[len(w.launches)-1]
+	w.ended = append(w.ended, name)
+	w.mu.Lock()
+	if _, told := w.marks[name+"/"+experiment.KilledTag]; told {
+		w.killed = append(w.killed, name)
+	}
+	w.mu.Unlock()
 	if broken {
 		w.anew++
 	}
@@ -213,7 +220,7 @@ func (f *fakeTopology) MarkedWithin(_ context.Context, topology string, from, to
 func (f *fakeTopology) SetMark(_ context.Context, m experiment.Mark) error {
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()
-	f.world.marks[m.ID] = m
+	f.world.marks[m.Topology+"/"+m.ID] = m
 	return nil
 }
 

@@ -37,6 +37,9 @@ func (c *Campaign) trial(ctx context.Context, t *rundir.Trial) error {
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 	defer cancel()
+	if launched != nil {
+		c.announceEnd(ending, launched.Ports.Marks, name)
+	}
 	if ended := c.launcher.End(ending, logs, err != nil); ended != nil {
 		c.progress.Say("trial %d: its end: %v", t.Number, ended)
 	}
@@ -48,6 +51,21 @@ func (c *Campaign) trial(ctx context.Context, t *rundir.Trial) error {
 
 // endLimit bounds the end of a topology.
 const endLimit = 2 * time.Minute
+
+// announceEnd tells the collector that the topology is about to be killed on purpose: nobody is to be woken since it says no more.
+func (c *Campaign) announceEnd(ctx context.Context, marks experiment.Marks, name string) {
+	if marks == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, announceLimit)
+	defer cancel()
+	if err := marks.SetMark(ctx, experiment.Killed(name, c.now())); err != nil {
+		c.progress.Say("the collector was not told that topology %s is ended on purpose; its alert BulletMetricsCollectorBlind may fire: %v", name, err)
+	}
+}
+
+// announceLimit bounds the telling: a collector that is gone holds up no trial.
+const announceLimit = 10 * time.Second
 
 func (c *Campaign) trialFinished(t *rundir.Trial) error {
 	t.State = rundir.Finished

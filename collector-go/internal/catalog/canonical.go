@@ -65,6 +65,9 @@ func (c *canonical) allLabels() []string {
 // mostBytes is more memory than any machine has; what is above says "no limit" (a cgroup without one reports 2^63).
 const mostBytes = 1 << 60
 
+// mostCount is how far a float counts by ones. What is above was never counted, and a total that took it in would not rise any more.
+const mostCount = 1 << 53
+
 // signed are the metrics whose values may be below zero: a mean latency between two hosts, whose clocks differ; a ticket's age.
 var signed = map[string]bool{"bullet_filter_latency_mean_seconds": true, "storm_kerberos_ticket_remaining_seconds": true}
 
@@ -76,6 +79,8 @@ func (c *canonical) bounds() (least, most float64) {
 		return -math.MaxFloat64, math.MaxFloat64
 	case c.unit() == "bytes" && c.kind == metric.KindGauge:
 		return 0, mostBytes
+	case c.kind == metric.KindCounter:
+		return 0, mostCount
 	}
 	return 0, math.MaxFloat64
 }

@@ -20,6 +20,9 @@ const (
 	CollectionDropped  = CollectionPrefix + "dropped_samples_total"
 	CollectionSkew     = CollectionPrefix + "skew_seconds"
 
+	CollectionSkewLeast = CollectionPrefix + "skew_least_seconds"
+	CollectionSkewMost  = CollectionPrefix + "skew_most_seconds"
+
 	CollectionWorkerSamples = CollectionPrefix + "worker_samples_total"
 	CollectionWorkerMissing = CollectionPrefix + "worker_missing_samples_total"
 	CollectionWorkerLate    = CollectionPrefix + "worker_late_samples_total"
@@ -34,6 +37,9 @@ const (
 	CollectionPeriod = 30 * time.Second
 	CollectionHolds  = 2 * time.Hour
 )
+
+// CollectionSkewLimit is by how much a worker's clock may be off, beyond doubt: alert, page and doctor hold CollectionSkew to it.
+const CollectionSkewLimit = 500 * time.Millisecond
 
 // ofCollection says that a metric is not of what a topology sends, but of how it comes.
 func (c *canonical) ofCollection() bool { return strings.HasPrefix(c.name, CollectionPrefix) }
@@ -63,6 +69,17 @@ var fitful = map[string]bool{
 	"storm_new_worker_event":                    true,
 	"storm_backpressure_last_overflow_count":    true,
 	"storm_memory_pool_used_after_gc_bytes":     true,
+}
+
+// Limits are the metrics in which -1, or more memory than there is, says that there is no limit.
+func Limits() map[string]bool {
+	limits := make(map[string]bool)
+	for i := range metrics {
+		if strings.HasSuffix(metrics[i].name, "_limit_bytes") {
+			limits[metrics[i].name] = true
+		}
+	}
+	return limits
 }
 
 // Lazy are the metrics of streams: Storm from 2.3 on has none of a stream until the first tuple of a process.

@@ -17,7 +17,8 @@ negative observations are counted apart under the name in brackets. What is mark
 the tuples alone (topology.stats.sample.rate, one in twenty unless set) and scales up: it is an estimate unless the rate is 1.0.
 
 A value that makes no sense for its metric is refused and counted under the reason nonsense: whatever is below zero where nothing
-can be (a limit of -1, a usage of -5.3e7), and a size in bytes of 2^60 and more.
+can be (a usage of -5.3e7), a size in bytes of more than 2^60, and a count of more than 2^53, beyond which a float does not count by ones.
+A limit of -1, or of more than 2^60 bytes, says that there is none: it is not stored, and left out under the reason unlimited.
 
 Anything else numeric keeps its name, sanitised, under ` + "`storm_`" + `, with the labels topology, worker, component and task, and ` + "`key`" + ` for
 the path in a map.
@@ -67,7 +68,7 @@ func sourcesByMetric() map[string][]string {
 		"bullet_worker_info":           {"the plugin's WorkerInfo"},
 		"bullet_worker_restarts_total": {"derived from bullet_worker_start_time_seconds"},
 	}
-	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing, CollectionLate, CollectionRefused, CollectionSkew,
+	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing, CollectionLate, CollectionRefused, CollectionSkew, CollectionSkewLeast, CollectionSkewMost,
 		CollectionRate, CollectionWorkerSamples, CollectionWorkerMissing, CollectionWorkerLate, CollectionWorkerRefused, CollectionWorkerRatio} {
 		from[name] = []string{"the collector's slicer"}
 	}

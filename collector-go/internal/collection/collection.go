@@ -23,8 +23,10 @@ type Collection struct {
 	Dropped map[string]uint64 `json:"dropped"`
 	// StormDropped are tuples that Storm dropped before the metrics consumer, since its receive queue was full; each is a task's whole report.
 	// Storm before 2.0 does not count them, and no Storm counts what topology.max.retain.metric.tuples throws away: these show as missing only.
-	StormDropped uint64   `json:"storm_dropped"`
-	Workers      []Worker `json:"workers"`
+	StormDropped uint64 `json:"storm_dropped"`
+	// SkewLimitSeconds is how far a worker's clock may be off: the alert's limit.
+	SkewLimitSeconds float64  `json:"skew_limit_seconds"`
+	Workers          []Worker `json:"workers"`
 }
 
 // Counts are numbers of samples.
@@ -38,7 +40,7 @@ type Counts struct {
 // Worker is how the samples of one worker came.
 type Worker struct {
 	Worker string `json:"worker"`
-	// SkewSeconds is the median of how far its clock was ahead of the collector's, less the way of its freshest sample; nil where unknown.
+	// SkewSeconds is the median of how far its clock was ahead of the collector's beyond doubt, 0 where it may have been right; nil where unknown.
 	SkewSeconds *float64 `json:"skew_seconds"`
 	// Restarts of its process in the time.
 	Restarts uint64 `json:"restarts"`

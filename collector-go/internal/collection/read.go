@@ -29,7 +29,7 @@ const maxBefore = time.Hour
 // Read asks how what a topology sent came in (start, end].
 func Read(ctx context.Context, ask Ask, topology string, start, end time.Time) (*Collection, error) {
 	r := &reading{ctx: ctx, ask: ask, topology: topology, start: start, end: end, workers: map[string]*Worker{}, metrics: map[[2]string]*Metric{},
-		out: Collection{Topology: topology, Start: text(start), End: text(end), Dropped: map[string]uint64{}, Workers: []Worker{}}}
+		out: Collection{SkewLimitSeconds: catalog.CollectionSkewLimit.Seconds(), Topology: topology, Start: text(start), End: text(end), Dropped: map[string]uint64{}, Workers: []Worker{}}}
 	for _, part := range []func() error{r.samples, r.counts, r.intervals, r.ofWorkers, r.drops} {
 		if err := part(); err != nil {
 			return nil, err

@@ -25,6 +25,7 @@ type Config struct {
 	Query        Query
 	Rules        Rules
 	Alertmanager Alertmanager
+	Nimbus       Nimbus
 	Limits       Limits
 	Runs         Runs
 	Log          Log
@@ -99,6 +100,9 @@ type Alertmanager struct {
 	HTTPConfigFile string
 }
 
+// Nimbus is Storm's, which knows of topologies that are killed.
+type Nimbus struct{ Addresses []string }
+
 // Runs are runs of experiments to show.
 type Runs struct {
 	Dir string // "" for none
@@ -161,6 +165,7 @@ func (c Config) Validate() error {
 		wholeSeconds("rules.interval", c.Rules.Interval),
 		validateURL("http.external_url", c.HTTP.ExternalURL),
 		c.Alertmanager.validate(),
+		c.Nimbus.validate(),
 		positive("limits.series_per_topology", int64(c.Limits.SeriesPerTopology)),
 		positive("limits.open_samples", int64(c.Limits.OpenSamples)),
 		positive("limits.open_samples_per_topology", int64(c.Limits.OpenSamplesPerTopology)),
@@ -204,6 +209,15 @@ func (a Alertmanager) validate() (err error) {
 	}
 	if a.HTTPConfigFile != "" && len(a.URLs) == 0 {
 		err = errors.Join(err, errors.New("alertmanager.http_config_file says how to call nobody: set alertmanager.urls too"))
+	}
+	return err
+}
+
+func (n Nimbus) validate() (err error) {
+	for _, address := range n.Addresses {
+		if host, port, bad := net.SplitHostPort(address); bad != nil || host == "" || port == "" {
+			err = errors.Join(err, fmt.Errorf("nimbus.addresses %q: use HOST:PORT such as nimbus:6627", address))
+		}
 	}
 	return err
 }

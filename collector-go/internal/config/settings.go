@@ -81,6 +81,7 @@ func Settings(c *Config) []Setting {
 		{"rules.interval", "how often rules are evaluated whose group does not say it, whole seconds", duration(&c.Rules.Interval)},
 		{"alertmanager.urls", "Alertmanagers that hear of every alert, such as http://127.0.0.1:9093", list(&c.Alertmanager.URLs)},
 		{"alertmanager.http_config_file", "TLS and credentials for the Alertmanagers, in the format of Prometheus' http_config", text(&c.Alertmanager.HTTPConfigFile)},
+		{"nimbus.addresses", "Nimbus' Thrift addresses, HOST:PORT, without SASL: a topology that it says was killed wakes nobody by its silence; the first that answers counts", list(&c.Nimbus.Addresses)},
 		{"runs.dir", "directory of runs of bullet-metrics tune run, or of demos, whose verdicts and reports the page shows", text(&c.Runs.Dir)},
 		{"limits.series_per_topology", "most series of one topology", whole(&c.Limits.SeriesPerTopology)},
 		{"limits.open_samples", "most samples of slices that are not closed yet, over all topologies, for each store; 12 to 32 bytes each", whole(&c.Limits.OpenSamples)},

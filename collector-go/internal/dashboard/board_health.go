@@ -43,7 +43,7 @@ var health = Board{
 				Queries: one(`topk(20, bullet_metrics_collection_missing_samples_total{topology="$topology"})`, "")},
 		}},
 		{"Do the clocks agree?", []Panel{
-			{Kind: Lines, Title: "Clock skew, by worker", Unit: Seconds, Width: 24, Description: "How far a worker's clock is ahead of the collector's, less the time that its freshest sample took to come: a little below zero is as it should be (BulletClockSkew).", Queries: one(`max by (worker) (bullet_metrics_collection_skew_seconds{topology="$topology"})`, "{{worker}}")},
+			{Kind: Lines, Title: "Clock skew, by worker", Unit: Seconds, Width: 24, Description: "How far a worker's clock is ahead of the collector's beyond doubt, whatever samples and answers took on their way: zero where it may be right (BulletClockSkew).", Queries: one(`max by (worker) (bullet_metrics_collection_skew_seconds{topology="$topology"})`, "{{worker}}")},
 		}},
 		{"How fast is it?", []Panel{
 			{Kind: Lines, Title: "From a batch's arrival to its acknowledgement", Unit: Seconds, Description: "Time until a batch is on disk: TP50, TP99, TP99.9.", Queries: classic("bullet_metrics_ingest_acknowledge_duration_seconds")},

@@ -39,7 +39,7 @@ var latency = Board{
 				Queries: one(`topk(10, bullet_filter_latency_mean_seconds{topology="$topology",worker=~"$worker"})`, "")},
 		}},
 		{"Can the numbers be trusted?", []Panel{
-			{Kind: Lines, Title: "Clock skew", Unit: Seconds, Width: 8, Description: "How far a worker's clock is ahead of the collector's, less the time that its freshest sample took to come. Latencies between hosts are wrong by the difference of their clocks.", Queries: one(`max by (worker) (bullet_metrics_collection_skew_seconds{topology="$topology",worker=~"$worker"})`, "{{worker}}")},
+			{Kind: Lines, Title: "Clock skew", Unit: Seconds, Width: 8, Description: "How far a worker's clock is ahead of the collector's beyond doubt: zero where it may be right. Latencies between hosts are wrong by the difference of their clocks.", Queries: one(`max by (worker) (bullet_metrics_collection_skew_seconds{topology="$topology",worker=~"$worker"})`, "{{worker}}")},
 			{Kind: Lines, Title: "Latencies below zero", Unit: Rate, Width: 8, Description: "Records and queries a second whose latency came out negative, as clocks that differ make it; they are counted apart and are in no percentile.", Queries: []Query{
 				{`sum(rate(bullet_filter_latency_negative_total{topology="$topology"}[$__rate_interval]))`, "records"},
 				{`sum(rate(bullet_query_engine_latency_negative_total{topology="$topology"}[$__rate_interval]))`, "queries"},

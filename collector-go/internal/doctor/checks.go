@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 )
 
 const (
@@ -30,8 +32,6 @@ const (
 	pluginRetains  = 10_000
 	reportsAtATick = 2 // of an executor
 	ticksRetained  = 4 // what register() sets
-	// mostSkew is how far clocks may be apart; beyond it samples fall behind the lateness that a slice allows (30 s by default).
-	mostSkew = 10 * time.Second
 	// slack is the time from a sample to its slice beside its interval: pack, slice, lateness and the way.
 	slack = 90 * time.Second
 )
@@ -268,20 +268,23 @@ func skew(f Facts) Finding {
 		}
 		return why
 	}
-	worst, at := 0.0, ""
+	worst, at := Skew{}, ""
 	for worker, s := range f.Collector.Skews {
-		if at == "" || math.Abs(s) > math.Abs(worst) || math.Abs(s) == math.Abs(worst) && worker < at {
+		if at == "" || math.Abs(s.Sure) > math.Abs(worst.Sure) || math.Abs(s.Sure) == math.Abs(worst.Sure) && worker < at {
 			worst, at = s, worker
 		}
 	}
+	limit := catalog.CollectionSkewLimit.Seconds()
 	switch {
 	case at == "":
-		return unknown("no producer is connected")
-	case math.Abs(worst) > mostSkew.Seconds():
-		return fail(fmt.Sprintf("the collector's clock is %.3f s ahead of that of %s", worst, at),
-			fmt.Sprintf("keep the clocks together (NTP); up to %g s are borne", mostSkew.Seconds()))
+		return unknown("no slice of a worker has closed yet")
+	case math.Abs(worst.Sure) > limit:
+		return fail(fmt.Sprintf("the clock of %s is at least %.3f s %s the collector's", at, math.Abs(worst.Sure), map[bool]string{true: "ahead of", false: "behind"}[worst.Sure > 0]),
+			fmt.Sprintf("keep the clocks together (NTP): latencies between hosts are wrong by as much; up to %g s are borne", limit))
+	case math.IsInf(worst.Most, 1):
+		return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by at least %.3f s; no sender is on its host, so that nothing bounds it from above)", at, worst.Least))
 	}
-	return ok(fmt.Sprintf("at most %.3f s (%s), transit included", math.Abs(worst), at))
+	return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by %.3f to %.3f s)", at, worst.Least, worst.Most))
 }
 
 func firstBatch(f Facts) Finding {

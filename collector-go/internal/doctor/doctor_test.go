@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func well() Facts {
 			"bullet.topology.metrics.enable": true, "bullet.topology.metrics.built.in.enable": "true",
 			"bullet.topology.metrics.classes": []any{bulletClass}, collector + "address": []any{"127.0.0.1:4320"}}},
 		Collector: &Collector{Address: "http://here", Topology: "bullet", Known: []string{"bullet"}, Now: now, Seen: seen,
-			Skews: map[string]float64{"h:6700": 0.02, "h:6701": -0.3},
+			Skews: map[string]Skew{"h:6700": {Least: -0.02, Most: 0.01}, "h:6701": {Sure: -0.3, Least: -0.5, Most: -0.3}},
 			Found: &Topology{ID: "bullet-1-2", Submitted: now.Add(-time.Hour), FirstSeen: now.Add(-59 * time.Minute), LastSeen: now.Add(-time.Second),
 				Alive: true, Storm: "2.8.3", Workers: 2, Executors: 40, Settings: map[string]string{
 					"topology.enable.v2.metrics.tick": "true", "topology.builtin.metrics.bucket.size.secs": "10"}}},
@@ -133,8 +134,11 @@ func TestEachCheck(t *testing.T) {
 		{"elsewhere, meant", "tls", []func(*Facts){set(collector+"address", "collector:4320")}, OK, "batches arrive"},
 		{"in an argument", "tls", []func(*Facts){noCollector, plain(map[string]any{"argument": map[string]any{collector + "address": "collector:4320"}})}, Fail, "another machine"},
 
-		{"behind", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6701"] = -10.5 }}, Fail, "-10.500 s ahead of that of h:6701"},
-		{"nobody", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews = nil }}, Unknown, "no producer"},
+		{"behind", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6701"] = Skew{-0.501, -0.7, -0.501} }}, Fail, "clock of h:6701 is at least 0.501 s behind the collector's"},
+		{"ahead", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6700"] = Skew{0.6, 0.6, math.Inf(1)} }}, Fail, "clock of h:6700 is at least 0.600 s ahead of the collector's"},
+		{"by the alert's limit", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6700"] = Skew{0.5, 0.5, 3} }}, OK, "no clock is off beyond doubt (h:6700: ahead by 0.500 to 3.000 s)"},
+		{"old samples", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews = map[string]Skew{"h:6700": {0, -60, math.Inf(1)}} }}, OK, "nothing bounds it from above"},
+		{"nobody", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews = nil }}, Unknown, "no slice of a worker"},
 		{"not reported", "skew", []func(*Facts){notReported}, Unknown, "see first batch"},
 
 		{"no collector", "first batch", []func(*Facts){noCollector}, Unknown, "--collector"},

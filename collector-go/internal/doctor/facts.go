@@ -35,12 +35,16 @@ type Collector struct {
 	Known    []string // topologies that have reported
 	// Found is the topology; nil where it has not reported.
 	Found *Topology
-	// Skews are each worker's, seconds.
-	Skews map[string]float64
+	// Skews are of each worker's clock.
+	Skews map[string]Skew
 	// Seen is when the newest slice of each kind ended, and from how many workers; for those that have one.
 	Seen map[Kind]Sight
 	Now  time.Time
 }
+
+// Skew is how far a clock is ahead of the collector's, in seconds: Sure beyond doubt, 0 where it may be right; at least Least, at most Most, +Inf
+// where nothing bounds it.
+type Skew struct{ Sure, Least, Most float64 }
 
 // Topology is what the collector's registry has of it.
 type Topology struct {

@@ -6,15 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 )
 
@@ -43,7 +44,7 @@ type topology struct {
 // Collector asks a running collector at base about a topology; where name is empty, about the only one there is. What goes wrong is in its
 // Err. Ages are by this machine's clock. It asks by client, which has the credentials.
 func Collector(ctx context.Context, client *http.Client, base, name string, now time.Time) *doctor.Collector {
-	c := &doctor.Collector{Address: base, Topology: name, Now: now, Skews: map[string]float64{}, Seen: map[doctor.Kind]doctor.Sight{}}
+	c := &doctor.Collector{Address: base, Topology: name, Now: now, Skews: map[string]doctor.Skew{}, Seen: map[doctor.Kind]doctor.Sight{}}
 	c.Err = caller{client, strings.TrimSuffix(base, "/")}.ask(ctx, c)
 	return c
 }
@@ -117,24 +118,29 @@ func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	return nil
 }
 
-// skews reads the producers' skews off the collector's own figures.
+// skews asks how far the workers' clocks are off: the newest that a slice has, since they are written each 30 s of a worker's time.
 func (a caller) skews(ctx context.Context, c *doctor.Collector) error {
-	body, err := a.fetch(ctx, "/metrics")
-	if err != nil {
-		return err
-	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(string(body)))
-	if err != nil {
-		return fmt.Errorf("%s/metrics: %w", a.base, err)
-	}
-	for _, m := range families["bullet_metrics_producer_skew_seconds"].GetMetric() {
-		labels := map[string]string{}
-		for _, l := range m.GetLabel() {
-			labels[l.GetName()] = l.GetValue()
+	for name, set := range map[string]func(s *doctor.Skew, v float64){
+		catalog.CollectionSkew:      func(s *doctor.Skew, v float64) { s.Sure = v },
+		catalog.CollectionSkewLeast: func(s *doctor.Skew, v float64) { s.Least = v },
+		catalog.CollectionSkewMost:  func(s *doctor.Skew, v float64) { s.Most = v },
+	} {
+		var answer struct {
+			Result model.Vector `json:"result"`
 		}
-		if labels["topology"] == c.Topology {
-			c.Skews[labels["worker"]] = m.GetGauge().GetValue()
+		query := url.Values{"query": {fmt.Sprintf("last_over_time(%s{topology=%q}[%s])", name, c.Topology, model.Duration(doctor.Lookback))},
+			"time": {fmt.Sprintf("%.3f", float64(c.Now.UnixMilli())/1000)}}
+		if err := a.get(ctx, "/api/v1/query?"+query.Encode(), &answer); err != nil {
+			return err
+		}
+		for _, sample := range answer.Result {
+			worker := string(sample.Metric["worker"])
+			skew, known := c.Skews[worker]
+			if !known {
+				skew.Most = math.Inf(1)
+			}
+			set(&skew, float64(sample.Value))
+			c.Skews[worker] = skew
 		}
 	}
 	return nil

@@ -19,6 +19,14 @@ type Mark struct {
 	Origin      string // who made it, as the collector tells
 }
 
+// KilledTag is the tag by which a collector knows that a topology was killed on purpose (docs/topologies.md).
+const KilledTag = "killed"
+
+// Killed is the mark of a topology that is killed at a time since its measurement is over.
+func Killed(topology string, at time.Time) Mark {
+	return Mark{ID: KilledTag, Topology: topology, Start: at, Title: "Killed by bullet-metrics: its trial is over", Tags: []string{KilledTag}}
+}
+
 // Marks takes a run's steps as annotations. Collector is one.
 type Marks interface {
 	SetMark(ctx context.Context, m Mark) error

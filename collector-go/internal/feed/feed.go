@@ -80,7 +80,7 @@ func DefaultOptions(name, dir string) Options {
 // slicerOptions are the slicer's, and what it is to tell of the collection itself, by the catalogue's names.
 func slicerOptions() slicer.Options {
 	o := slicer.DefaultOptions()
-	o.Health = Health()
+	o.Health, o.Limits = Health(), catalog.Limits()
 	return o
 }
 
@@ -91,7 +91,7 @@ func Health() slicer.Health {
 		Interval: catalog.CollectionInterval, Seen: catalog.CollectionSeen, Samples: catalog.CollectionSamples, Rate: catalog.CollectionRate,
 		Missing: catalog.CollectionMissing, Late: catalog.CollectionLate, Refused: catalog.CollectionRefused,
 		WorkerSamples: catalog.CollectionWorkerSamples, WorkerMissing: catalog.CollectionWorkerMissing, WorkerLate: catalog.CollectionWorkerLate,
-		WorkerRefused: catalog.CollectionWorkerRefused, WorkerRatio: catalog.CollectionWorkerRatio, Ahead: catalog.CollectionSkew, Dropped: catalog.CollectionDropped}}
+		WorkerRefused: catalog.CollectionWorkerRefused, WorkerRatio: catalog.CollectionWorkerRatio, Ahead: catalog.CollectionSkew, AheadLeast: catalog.CollectionSkewLeast, AheadMost: catalog.CollectionSkewMost, Dropped: catalog.CollectionDropped}}
 }
 
 // Feed is one store's place in the journal.

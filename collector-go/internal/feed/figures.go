@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 )
 
 // figures are what a feed says of itself. The books are totals over the journal's life, kept by the checkpoints, so they are
@@ -96,6 +97,10 @@ func (p *pipeline) books() map[fate]uint64 {
 		samples[fate{"refused", "undefined"}] = p.ledger.unknownLayouts
 	}
 	for reason, n := range counts.Refused {
+		if reason == slicer.Unlimited { // it is no sample of anything
+			samples[fate{"left_out", string(reason)}] += n
+			continue
+		}
 		samples[fate{"refused", string(reason)}] += n
 	}
 	for reason, n := range left.Refused {

@@ -84,6 +84,7 @@ func (p *pipeline) batch(b *journal.Batch) {
 	}
 	p.slicer.Begin(uint32(b.Producer), b.Sequence)
 	p.slicer.Received(b.ReceivedMs)
+	p.clocks(b)
 	for i, id := range b.IDs {
 		if !p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i]) && p.wake(uint32(id)) {
 			p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i])
@@ -171,6 +172,17 @@ func (p *pipeline) notes(b *journal.Batch) {
 	for _, drop := range b.Notes.GetDrops() {
 		reason, added := p.ledger.dropped(b.Epoch, producer.Topology, drop)
 		p.slicer.Dropped(sender, reason, added)
+	}
+}
+
+// clocks takes what a batch says of clocks.
+func (p *pipeline) clocks(b *journal.Batch) {
+	producer := p.producers[b.Producer]
+	sender, read := placeOf(&producer), b.Notes.GetClocks()
+	p.slicer.Sent(sender, b.SentMs)
+	p.slicer.Answered(sender, read.GetAcknowledgedTimeMs(), read.GetAcknowledgementSentTimeMs())
+	for _, w := range read.GetWorkers() {
+		p.slicer.HandedOver(metric.Worker{Topology: producer.Topology, Host: w.GetHost(), Port: w.GetPort()}, sender, w.GetHandOverTimeMs(), w.GetTakenTimeMs())
 	}
 }
 

@@ -55,6 +55,11 @@ type Options struct {
 	Guard *access.Guard
 	// Ready says why the collector is not ready, in words for an operator; "" when it is. nil: always ready.
 	Ready func() string
+	// Loaded waits until what was acknowledged before the collector's start is in the answers, and the alerts of then are known. Where
+	// ctx ends before, the error says how far it is. nil: it always is.
+	Loaded func(ctx context.Context) error
+	// LoadTimeout is how long a request waits for that before it is refused as unavailable. 10 s by default: a restart takes a second or two.
+	LoadTimeout time.Duration
 	// Hosts are the names (without port) by which the server may be called, beside those of this host's loopback.
 	Hosts []string
 	// MaxBodyBytes bounds a request's body. 1 MiB by default: the longest query is 64 KiB, and the longest annotation 128.
@@ -81,7 +86,7 @@ type Options struct {
 
 // DefaultOptions returns the limits described at Options; the required parts are the caller's.
 func DefaultOptions() Options {
-	return Options{MaxBodyBytes: 1 << 20, BodyTimeout: 30 * time.Second, MaxConnections: 512, MaxRequests: 256, RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second}
+	return Options{MaxBodyBytes: 1 << 20, BodyTimeout: 30 * time.Second, MaxConnections: 512, MaxRequests: 256, RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second, LoadTimeout: 10 * time.Second}
 }
 
 // Validate says which option cannot be.
@@ -91,7 +96,7 @@ func (o Options) Validate() error {
 		return errors.New("http: an engine and a gatherer are required")
 	case o.MaxBodyBytes < 1 || o.MaxConnections < 1 || o.MaxRequests < 1:
 		return errors.New("http: the bounds on body, connections and requests must be positive")
-	case o.RequestTimeout <= 0 || o.ShutdownTimeout <= 0 || o.BodyTimeout <= 0:
+	case o.RequestTimeout <= 0 || o.ShutdownTimeout <= 0 || o.BodyTimeout <= 0 || o.LoadTimeout <= 0:
 		return errors.New("http: timeouts must be positive")
 	}
 	return nil

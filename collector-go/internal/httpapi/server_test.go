@@ -298,3 +298,37 @@ func TestRunSaysWhatEndedIt(t *testing.T) {
 	require.NoError(t, listener.Close())
 	require.ErrorContains(t, server.Run(t.Context(), listener), "http: serve on 127.0.0.1:")
 }
+
+// While the journal is read again answers would lack what was acknowledged: they are waited for, and then refused with how far that is. What needs
+// no data answers at once.
+func TestAnswersWaitForWhatWasAcknowledgedBeforeTheStart(t *testing.T) {
+	started := make(chan struct{})
+	h := handlerOver(t, empty{}, func(o *Options) {
+		o.LoadTimeout = 10 * time.Millisecond
+		o.Loaded = func(ctx context.Context) error {
+			select {
+			case <-started:
+				return nil
+			case <-ctx.Done():
+				return errors.New("7 of the journal's 9 entries")
+			}
+		}
+	})
+	get := func(path string) string {
+		return call(t, h, httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+path, nil))
+	}
+	data := []string{"/api/v1/query?query=up", "/api/v1/query_range?query=up&start=1&end=2&step=1", "/api/v1/series?match[]=up", "/api/v1/labels", "/api/v1/label/a/values",
+		"/api/v1/alerts", "/api/v1/rules", "/federate?match[]=up"}
+	for _, path := range data {
+		answer := get(path)
+		assert.Contains(t, answer, "503", path)
+		assert.Contains(t, answer, "7 of the journal's 9 entries", path)
+	}
+	for _, path := range []string{"/-/healthy", "/-/ready", "/metrics", "/api/v1/status/buildinfo"} {
+		assert.Contains(t, get(path), "200", path)
+	}
+	close(started)
+	for _, path := range data {
+		assert.Contains(t, get(path), "200", path)
+	}
+}

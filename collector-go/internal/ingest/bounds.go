@@ -109,10 +109,13 @@ var requestBounds = numbered("", new(int), fields{2: {name: "batch", most: 1, fi
 	14: {name: "blocks", most: maxBatchBlocks, fields: fields{
 		5: {name: "time_offsets_ms", most: maxBatchSamples, packed: true},
 	}},
+	16: {name: "clocks", fields: fields{
+		3: {name: "workers", most: maxWorkers, fields: fields{1: {name: "host", bytes: maxNameBytes}}},
+	}},
 }}})
 
 // byNumber are the bounds of a message's fields.
-type byNumber [16]*bound
+type byNumber [17]*bound
 
 const maxBounds = 64
 

@@ -380,6 +380,7 @@ func (s *stream) answer() error {
 	if acknowledgement == nil {
 		return nil
 	}
+	acknowledgement.SentTimeMs = s.server.o.Now().UnixMilli()
 	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Acknowledgement{Acknowledgement: acknowledgement}})
 }
 

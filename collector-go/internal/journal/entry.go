@@ -77,7 +77,7 @@ type Batch struct {
 	// Histograms; their SeriesId is a SeriesID of this journal.
 	Histograms []*bulletmetricsv1.HistogramSample
 
-	// Notes are the rest of what the producer said: drops, gaps, topology, workers, annotations; every other field is empty.
+	// Notes are the rest of what the producer said: drops, gaps, topology, workers, annotations, clocks, closing; every other field is empty.
 	// nil where there is none.
 	Notes *bulletmetricsv1.Batch
 }

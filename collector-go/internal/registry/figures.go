@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -39,6 +41,9 @@ func (f *figures) Describe(out chan<- *prometheus.Desc) {
 	out <- topologiesDesc
 	out <- annotationsDesc
 	out <- droppedDesc
+	out <- tasksDesc
+	out <- tasksLeftOutDesc
+	out <- endedDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -55,4 +60,53 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 	for reason, n := range r.state.dropped {
 		out <- prometheus.MustNewConstMetric(droppedDesc, prometheus.CounterValue, float64(n), reason)
 	}
+	f.collectWhereabouts(out)
+}
+
+// What alerts need to know of workers and topologies that they do not hear: shown for as long as an alert may stand for what was heard last
+// (a day), and of a topology that was killed until every rule has seen it.
+const (
+	shownFor       = 25 * time.Hour
+	shownForKilled = time.Hour
+	// mostWhereabouts bounds the series of them all; the topologies beyond it, by name, are left out.
+	mostWhereabouts = 50_000
+)
+
+var (
+	tasksDesc = prometheus.NewDesc("bullet_metrics_worker_tasks",
+		"Tasks of a component that reported last from this worker; 0 where all that it had are reported from elsewhere since: it has left.", []string{"topology", "worker", "component"}, nil)
+	tasksLeftOutDesc = prometheus.NewDesc("bullet_metrics_worker_tasks_left_out_topologies",
+		"Topologies whose tasks bullet_metrics_worker_tasks does not have, since there are too many workers: alerts about workers of theirs that left stay for a day.", nil, nil)
+	endedDesc = prometheus.NewDesc("bullet_metrics_topology_ended_timestamp_seconds",
+		"When a topology that is not heard any more ended, as far as anybody said: killed (an annotation with the tag killed says so) or stopped (its consumer was closed in order, for whatever reason).",
+		[]string{"topology", "how"}, nil)
+)
+
+// collectWhereabouts shows where tasks are and which topologies ended. The registry's mutex is held.
+func (f *figures) collectWhereabouts(out chan<- prometheus.Metric) {
+	r, leftOut, shown := f.registry, 0, 0
+	nowMs := r.options.Now().UnixMilli()
+	for _, name := range sortedNames(r.state.topologies) {
+		t := r.state.topologies[name]
+		silentMs := nowMs - t.current().heardMs
+		if silentMs > shownFor.Milliseconds() {
+			continue
+		}
+		how, atMs := r.state.ending(t, nowMs, r.options.Times)
+		if how != "" {
+			out <- prometheus.MustNewConstMetric(endedDesc, prometheus.GaugeValue, float64(atMs)/1000, name, string(how))
+		}
+		if how == Killed && silentMs > shownForKilled.Milliseconds() {
+			continue
+		}
+		counts := t.whereabouts()
+		if shown += len(counts); shown > mostWhereabouts {
+			leftOut++
+			continue
+		}
+		for of, n := range counts {
+			out <- prometheus.MustNewConstMetric(tasksDesc, prometheus.GaugeValue, float64(n), name, of.place.String(), of.component)
+		}
+	}
+	out <- prometheus.MustNewConstMetric(tasksLeftOutDesc, prometheus.GaugeValue, float64(leftOut))
 }

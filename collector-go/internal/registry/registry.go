@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/checkpoint"
@@ -39,6 +40,8 @@ type Registry struct {
 	ticks       int              // since the last checkpoint; Run's own
 	patience    journal.Patience
 	figures     *figures
+
+	applied atomic.Uint64 // position, for Position
 
 	mu     sync.Mutex
 	state  *state
@@ -81,6 +84,7 @@ func (r *Registry) restore() error {
 		r.options.Logger.Warn("a checkpoint of the registry cannot be used; the one before it is, and the replay is longer", "file", path, "error", err)
 	})
 	r.position = position
+	r.applied.Store(uint64(position))
 	if errors.Is(err, checkpoint.ErrNone) {
 		if unusable > 0 {
 			r.options.Logger.Error("no checkpoint of the registry can be used: topologies and annotations from before the journal's oldest entry are gone",
@@ -159,6 +163,7 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	}
 	r.mu.Unlock()
 	r.position = position
+	r.applied.Store(uint64(position))
 	if _, tick := entry.(*journal.Tick); tick {
 		if r.ticks++; r.ticks >= r.options.CheckpointTicks {
 			r.ticks = 0
@@ -166,6 +171,9 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 		}
 	}
 }
+
+// Position is the journal position up to which entries are in what the registry answers.
+func (r *Registry) Position() uint64 { return r.applied.Load() }
 
 // checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay, and the
 // journal is kept for that.

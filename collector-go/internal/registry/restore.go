@@ -20,7 +20,7 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	case version > stateVersion:
 		return nil, fmt.Errorf("%w: its format is %d, this program knows %d; run that version, or move the file away and lose what it holds",
 			checkpoint.ErrNewer, version, stateVersion)
-	case version != stateVersion:
+	case version < 1:
 		return nil, fmt.Errorf("there is no format version %d", version)
 	}
 	s := newState(l, t)
@@ -32,7 +32,7 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
 		t := &topology{name: d.String()}
 		for m := d.Count(); m > 0 && d.Err() == nil; m-- {
-			t.runs = append(t.runs, decodeRun(d, t.name))
+			t.runs = append(t.runs, decodeRun(d, t.name, version))
 		}
 		if len(t.runs) == 0 || s.topologies[t.name] != nil {
 			d.Fail(errors.New("a topology without a run, or twice"))
@@ -47,9 +47,12 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	return s, nil
 }
 
-func decodeRun(d *metric.Decoder, topology string) *run {
+func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 	r := newRun(topology, d.String(), 0)
 	r.firstMs, r.heardMs, r.hearingSinceMs = d.Int(), d.Int(), d.Int()
+	if version > 1 {
+		r.stoppedMs = d.Int()
+	}
 	if d.Bool() {
 		r.info = decodeInfo(d)
 	}
@@ -60,7 +63,7 @@ func decodeRun(d *metric.Decoder, topology string) *run {
 	}
 	var workers []*worker
 	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
-		w := decodeWorker(d)
+		w := decodeWorker(d, version)
 		workers = append(workers, w)
 		r.workers[w.place] = w
 	}
@@ -78,12 +81,15 @@ func decodeRun(d *metric.Decoder, topology string) *run {
 
 func decodePlace(d *metric.Decoder) place { return place{d.String(), d.Uint32()} }
 
-func decodeWorker(d *metric.Decoder) *worker {
+func decodeWorker(d *metric.Decoder, version uint64) *worker {
 	w := &worker{place: decodePlace(d), pid: d.Uint()}
 	for _, ms := range []*int64{&w.startMs, &w.sinceMs, &w.firstMs, &w.lastMs, &w.heardMs, &w.reportMs} {
 		*ms = d.Int()
 	}
 	w.restarts, w.present, w.leftMs, w.vacatedBy = d.Uint(), d.Bool(), d.Int(), d.Uint()
+	if version > 1 {
+		w.moved = decodeStrings(d)
+	}
 	return w
 }
 

@@ -21,6 +21,8 @@ type run struct {
 	heardMs      int64
 	// hearingSinceMs is since when it is heard without a break: nobody's silence counts from before.
 	hearingSinceMs int64
+	// stoppedMs is when a producer said that it was being closed, by the collector's clock; 0 where something was heard since.
+	stoppedMs int64
 
 	info    *info // nil until told
 	teller  journal.ProducerID
@@ -56,8 +58,9 @@ type worker struct {
 	tasks     int
 	present   bool
 	leftMs    int64
-	vacatedBy uint64 // the pid when its last task moved away; 0 otherwise
-	forgotten bool   // made room: who holds it looks again
+	vacatedBy uint64   // the pid when its last task moved away; 0 otherwise
+	moved     []string // components of which a task was reported from elsewhere after it had been here, ascending
+	forgotten bool     // made room: who holds it looks again
 }
 
 // task is where a task of the topology runs.
@@ -143,7 +146,10 @@ func (r *run) hear(b *journal.Batch, p *producer, s *state) {
 	if b.ReceivedMs-r.heardMs > s.times.Silence.Milliseconds() {
 		r.hearingSinceMs = b.ReceivedMs
 	}
-	r.heardMs = b.ReceivedMs
+	r.heardMs, r.stoppedMs = b.ReceivedMs, 0
+	if b.Notes.GetClosing() {
+		r.stoppedMs = b.ReceivedMs
+	}
 	if sender := r.sender(p, s); sender != nil {
 		sender.connected, sender.heardMs = true, b.ReceivedMs
 	}
@@ -237,6 +243,7 @@ func (r *run) place(id int32, component string, w *worker, at int64, s *state) {
 func (r *run) move(id int32, t *task, to *worker, at int64, s *state) {
 	from := t.worker
 	r.changing(at, s).from(id, from.place)
+	from.movedFrom(r.componentOf(id, t))
 	if !to.present {
 		r.join(to, at, s)
 	}

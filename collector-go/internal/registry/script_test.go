@@ -1,8 +1,10 @@
 package registry
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +38,8 @@ const t0 = int64(1_800_000_000_000)
 //	worker P HOST:PORT PID START [TASK@AGO]...    a note; START in seconds since the script's beginning
 //	info P KEY=VALUE...                    storm, bullet, java, plugin, set:NAME, comp:NAME=KIND/PARALLELISM/FIRST-LAST/CPU/ON/OFF, in:NAME=COMPONENT/STREAM/GROUPING
 //	annotate P ID FROM TO TAGS TITLE       a note; P of an undefined topology is the API; FROM and TO in seconds, - for none
-//	show annotations | topology NAME | dropped
+//	close P                                its last word: it is being closed
+//	show annotations | topology NAME | dropped | tasks NAME
 type script struct {
 	t       *testing.T
 	s       *state
@@ -122,6 +125,8 @@ func (p *script) play(line string) string {
 		p.notes(f[1], &bulletmetricsv1.Batch{Workers: []*bulletmetricsv1.WorkerInfo{p.worker(f[2:])}})
 	case "info":
 		p.notes(f[1], &bulletmetricsv1.Batch{Topology: topologyInfo(f[2:])})
+	case "close":
+		p.notes(f[1], &bulletmetricsv1.Batch{Closing: true})
 	case "annotate":
 		p.notes(f[1], &bulletmetricsv1.Batch{Annotations: []*bulletmetricsv1.Annotation{annotationOf(f[2:])}})
 	case "show":
@@ -316,6 +321,16 @@ func (p *script) show(f []string) string {
 		}
 		for _, x := range t.Producers {
 			say("producer %s task=%d connected=%v", x.Worker, x.Task, x.Connected)
+		}
+	case "tasks":
+		counts := p.s.topologies[f[1]].whereabouts()
+		for _, of := range slices.SortedFunc(maps.Keys(counts), func(a, b workerTasks) int {
+			return cmp.Or(comparePlaces(a.place, b.place), cmp.Compare(a.component, b.component))
+		}) {
+			say("%s %s %d", of.place, of.component, counts[of])
+		}
+		if how, at := p.s.ending(p.s.topologies[f[1]], p.clock, p.s.times); how != "" {
+			say("%s at %s", how, seconds(at))
 		}
 	case "dropped":
 		for _, reason := range slices.Sorted(keysOf(p.s.dropped)) {

@@ -10,7 +10,7 @@ import (
 // The state in a checkpoint is a part of docs/formats/registry.md, which describes every field in its order.
 const (
 	stateMagic   = "BMREGIST"
-	stateVersion = 1
+	stateVersion = 2
 )
 
 // snapshot is the whole state as bytes, the same for the same state.
@@ -39,7 +39,7 @@ func (s *state) snapshot() []byte {
 
 func encodeRun(e *metric.Encoder, r *run) {
 	e.String(r.id)
-	for _, ms := range []int64{r.firstMs, r.heardMs, r.hearingSinceMs} {
+	for _, ms := range []int64{r.firstMs, r.heardMs, r.hearingSinceMs, r.stoppedMs} {
 		e.Int(ms)
 	}
 	e.Bool(r.info != nil)
@@ -93,6 +93,7 @@ func encodeWorker(e *metric.Encoder, w *worker) {
 	e.Bool(w.present)
 	e.Int(w.leftMs)
 	e.Uint(w.vacatedBy)
+	encodeStrings(e, w.moved)
 }
 
 func encodeWave(e *metric.Encoder, w *wave) {

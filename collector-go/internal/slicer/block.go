@@ -291,7 +291,7 @@ func (s *Slicer) addApart(l *layout, t *track, c *cell, p *place, b *block.Block
 	in, v := l.inputs[c.column], values[at]
 	switch {
 	case !(v >= c.least && v <= c.most), p.timeMs <= 0, p.timeMs > maxTimeMs:
-		s.refuse(in, RefusedNonsense)
+		s.nonsense(in, v)
 		return
 	case p.bucket == nil:
 		s.late(in, 1)

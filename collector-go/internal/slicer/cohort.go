@@ -17,7 +17,7 @@ type cohort struct {
 	run       int // the leader's
 	leader    *source
 	followers []follower
-	outside   []int // runs of the layout that are of other workers
+	singly    []int // runs of the layout that are of the leader, and of workers that are not in step
 	since     int   // of the layout's blocks
 
 	least, most []float64 // by slot
@@ -33,6 +33,7 @@ type cohort struct {
 // follower is a worker and the first of its columns.
 type follower struct {
 	source *source
+	run    int
 	column int
 }
 
@@ -63,6 +64,15 @@ func (s *Slicer) aloneInput(in *input) {
 	}
 }
 
+// aloneOn is alone for the workers of a host.
+func (s *Slicer) aloneOn(host string) {
+	for _, c := range slices.Clone(s.cohorts) {
+		if c.leader.worker.Host == host || slices.ContainsFunc(c.followers, func(f follower) bool { return f.source.worker.Host == host }) {
+			s.dissolve(c)
+		}
+	}
+}
+
 // addInStep takes a block's samples of a cohort's workers; values are those of all cells.
 func (s *Slicer) addInStep(c *cohort, b *block.Block, values []float64) {
 	t := c.leader.tracks[0]
@@ -78,9 +88,8 @@ func (s *Slicer) addInStep(c *cohort, b *block.Block, values []float64) {
 			to[column] = values[column*b.Rows+row]
 		}
 	}
-	s.addRunOf(c.layout, c.run, b, values)
 	s.opened(t, len(c.followers)*len(t.inputs)*b.Rows)
-	for _, run := range c.outside {
+	for _, run := range c.singly { // in the order of the layout, since the first who closes a slice speaks for its topology
 		s.addRunOf(c.layout, run, b, values)
 	}
 }
@@ -146,10 +155,7 @@ func (s *Slicer) advanceTogether(c *cohort) {
 	if s.follow(c, &from) {
 		return
 	}
-	s.scatter(c, before)
-	for _, f := range c.followers {
-		s.advance(f.source)
-	}
+	s.scatter(c, before) // the followers' turn comes
 }
 
 // mark is where what is written of a leader begins.

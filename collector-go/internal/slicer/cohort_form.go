@@ -62,21 +62,20 @@ func (s *Slicer) form(l *layout, first int) *cohort {
 	c := &cohort{layout: l, leader: leader, run: at, since: l.muster.blocks, of: make(map[slice.Ref]written)}
 	want, got := &s.scratch.before, &s.scratch.other
 	want.read(leader)
+	last := leader
 	for run := range l.tracks {
 		src := l.tracks[run].track.source
-		if run == at {
-			continue
-		}
-		if run < at || !s.simple(l, run, false) || !l.alike(at, run) || src.room != leader.room {
-			c.outside = append(c.outside, run)
+		if run <= at || src.order < last.order || src.room != leader.room || s.clocks[src.worker.Host] != s.clocks[leader.worker.Host] || !s.simple(l, run, false) || !l.alike(at, run) {
+			c.singly = append(c.singly, run)
 			continue
 		}
 		if got.read(src); !got.equal(want) || !sameOpen(leader.tracks[0], src.tracks[0]) {
-			c.outside = append(c.outside, run)
+			c.singly = append(c.singly, run)
 			continue
 		}
 		found++
-		c.followers = append(c.followers, follower{src, l.column(run)})
+		last = src
+		c.followers = append(c.followers, follower{src, run, l.column(run)})
 	}
 	if found+1 < leastInStep || 2*found < len(l.tracks) {
 		return nil
@@ -264,14 +263,38 @@ func (s *Slicer) scatter(c *cohort, now *state) {
 		}
 		t.hot = nil
 	}
-	if at := slices.Index(s.batch.touched, c.leader); at >= 0 { // they were touched as it was
-		rest := slices.Clone(s.batch.touched[at+1:])
-		s.batch.touched = s.batch.touched[:at+1]
-		for _, f := range c.followers {
-			s.batch.touched = append(s.batch.touched, f.source)
-		}
-		s.batch.touched = append(s.batch.touched, rest...)
+	s.touchedLike(c)
+}
+
+// touchedLike puts the followers among the sources that the batch at hand touched where they would be if each had been touched by itself, and
+// the leader was: in the order of the layout's runs.
+func (s *Slicer) touchedLike(c *cohort) {
+	at := slices.Index(s.batch.touched, c.leader)
+	if at < 0 {
+		return
 	}
+	rest := slices.Clone(s.batch.touched[at+1:])
+	s.batch.touched = s.batch.touched[:at+1]
+	followers := c.followers
+	for _, src := range rest {
+		run := slices.IndexFunc(c.singly, func(run int) bool { return c.layout.tracks[run].track.source == src })
+		for run >= 0 && len(followers) > 0 && followers[0].run < c.singly[run] {
+			s.batch.touched, followers = append(s.batch.touched, followers[0].source), followers[1:]
+		}
+		if run < 0 { // of another layout, which came later
+			s.batch.touched = appendAll(s.batch.touched, followers)
+			followers = nil
+		}
+		s.batch.touched = append(s.batch.touched, src)
+	}
+	s.batch.touched = appendAll(s.batch.touched, followers)
+}
+
+func appendAll(to []*source, followers []follower) []*source {
+	for _, f := range followers {
+		to = append(to, f.source)
+	}
+	return to
 }
 
 // putRow puts the samples of a row, which count as open already, into the cells of a track.

@@ -177,7 +177,7 @@ func (f *fleet) happen(t *rapid.T) {
 	worker := f.random.IntN(f.workers)
 	id := uint32(worker*f.metrics + f.random.IntN(f.metrics))
 	place := f.rules[id].Worker
-	switch rapid.IntRange(0, 17).Draw(t, "what") {
+	switch rapid.IntRange(0, 18).Draw(t, "what") {
 	case 0: // something is missing
 		f.step(t, 1, func(b *block.Block, _ []float64) {
 			b.Presence = slices.Repeat([]byte{0xff}, (b.Cells()+7)/8)
@@ -261,6 +261,21 @@ func (f *fleet) happen(t *rapid.T) {
 		require.NoError(t, err)
 		f.blocks.slicer = restored
 		f.defineLayouts()
+	case 18: // clocks are told of
+		f.sequence++
+		sender := metric.Worker{Topology: "bench", Host: "sender", Port: 1}
+		if f.random.IntN(2) == 0 {
+			sender = place
+		}
+		skewMs := int64(f.random.IntN(3)) * 700
+		f.both(func(s *Slicer) {
+			s.Begin(1, f.sequence)
+			s.Received(f.nowMs + 250)
+			s.Sent(sender, f.nowMs+240+skewMs)
+			s.Answered(sender, f.nowMs+100+skewMs, f.nowMs+90)
+			s.HandedOver(place, sender, f.nowMs+200+skewMs, f.nowMs+210+skewMs)
+			s.End()
+		})
 	case 17:
 		f.both(func(s *Slicer) { s.Define(id, f.rules[id]) })
 	}

@@ -12,6 +12,9 @@ const (
 	RefusedCollision   Reason = "collision"    // another series has the same name and labels
 	RefusedSeriesLimit Reason = "series_limit" // more series than MaxSeries
 	RefusedOpenLimit   Reason = "open_limit"   // more open samples than MaxOpenSamples
+
+	// Unlimited is counted with the refused, and is none: a limit's value says that there is no limit, and so there is nothing to store.
+	Unlimited Reason = "unlimited"
 )
 
 // Counts are the slicer's side of the books, since the journal's beginning: every sample that Add took is in one of these, or

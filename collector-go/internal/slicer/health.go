@@ -39,7 +39,9 @@ type HealthNames struct {
 	WorkerLate    string
 	WorkerRefused string
 	WorkerRatio   string // gauge: the greatest of Seen over Interval, of its steady metrics
-	Ahead         string // gauge, seconds: a worker's clock before the collector's, less what the samples' way took
+	Ahead         string // gauge, seconds: by how much a worker's clock is ahead of the collector's beyond doubt: 0 where it may be right
+	AheadLeast    string // gauge, seconds: by how much at least; it is bounded by the freshest of what came
+	AheadMost     string // gauge, seconds: by how much at most, where something bounds it
 	Dropped       string // counter: what the plugin says that it dropped, by the worker that its consumer runs in
 }
 
@@ -51,6 +53,8 @@ type health struct {
 	aheadMs   int64 // of the period that is not written yet; never where nothing came
 	writtenTo int64 // end of the newest period that is written
 	ahead     telling
+	least     telling
+	most      telling
 	metrics   []*metricHealth // in the order in which they were first heard of
 	flows     []*flows        // of the metrics, in the same order
 	calms     []*calms
@@ -62,8 +66,11 @@ type health struct {
 
 // own are a worker's series of each period, but for the refused and dropped.
 func (h *health) own() []*telling {
-	return []*telling{&h.ahead, &h.samples, &h.missing, &h.late, &h.ratio}
+	return []*telling{&h.ahead, &h.samples, &h.missing, &h.late, &h.ratio, &h.least, &h.most}
 }
+
+// ownBefore5 is how many of them snapshots before version 5 have.
+const ownBefore5 = 5
 
 // metricHealth is how the samples of one metric of a worker come.
 type metricHealth struct {
@@ -226,6 +233,18 @@ func (s *Slicer) late(in *input, samples int) {
 		in.health.stirred = true
 	}
 }
+
+// nonsense refuses a value that cannot be, or, where it says that there is no limit, counts it as that: nothing is wrong with it.
+func (s *Slicer) nonsense(in *input, value float64) {
+	if s.options.Limits[in.rule.Series.Name()] && (value == noLimit || value > in.rule.Most) {
+		s.counts.Refused[Unlimited]++
+		return
+	}
+	s.refuse(in, RefusedNonsense)
+}
+
+// noLimit is how a JVM, and a cgroup, say that there is no limit; some say so by more memory than there is.
+const noLimit = -1
 
 func (s *Slicer) refuse(in *input, reason Reason) {
 	s.counts.Refused[reason]++

@@ -58,7 +58,11 @@ func (r *reader) health(h *health) {
 		return
 	}
 	h.writtenTo, h.aheadMs = r.Int(), r.Int()
-	for _, t := range h.own() {
+	own := h.own()
+	if r.version < 5 {
+		own = own[:ownBefore5]
+	}
+	for _, t := range own {
 		r.telling(t)
 	}
 	h.refused = r.tallies()

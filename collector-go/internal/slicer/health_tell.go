@@ -109,14 +109,23 @@ func (h *health) sumRefused() {
 
 func (s *Slicer) tellAheadAndDropped(src *source, endMs int64) {
 	h, names := &src.health, &s.options.Health.Names
-	ahead := about{src: src, name: names.Ahead, kind: metric.KindGauge}
+	ahead, least, most := about{src: src, name: names.Ahead, kind: metric.KindGauge}, about{src: src, name: names.AheadLeast, kind: metric.KindGauge}, about{src: src, name: names.AheadMost, kind: metric.KindGauge}
 	if h.aheadMs != never {
-		s.tell(&h.ahead, ahead, endMs, float64(h.aheadMs)/1000)
+		clock := s.clockOf(src)
 		h.aheadMs = never
+		s.tell(&h.ahead, ahead, endMs, float64(clock.sure())/1000)
+		s.tell(&h.least, least, endMs, float64(clock.leastMs)/1000)
+		if clock.mostMs != forever {
+			s.tell(&h.most, most, endMs, float64(clock.mostMs)/1000)
+		}
 	}
 	heard := h.ahead.live && h.ahead.lastEnd+quietMs >= endMs
 	if !heard {
 		s.endTold(&h.ahead, ahead, endMs)
+		s.endTold(&h.least, least, endMs)
+	}
+	if h.most.live && h.most.lastEnd+quietMs < endMs {
+		s.endTold(&h.most, most, endMs)
 	}
 	for i := range h.drops { // there from the first, so that what it counts shows as a rise
 		d := &h.drops[i]

@@ -23,6 +23,8 @@ type Options struct {
 	MaxTopologyOpenSamples int
 	// MaxBuckets bounds a distribution's buckets; past it neighbours are merged (Prometheus' own default).
 	MaxBuckets int
+	// Limits are the metrics, by canonical name, in which -1, or more than can be, says that there is no limit.
+	Limits map[string]bool
 	// Health says what is told of the collection itself. By default nothing: its names are the catalogue's.
 	Health Health
 }

@@ -71,6 +71,9 @@ func (r *reader) all() {
 		s.link(in, s.source(rule.Worker))
 		s.inputs.set(id, in)
 	}
+	if r.version >= 5 {
+		r.clocks()
+	}
 }
 
 func (r *reader) counts() {
@@ -222,6 +225,10 @@ func (r *reader) input(t *track) *input {
 	return in
 }
 
+// mostTotal is more than anything counts to. A total beyond it is one that took in a value that was none, before such values were refused: by ones and
+// tens it would not rise again. It begins anew.
+const mostTotal = 1 << 56
+
 func (r *reader) output(o *output) {
 	o.spread = r.Bool()
 	o.hasRef, o.ref = r.ref()
@@ -240,6 +247,9 @@ func (r *reader) output(o *output) {
 			o.counter.recent = append(o.counter.recent, counted{timeMs: r.Int(), value: r.Float()})
 		}
 		r.demand(len(o.counter.recent) <= maxRecent, "a counter remembers too much")
+	}
+	if r.version < 5 && o.counter.total > mostTotal {
+		o.counter = counterState{}
 	}
 	o.restarts = r.Float()
 	if r.Bool() {

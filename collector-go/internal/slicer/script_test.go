@@ -240,9 +240,21 @@ func (p *player) batch(words []string) {
 	p.sequence++
 	p.slicer.Begin(p.id(strings.TrimSuffix(words[1], ":")), p.sequence)
 	words = words[2:]
-	if words[0] == "received" {
-		p.slicer.Received(p.ms(words[1]))
-		words = words[2:]
+	for sender := (metric.Worker{Topology: "t", Host: "w", Port: 1}); ; words = words[2:] {
+		word, at := words[0], words[min(1, len(words)-1)]
+		switch word {
+		case "received":
+			p.slicer.Received(p.ms(at))
+			continue
+		case "sent": // by w:1
+			p.slicer.Sent(sender, p.ms(at))
+			continue
+		case "answered": // came at its time / sent at the collector's
+			came, sent, _ := strings.Cut(at, "/")
+			p.slicer.Answered(sender, p.ms(came), p.ms(sent))
+			continue
+		}
+		break
 	}
 	for _, word := range words {
 		id, rest, _ := strings.Cut(word, "@")

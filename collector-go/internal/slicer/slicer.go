@@ -29,6 +29,7 @@ type Slicer struct {
 	rooms      map[string]*room // what is open of each topology
 	outputs    map[string]*output
 	topologies map[string][]*info // what describes a topology, by its name
+	clocks     map[string]*clock  // by host
 	nextRef    slice.Ref
 	sweepMs    int64 // the clock's time of the last sweep
 
@@ -62,6 +63,7 @@ func New(o Options) (*Slicer, error) {
 		rooms:      make(map[string]*room),
 		outputs:    make(map[string]*output),
 		topologies: make(map[string][]*info),
+		clocks:     make(map[string]*clock),
 		counts:     Counts{Refused: make(map[Reason]uint64)},
 	}, nil
 }
@@ -112,7 +114,7 @@ func (s *Slicer) add(in *input, timeMs int64, value float64) {
 	case in.kind == metric.KindDistribution:
 		s.refuse(in, RefusedShape)
 	case !(value >= in.rule.Least && value <= in.rule.Most):
-		s.refuse(in, RefusedNonsense)
+		s.nonsense(in, value)
 	default:
 		if b := s.place(in, timeMs); b != nil {
 			s.put(in.track, b, sample{timeMs, value, s.batch.sequence, in.slot, s.batch.producer.id})

@@ -36,6 +36,7 @@ func (s *Slicer) Snapshot() []byte {
 	}
 	w.topologies(s)
 	w.refused(s)
+	w.clocks(s.clocks)
 	return w.Finish()
 }
 

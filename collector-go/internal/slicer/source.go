@@ -13,6 +13,7 @@ type source struct {
 	eventMs int64     // greatest event time heard; never before the first sample
 	heardMs int64     // the slicer's clock when it was last heard
 	closeMs int64     // no slice of it closes before its event time is there; it may be further off
+	order   int       // of its being heard of, among the sources
 	batch   uint64    // the last batch that touched it
 	room    *room     // its topology's
 	cohort  *cohort   // nil where it goes on by itself
@@ -53,6 +54,9 @@ func (s *Slicer) source(w metric.Worker) *source {
 	src := s.byWorker[w]
 	if src == nil {
 		src = &source{worker: w, room: s.room(w.Topology), eventMs: never, heardMs: s.clockMs, health: health{aheadMs: never}}
+		if n := len(s.sources); n > 0 {
+			src.order = s.sources[n-1].order + 1
+		}
 		s.byWorker[w] = src
 		s.sources = append(s.sources, src)
 	}

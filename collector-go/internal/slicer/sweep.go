@@ -39,6 +39,7 @@ func (s *Slicer) sweep() {
 		}
 	}
 	s.scratch.shrink()
+	s.sweepClocks()
 	for id, p := range s.producers {
 		if !p.connected && s.clockMs-max(p.sentMs, p.connectedMs) > s.options.KeepMs && !s.carries(p) {
 			delete(s.producers, id)

@@ -367,7 +367,12 @@ type Batch struct {
 	// Layouts that are used for the first time on this stream, in this batch or a later one. Their series are defined by then.
 	Layouts []*Layout `protobuf:"bytes,13,rep,name=layouts,proto3" json:"layouts,omitempty"`
 	// Samples as blocks, to a collector whose Opened.takes_blocks is set; any other one would not see them.
-	Blocks        []*Block `protobuf:"bytes,14,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	Blocks []*Block `protobuf:"bytes,14,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	// The sender is being closed in order: no batch of its epoch follows but ones that are sent again. It is a hint, since nothing says why: a
+	// topology that is killed closes its senders so, and one that is rebalanced.
+	Closing bool `protobuf:"varint,15,opt,name=closing,proto3" json:"closing,omitempty"`
+	// What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+	Clocks        *Clocks `protobuf:"bytes,16,opt,name=clocks,proto3" json:"clocks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -500,6 +505,158 @@ func (x *Batch) GetBlocks() []*Block {
 	return nil
 }
 
+func (x *Batch) GetClosing() bool {
+	if x != nil {
+		return x.Closing
+	}
+	return false
+}
+
+func (x *Batch) GetClocks() *Clocks {
+	if x != nil {
+		return x.Clocks
+	}
+	return nil
+}
+
+// Clocks are readings of one clock beside another, from which the collector bounds by how much each worker's clock is off its own: what is
+// sent cannot arrive earlier, and what answers cannot be sent before what it answers.
+type Clocks struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the newest acknowledgement that states a sent_time_ms came, by the sender's clock, ms since the Unix epoch; 0 before the first.
+	AcknowledgedTimeMs int64 `protobuf:"varint,1,opt,name=acknowledged_time_ms,json=acknowledgedTimeMs,proto3" json:"acknowledged_time_ms,omitempty"`
+	// That acknowledgement's sent_time_ms, by the collector's clock.
+	AcknowledgementSentTimeMs int64 `protobuf:"varint,2,opt,name=acknowledgement_sent_time_ms,json=acknowledgementSentTimeMs,proto3" json:"acknowledgement_sent_time_ms,omitempty"`
+	// The newest pack of each worker's sampler that came since the batch before.
+	Workers       []*WorkerClock `protobuf:"bytes,3,rep,name=workers,proto3" json:"workers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Clocks) Reset() {
+	*x = Clocks{}
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Clocks) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Clocks) ProtoMessage() {}
+
+func (x *Clocks) ProtoReflect() protoreflect.Message {
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Clocks.ProtoReflect.Descriptor instead.
+func (*Clocks) Descriptor() ([]byte, []int) {
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Clocks) GetAcknowledgedTimeMs() int64 {
+	if x != nil {
+		return x.AcknowledgedTimeMs
+	}
+	return 0
+}
+
+func (x *Clocks) GetAcknowledgementSentTimeMs() int64 {
+	if x != nil {
+		return x.AcknowledgementSentTimeMs
+	}
+	return 0
+}
+
+func (x *Clocks) GetWorkers() []*WorkerClock {
+	if x != nil {
+		return x.Workers
+	}
+	return nil
+}
+
+// WorkerClock is one report that a worker handed over, by its own clock and by the sender's.
+type WorkerClock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Host, as in SeriesDefinition.
+	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	// Port.
+	Port uint32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
+	// When the worker handed the report over, ms since the Unix epoch, by the worker's clock.
+	HandOverTimeMs int64 `protobuf:"varint,3,opt,name=hand_over_time_ms,json=handOverTimeMs,proto3" json:"hand_over_time_ms,omitempty"`
+	// When it reached the sender, by the sender's clock.
+	TakenTimeMs   int64 `protobuf:"varint,4,opt,name=taken_time_ms,json=takenTimeMs,proto3" json:"taken_time_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorkerClock) Reset() {
+	*x = WorkerClock{}
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkerClock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkerClock) ProtoMessage() {}
+
+func (x *WorkerClock) ProtoReflect() protoreflect.Message {
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkerClock.ProtoReflect.Descriptor instead.
+func (*WorkerClock) Descriptor() ([]byte, []int) {
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *WorkerClock) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *WorkerClock) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *WorkerClock) GetHandOverTimeMs() int64 {
+	if x != nil {
+		return x.HandOverTimeMs
+	}
+	return 0
+}
+
+func (x *WorkerClock) GetTakenTimeMs() int64 {
+	if x != nil {
+		return x.TakenTimeMs
+	}
+	return 0
+}
+
 // SeriesDefinition names a series once; samples refer to it by id. What it is stored as follows from its name, key and shape: what Storm,
 // Bullet and the sampler are known to report has a canonical name and unit (METRICS.md). Anything else keeps its name, with what is no
 // letter, digit or underscore replaced by an underscore, under the prefix "storm_" ("..._total" where its temporality says that
@@ -539,7 +696,7 @@ type SeriesDefinition struct {
 
 func (x *SeriesDefinition) Reset() {
 	*x = SeriesDefinition{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[1]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -551,7 +708,7 @@ func (x *SeriesDefinition) String() string {
 func (*SeriesDefinition) ProtoMessage() {}
 
 func (x *SeriesDefinition) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[1]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -564,7 +721,7 @@ func (x *SeriesDefinition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesDefinition.ProtoReflect.Descriptor instead.
 func (*SeriesDefinition) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{1}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SeriesDefinition) GetId() uint32 {
@@ -662,7 +819,7 @@ type SampleColumns struct {
 
 func (x *SampleColumns) Reset() {
 	*x = SampleColumns{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[2]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -674,7 +831,7 @@ func (x *SampleColumns) String() string {
 func (*SampleColumns) ProtoMessage() {}
 
 func (x *SampleColumns) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[2]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -687,7 +844,7 @@ func (x *SampleColumns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleColumns.ProtoReflect.Descriptor instead.
 func (*SampleColumns) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{2}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SampleColumns) GetBaseTimeMs() int64 {
@@ -732,7 +889,7 @@ type Layout struct {
 
 func (x *Layout) Reset() {
 	*x = Layout{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[3]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +901,7 @@ func (x *Layout) String() string {
 func (*Layout) ProtoMessage() {}
 
 func (x *Layout) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[3]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +914,7 @@ func (x *Layout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Layout.ProtoReflect.Descriptor instead.
 func (*Layout) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{3}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Layout) GetId() uint32 {
@@ -804,7 +961,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[4]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +973,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[4]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +986,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{4}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Block) GetLayoutId() uint32 {
@@ -922,7 +1079,7 @@ type HistogramSample struct {
 
 func (x *HistogramSample) Reset() {
 	*x = HistogramSample{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[5]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1091,7 @@ func (x *HistogramSample) String() string {
 func (*HistogramSample) ProtoMessage() {}
 
 func (x *HistogramSample) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[5]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1104,7 @@ func (x *HistogramSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistogramSample.ProtoReflect.Descriptor instead.
 func (*HistogramSample) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{5}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *HistogramSample) GetSeriesId() uint32 {
@@ -1033,7 +1190,7 @@ type BucketSpan struct {
 
 func (x *BucketSpan) Reset() {
 	*x = BucketSpan{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[6]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1202,7 @@ func (x *BucketSpan) String() string {
 func (*BucketSpan) ProtoMessage() {}
 
 func (x *BucketSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[6]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1215,7 @@ func (x *BucketSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketSpan.ProtoReflect.Descriptor instead.
 func (*BucketSpan) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{6}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BucketSpan) GetOffset() int32 {
@@ -1088,7 +1245,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[7]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1257,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[7]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1270,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{7}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Drop) GetReason() DropReason {
@@ -1149,7 +1306,7 @@ type Gap struct {
 
 func (x *Gap) Reset() {
 	*x = Gap{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[8]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1318,7 @@ func (x *Gap) String() string {
 func (*Gap) ProtoMessage() {}
 
 func (x *Gap) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[8]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1331,7 @@ func (x *Gap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gap.ProtoReflect.Descriptor instead.
 func (*Gap) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{8}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Gap) GetHost() string {
@@ -1238,7 +1395,7 @@ type TopologyInfo struct {
 
 func (x *TopologyInfo) Reset() {
 	*x = TopologyInfo{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1407,7 @@ func (x *TopologyInfo) String() string {
 func (*TopologyInfo) ProtoMessage() {}
 
 func (x *TopologyInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[9]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1420,7 @@ func (x *TopologyInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyInfo.ProtoReflect.Descriptor instead.
 func (*TopologyInfo) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{9}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TopologyInfo) GetName() string {
@@ -1348,7 +1505,7 @@ type ComponentInfo struct {
 
 func (x *ComponentInfo) Reset() {
 	*x = ComponentInfo{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +1517,7 @@ func (x *ComponentInfo) String() string {
 func (*ComponentInfo) ProtoMessage() {}
 
 func (x *ComponentInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[10]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,7 +1530,7 @@ func (x *ComponentInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentInfo.ProtoReflect.Descriptor instead.
 func (*ComponentInfo) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{10}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ComponentInfo) GetName() string {
@@ -1450,7 +1607,7 @@ type ComponentInput struct {
 
 func (x *ComponentInput) Reset() {
 	*x = ComponentInput{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1462,7 +1619,7 @@ func (x *ComponentInput) String() string {
 func (*ComponentInput) ProtoMessage() {}
 
 func (x *ComponentInput) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[11]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1475,7 +1632,7 @@ func (x *ComponentInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComponentInput.ProtoReflect.Descriptor instead.
 func (*ComponentInput) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{11}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ComponentInput) GetComponent() string {
@@ -1529,7 +1686,7 @@ type WorkerInfo struct {
 
 func (x *WorkerInfo) Reset() {
 	*x = WorkerInfo{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[12]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1541,7 +1698,7 @@ func (x *WorkerInfo) String() string {
 func (*WorkerInfo) ProtoMessage() {}
 
 func (x *WorkerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[12]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1554,7 +1711,7 @@ func (x *WorkerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerInfo.ProtoReflect.Descriptor instead.
 func (*WorkerInfo) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{12}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WorkerInfo) GetHost() string {
@@ -1623,7 +1780,7 @@ type Annotation struct {
 
 func (x *Annotation) Reset() {
 	*x = Annotation{}
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[13]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1635,7 +1792,7 @@ func (x *Annotation) String() string {
 func (*Annotation) ProtoMessage() {}
 
 func (x *Annotation) ProtoReflect() protoreflect.Message {
-	mi := &file_bulletmetrics_v1_data_proto_msgTypes[13]
+	mi := &file_bulletmetrics_v1_data_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1648,7 +1805,7 @@ func (x *Annotation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Annotation.ProtoReflect.Descriptor instead.
 func (*Annotation) Descriptor() ([]byte, []int) {
-	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{13}
+	return file_bulletmetrics_v1_data_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Annotation) GetTimeMs() int64 {
@@ -1704,7 +1861,7 @@ var File_bulletmetrics_v1_data_proto protoreflect.FileDescriptor
 
 const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\n" +
-	"\x1bbulletmetrics/v1/data.proto\x12\x10bulletmetrics.v1\"\xb9\x05\n" +
+	"\x1bbulletmetrics/v1/data.proto\x12\x10bulletmetrics.v1\"\x85\x06\n" +
 	"\x05Batch\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\fR\x05epoch\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x120\n" +
@@ -1723,7 +1880,18 @@ const file_bulletmetrics_v1_data_proto_rawDesc = "" +
 	"\aworkers\x18\v \x03(\v2\x1c.bulletmetrics.v1.WorkerInfoR\aworkers\x12>\n" +
 	"\vannotations\x18\f \x03(\v2\x1c.bulletmetrics.v1.AnnotationR\vannotations\x122\n" +
 	"\alayouts\x18\r \x03(\v2\x18.bulletmetrics.v1.LayoutR\alayouts\x12/\n" +
-	"\x06blocks\x18\x0e \x03(\v2\x17.bulletmetrics.v1.BlockR\x06blocks\"\xd5\x02\n" +
+	"\x06blocks\x18\x0e \x03(\v2\x17.bulletmetrics.v1.BlockR\x06blocks\x12\x18\n" +
+	"\aclosing\x18\x0f \x01(\bR\aclosing\x120\n" +
+	"\x06clocks\x18\x10 \x01(\v2\x18.bulletmetrics.v1.ClocksR\x06clocks\"\xb4\x01\n" +
+	"\x06Clocks\x120\n" +
+	"\x14acknowledged_time_ms\x18\x01 \x01(\x03R\x12acknowledgedTimeMs\x12?\n" +
+	"\x1cacknowledgement_sent_time_ms\x18\x02 \x01(\x03R\x19acknowledgementSentTimeMs\x127\n" +
+	"\aworkers\x18\x03 \x03(\v2\x1d.bulletmetrics.v1.WorkerClockR\aworkers\"\x84\x01\n" +
+	"\vWorkerClock\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
+	"\x04port\x18\x02 \x01(\rR\x04port\x12)\n" +
+	"\x11hand_over_time_ms\x18\x03 \x01(\x03R\x0ehandOverTimeMs\x12\"\n" +
+	"\rtaken_time_ms\x18\x04 \x01(\x03R\vtakenTimeMs\"\xd5\x02\n" +
 	"\x10SeriesDefinition\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x12\n" +
@@ -1876,7 +2044,7 @@ func file_bulletmetrics_v1_data_proto_rawDescGZIP() []byte {
 }
 
 var file_bulletmetrics_v1_data_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_bulletmetrics_v1_data_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_bulletmetrics_v1_data_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_bulletmetrics_v1_data_proto_goTypes = []any{
 	(Shape)(0),               // 0: bulletmetrics.v1.Shape
 	(Temporality)(0),         // 1: bulletmetrics.v1.Temporality
@@ -1884,47 +2052,51 @@ var file_bulletmetrics_v1_data_proto_goTypes = []any{
 	(DropReason)(0),          // 3: bulletmetrics.v1.DropReason
 	(ComponentKind)(0),       // 4: bulletmetrics.v1.ComponentKind
 	(*Batch)(nil),            // 5: bulletmetrics.v1.Batch
-	(*SeriesDefinition)(nil), // 6: bulletmetrics.v1.SeriesDefinition
-	(*SampleColumns)(nil),    // 7: bulletmetrics.v1.SampleColumns
-	(*Layout)(nil),           // 8: bulletmetrics.v1.Layout
-	(*Block)(nil),            // 9: bulletmetrics.v1.Block
-	(*HistogramSample)(nil),  // 10: bulletmetrics.v1.HistogramSample
-	(*BucketSpan)(nil),       // 11: bulletmetrics.v1.BucketSpan
-	(*Drop)(nil),             // 12: bulletmetrics.v1.Drop
-	(*Gap)(nil),              // 13: bulletmetrics.v1.Gap
-	(*TopologyInfo)(nil),     // 14: bulletmetrics.v1.TopologyInfo
-	(*ComponentInfo)(nil),    // 15: bulletmetrics.v1.ComponentInfo
-	(*ComponentInput)(nil),   // 16: bulletmetrics.v1.ComponentInput
-	(*WorkerInfo)(nil),       // 17: bulletmetrics.v1.WorkerInfo
-	(*Annotation)(nil),       // 18: bulletmetrics.v1.Annotation
-	nil,                      // 19: bulletmetrics.v1.TopologyInfo.SettingsEntry
+	(*Clocks)(nil),           // 6: bulletmetrics.v1.Clocks
+	(*WorkerClock)(nil),      // 7: bulletmetrics.v1.WorkerClock
+	(*SeriesDefinition)(nil), // 8: bulletmetrics.v1.SeriesDefinition
+	(*SampleColumns)(nil),    // 9: bulletmetrics.v1.SampleColumns
+	(*Layout)(nil),           // 10: bulletmetrics.v1.Layout
+	(*Block)(nil),            // 11: bulletmetrics.v1.Block
+	(*HistogramSample)(nil),  // 12: bulletmetrics.v1.HistogramSample
+	(*BucketSpan)(nil),       // 13: bulletmetrics.v1.BucketSpan
+	(*Drop)(nil),             // 14: bulletmetrics.v1.Drop
+	(*Gap)(nil),              // 15: bulletmetrics.v1.Gap
+	(*TopologyInfo)(nil),     // 16: bulletmetrics.v1.TopologyInfo
+	(*ComponentInfo)(nil),    // 17: bulletmetrics.v1.ComponentInfo
+	(*ComponentInput)(nil),   // 18: bulletmetrics.v1.ComponentInput
+	(*WorkerInfo)(nil),       // 19: bulletmetrics.v1.WorkerInfo
+	(*Annotation)(nil),       // 20: bulletmetrics.v1.Annotation
+	nil,                      // 21: bulletmetrics.v1.TopologyInfo.SettingsEntry
 }
 var file_bulletmetrics_v1_data_proto_depIdxs = []int32{
-	6,  // 0: bulletmetrics.v1.Batch.series:type_name -> bulletmetrics.v1.SeriesDefinition
-	7,  // 1: bulletmetrics.v1.Batch.samples:type_name -> bulletmetrics.v1.SampleColumns
-	10, // 2: bulletmetrics.v1.Batch.histograms:type_name -> bulletmetrics.v1.HistogramSample
-	12, // 3: bulletmetrics.v1.Batch.drops:type_name -> bulletmetrics.v1.Drop
-	13, // 4: bulletmetrics.v1.Batch.gaps:type_name -> bulletmetrics.v1.Gap
-	14, // 5: bulletmetrics.v1.Batch.topology:type_name -> bulletmetrics.v1.TopologyInfo
-	17, // 6: bulletmetrics.v1.Batch.workers:type_name -> bulletmetrics.v1.WorkerInfo
-	18, // 7: bulletmetrics.v1.Batch.annotations:type_name -> bulletmetrics.v1.Annotation
-	8,  // 8: bulletmetrics.v1.Batch.layouts:type_name -> bulletmetrics.v1.Layout
-	9,  // 9: bulletmetrics.v1.Batch.blocks:type_name -> bulletmetrics.v1.Block
-	1,  // 10: bulletmetrics.v1.SeriesDefinition.temporality:type_name -> bulletmetrics.v1.Temporality
-	0,  // 11: bulletmetrics.v1.SeriesDefinition.shape:type_name -> bulletmetrics.v1.Shape
-	2,  // 12: bulletmetrics.v1.Block.codec:type_name -> bulletmetrics.v1.ValueCodec
-	11, // 13: bulletmetrics.v1.HistogramSample.positive_spans:type_name -> bulletmetrics.v1.BucketSpan
-	3,  // 14: bulletmetrics.v1.Drop.reason:type_name -> bulletmetrics.v1.DropReason
-	3,  // 15: bulletmetrics.v1.Gap.reason:type_name -> bulletmetrics.v1.DropReason
-	15, // 16: bulletmetrics.v1.TopologyInfo.components:type_name -> bulletmetrics.v1.ComponentInfo
-	19, // 17: bulletmetrics.v1.TopologyInfo.settings:type_name -> bulletmetrics.v1.TopologyInfo.SettingsEntry
-	4,  // 18: bulletmetrics.v1.ComponentInfo.kind:type_name -> bulletmetrics.v1.ComponentKind
-	16, // 19: bulletmetrics.v1.ComponentInfo.inputs:type_name -> bulletmetrics.v1.ComponentInput
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	8,  // 0: bulletmetrics.v1.Batch.series:type_name -> bulletmetrics.v1.SeriesDefinition
+	9,  // 1: bulletmetrics.v1.Batch.samples:type_name -> bulletmetrics.v1.SampleColumns
+	12, // 2: bulletmetrics.v1.Batch.histograms:type_name -> bulletmetrics.v1.HistogramSample
+	14, // 3: bulletmetrics.v1.Batch.drops:type_name -> bulletmetrics.v1.Drop
+	15, // 4: bulletmetrics.v1.Batch.gaps:type_name -> bulletmetrics.v1.Gap
+	16, // 5: bulletmetrics.v1.Batch.topology:type_name -> bulletmetrics.v1.TopologyInfo
+	19, // 6: bulletmetrics.v1.Batch.workers:type_name -> bulletmetrics.v1.WorkerInfo
+	20, // 7: bulletmetrics.v1.Batch.annotations:type_name -> bulletmetrics.v1.Annotation
+	10, // 8: bulletmetrics.v1.Batch.layouts:type_name -> bulletmetrics.v1.Layout
+	11, // 9: bulletmetrics.v1.Batch.blocks:type_name -> bulletmetrics.v1.Block
+	6,  // 10: bulletmetrics.v1.Batch.clocks:type_name -> bulletmetrics.v1.Clocks
+	7,  // 11: bulletmetrics.v1.Clocks.workers:type_name -> bulletmetrics.v1.WorkerClock
+	1,  // 12: bulletmetrics.v1.SeriesDefinition.temporality:type_name -> bulletmetrics.v1.Temporality
+	0,  // 13: bulletmetrics.v1.SeriesDefinition.shape:type_name -> bulletmetrics.v1.Shape
+	2,  // 14: bulletmetrics.v1.Block.codec:type_name -> bulletmetrics.v1.ValueCodec
+	13, // 15: bulletmetrics.v1.HistogramSample.positive_spans:type_name -> bulletmetrics.v1.BucketSpan
+	3,  // 16: bulletmetrics.v1.Drop.reason:type_name -> bulletmetrics.v1.DropReason
+	3,  // 17: bulletmetrics.v1.Gap.reason:type_name -> bulletmetrics.v1.DropReason
+	17, // 18: bulletmetrics.v1.TopologyInfo.components:type_name -> bulletmetrics.v1.ComponentInfo
+	21, // 19: bulletmetrics.v1.TopologyInfo.settings:type_name -> bulletmetrics.v1.TopologyInfo.SettingsEntry
+	4,  // 20: bulletmetrics.v1.ComponentInfo.kind:type_name -> bulletmetrics.v1.ComponentKind
+	18, // 21: bulletmetrics.v1.ComponentInfo.inputs:type_name -> bulletmetrics.v1.ComponentInput
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_bulletmetrics_v1_data_proto_init() }
@@ -1938,7 +2110,7 @@ func file_bulletmetrics_v1_data_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bulletmetrics_v1_data_proto_rawDesc), len(file_bulletmetrics_v1_data_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -455,7 +455,9 @@ type Acknowledgement struct {
 	// The last batch that is durable.
 	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// What of these batches was not taken, for ever: sending it again is useless.
-	Rejections    []*Rejection `protobuf:"bytes,3,rep,name=rejections,proto3" json:"rejections,omitempty"`
+	Rejections []*Rejection `protobuf:"bytes,3,rep,name=rejections,proto3" json:"rejections,omitempty"`
+	// When the collector sent this, ms since the Unix epoch, by its own clock (see Clocks); 0 from collectors that do not tell.
+	SentTimeMs    int64 `protobuf:"varint,4,opt,name=sent_time_ms,json=sentTimeMs,proto3" json:"sent_time_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,6 +511,13 @@ func (x *Acknowledgement) GetRejections() []*Rejection {
 		return x.Rejections
 	}
 	return nil
+}
+
+func (x *Acknowledgement) GetSentTimeMs() int64 {
+	if x != nil {
+		return x.SentTimeMs
+	}
+	return 0
 }
 
 // Rejection counts samples of one batch that were refused for one reason; the rest of the batch was taken.
@@ -674,13 +683,15 @@ const file_bulletmetrics_v1_service_proto_rawDesc = "" +
 	"\x06Opened\x12\x16\n" +
 	"\x06window\x18\x01 \x01(\rR\x06window\x12&\n" +
 	"\x0fmax_batch_bytes\x18\x02 \x01(\rR\rmaxBatchBytes\x12!\n" +
-	"\ftakes_blocks\x18\x03 \x01(\bR\vtakesBlocks\"\x80\x01\n" +
+	"\ftakes_blocks\x18\x03 \x01(\bR\vtakesBlocks\"\xa2\x01\n" +
 	"\x0fAcknowledgement\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\fR\x05epoch\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x12;\n" +
 	"\n" +
 	"rejections\x18\x03 \x03(\v2\x1b.bulletmetrics.v1.RejectionR\n" +
-	"rejections\"\x96\x01\n" +
+	"rejections\x12 \n" +
+	"\fsent_time_ms\x18\x04 \x01(\x03R\n" +
+	"sentTimeMs\"\x96\x01\n" +
 	"\tRejection\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x129\n" +
 	"\x06reason\x18\x02 \x01(\x0e2!.bulletmetrics.v1.RejectionReasonR\x06reason\x12\x18\n" +

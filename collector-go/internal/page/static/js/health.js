@@ -59,11 +59,12 @@ function intervalLine(whole) {
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
 function workersLine(whole) {
-  const off = whole.workers.filter((w) => Math.abs(w.skew_seconds ?? 0) > 0.5);
+  const limit = whole.skew_limit_seconds;
+  const off = whole.workers.filter((w) => Math.abs(w.skew_seconds ?? 0) > limit);
   const again = whole.workers.filter((w) => w.restarts);
   const parts = [
     again.length ? `Restarts: ${again.slice(0, 8).map((w) => `${clip(w.worker, 60)} ${w.restarts}×`).join(', ')}.` : '',
-    off.length ? `Clocks more than 500 ms off, the way of a sample included: ${off.slice(0, 8).map((w) => `${clip(w.worker, 60)} ${duration(w.skew_seconds)}`).join(', ')}.` : '',
+    off.length ? `Clocks more than ${duration(limit)} off, whatever the way of samples took: ${off.slice(0, 8).map((w) => `${clip(w.worker, 60)} ${duration(w.skew_seconds)}`).join(', ')}.` : '',
   ].filter(Boolean);
   return parts.length ? el('p', {}, el('bdi', {}, parts.join(' '))) : null;
 }

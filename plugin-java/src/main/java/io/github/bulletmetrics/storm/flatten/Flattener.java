@@ -249,6 +249,7 @@ public final class Flattener {
         }
         Source worker = source.source;
         workers.process(source.worker, series.process.pid(), series.process.startTimeMs());
+        workers.handedOver(source.worker, pack.handOverMs(), System.currentTimeMillis());
         if (pack.lost() > 0) {
             losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, (long) pack.lost() * series.size(), pack.firstLostMs(), pack.lastLostMs(),
                     worker.host(), worker.port());

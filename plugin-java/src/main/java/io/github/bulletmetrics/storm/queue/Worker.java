@@ -14,6 +14,9 @@ public final class Worker {
     long startTimeMs;
     /** Of its last change. */
     long version;
+    /** When its newest pack was handed over, by its own clock, and taken, by the consumer's; 0 where that was told already. */
+    long handOverMs;
+    long takenMs;
     /** Whether it had to make room; the next report from it puts it back. */
     boolean forgotten;
 

@@ -1,8 +1,10 @@
 package io.github.bulletmetrics.storm.queue;
 
+import io.github.bulletmetrics.storm.proto.v1.WorkerClock;
 import io.github.bulletmetrics.storm.proto.v1.WorkerInfo;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +28,7 @@ public final class Workers {
     private Worker[] workerOfTask = new Worker[FIRST_TASKS];
     private long[] reportedMs = new long[FIRST_TASKS];
     private long changes;
+    private boolean clocksRead;
     private volatile long version;
 
     /** The worker at a place, for {@link #process} and {@link #report}; the caller keeps it. */
@@ -47,6 +50,36 @@ public final class Workers {
         worker.pid = pid;
         worker.startTimeMs = startTimeMs;
         changed(worker);
+    }
+
+    /**
+     * A pack that a worker handed over.
+     *
+     * @param handOverMs when, ms since the Unix epoch, by the worker's clock; 0 where it does not say.
+     * @param takenMs when it came here, ms since the Unix epoch, by the clock of this process.
+     */
+    public synchronized void handedOver(Worker worker, long handOverMs, long takenMs) {
+        if (handOverMs > 0 && !worker.forgotten) {
+            worker.handOverMs = handOverMs;
+            worker.takenMs = takenMs;
+            clocksRead = true;
+        }
+    }
+
+    /** The clocks of the workers whose packs came since the last call. */
+    public synchronized List<WorkerClock> takeClocks() {
+        if (!clocksRead) {
+            return Collections.emptyList();
+        }
+        clocksRead = false;
+        List<WorkerClock> clocks = new ArrayList<>();
+        for (Worker worker : workers.values()) {
+            if (worker.handOverMs > 0) {
+                clocks.add(WorkerClock.newBuilder().setHost(worker.host).setPort(worker.port).setHandOverTimeMs(worker.handOverMs).setTakenTimeMs(worker.takenMs).build());
+                worker.handOverMs = 0;
+            }
+        }
+        return clocks;
     }
 
     /**

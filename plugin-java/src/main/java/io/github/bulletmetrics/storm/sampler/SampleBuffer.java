@@ -31,7 +31,7 @@ final class SampleBuffer {
         if (rows.isEmpty()) {
             return null;
         }
-        byte[] pack = SamplePack.encode(process, dropped, firstDroppedMs, lastDroppedMs, rows);
+        byte[] pack = SamplePack.encode(process, dropped, firstDroppedMs, lastDroppedMs, System.currentTimeMillis(), rows);
         rows.clear();
         dropped = 0;
         firstDroppedMs = 0;

@@ -10,11 +10,11 @@ import java.util.List;
 /**
  * A pack: the samples that a worker's sampler took since Storm last asked, as one byte array, which Kryo takes on every Storm.
  *
- * <p>Version 1, all numbers big-endian:
+ * <p>Version 2, all numbers big-endian:
  *
  * <pre>
  * process (the same in every pack of a process)
- *    u8   version = 1
+ *    u8   version = 2
  *    u8   CPU mode: 0 user and system apart, 1 total
  *   i64   process id
  *   i64   process start, ms since the Unix epoch
@@ -24,6 +24,8 @@ import java.util.List;
  *   i32   samples that had to make room
  *   i64   time of the first of them, ms; 0 when there is none
  *   i64   time of the last of them, ms; 0 when there is none
+ * clock
+ *   i64   when the pack was handed over, ms since the Unix epoch, by this process' clock
  * samples, oldest first
  *   u16   n, the number of samples, at most 130
  *         n times 6 + 2c i64: time (ms), CPU in user mode or in total (ms), CPU in the kernel (ms; 0 in mode 1),
@@ -31,14 +33,17 @@ import java.util.List;
  * </pre>
  *
  * <p>CPU and collections count from the start of the process. A value of -1 could not be read. Nothing follows the samples.
- * Another version is refused by {@link #read}: consumer and sampler come from the same jar, save while one is replaced.
+ * Version 1 has no clock, and is read too. Another version is refused by {@link #read}: consumer and sampler come from the same jar, save while
+ * one is replaced.
  */
 public final class SamplePack {
     /** A value that could not be read. */
     public static final long UNKNOWN = -1;
 
-    /** The one version that there is. */
-    static final int VERSION = 1;
+    /** The version that is written. */
+    static final int VERSION = 2;
+    /** The version before, which has no clock. */
+    private static final int WITHOUT_CLOCK = 1;
 
     // Columns of a sample.
     static final int TIME = 0;
@@ -50,16 +55,19 @@ public final class SamplePack {
     private static final int FIXED_COLUMNS = 6;
 
     private static final int LOST_BYTES = 4 + 8 + 8;
+    private static final int CLOCK_BYTES = 8;
     private static final int MAX_NAME_BYTES = 256;
 
     private final ByteBuffer bytes;
     private final int processBytes;
+    private final boolean hasClock;
     private final int samples;
     private final int columns;
 
-    private SamplePack(ByteBuffer bytes, int processBytes, int samples, int columns) {
+    private SamplePack(ByteBuffer bytes, int processBytes, boolean hasClock, int samples, int columns) {
         this.bytes = bytes;
         this.processBytes = processBytes;
+        this.hasClock = hasClock;
         this.samples = samples;
         this.columns = columns;
     }
@@ -76,11 +84,11 @@ public final class SamplePack {
         return FIXED_COLUMNS + 2 * collector + 1;
     }
 
-    static byte[] encode(Process process, int lost, long firstLostMs, long lastLostMs, Collection<long[]> rows) {
+    static byte[] encode(Process process, int lost, long firstLostMs, long lastLostMs, long handOverMs, Collection<long[]> rows) {
         byte[] head = process.encode();
         int columns = columns(process.collectors().size());
-        ByteBuffer out = ByteBuffer.allocate(head.length + LOST_BYTES + 2 + rows.size() * columns * 8);
-        out.put(head).putInt(lost).putLong(firstLostMs).putLong(lastLostMs).putShort((short) rows.size());
+        ByteBuffer out = ByteBuffer.allocate(head.length + LOST_BYTES + CLOCK_BYTES + 2 + rows.size() * columns * 8);
+        out.put(head).putInt(lost).putLong(firstLostMs).putLong(lastLostMs).putLong(handOverMs).putShort((short) rows.size());
         for (long[] row : rows) {
             for (int column = 0; column < columns; column++) {
                 out.putLong(row[column]);
@@ -98,7 +106,7 @@ public final class SamplePack {
         ByteBuffer bytes = ByteBuffer.wrap(pack);
         try {
             int version = bytes.get(0);
-            if (version != VERSION) {
+            if (version != VERSION && version != WITHOUT_CLOCK) {
                 throw new IllegalArgumentException("a worker's sampler sent a pack of version " + version + ", this consumer reads "
                         + VERSION + ": are there two versions of the plugin's jar in the topology?");
             }
@@ -107,16 +115,27 @@ public final class SamplePack {
             for (int i = 0; i < collectors; i++) {
                 at += 2 + (bytes.getShort(at) & 0xffff);
             }
-            int samples = bytes.getShort(at + LOST_BYTES) & 0xffff;
+            boolean hasClock = version == VERSION;
+            int head = at + headBytes(hasClock);
+            int samples = bytes.getShort(head) & 0xffff;
             int columns = columns(collectors);
-            int length = at + LOST_BYTES + 2 + samples * columns * 8;
+            int length = head + 2 + samples * columns * 8;
             if (length != pack.length || CpuMode.of(bytes.get(1)) == null) {
                 throw new IllegalArgumentException("a worker's sampler sent a pack of " + pack.length + " bytes that should have " + length);
             }
-            return new SamplePack(bytes, at, samples, columns);
+            return new SamplePack(bytes, at, hasClock, samples, columns);
         } catch (IndexOutOfBoundsException tooShort) {
             throw new IllegalArgumentException("a worker's sampler sent a pack that ends early, after " + pack.length + " bytes", tooShort);
         }
+    }
+
+    private static int headBytes(boolean hasClock) {
+        return LOST_BYTES + (hasClock ? CLOCK_BYTES : 0);
+    }
+
+    /** When it was handed over, ms since the Unix epoch, by the clock of the process that it is of; 0 where it does not say. */
+    public long handOverMs() {
+        return hasClock ? bytes.getLong(processBytes + LOST_BYTES) : 0;
     }
 
     /** Whether it is of the very process that another pack began with: no string is built. */
@@ -205,7 +224,7 @@ public final class SamplePack {
     }
 
     private long column(int sample, int column) {
-        return bytes.getLong(processBytes + LOST_BYTES + 2 + (sample * columns + column) * 8);
+        return bytes.getLong(processBytes + headBytes(hasClock) + 2 + (sample * columns + column) * 8);
     }
 
     /** What stays the same as long as a worker's process lives. Immutable. */

@@ -3,6 +3,7 @@ package io.github.bulletmetrics.storm.send;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.Clocks;
 import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.SampleColumns;
 import io.github.bulletmetrics.storm.queue.Block;
@@ -72,7 +73,7 @@ final class BatchEncoder {
         batch.definedColumns = 0;
     }
 
-    Batch encode(HeldBatch held, long oldestHeld, long wallMs) {
+    Batch encode(HeldBatch held, long oldestHeld, long wallMs, Clocks clocks) {
         Batch.Builder batch = Batch.newBuilder()
                 .setEpoch(epoch)
                 .setSequence(held.sequence)
@@ -83,6 +84,12 @@ final class BatchEncoder {
                 .addAllWorkers(held.workers);
         if (held.topology != null) {
             batch.setTopology(held.topology);
+        }
+        if (clocks != null) {
+            batch.setClocks(clocks);
+        }
+        if (held.closing) {
+            batch.setClosing(true);
         }
         if (held.samples() > 0) {
             samples(held, batch);

@@ -138,7 +138,7 @@ final class Exporter {
 
     private void begin(long now) {
         outbox.beginStream();
-        inbox = new Inbox(wake);
+        inbox = new Inbox(wake, time);
         opened = false;
         progressed = false;
         finishing = false;
@@ -234,6 +234,13 @@ final class Exporter {
     }
 
     private void send(long now) {
+        Inbox.Answered answered = inbox.answered();
+        if (answered != null) {
+            outbox.answered(answered.cameMs, answered.sentMs);
+        }
+        if (isClosing()) {
+            outbox.close(); // to a collector that is there; nobody else is looked for to be told so
+        }
         boolean flush = isClosing() || now - flushedMs >= options.lingerMs;
         while (stream.isReady()) {
             boolean idle = outbox.underWay() == 0;

@@ -24,6 +24,8 @@ final class HeldBatch {
     List<WorkerInfo> workers = Collections.emptyList();
     /** Null where it does not say. */
     TopologyInfo topology;
+    /** Whether it is the last. */
+    boolean closing;
     /** Ids of the series that it defined on this stream. */
     int[] definedSeries = {};
     /** Ids of the layouts that it defined on this stream, and how many columns these have. */

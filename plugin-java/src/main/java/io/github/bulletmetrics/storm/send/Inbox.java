@@ -14,19 +14,27 @@ final class Inbox implements Transport.Listener {
     private final ArrayBlockingQueue<ExportResponse> responses = new ArrayBlockingQueue<>(CAPACITY);
     private final AtomicLong bytes = new AtomicLong();
     private final Runnable wake;
+    private final TimeSource time;
     private volatile StreamEnd end;
+    private volatile Answered answered;
 
     /**
      * @param wake called when there is something to look at.
+     * @param time the clock by which answers come.
      */
-    Inbox(Runnable wake) {
+    Inbox(Runnable wake, TimeSource time) {
         this.wake = wake;
+        this.time = time;
     }
 
     @Override
     public void received(ExportResponse response) {
         if (end != null) {
             return;
+        }
+        long sentMs = response.getAcknowledgement().getSentTimeMs();
+        if (sentMs > 0) {
+            answered = new Answered(time.wallMs(), sentMs);
         }
         if (bytes.addAndGet(response.getSerializedSize()) > MAX_BYTES) {
             ended(StreamEnd.lost("the collector answers at too great a length: more than " + MAX_BYTES + " bytes wait"));
@@ -56,6 +64,22 @@ final class Inbox implements Transport.Listener {
             bytes.addAndGet(-next.getSerializedSize());
         }
         return next;
+    }
+
+    /** The newest acknowledgement that says when it was sent; null where none did. */
+    Answered answered() {
+        return answered;
+    }
+
+    /** When an answer came, by our clock, and was sent, by the collector's; ms since the Unix epoch. */
+    static final class Answered {
+        final long cameMs;
+        final long sentMs;
+
+        Answered(long cameMs, long sentMs) {
+            this.cameMs = cameMs;
+            this.sentMs = sentMs;
+        }
     }
 
     /** How the stream ended; null while it has not. Answers that came before may still wait. */

@@ -2,8 +2,10 @@ package io.github.bulletmetrics.storm.send;
 
 import com.google.protobuf.ByteString;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
+import io.github.bulletmetrics.storm.proto.v1.Clocks;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
+import io.github.bulletmetrics.storm.proto.v1.WorkerClock;
 import io.github.bulletmetrics.storm.queue.Block;
 import io.github.bulletmetrics.storm.queue.Layout;
 import io.github.bulletmetrics.storm.queue.Losses;
@@ -48,6 +50,14 @@ final class Outbox {
     private long workersAnnounced;
     private long lossesAnnounced;
 
+    /** When the newest acknowledgement came, by our clock, and was sent, by the collector's; 0 before the first that says so. */
+    private long acknowledgedMs;
+    private long acknowledgementSentMs;
+
+    /** Whether the collector is to be told that this is the end, and whether a batch says so. */
+    private boolean closing;
+    private boolean closingAnnounced;
+
     Outbox(byte[] epoch, SampleQueue queue, Losses losses, Workers workers, TopologyInfo topology, ExportOptions options) {
         this.queue = queue;
         this.losses = losses;
@@ -89,7 +99,27 @@ final class Outbox {
             cut(Math.min(options.batchBytes, maxBatchBytes / 2), nowMs);
         }
         HeldBatch batch = held.get(sent++);
-        return encoder.encode(batch, held.get(0).sequence, wallMs);
+        return encoder.encode(batch, held.get(0).sequence, wallMs, clocks());
+    }
+
+    /** What was read of clocks since the last batch; null where that is nothing. */
+    private Clocks clocks() {
+        List<WorkerClock> read = workers.takeClocks();
+        if (read.isEmpty() && acknowledgedMs == 0) {
+            return null;
+        }
+        return Clocks.newBuilder().setAcknowledgedTimeMs(acknowledgedMs).setAcknowledgementSentTimeMs(acknowledgementSentMs).addAllWorkers(read).build();
+    }
+
+    /** An acknowledgement came, and says when it was sent, by the collector's clock. */
+    void answered(long cameMs, long sentMs) {
+        acknowledgedMs = cameMs;
+        acknowledgementSentMs = sentMs;
+    }
+
+    /** Lets the last batch say that it is the last: Storm closes the consumer. */
+    void close() {
+        closing = true;
     }
 
     private boolean isDue(boolean flush) {
@@ -98,7 +128,11 @@ final class Outbox {
     }
 
     private boolean hasNews() {
-        return !topologyAnnounced || workers.version() > workersAnnounced || losses.total() != lossesAnnounced;
+        return !topologyAnnounced || isClosingUnsaid() || workers.version() > workersAnnounced || losses.total() != lossesAnnounced;
+    }
+
+    private boolean isClosingUnsaid() {
+        return closing && !closingAnnounced;
     }
 
     /** Whether the collector at this stream's end takes blocks. */
@@ -111,6 +145,10 @@ final class Outbox {
         cutTo = batch.to;
         held.add(batch);
         announce(batch);
+        if (isClosingUnsaid() && cutTo == queue.published()) {
+            batch.closing = true;
+            closingAnnounced = true;
+        }
     }
 
     /**
@@ -256,6 +294,7 @@ final class Outbox {
     void giveUpAll(DropReason reason) {
         held.clear();
         sent = 0;
+        closing = false;
         long published = queue.published();
         countLost(reason, queue.released(), published);
         cutTo = published;
@@ -303,7 +342,7 @@ final class Outbox {
 
     /** Whether batches are held or samples wait. */
     boolean isEmpty() {
-        return held.isEmpty() && queue.published() == cutTo;
+        return held.isEmpty() && queue.published() == cutTo && !isClosingUnsaid();
     }
 
     /** Samples that wait or are under way. */

@@ -29,6 +29,6 @@ public final class PackBuilder {
     }
 
     public byte[] build() {
-        return SamplePack.encode(process, lost, firstLostMs, lastLostMs, rows);
+        return SamplePack.encode(process, lost, firstLostMs, lastLostMs, 0, rows);
     }
 }

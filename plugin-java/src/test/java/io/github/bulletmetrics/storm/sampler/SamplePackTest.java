@@ -20,15 +20,27 @@ class SamplePackTest {
             + "0000000000000bb8" + "000000000000000a" + "0000000000000014" + "000000000000001e" + "0000000000000028" + "0000000000000032"
             + "0000000000000001" + "0000000000000002" + "0000000000000003" + "ffffffffffffffff";
 
+    /** Version 2 as it was released: this text never changes. It is version 1 with a clock. */
+    private static final String GOLDEN_2 = "02" + GOLDEN.substring(2, GOLDEN.indexOf("0001" + "0000000000000bb8")) + "0102030405060708"
+            + GOLDEN.substring(GOLDEN.indexOf("0001" + "0000000000000bb8"));
+
     @Test
-    void versionOneIsWrittenAsDocumented() {
-        byte[] pack = SamplePack.encode(PROCESS, 3, 100, 101, List.of(new long[] {3_000, 10, 20, 30, 40, 50, 1, 2, 3, -1}));
-        assertThat(HexFormat.of().formatHex(pack)).isEqualTo(GOLDEN);
+    void versionTwoIsWrittenAsDocumented() {
+        byte[] pack = SamplePack.encode(PROCESS, 3, 100, 101, 0x0102030405060708L, List.of(new long[] {3_000, 10, 20, 30, 40, 50, 1, 2, 3, -1}));
+        assertThat(HexFormat.of().formatHex(pack)).isEqualTo(GOLDEN_2);
     }
 
     @Test
-    void versionOneIsRead() {
-        SamplePack pack = SamplePack.read(HexFormat.of().parseHex(GOLDEN));
+    void bothVersionsAreRead() {
+        SamplePack one = SamplePack.read(HexFormat.of().parseHex(GOLDEN));
+        assertThat(one.handOverMs()).as("it does not say").isZero();
+        holdsWhatTheGoldenPackHolds(one);
+        SamplePack two = SamplePack.read(HexFormat.of().parseHex(GOLDEN_2));
+        assertThat(two.handOverMs()).isEqualTo(0x0102030405060708L);
+        holdsWhatTheGoldenPackHolds(two);
+    }
+
+    private static void holdsWhatTheGoldenPackHolds(SamplePack pack) {
         assertThat(pack.process().cpuMode()).isEqualTo(CpuMode.USER_AND_SYSTEM);
         assertThat(pack.process().pid()).isEqualTo(0x1234);
         assertThat(pack.process().startTimeMs()).isEqualTo(1_000_000);
@@ -44,9 +56,9 @@ class SamplePackTest {
 
     @Test
     void packsOfOneProcessAreKnownByTheirHead() {
-        byte[] one = SamplePack.encode(PROCESS, 0, 0, 0, List.of());
-        byte[] two = SamplePack.encode(PROCESS, 5, 1, 2, List.of(new long[10]));
-        byte[] other = SamplePack.encode(new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1235, 1_000_000, List.of("G1 Old", "é")), 0, 0, 0, List.of());
+        byte[] one = SamplePack.encode(PROCESS, 0, 0, 0, 0, List.of());
+        byte[] two = SamplePack.encode(PROCESS, 5, 1, 2, 0, List.of(new long[10]));
+        byte[] other = SamplePack.encode(new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1235, 1_000_000, List.of("G1 Old", "é")), 0, 0, 0, 0, List.of());
         byte[] head = SamplePack.read(one).processHead();
         assertThat(SamplePack.read(two).isOf(head)).isTrue();
         assertThat(SamplePack.read(other).isOf(head)).isFalse();
@@ -54,11 +66,11 @@ class SamplePackTest {
 
     @Test
     void whateverIsNoPackIsRefusedWithAReason() {
-        byte[] good = HexFormat.of().parseHex(GOLDEN);
+        byte[] good = HexFormat.of().parseHex(GOLDEN_2);
         assertThatThrownBy(() -> SamplePack.read(new byte[0])).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("ends early");
         byte[] newer = good.clone();
-        newer[0] = 2;
-        assertThatThrownBy(() -> SamplePack.read(newer)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("version 2");
+        newer[0] = 3;
+        assertThatThrownBy(() -> SamplePack.read(newer)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("version 3");
         for (int length = 0; length < good.length; length++) {
             byte[] cut = Arrays.copyOf(good, length);
             assertThatThrownBy(() -> SamplePack.read(cut)).as("cut to %d", length).isInstanceOf(IllegalArgumentException.class);

@@ -8,6 +8,7 @@ import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
 import io.github.bulletmetrics.storm.proto.v1.Rejection;
 import io.github.bulletmetrics.storm.proto.v1.SeriesDefinition;
+import io.github.bulletmetrics.storm.proto.v1.WorkerClock;
 import io.github.bulletmetrics.storm.send.FakeTransport.FakeStream;
 import org.junit.jupiter.api.Test;
 
@@ -451,6 +452,7 @@ class ExporterTest {
         rig.pass(0);
         assertThat(stream.sequences()).containsExactly(1L, 2L);
         assertThat(stream.finished).isFalse();
+        assertThat(stream.sent).extracting(Batch::getClosing).as("only the last says that it is").containsExactly(false, true);
         stream.sayAcknowledged(2);
         rig.pass(0);
         assertThat(stream.finished).isTrue();
@@ -472,6 +474,41 @@ class ExporterTest {
         assertThat(rig.exporter.isDone()).isTrue();
         assertThat(stream.cancelled).isNotNull();
         assertThat(rig.losses.total(DropReason.DROP_REASON_CLOSED)).isEqualTo(13);
+    }
+
+    @Test
+    void aCollectorThatIsThereIsToldOfTheEndWithNothingQueued() {
+        FakeStream stream = rig.opened(8);
+        rig.pass(0);
+        stream.sayAcknowledged(1);
+        rig.pass(0);
+        rig.close();
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L, 2L);
+        assertThat(stream.sent.get(1).getClosing()).isTrue();
+        stream.sayAcknowledged(2);
+        rig.pass(0);
+        assertThat(stream.finished).isTrue();
+    }
+
+    @Test
+    void aBatchSaysWhenTheNewestAcknowledgementCameAndWhatClocksWorkersHandedOver() {
+        FakeStream stream = rig.opened(8);
+        rig.pass(0);
+        assertThat(stream.sent.get(0).hasClocks()).as("nothing was read yet").isFalse();
+        stream.say(ExportResponse.newBuilder().setAcknowledgement(Acknowledgement.newBuilder().setEpoch(stream.epoch()).setSequence(1).setSentTimeMs(777)));
+        long cameMs = rig.time.wallMs();
+        rig.workers.handedOver(rig.workers.worker("h", 6701), 55, 66);
+        rig.offerMany(10);
+        rig.pass(5);
+        Batch batch = stream.sent.get(1);
+        assertThat(batch.getClocks().getAcknowledgedTimeMs()).as("when it came, not when it was looked at").isEqualTo(cameMs);
+        assertThat(batch.getClocks().getAcknowledgementSentTimeMs()).isEqualTo(777);
+        assertThat(batch.getClocks().getWorkersList()).extracting(WorkerClock::getHost, WorkerClock::getPort, WorkerClock::getHandOverTimeMs, WorkerClock::getTakenTimeMs)
+                .containsExactly(org.assertj.core.groups.Tuple.tuple("h", 6701, 55L, 66L));
+        rig.offerMany(10);
+        rig.pass(5);
+        assertThat(stream.sent.get(2).getClocks().getWorkersList()).as("told once").isEmpty();
     }
 
     @Test

@@ -86,7 +86,7 @@ final class FakeTransport implements Transport {
             listener.ended(new StreamEnd(kind, "test", 0));
         }
 
-        private ByteString epoch() {
+        ByteString epoch() {
             return sent.isEmpty() ? ByteString.EMPTY : sent.get(0).getEpoch();
         }
     }

@@ -146,6 +146,21 @@ private static final long serialVersionUID = 0L;
     return rejections_.get(index);
   }
 
+  public static final int SENT_TIME_MS_FIELD_NUMBER = 4;
+  private long sentTimeMs_ = 0L;
+  /**
+   * <pre>
+   * When the collector sent this, ms since the Unix epoch, by its own clock (see Clocks); 0 from collectors that do not tell.
+   * </pre>
+   *
+   * <code>int64 sent_time_ms = 4 [json_name = "sentTimeMs"];</code>
+   * @return The sentTimeMs.
+   */
+  @java.lang.Override
+  public long getSentTimeMs() {
+    return sentTimeMs_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -169,6 +184,9 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < rejections_.size(); i++) {
       output.writeMessage(3, rejections_.get(i));
     }
+    if (sentTimeMs_ != 0L) {
+      output.writeInt64(4, sentTimeMs_);
+    }
     getUnknownFields().writeTo(output);
   }
   private int computeSerializedSize_0() {
@@ -190,6 +208,10 @@ private static final long serialVersionUID = 0L;
           }
           size += 1 * count;
         }
+    if (sentTimeMs_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(4, sentTimeMs_);
+    }
     return size;
   }
   @java.lang.Override
@@ -220,6 +242,8 @@ private static final long serialVersionUID = 0L;
         != other.getSequence()) return false;
     if (!getRejectionsList()
         .equals(other.getRejectionsList())) return false;
+    if (getSentTimeMs()
+        != other.getSentTimeMs()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -240,6 +264,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + REJECTIONS_FIELD_NUMBER;
       hash = (53 * hash) + getRejectionsList().hashCode();
     }
+    hash = (37 * hash) + SENT_TIME_MS_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getSentTimeMs());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -385,6 +412,7 @@ private static final long serialVersionUID = 0L;
         rejectionsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000004);
+      sentTimeMs_ = 0L;
       return this;
     }
 
@@ -437,6 +465,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.sequence_ = sequence_;
       }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.sentTimeMs_ = sentTimeMs_;
+      }
     }
 
     @java.lang.Override
@@ -482,6 +513,9 @@ private static final long serialVersionUID = 0L;
             rejectionsBuilder_.addAllMessages(other.rejections_);
           }
         }
+      }
+      if (other.getSentTimeMs() != 0L) {
+        setSentTimeMs(other.getSentTimeMs());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -530,6 +564,11 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 26
+            case 32: {
+              sentTimeMs_ = input.readInt64();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -939,6 +978,50 @@ private static final long serialVersionUID = 0L;
         rejections_ = null;
       }
       return rejectionsBuilder_;
+    }
+
+    private long sentTimeMs_ ;
+    /**
+     * <pre>
+     * When the collector sent this, ms since the Unix epoch, by its own clock (see Clocks); 0 from collectors that do not tell.
+     * </pre>
+     *
+     * <code>int64 sent_time_ms = 4 [json_name = "sentTimeMs"];</code>
+     * @return The sentTimeMs.
+     */
+    @java.lang.Override
+    public long getSentTimeMs() {
+      return sentTimeMs_;
+    }
+    /**
+     * <pre>
+     * When the collector sent this, ms since the Unix epoch, by its own clock (see Clocks); 0 from collectors that do not tell.
+     * </pre>
+     *
+     * <code>int64 sent_time_ms = 4 [json_name = "sentTimeMs"];</code>
+     * @param value The sentTimeMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSentTimeMs(long value) {
+
+      sentTimeMs_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When the collector sent this, ms since the Unix epoch, by its own clock (see Clocks); 0 from collectors that do not tell.
+     * </pre>
+     *
+     * <code>int64 sent_time_ms = 4 [json_name = "sentTimeMs"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSentTimeMs() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      sentTimeMs_ = 0L;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:bulletmetrics.v1.Acknowledgement)

@@ -73,4 +73,14 @@ public interface AcknowledgementOrBuilder extends
    */
   io.github.bulletmetrics.storm.proto.v1.RejectionOrBuilder getRejectionsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * When the collector sent this, ms since the Unix epoch, by its own clock (see Clocks); 0 from collectors that do not tell.
+   * </pre>
+   *
+   * <code>int64 sent_time_ms = 4 [json_name = "sentTimeMs"];</code>
+   * @return The sentTimeMs.
+   */
+  long getSentTimeMs();
 }

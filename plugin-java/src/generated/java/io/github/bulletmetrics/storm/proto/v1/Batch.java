@@ -708,6 +708,60 @@ private static final long serialVersionUID = 0L;
     return blocks_.get(index);
   }
 
+  public static final int CLOSING_FIELD_NUMBER = 15;
+  private boolean closing_ = false;
+  /**
+   * <pre>
+   * The sender is being closed in order: no batch of its epoch follows but ones that are sent again. It is a hint, since nothing says why: a
+   * topology that is killed closes its senders so, and one that is rebalanced.
+   * </pre>
+   *
+   * <code>bool closing = 15 [json_name = "closing"];</code>
+   * @return The closing.
+   */
+  @java.lang.Override
+  public boolean getClosing() {
+    return closing_;
+  }
+
+  public static final int CLOCKS_FIELD_NUMBER = 16;
+  private io.github.bulletmetrics.storm.proto.v1.Clocks clocks_;
+  /**
+   * <pre>
+   * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+   * @return Whether the clocks field is set.
+   */
+  @java.lang.Override
+  public boolean hasClocks() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+   * @return The clocks.
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.Clocks getClocks() {
+    return clocks_ == null ? io.github.bulletmetrics.storm.proto.v1.Clocks.getDefaultInstance() : clocks_;
+  }
+  /**
+   * <pre>
+   * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+   */
+  @java.lang.Override
+  public io.github.bulletmetrics.storm.proto.v1.ClocksOrBuilder getClocksOrBuilder() {
+    return clocks_ == null ? io.github.bulletmetrics.storm.proto.v1.Clocks.getDefaultInstance() : clocks_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -763,6 +817,12 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < blocks_.size(); i++) {
       output.writeMessage(14, blocks_.get(i));
+    }
+    if (closing_ != false) {
+      output.writeBool(15, closing_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(16, getClocks());
     }
     getUnknownFields().writeTo(output);
   }
@@ -864,6 +924,14 @@ private static final long serialVersionUID = 0L;
           }
           size += 1 * count;
         }
+    if (closing_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(15, closing_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, getClocks());
+    }
     return size;
   }
   @java.lang.Override
@@ -922,6 +990,13 @@ private static final long serialVersionUID = 0L;
         .equals(other.getLayoutsList())) return false;
     if (!getBlocksList()
         .equals(other.getBlocksList())) return false;
+    if (getClosing()
+        != other.getClosing()) return false;
+    if (hasClocks() != other.hasClocks()) return false;
+    if (hasClocks()) {
+      if (!getClocks()
+          .equals(other.getClocks())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -983,6 +1058,13 @@ private static final long serialVersionUID = 0L;
     if (getBlocksCount() > 0) {
       hash = (37 * hash) + BLOCKS_FIELD_NUMBER;
       hash = (53 * hash) + getBlocksList().hashCode();
+    }
+    hash = (37 * hash) + CLOSING_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getClosing());
+    if (hasClocks()) {
+      hash = (37 * hash) + CLOCKS_FIELD_NUMBER;
+      hash = (53 * hash) + getClocks().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1141,6 +1223,7 @@ private static final long serialVersionUID = 0L;
         internalGetAnnotationsFieldBuilder();
         internalGetLayoutsFieldBuilder();
         internalGetBlocksFieldBuilder();
+        internalGetClocksFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1217,6 +1300,12 @@ private static final long serialVersionUID = 0L;
         blocksBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00002000);
+      closing_ = false;
+      clocks_ = null;
+      if (clocksBuilder_ != null) {
+        clocksBuilder_.dispose();
+        clocksBuilder_ = null;
+      }
       return this;
     }
 
@@ -1350,6 +1439,15 @@ private static final long serialVersionUID = 0L;
             ? topology_
             : topologyBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.closing_ = closing_;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.clocks_ = clocksBuilder_ == null
+            ? clocks_
+            : clocksBuilder_.build();
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1592,6 +1690,12 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.getClosing() != false) {
+        setClosing(other.getClosing());
+      }
+      if (other.hasClocks()) {
+        mergeClocks(other.getClocks());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1754,6 +1858,18 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 114
+            case 120: {
+              closing_ = input.readBool();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 120
+            case 130: {
+              input.readMessage(
+                  internalGetClocksFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 130
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4733,6 +4849,208 @@ private static final long serialVersionUID = 0L;
         blocks_ = null;
       }
       return blocksBuilder_;
+    }
+
+    private boolean closing_ ;
+    /**
+     * <pre>
+     * The sender is being closed in order: no batch of its epoch follows but ones that are sent again. It is a hint, since nothing says why: a
+     * topology that is killed closes its senders so, and one that is rebalanced.
+     * </pre>
+     *
+     * <code>bool closing = 15 [json_name = "closing"];</code>
+     * @return The closing.
+     */
+    @java.lang.Override
+    public boolean getClosing() {
+      return closing_;
+    }
+    /**
+     * <pre>
+     * The sender is being closed in order: no batch of its epoch follows but ones that are sent again. It is a hint, since nothing says why: a
+     * topology that is killed closes its senders so, and one that is rebalanced.
+     * </pre>
+     *
+     * <code>bool closing = 15 [json_name = "closing"];</code>
+     * @param value The closing to set.
+     * @return This builder for chaining.
+     */
+    public Builder setClosing(boolean value) {
+
+      closing_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The sender is being closed in order: no batch of its epoch follows but ones that are sent again. It is a hint, since nothing says why: a
+     * topology that is killed closes its senders so, and one that is rebalanced.
+     * </pre>
+     *
+     * <code>bool closing = 15 [json_name = "closing"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearClosing() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      closing_ = false;
+      onChanged();
+      return this;
+    }
+
+    private io.github.bulletmetrics.storm.proto.v1.Clocks clocks_;
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.Clocks, io.github.bulletmetrics.storm.proto.v1.Clocks.Builder, io.github.bulletmetrics.storm.proto.v1.ClocksOrBuilder> clocksBuilder_;
+    /**
+     * <pre>
+     * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+     * @return Whether the clocks field is set.
+     */
+    public boolean hasClocks() {
+      return ((bitField0_ & 0x00008000) != 0);
+    }
+    /**
+     * <pre>
+     * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+     * @return The clocks.
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Clocks getClocks() {
+      if (clocksBuilder_ == null) {
+        return clocks_ == null ? io.github.bulletmetrics.storm.proto.v1.Clocks.getDefaultInstance() : clocks_;
+      } else {
+        return clocksBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+     */
+    public Builder setClocks(io.github.bulletmetrics.storm.proto.v1.Clocks value) {
+      if (clocksBuilder_ == null) {
+        java.util.Objects.requireNonNull(value);
+        clocks_ = value;
+      } else {
+        clocksBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+     */
+    public Builder setClocks(
+        io.github.bulletmetrics.storm.proto.v1.Clocks.Builder builderForValue) {
+      if (clocksBuilder_ == null) {
+        clocks_ = builderForValue.build();
+      } else {
+        clocksBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+     */
+    public Builder mergeClocks(io.github.bulletmetrics.storm.proto.v1.Clocks value) {
+      if (clocksBuilder_ == null) {
+        if (((bitField0_ & 0x00008000) != 0) &&
+          clocks_ != null &&
+          clocks_ != io.github.bulletmetrics.storm.proto.v1.Clocks.getDefaultInstance()) {
+          getClocksBuilder().mergeFrom(value);
+        } else {
+          clocks_ = value;
+        }
+      } else {
+        clocksBuilder_.mergeFrom(value);
+      }
+      if (clocks_ != null) {
+        bitField0_ |= 0x00008000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+     */
+    public Builder clearClocks() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      clocks_ = null;
+      if (clocksBuilder_ != null) {
+        clocksBuilder_.dispose();
+        clocksBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.Clocks.Builder getClocksBuilder() {
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return internalGetClocksFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+     */
+    public io.github.bulletmetrics.storm.proto.v1.ClocksOrBuilder getClocksOrBuilder() {
+      if (clocksBuilder_ != null) {
+        return clocksBuilder_.getMessageOrBuilder();
+      } else {
+        return clocks_ == null ?
+            io.github.bulletmetrics.storm.proto.v1.Clocks.getDefaultInstance() : clocks_;
+      }
+    }
+    /**
+     * <pre>
+     * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+     * </pre>
+     *
+     * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.github.bulletmetrics.storm.proto.v1.Clocks, io.github.bulletmetrics.storm.proto.v1.Clocks.Builder, io.github.bulletmetrics.storm.proto.v1.ClocksOrBuilder> 
+        internalGetClocksFieldBuilder() {
+      if (clocksBuilder_ == null) {
+        clocksBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.github.bulletmetrics.storm.proto.v1.Clocks, io.github.bulletmetrics.storm.proto.v1.Clocks.Builder, io.github.bulletmetrics.storm.proto.v1.ClocksOrBuilder>(
+                getClocks(),
+                getParentForChildren(),
+                isClean());
+        clocks_ = null;
+      }
+      return clocksBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:bulletmetrics.v1.Batch)

@@ -464,4 +464,42 @@ public interface BatchOrBuilder extends
    */
   io.github.bulletmetrics.storm.proto.v1.BlockOrBuilder getBlocksOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * The sender is being closed in order: no batch of its epoch follows but ones that are sent again. It is a hint, since nothing says why: a
+   * topology that is killed closes its senders so, and one that is rebalanced.
+   * </pre>
+   *
+   * <code>bool closing = 15 [json_name = "closing"];</code>
+   * @return The closing.
+   */
+  boolean getClosing();
+
+  /**
+   * <pre>
+   * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+   * @return Whether the clocks field is set.
+   */
+  boolean hasClocks();
+  /**
+   * <pre>
+   * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+   * @return The clocks.
+   */
+  io.github.bulletmetrics.storm.proto.v1.Clocks getClocks();
+  /**
+   * <pre>
+   * What the sender has read of clocks since the batch before. It may be left out: then a clock is bounded by send_time_ms alone, on one side.
+   * </pre>
+   *
+   * <code>.bulletmetrics.v1.Clocks clocks = 16 [json_name = "clocks"];</code>
+   */
+  io.github.bulletmetrics.storm.proto.v1.ClocksOrBuilder getClocksOrBuilder();
 }

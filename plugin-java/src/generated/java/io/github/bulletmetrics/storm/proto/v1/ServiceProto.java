@@ -87,30 +87,31 @@ public final class ServiceProto extends com.google.protobuf.GeneratedFile {
       "\001(\tR\rpluginVersion\"k\n\006Opened\022\026\n\006window\030\001" +
       " \001(\rR\006window\022&\n\017max_batch_bytes\030\002 \001(\rR\rm" +
       "axBatchBytes\022!\n\014takes_blocks\030\003 \001(\010R\013take" +
-      "sBlocks\"\200\001\n\017Acknowledgement\022\024\n\005epoch\030\001 \001" +
+      "sBlocks\"\242\001\n\017Acknowledgement\022\024\n\005epoch\030\001 \001" +
       "(\014R\005epoch\022\032\n\010sequence\030\002 \001(\004R\010sequence\022;\n" +
       "\nrejections\030\003 \003(\0132\033.bulletmetrics.v1.Rej" +
-      "ectionR\nrejections\"\226\001\n\tRejection\022\032\n\010sequ" +
-      "ence\030\001 \001(\004R\010sequence\0229\n\006reason\030\002 \001(\0162!.b" +
-      "ulletmetrics.v1.RejectionReasonR\006reason\022" +
-      "\030\n\007samples\030\003 \001(\004R\007samples\022\030\n\007example\030\004 \001" +
-      "(\tR\007example\"^\n\004Full\022\024\n\005epoch\030\001 \001(\014R\005epoc" +
-      "h\022\032\n\010sequence\030\002 \001(\004R\010sequence\022$\n\016retry_a" +
-      "fter_ms\030\003 \001(\rR\014retryAfterMs*\236\002\n\017Rejectio" +
-      "nReason\022 \n\034REJECTION_REASON_UNSPECIFIED\020" +
-      "\000\022#\n\037REJECTION_REASON_UNKNOWN_SERIES\020\001\022!" +
-      "\n\035REJECTION_REASON_NOT_A_NUMBER\020\002\022\033\n\027REJ" +
-      "ECTION_REASON_FUTURE\020\003\022\034\n\030REJECTION_REAS" +
-      "ON_TOO_OLD\020\004\022!\n\035REJECTION_REASON_SERIES_" +
-      "LIMIT\020\005\022\037\n\033REJECTION_REASON_BAD_SERIES\020\006" +
-      "\022\"\n\036REJECTION_REASON_BAD_HISTOGRAM\020\0072`\n\r" +
-      "IngestService\022O\n\006Export\022\037.bulletmetrics." +
-      "v1.ExportRequest\032 .bulletmetrics.v1.Expo" +
-      "rtResponse(\0010\001B\224\001\n&io.github.bulletmetri" +
-      "cs.storm.proto.v1B\014ServiceProtoP\001ZZgithu" +
-      "b.com/bullet-metrics/bullet-metrics/coll" +
-      "ector-go/gen/bulletmetrics/v1;bulletmetr" +
-      "icsv1b\006proto3"
+      "ectionR\nrejections\022 \n\014sent_time_ms\030\004 \001(\003" +
+      "R\nsentTimeMs\"\226\001\n\tRejection\022\032\n\010sequence\030\001" +
+      " \001(\004R\010sequence\0229\n\006reason\030\002 \001(\0162!.bulletm" +
+      "etrics.v1.RejectionReasonR\006reason\022\030\n\007sam" +
+      "ples\030\003 \001(\004R\007samples\022\030\n\007example\030\004 \001(\tR\007ex" +
+      "ample\"^\n\004Full\022\024\n\005epoch\030\001 \001(\014R\005epoch\022\032\n\010s" +
+      "equence\030\002 \001(\004R\010sequence\022$\n\016retry_after_m" +
+      "s\030\003 \001(\rR\014retryAfterMs*\236\002\n\017RejectionReaso" +
+      "n\022 \n\034REJECTION_REASON_UNSPECIFIED\020\000\022#\n\037R" +
+      "EJECTION_REASON_UNKNOWN_SERIES\020\001\022!\n\035REJE" +
+      "CTION_REASON_NOT_A_NUMBER\020\002\022\033\n\027REJECTION" +
+      "_REASON_FUTURE\020\003\022\034\n\030REJECTION_REASON_TOO" +
+      "_OLD\020\004\022!\n\035REJECTION_REASON_SERIES_LIMIT\020" +
+      "\005\022\037\n\033REJECTION_REASON_BAD_SERIES\020\006\022\"\n\036RE" +
+      "JECTION_REASON_BAD_HISTOGRAM\020\0072`\n\rIngest" +
+      "Service\022O\n\006Export\022\037.bulletmetrics.v1.Exp" +
+      "ortRequest\032 .bulletmetrics.v1.ExportResp" +
+      "onse(\0010\001B\224\001\n&io.github.bulletmetrics.sto" +
+      "rm.proto.v1B\014ServiceProtoP\001ZZgithub.com/" +
+      "bullet-metrics/bullet-metrics/collector-" +
+      "go/gen/bulletmetrics/v1;bulletmetricsv1b" +
+      "\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -146,7 +147,7 @@ public final class ServiceProto extends com.google.protobuf.GeneratedFile {
     internal_static_bulletmetrics_v1_Acknowledgement_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_bulletmetrics_v1_Acknowledgement_descriptor,
-        new java.lang.String[] { "Epoch", "Sequence", "Rejections", });
+        new java.lang.String[] { "Epoch", "Sequence", "Rejections", "SentTimeMs", });
     internal_static_bulletmetrics_v1_Rejection_descriptor =
       getDescriptor().getMessageType(5);
     internal_static_bulletmetrics_v1_Rejection_fieldAccessorTable = new
