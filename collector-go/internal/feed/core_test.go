@@ -54,6 +54,7 @@ func TestWhateverHappens(t *testing.T) {
 type tally struct {
 	acknowledged, refused, samples, slices, parts          int
 	kills, powerLosses, closes, inSlices, late, forgottens int
+	abandoned                                              int // batches
 }
 
 func (a *tally) requireMuch(t *testing.T) {
@@ -390,6 +391,7 @@ func (c *core) count(all *tally, books Books, want map[string]map[int64]storetes
 	all.refused += c.refused
 	all.samples += c.journaled.samples
 	all.forgottens += c.journaled.forgotten
+	all.abandoned += c.abandoned
 	all.inSlices += int(books.InSlices)
 	all.late += int(books.Refused["late"])
 	all.kills, all.powerLosses, all.closes = all.kills+c.kills, all.powerLosses+c.powerLosses, all.closes+c.closes

@@ -25,6 +25,7 @@ import (
 const (
 	corePartition = time.Hour
 	coreRetention = 30 * time.Hour
+	coreHold      = 24 * time.Hour // a batch, as long as the journal promises to know it; the plugin holds it for an hour
 )
 
 // core is senders, one disk with a journal, a feed's checkpoints and a store on it, and the ledger of what was acknowledged.
@@ -52,7 +53,7 @@ type core struct {
 	refusal      error // the last one at once
 	waiting      sync.WaitGroup
 
-	kills, powerLosses, closes int
+	kills, powerLosses, closes, abandoned int
 }
 
 type batchName struct {
@@ -262,7 +263,11 @@ func (c *core) block(s *coreSender, nowMs int64) sentBlock {
 	return b
 }
 
+// resend offers what a sender holds, from the oldest. What it held for too long it abandons: the journal may have forgotten that it has it.
 func (c *core) resend(s *coreSender) {
+	held := len(s.held)
+	s.held = slices.DeleteFunc(s.held, func(b *sent) bool { return c.clock.Load()-b.receivedMs > coreHold.Milliseconds() })
+	c.abandoned += held - len(s.held)
 	for _, b := range slices.Clone(s.held) {
 		c.offer(s, b)
 	}

@@ -9,7 +9,8 @@ import (
 // very same. Unless it returns an error, done is called once, in the order of the calls of Append, from the journal's goroutine, and
 // must not block: with nil when the batch is durable, with an ErrFull or ErrClosed when it was not taken. duplicate says that the
 // journal already has or is about to write a batch of this topology, epoch and sequence; it is then not written again, and done says
-// when the first copy is durable. ErrForgotten says that b refers to what was forgotten: define it again.
+// when the first copy is durable. It is known for 24 hours after the newest batch of its epoch came, for two where too many
+// epochs are: a sender must have given it up by then. ErrForgotten says that b refers to what was forgotten: define it again.
 //
 // Blocks must have been checked (block.Block.Check).
 func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error) {

@@ -396,7 +396,10 @@ func (r *Reader) open(s step) error {
 	}
 	number := s.segment.number
 	file, err := r.j.fs.Open(filepath.Join(r.j.dir, segmentName(number)))
-	if errors.Is(err, fs.ErrNotExist) && s.segment.endPosition() <= r.j.Oldest() {
+	if errors.Is(err, fs.ErrNotExist) && s.segment.endPosition() <= r.j.Oldest() { // released since the step was chosen
+		if s.segment.endPosition() <= r.at {
+			return nil // it was to be read for its definitions alone, and the next head repeats them
+		}
 		return fmt.Errorf("%w: %s", ErrExpired, segmentName(number))
 	}
 	if err != nil {
