@@ -43,7 +43,7 @@ func startBothWithRules(t *testing.T) both {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- evaluator.Run(ctx) }()
+	go func() { ended <- evaluator.Run(ctx, func() {}) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)
