@@ -326,12 +326,14 @@ func TestFiguresAreServed(t *testing.T) {
 	newFigures(w.registry, registerer)
 	w.seconds(1)
 	w.annotated(1)
-	n, err := testutil.GatherAndCount(registerer)
-	require.NoError(t, err)
-	assert.Equal(t, 9, n, "of the registry itself, and where the one producer's task is")
+	require.Eventually(t, func() bool { // once it has read the batch
+		n, err := testutil.GatherAndCount(registerer)
+		require.NoError(t, err)
+		return n == 9
+	}, patience, time.Millisecond, "9 of the registry itself, and where the one producer's task is")
 
 	// A topology that was killed is told as long as an alert may stand for what was heard of it, and its tasks for an hour.
-	_, err = w.registry.Annotate(t.Context(), Annotation{Topology: "t", Title: "Killed", Tags: []string{KilledTag}})
+	_, err := w.registry.Annotate(t.Context(), Annotation{Topology: "t", Title: "Killed", Tags: []string{KilledTag}})
 	require.NoError(t, err)
 	w.clock += time.Minute.Milliseconds()
 	text := func() string {
