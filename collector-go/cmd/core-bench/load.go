@@ -12,6 +12,7 @@ type load struct {
 	doubles               bool // values with a fraction, as heap and CPU have them, in place of TSBS' whole numbers
 
 	random *rand.Rand
+	deltas []float64 // of the random walk, drawn once: what sends should not be busier than what is measured
 	now    []float64 // the values of the present step, host by host
 }
 
@@ -21,17 +22,25 @@ func newLoad(hosts, metrics, steps int, startMs, stepMs int64) *load {
 	for i := range l.now {
 		l.now[i] = float64(l.random.IntN(101))
 	}
+	l.deltas = make([]float64, drawn)
+	for i := range l.deltas {
+		l.deltas[i] = l.random.NormFloat64()
+	}
 	return l
 }
 
+// drawn is how many steps of random walks are drawn, a power of two; each series goes on by another of them each time.
+const drawn = 1 << 18
+
 // next moves every value on: a random walk of deviation 1 within 0 to 100, as TSBS has its cpu-only rows, whole numbers.
 func (l *load) next() {
+	from := l.random.IntN(drawn)
 	for i, v := range l.now {
-		v = min(max(v+l.random.NormFloat64(), 0), 100)
+		delta := l.deltas[(from+i)&(drawn-1)]
 		if !l.doubles {
-			v = math.Round(v)
+			delta = math.RoundToEven(delta)
 		}
-		l.now[i] = v
+		l.now[i] = min(max(v+delta, 0), 100)
 	}
 }
 

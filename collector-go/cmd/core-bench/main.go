@@ -87,7 +87,9 @@ func measure(ctx context.Context, s settings, wanted []string) error {
 		if err := os.RemoveAll(own.dir); err != nil {
 			return err
 		}
-		if err := sc.run(ctx, own); err != nil {
+		err := sc.run(ctx, own)
+		endAll()
+		if err != nil {
 			return fmt.Errorf("%s: %w", sc.name, err)
 		}
 		if err := os.RemoveAll(own.dir); err != nil {

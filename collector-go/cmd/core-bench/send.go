@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -54,7 +55,7 @@ func connect(ctx context.Context, address string, l *load, streams, perMessage i
 			s.hosts = append(s.hosts, h)
 		}
 		var err error
-		if s.conn, err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+		if s.conn, err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), from(i)); err != nil {
 			return nil, err
 		}
 		if s.client, err = pb.NewIngestServiceClient(s.conn).Export(ctx); err != nil {
@@ -68,7 +69,7 @@ func connect(ctx context.Context, address string, l *load, streams, perMessage i
 		if err != nil {
 			return nil, err
 		}
-		s.window = uint64(answer.GetOpened().GetWindow())
+		s.window = min(uint64(answer.GetOpened().GetWindow()), uint64(max(4096/streams, 4))) // many at once would be told that the collector is full
 		if wire == "blocks" && !answer.GetOpened().GetTakesBlocks() {
 			return nil, errors.New("this collector takes no blocks: give --wire columns")
 		}
@@ -76,6 +77,14 @@ func connect(ctx context.Context, address string, l *load, streams, perMessage i
 		f.streams = append(f.streams, s)
 	}
 	return f, nil
+}
+
+// from lets a stream come from an address of its own, as a worker does: an address has but its share of the connections.
+func from(stream int) grpc.DialOption {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+stream/250), byte(1+stream%250))}}
+	return grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "tcp4", address)
+	})
 }
 
 func (s *stream) receive() {

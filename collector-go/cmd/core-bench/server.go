@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -52,6 +51,20 @@ func serve(ctx context.Context, s settings, more ...string) (*server, error) {
 	return v, v.start(ctx, s.program, append(arguments, more...), "/-/ready")
 }
 
+// started are the servers of the scenario at hand.
+var started []*exec.Cmd
+
+// endAll kills what a scenario that failed left behind: the next one begins in its directory.
+func endAll() {
+	for _, command := range started {
+		if command.ProcessState == nil {
+			_ = command.Process.Kill()
+			_ = command.Wait()
+		}
+	}
+	started = nil
+}
+
 func (v *server) start(ctx context.Context, program string, arguments []string, ready string) error {
 	if err := os.MkdirAll(filepath.Dir(v.log), 0o750); err != nil {
 		return err
@@ -66,9 +79,10 @@ func (v *server) start(ctx context.Context, program string, arguments []string, 
 	if err := v.command.Start(); err != nil {
 		return err
 	}
+	started = append(started, v.command)
 	for {
 		if err := ctx.Err(); err != nil {
-			return errors.Join(err, v.command.Process.Kill())
+			return err
 		}
 		if _, err := v.get(ready); err == nil {
 			v.begun, _ = v.cpu()

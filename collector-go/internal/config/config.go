@@ -137,7 +137,7 @@ func Default() Config {
 		Query: Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute,
 			MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000},
 		Rules:  Rules{BuiltIn: true, Interval: 15 * time.Second},
-		Limits: Limits{SeriesPerTopology: 200_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20, Streams: 256, BatchBytes: 4 << 20},
+		Limits: Limits{SeriesPerTopology: 200_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20, Streams: 384, BatchBytes: 4 << 20},
 		Log:    Log{Level: "info", Format: "text"},
 	}
 }

@@ -38,7 +38,7 @@ type IngestServiceClient interface {
 	// was revoked, or has expired, ends within 5 s.
 	//
 	// Life of a stream. The Open must come within 10 s. A stream has no deadline: it stays open while the sender runs. The collector takes
-	// 256 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
+	// 384 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
 	// free. It pings a connection that was silent for 15 s and closes it when no answer comes within 10 s; a client may ping every 5 s at
 	// most. A connection without a stream is closed after 30 s. When the sender half-closes, the collector acknowledges all that is under
 	// way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
@@ -94,7 +94,7 @@ type IngestServiceServer interface {
 	// was revoked, or has expired, ends within 5 s.
 	//
 	// Life of a stream. The Open must come within 10 s. A stream has no deadline: it stays open while the sender runs. The collector takes
-	// 256 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
+	// 384 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
 	// free. It pings a connection that was silent for 15 s and closes it when no answer comes within 10 s; a client may ping every 5 s at
 	// most. A connection without a stream is closed after 30 s. When the sender half-closes, the collector acknowledges all that is under
 	// way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
