@@ -27,7 +27,14 @@ type FS interface {
 	Free(dir string) (free, size uint64, err error)
 	// Lock takes a lock that ends with the process at the latest, and leaves holder in the file for others to read. When
 	// another has it the error says who.
-	Lock(name, holder string) (io.Closer, error)
+	Lock(name, holder string) (Lock, error)
+}
+
+// Lock is a lock that is held; Close gives it up.
+type Lock interface {
+	io.Closer
+	// Linked reports whether its name still leads to it. Where that does not, another process may have the lock of that name.
+	Linked() (bool, error)
 }
 
 // File is an open file.

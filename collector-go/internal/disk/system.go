@@ -88,7 +88,7 @@ func (System) ReadDir(dir string) ([]string, error) {
 }
 
 // Lock implements FS by flock(2).
-func (System) Lock(name, holder string) (io.Closer, error) {
+func (System) Lock(name, holder string) (Lock, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o640)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (System) Lock(name, holder string) (io.Closer, error) {
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(holder+"\n"), 0)
 	}
-	return f, nil
+	return systemFile{f}, nil
 }
 
 func readHolder(f *os.File) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -177,7 +176,7 @@ func (f *flatFS) Rename(string, string) error            { return nil }
 func (f *flatFS) SyncDir(string) error                   { return nil }
 func (f *flatFS) ReadDir(string) ([]string, error)       { return nil, nil }
 func (f *flatFS) Free(string) (uint64, uint64, error)    { return 1 << 40, 1 << 40, nil }
-func (f *flatFS) Lock(string, string) (io.Closer, error) { return io.NopCloser(nil), nil }
+func (f *flatFS) Lock(string, string) (disk.Lock, error) { return &flatFile{}, nil }
 func (f *flatFile) Close() error                         { return nil }
 func (f *flatFile) Sync() error                          { return nil }
 func (f *flatFile) Truncate(size int64) error            { f.size.Store(size); return nil }

@@ -7,10 +7,11 @@ package journal
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ type Journal struct {
 	fs      disk.FS
 	log     *slog.Logger
 	figures *figures
-	lock    io.Closer
+	lock    disk.Lock
 
 	mu        sync.Mutex
 	state     *state                 // its epochs hold what is durable
@@ -72,18 +73,48 @@ func Open(dir string, o Options) (*Journal, error) {
 	if err := j.fs.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("journal: make directory %s: %w", dir, err)
 	}
-	holder := fmt.Sprintf("pid %d since %s", os.Getpid(), time.Now().UTC().Format(time.RFC3339))
-	lock, err := j.fs.Lock(filepath.Join(dir, lockName), holder)
-	if err != nil {
-		return nil, fmt.Errorf("journal: lock %s: %w", dir, err)
+	var err error
+	if j.lock, err = j.takeLock(); err != nil {
+		return nil, err
 	}
-	j.lock = lock
 	if err := j.recover(); err != nil {
-		_ = lock.Close()
+		_ = j.lock.Close()
 		return nil, err
 	}
 	j.committer.begin()
 	return j, nil
+}
+
+func (j *Journal) takeLock() (disk.Lock, error) {
+	holder := fmt.Sprintf("pid %d since %s", os.Getpid(), time.Now().UTC().Format(time.RFC3339))
+	lock, err := j.fs.Lock(filepath.Join(j.dir, lockName), holder)
+	if err != nil {
+		return nil, fmt.Errorf("journal: lock %s: %w", j.dir, err)
+	}
+	return lock, nil
+}
+
+// keepLock takes the lock of an empty directory that has come in the place of the one that was locked. Another collector may have it, or have
+// written there.
+func (j *Journal) keepLock() error {
+	if linked, err := j.lock.Linked(); err != nil || linked {
+		return err
+	}
+	lock, err := j.takeLock()
+	if err != nil {
+		return err
+	}
+	names, err := j.fs.ReadDir(j.dir)
+	if err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, segmentSuffix) }) {
+		err = fmt.Errorf("journal: %s has become another journal's: end this collector, or give it its directory back", j.dir)
+	}
+	if err != nil {
+		_ = lock.Close()
+		return err
+	}
+	_ = j.lock.Close()
+	j.lock = lock
+	return nil
 }
 
 func newJournal(dir string, o Options) *Journal {

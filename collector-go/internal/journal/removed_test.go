@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,33 @@ func appendUntil(t *testing.T, j *Journal, s *sender, wanted func(error) bool) e
 			return err
 		}
 	}
+}
+
+// TestAnotherTakesItsDirectory: who comes back to a directory in which another journal is by then writes nothing there.
+func TestAnotherTakesItsDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "journal")
+	o := DefaultOptions()
+	o.RetryInterval = 10 * time.Millisecond
+	j, err := Open(dir, o)
+	require.NoError(t, err)
+	s := &sender{producer: place, epoch: Epoch{1}}
+	require.NoError(t, appendUntil(t, j, s, func(error) bool { return true }))
+	require.NoError(t, os.RemoveAll(dir))
+	other, err := Open(dir, o)
+	require.NoError(t, err)
+	require.NoError(t, appendUntil(t, other, &sender{producer: place, epoch: Epoch{2}}, func(error) bool { return true }))
+	before, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+
+	err = appendUntil(t, j, s, func(err error) bool { return err != nil && strings.Contains(err.Error(), "in use by") })
+	require.ErrorIs(t, err, ErrFull)
+	after, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	require.NoError(t, other.Close())
+	err = appendUntil(t, j, s, func(err error) bool { return err != nil && !strings.Contains(err.Error(), "in use by") })
+	require.ErrorContains(t, err, "another journal's")
+	require.NoError(t, j.Close())
 }
 
 // TestItsDirectoryIsRemoved: nothing is acknowledged into a file that ends with the process. Where the directory is there again, the

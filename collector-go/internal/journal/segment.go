@@ -22,6 +22,9 @@ func (s segment) endPosition() Position { return positionOf(s.number, s.end) }
 // startSegment settles what was recovered, if that is still to be done, and opens a fresh segment behind it. taken is the group that is
 // to be its first.
 func (c *committer) startSegment(taken []queued) error {
+	if err := c.j.keepLock(); err != nil {
+		return err
+	}
 	if err := c.settle(); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -302,14 +301,14 @@ func (m *Memory) ReadDir(dir string) ([]string, error) {
 }
 
 // Lock implements disk.FS.
-func (m *Memory) Lock(name, holder string) (io.Closer, error) {
+func (m *Memory) Lock(name, holder string) (disk.Lock, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.locked[name] {
 		return nil, fmt.Errorf("in use")
 	}
 	m.locked[name] = true
-	return closer(func() error {
+	return heldLock(func() error {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		delete(m.locked, name)
@@ -317,9 +316,14 @@ func (m *Memory) Lock(name, holder string) (io.Closer, error) {
 	}), nil
 }
 
-type closer func() error
+// heldLock gives a lock up. Directories of memory are not replaced.
+type heldLock func() error
 
-func (c closer) Close() error { return c() }
+// Linked implements disk.Lock.
+func (heldLock) Linked() (bool, error) { return true, nil }
+
+// Close implements disk.Lock.
+func (c heldLock) Close() error { return c() }
 
 type memHandle struct {
 	m    *Memory
