@@ -165,11 +165,15 @@ type mark struct {
 	refused                                  uint64
 	ended                                    int
 	writers                                  int // of the topology's infos, that are the leader
+	reasons                                  int // that something is counted by, and its series are there or will be
 }
 
 func (s *Slicer) mark(src *source) mark {
 	m := mark{slices: len(s.closed.Refs), definitions: len(s.closed.Definitions), retired: len(s.closed.Retired), histograms: len(s.closed.HistogramRefs),
 		counts: s.counts, ended: len(src.ended)}
+	for tallies := range src.health.tallies {
+		m.reasons += len(tallies)
+	}
 	m.counts.Refused = nil
 	for _, n := range s.counts.Refused {
 		m.refused += n
@@ -186,7 +190,7 @@ func (s *Slicer) mark(src *source) mark {
 func (s *Slicer) follow(c *cohort, from *mark) bool {
 	now := s.mark(c.leader)
 	if now.definitions != from.definitions || now.retired != from.retired || now.histograms != from.histograms || now.refused != from.refused ||
-		now.counts.Late != from.counts.Late || now.ended != from.ended || now.writers != from.writers {
+		now.counts.Late != from.counts.Late || now.ended != from.ended || now.writers != from.writers || now.reasons != from.reasons {
 		return false
 	}
 	own, all := s.tellAgain(c, from)
