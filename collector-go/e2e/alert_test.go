@@ -90,7 +90,7 @@ func slowFilterWakesSomebody(t *testing.T, b *bench) {
 	blind := b.awaitAlert(t, blindAlert, silenced)
 	t.Logf("%s told %s after the samples' end", blindAlert, blind.Heard.Sub(silenced).Round(time.Second))
 	assert.Equal(t, topology, blind.Labels["topology"])
-	b.assertLatencyStands(t, killed)
+	b.assertLatencyStands(t, silenced)
 }
 
 // firstSlowSlice is the end of the first slice after a time in which Bullet's mean is above the limit.

@@ -126,6 +126,12 @@ func samplerTimes(t *testing.T, reader *journal.Reader, until time.Time) map[met
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	names, times := map[journal.SeriesID]metric.Raw{}, map[metric.Raw][]int64{}
+	layouts := map[journal.LayoutID][]journal.SeriesID{}
+	came := func(id journal.SeriesID, timeMs int64) {
+		if series := names[id]; series.Shape == metric.ShapeSampler && timeMs < until.UnixMilli() {
+			times[series] = append(times[series], timeMs)
+		}
+	}
 	for {
 		_, entry, err := reader.Next(ctx)
 		if errors.Is(err, journal.ErrClosed) {
@@ -135,10 +141,20 @@ func samplerTimes(t *testing.T, reader *journal.Reader, until time.Time) map[met
 		switch e := entry.(type) {
 		case *journal.SeriesDefined:
 			names[e.ID] = e.Series
+		case *journal.LayoutDefined:
+			layouts[e.ID] = e.Series
 		case *journal.Batch:
 			for i, id := range e.IDs {
-				if series := names[id]; series.Shape == metric.ShapeSampler && e.TimesMs[i] < until.UnixMilli() {
-					times[series] = append(times[series], e.TimesMs[i])
+				came(id, e.TimesMs[i])
+			}
+			for i := range e.Blocks {
+				b := &e.Blocks[i]
+				for column, id := range layouts[b.Layout] {
+					for row := range b.Rows {
+						if b.Present(column*b.Rows + row) {
+							came(id, b.TimeMs(row))
+						}
+					}
 				}
 			}
 		}
