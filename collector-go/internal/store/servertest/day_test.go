@@ -40,11 +40,12 @@ type sink struct {
 
 func toTheBit(a, b storetest.Point) bool { return a == b }
 
-// toTwelveDigits is what VictoriaMetrics, which turns floats into decimals and cuts them, promises with a digit to spare: the twelfth digit may be one
-// less. What is compared was rounded at the thirteenth before.
+// toTwelveDigits is what VictoriaMetrics, which turns floats into decimals, promises with a digit to spare. Both are rounded at the thirteenth digit
+// before, each by half a unit of it at the most.
 func toTwelveDigits(a, b storetest.Point) bool {
 	x, y := math.Float64frombits(a.Bits), math.Float64frombits(b.Bits)
-	return a.EndMs == b.EndMs && (a.Bits == b.Bits || math.Abs(x-y) <= 1.05*math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-11))
+	rounding := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-12)
+	return a.EndMs == b.EndMs && (a.Bits == b.Bits || math.Abs(x-y) <= 1e-12*math.Abs(x)+rounding)
 }
 
 // life is one run of a collector: the embedded store and those on the network, each with its feed.
