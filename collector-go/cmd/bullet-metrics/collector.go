@@ -222,6 +222,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	}
 	taking := ingest.DefaultOptions()
 	taking.MaxTopologySeries, taking.MaxStreams, taking.MaxBatchBytes = c.Limits.SeriesPerTopology, c.Limits.Streams, c.Limits.BatchBytes
+	taking.MaxTopologySamplesPerSecond = c.Limits.SamplesPerSecondPerTopology
 	taking.DrainTimeout, taking.Guard, taking.Logger, taking.Registerer = c.Shutdown/4, col.senders, col.logger, figures
 	col.ingest, err = ingest.New(col.journal, taking)
 	return err

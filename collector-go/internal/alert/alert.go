@@ -116,7 +116,7 @@ func duration(d time.Duration) string {
 // text fills in a summary or description: {value} as a template of the reader's, and {label}.
 func text(s, value string) string {
 	s = strings.ReplaceAll(s, "{value}", value)
-	for _, label := range []string{"topology", "worker", "class", "reason"} {
+	for _, label := range []string{"topology", "worker", "class", "reason", "port"} {
 		s = strings.ReplaceAll(s, "{"+label+"}", "{{ $labels."+label+" }}")
 	}
 	return s

@@ -122,6 +122,9 @@ func spelledOut(expression string) string {
 	return expression
 }
 
+// brokenFiles finds the ports of which a file cannot be used, with the number of collectors that cannot.
+const brokenFiles = `sum by (port) (bullet_metrics_security_files_broken)`
+
 // blind finds what reported and does not any more: topologies, single workers of topologies that do report, and the filter latency of workers that
 // report and either filter records or stand above the limit with what they said last. A topology that was killed is no loss, nor one of
 // which only its stopping is known, once that is an hour ago; nor is a worker whose tasks are elsewhere.

@@ -107,6 +107,14 @@ var alerts = []Alert{
 		Grafana:     refused,
 	},
 	{
+		// Nothing is held where the figure is missing: it is the collector's own, and one that starts with a file that is broken does not.
+		Name: "BulletMetricsSecurityFilesBroken", Severity: Critical,
+		Value: brokenFiles + " > 0", Bare: true, Unit: Number, Grafana: brokenFiles,
+		For: time.Minute, Keep: 2 * time.Minute,
+		Summary:     "A file that guards the collector's {port} port cannot be used",
+		Description: "A file that says who may use the {port} port (tokens, web configuration, clients' authority), or the port's own certificate, is missing, wrong or empty, for {value} collectors. For one of the former nobody is let in any more; the collector's log and /-/ready name the file.",
+	},
+	{
 		Name: "BulletClockSkew", Severity: Warning,
 		Value: clockSkew, Limit: catalog.CollectionSkewLimit.Seconds(), Unit: Seconds,
 		For: 5 * time.Minute, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: ofWorker,

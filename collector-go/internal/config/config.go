@@ -110,11 +110,12 @@ type Runs struct {
 
 // Limits bound what producers may bring.
 type Limits struct {
-	SeriesPerTopology      int
-	OpenSamples            int
-	OpenSamplesPerTopology int
-	Streams                int
-	BatchBytes             int
+	SeriesPerTopology           int
+	SamplesPerSecondPerTopology int // 0: no bound
+	OpenSamples                 int
+	OpenSamplesPerTopology      int
+	Streams                     int
+	BatchBytes                  int
 }
 
 // Log is how the collector speaks of itself.
@@ -137,7 +138,7 @@ func Default() Config {
 		Query: Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute,
 			MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000},
 		Rules:  Rules{BuiltIn: true, Interval: 15 * time.Second},
-		Limits: Limits{SeriesPerTopology: 200_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20, Streams: 384, BatchBytes: 4 << 20},
+		Limits: Limits{SeriesPerTopology: 250_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20, Streams: 384, BatchBytes: 4 << 20},
 		Log:    Log{Level: "info", Format: "text"},
 	}
 }
@@ -167,6 +168,7 @@ func (c Config) Validate() error {
 		c.Alertmanager.validate(),
 		c.Nimbus.validate(),
 		positive("limits.series_per_topology", int64(c.Limits.SeriesPerTopology)),
+		atLeast("limits.samples_per_second_per_topology", int64(c.Limits.SamplesPerSecondPerTopology), 0, "no bound"),
 		positive("limits.open_samples", int64(c.Limits.OpenSamples)),
 		positive("limits.open_samples_per_topology", int64(c.Limits.OpenSamplesPerTopology)),
 		positive("limits.streams", int64(c.Limits.Streams)),

@@ -84,6 +84,7 @@ func Settings(c *Config) []Setting {
 		{"nimbus.addresses", "Nimbus' Thrift addresses, HOST:PORT, without SASL: a topology that it says was killed wakes nobody by its silence; the first that answers counts", list(&c.Nimbus.Addresses)},
 		{"runs.dir", "directory of runs of bullet-metrics tune run, or of demos, whose verdicts and reports the page shows", text(&c.Runs.Dir)},
 		{"limits.series_per_topology", "most series of one topology", whole(&c.Limits.SeriesPerTopology)},
+		{"limits.samples_per_second_per_topology", "most samples a second of one topology, over a minute; what is beyond waits at its sender; 0 for no bound", whole(&c.Limits.SamplesPerSecondPerTopology)},
 		{"limits.open_samples", "most samples of slices that are not closed yet, over all topologies, for each store; 12 to 32 bytes each", whole(&c.Limits.OpenSamples)},
 		{"limits.open_samples_per_topology", "most samples of one topology's slices that are not closed yet, for each store", whole(&c.Limits.OpenSamplesPerTopology)},
 		{"limits.streams", "most senders at a time", whole(&c.Limits.Streams)},

@@ -104,6 +104,15 @@ func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Tim
 	return a.admitBlocks(b.GetBlocks(), a.blocks, t)
 }
 
+// samples is how many a checked batch has.
+func (a *admission) samples(b *pb.Batch) int {
+	n := len(b.GetSamples().GetValues()) + len(b.GetHistograms())
+	for i := range a.blocks {
+		n += a.blocks[i].Samples()
+	}
+	return n
+}
+
 // newBatch is one with room for so many blocks, in one piece where it is the usual one.
 func newBatch(blocks int) *journal.Batch {
 	if blocks != 1 {

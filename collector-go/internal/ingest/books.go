@@ -38,7 +38,8 @@ type ledger struct {
 	received, journaled, deduplicated prometheus.Counter
 	rejected                          [maxReason + 1]prometheus.Counter
 	topologyRejected                  *prometheus.CounterVec
-	topologies                        map[string]bool // that topologyRejected names
+	topologies                        map[string]bool // that topologyRejected and paced name
+	paced                             *prometheus.CounterVec
 	surplus                           prometheus.Counter
 
 	taken, duplicates, full, skipped prometheus.Counter // batches by outcome
@@ -68,6 +69,9 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 		topologyRejected: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rejected_samples_total",
 			Help: "Samples refused for ever, by topology and reason; topologies beyond a bound share the name \"(other)\"."}, []string{"topology", "reason"}),
 		topologies: map[string]bool{},
+		paced: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_paced_batches_total",
+			Help: "Batches that wait at their sender since their topology sends more samples a second than limits.samples_per_second_per_topology, by topology."},
+			[]string{"topology"}),
 		latency: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "acknowledge_duration_seconds",
 			Help:    "Time from a batch's arrival to its durability, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 16)}),
@@ -133,6 +137,9 @@ func (l *ledger) refuse(topology string, rejected *tally) (all int) {
 	}
 	return all
 }
+
+// pace shows that a batch of a topology has to wait.
+func (l *ledger) pace(topology string) { l.paced.WithLabelValues(l.named(topology)).Inc() }
 
 // named is a topology as the figures have it.
 func (l *ledger) named(topology string) string {

@@ -77,9 +77,18 @@ func (e *entry) ends() <-chan time.Time {
 	return time.After(max(e.caller.Until.Sub(e.now()), leastLook))
 }
 
-// keys are in whose names a stream takes its place.
+// keys are in whose names a stream takes its place, each once. Programs of this machine have one address; where a token or certificate keeps
+// them apart, the address does not count.
 func (e *entry) keys(topology string) []string {
-	return []string{"topology " + topology, "address " + quota.Address(e.peer.Address), e.caller.Name}
+	keys, address := []string{"topology " + topology}, "address "+quota.Address(e.peer.Address)
+	known := e.caller.Name != "" && e.caller.Name != address
+	if known {
+		keys = append(keys, e.caller.Name)
+	}
+	if known && quota.Local(e.peer.Address) {
+		return keys
+	}
+	return append(keys, address)
 }
 
 // refusalStatus is how a caller is told.

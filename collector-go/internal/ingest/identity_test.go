@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -188,4 +189,34 @@ func TestAnEntryEndsWithItsCertificate(t *testing.T) {
 	require.Nil(t, e.ends())
 	require.Nil(t, e.changed())
 	require.NoError(t, e.check())
+}
+
+// stay opens a stream that stays until the test ends.
+func stay(t *testing.T, service pb.IngestServiceClient, topology string, options ...grpc.CallOption) error {
+	stream, err := service.Export(t.Context(), options...)
+	require.NoError(t, err)
+	_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: topology, Host: "h"}}})
+	_, err = stream.Recv()
+	return err
+}
+
+// Programs of one machine share its address: their tokens keep them apart, and where nobody is asked who he is the address does, which counts
+// once.
+func TestTokensOfOneMachineHaveTheirOwnShares(t *testing.T) {
+	_, change := tokens(t, "hostile write", "good write")
+	c := start(t, func(o *Options) { change(o); o.MaxStreams = 9 })
+	service := c.dial()
+	name := func(i int) string { return fmt.Sprint("made up ", i) }
+	for i := range 6 {
+		require.NoError(t, stay(t, service, name(i), with("hostile")))
+	}
+	require.ErrorContains(t, stay(t, service, name(6), with("hostile")), "holds 6 of 9 places")
+	require.NoError(t, stay(t, service, "good", with("good")))
+
+	change = guarded(t, access.Options{})
+	service = start(t, func(o *Options) { change(o); o.MaxStreams = 9 }).dial()
+	for i := range 6 {
+		require.NoError(t, stay(t, service, name(i)))
+	}
+	require.ErrorContains(t, stay(t, service, name(6)), "address 127.0.0.1 holds 6 of 9 places")
 }

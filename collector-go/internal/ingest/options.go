@@ -22,6 +22,9 @@ type Options struct {
 	MaxStreamSeries int
 	// MaxTopologySeries bounds the series of one topology.
 	MaxTopologySeries int
+	// MaxTopologySamplesPerSecond bounds the samples a second of one topology, over a minute; what is beyond is answered with Full, and comes
+	// again. 0 is no bound.
+	MaxTopologySamplesPerSecond int
 	// MaxAhead is how far a sample may be ahead of the collector's clock.
 	MaxAhead time.Duration
 	// MaxAge is how old a sample may be; 0 is any age.
@@ -95,6 +98,9 @@ func (o Options) Validate() error {
 		if bound.value <= 0 {
 			return fmt.Errorf("ingest: %s is %d, must be positive", bound.name, bound.value)
 		}
+	}
+	if o.MaxTopologySamplesPerSecond < 0 {
+		return fmt.Errorf("ingest: MaxTopologySamplesPerSecond is %d, must not be negative", o.MaxTopologySamplesPerSecond)
 	}
 	if o.MaxAge < 0 {
 		return fmt.Errorf("ingest: MaxAge is %v, must not be negative", o.MaxAge)

@@ -246,9 +246,17 @@ func (s *stream) check(b *pb.Batch) error {
 // hand gives a batch to the journal, less what is rejected, or says Full.
 func (s *stream) hand(b *pb.Batch, arrived time.Time) error {
 	defer s.admission.release()
+	sequence, topology, samples := b.GetSequence(), s.producer.place.Topology, s.admission.samples(b)
+	if err := s.server.pace.take(topology, samples, arrived); err != nil {
+		s.server.ledger.pace(topology)
+		s.sayFull(sequence, err)
+		return nil
+	}
 	booking := newBooking(s.server, s.answers)
 	rejected, err := s.server.admitAndAppend(&s.admission, b, s.table, s.producer, booking, arrived)
-	sequence := b.GetSequence()
+	if err != nil {
+		s.server.pace.giveBack(topology, samples)
+	}
 	switch {
 	case err == nil:
 		s.window.launch(sequence, rejected.messages(sequence))
@@ -360,8 +368,12 @@ func (s *stream) sayFull(sequence uint64, reason error) {
 
 func retryAfterMs(err error) uint32 {
 	var full *journal.FullError
-	if errors.As(err, &full) {
+	var paced *paceError
+	switch {
+	case errors.As(err, &full):
 		return uint32(max(full.RetryAfter.Milliseconds(), 1))
+	case errors.As(err, &paced):
+		return uint32(max(paced.wait.Milliseconds(), 1))
 	}
 	return 1000
 }

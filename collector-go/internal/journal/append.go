@@ -38,12 +38,12 @@ func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error)
 		return false, err
 	}
 	if j.knows(key) {
-		j.enqueue(queued{done: done})
+		j.enqueue(queued{done: done, of: key.origin.topology})
 		return true, nil
 	}
 	j.inFlight[key] = struct{}{}
 	j.state.nowMs = b.ReceivedMs
-	j.enqueue(queued{kind: kindOf(b), payload: tail, entry: b, done: done, key: key, bytes: size})
+	j.enqueue(queued{kind: kindOf(b), payload: tail, entry: b, done: done, key: key, of: key.origin.topology, bytes: size})
 	return false, nil
 }
 
@@ -78,6 +78,8 @@ func (j *Journal) admit(o origin, size int64) error {
 		return j.full("queue", nil)
 	case j.queue.bytes > 0 && j.queue.bytes+size > j.o.QueueBytes:
 		return j.full("queue", nil)
+	case j.queue.full(o.topology, j.o.QueueBytes):
+		return j.full("share", nil)
 	case j.bytes+j.queue.bytes+size > j.o.MaxBytes:
 		return j.full("disk", nil)
 	case !j.hasRoomFor(o):

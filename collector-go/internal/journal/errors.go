@@ -33,7 +33,7 @@ var (
 
 // FullError is an ErrFull with its reason. Nothing was taken and nothing is lost: the sender keeps the batch and comes again.
 type FullError struct {
-	Reason     string        // "queue", "disk", "write" or "epochs"
+	Reason     string        // "queue", "share" (of the queue), "disk", "write" or "epochs"
 	RetryAfter time.Duration // when trying again makes sense
 	Err        error         // what the disk said, where it was the disk
 }

@@ -65,7 +65,7 @@ func newFigures(registerer prometheus.Registerer) *figures {
 		damaged:    counter("damaged_records_total", "Stretches of damage stepped over, once for each time that they are read."),
 		full: make.NewCounterVec(prometheus.CounterOpts{
 			Name: "bullet_metrics_journal_full_total",
-			Help: "Batches that were not taken for now, by reason: queue, disk, write or epochs.",
+			Help: "Batches that were not taken for now, by reason: queue, share (the topology has its share of the queue), disk, write or epochs.",
 		}, []string{"reason"}),
 		failing: gauge("failing", "1 while the disk takes no writes."),
 	}

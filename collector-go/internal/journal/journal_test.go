@@ -187,9 +187,18 @@ func TestFullQueue(t *testing.T) {
 		}
 		taken++
 	}
-	require.Equal(t, "queue", full.Reason)
+	require.Equal(t, "share", full.Reason)
 	require.Equal(t, o.RetryInterval, full.RetryAfter)
 	require.Positive(t, taken)
+	second := 0 // of another topology, which finds room
+	for s := (&sender{producer: ProducerDefined{Topology: "another", Host: "h", Port: 1}, epoch: Epoch{9}}); ; second++ {
+		if _, err := j.Append(batchOf(t, j, s, uint64(second+1)), func(err error) { answers <- err }); err != nil {
+			break
+		}
+	}
+	require.Positive(t, second)
+	require.Less(t, second, taken)
+	taken += second
 	gate.open()
 	for range taken {
 		require.NoError(t, <-answers)

@@ -11,6 +11,7 @@ type queued struct {
 	defined []Entry     // what readers get of a record of definitions
 	done    func(error) // of a batch
 	key     batchName   // of a batch
+	of      string      // whose share of the queue it takes, a topology; "" where nobody's
 	bytes   int64       // bound of the payload's length
 	end     Position    // once it is written
 }
@@ -53,6 +54,40 @@ type queue struct {
 	records []queued
 	bytes   int64
 	spare   []queued // memory of a group that was written
+	shares  map[string]share
+}
+
+// share is what a topology has in the queue, counted as the queue is.
+type share struct {
+	records int
+	bytes   int64
+}
+
+// shareOfFree is how many times as much as is free a topology may have: alone it may take two thirds of the queue, and whatever others do
+// some of it is free for one that comes.
+const shareOfFree = 2
+
+// full reports whether a topology has its share of a queue of so many bytes.
+func (q *queue) full(topology string, most int64) bool {
+	has := q.shares[topology]
+	return has.bytes > 0 && has.bytes >= shareOfFree*(most-q.bytes) || has.records > 0 && has.records >= shareOfFree*(maxQueuedRecords-len(q.records))
+}
+
+// count adds to a topology's share.
+func (q *queue) count(topology string, records int, bytes int64) {
+	if topology == "" {
+		return
+	}
+	if q.shares == nil {
+		q.shares = map[string]share{}
+	}
+	has := q.shares[topology]
+	has.records, has.bytes = has.records+records, has.bytes+bytes
+	if has == (share{}) {
+		delete(q.shares, topology)
+		return
+	}
+	q.shares[topology] = has
 }
 
 func (q *queue) push(r queued) {
@@ -61,6 +96,7 @@ func (q *queue) push(r queued) {
 	}
 	q.records = append(q.records, r)
 	q.bytes += r.size()
+	q.count(r.of, 1, r.size())
 }
 
 // plenty says whether so much waits, or is being written, that it is not to wait for more.
@@ -75,6 +111,9 @@ func (q *queue) take() []queued {
 		n++
 	}
 	group := q.records[:n:n]
+	for i := range group {
+		q.count(group[i].of, -1, 0)
+	}
 	if q.records = q.records[n:]; len(q.records) == 0 {
 		q.records = nil
 	}
@@ -84,7 +123,9 @@ func (q *queue) take() []queued {
 // written gives back the bytes of a group.
 func (q *queue) written(group []queued) {
 	for i := range group {
-		q.bytes -= group[i].size()
+		size := group[i].size()
+		q.bytes -= size
+		q.count(group[i].of, 0, -size)
 	}
 }
 

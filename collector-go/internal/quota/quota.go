@@ -37,7 +37,7 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("%s holds %d of %d places, its share while others may come", e.Key, e.Held, e.Limit)
 }
 
-// Take takes one place in the names of all keys; the empty key has no share. release gives it back, and may be called twice. The error is
+// Take takes one place in the names of all keys, which differ; the empty key has no share. release gives it back, and may be called twice. The error is
 // a *FullError.
 func (p *Places) Take(keys ...string) (release func(), err error) {
 	p.mu.Lock()

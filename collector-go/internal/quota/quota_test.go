@@ -97,6 +97,13 @@ func TestAddress(t *testing.T) {
 	}
 }
 
+func TestLocal(t *testing.T) {
+	for peer, local := range map[string]bool{"127.0.0.1:4": true, "127.9.0.1": true, "[::1]:4": true, "[::ffff:127.0.0.1]:4": true,
+		"10.1.2.3:4": false, "[2001:db8::1]:4": false, "@": false, "": false} {
+		assert.Equal(t, local, Local(peer), peer)
+	}
+}
+
 // from connects from one of the host's own addresses.
 func from(t *testing.T, address string, to net.Addr) net.Conn {
 	t.Helper()

@@ -68,9 +68,27 @@ type marks struct {
 	sorted []*Annotation
 	byID   map[annotationKey]*Annotation
 	bytes  int
+	of     map[string]holding // by topology
 }
 
-func newMarks() *marks { return &marks{byID: map[annotationKey]*Annotation{}} }
+// holding is how much a topology has of what all may have.
+type holding struct{ pieces, bytes int }
+
+func newMarks() *marks {
+	return &marks{byID: map[annotationKey]*Annotation{}, of: map[string]holding{}}
+}
+
+// count adds to what there is, and to what the annotation's topology has of it.
+func (m *marks) count(a *Annotation, pieces int) {
+	bytes := pieces * a.bytes()
+	m.bytes += bytes
+	has := m.of[a.Topology]
+	if has.pieces, has.bytes = has.pieces+pieces, has.bytes+bytes; has.pieces == 0 {
+		delete(m.of, a.Topology)
+		return
+	}
+	m.of[a.Topology] = has
+}
 
 // put adds an annotation, or changes the one that has its id: what is empty in it stays as it was.
 func (m *marks) put(a Annotation) {
@@ -83,7 +101,7 @@ func (m *marks) put(a Annotation) {
 	i, _ := slices.BinarySearchFunc(m.sorted, kept, compare)
 	m.sorted = slices.Insert(m.sorted, i, kept)
 	m.byID[key] = kept
-	m.bytes += kept.bytes()
+	m.count(kept, 1)
 }
 
 func (a *Annotation) changed(by Annotation) Annotation {
@@ -103,10 +121,11 @@ func (m *marks) take(a *Annotation) {
 	}
 	m.sorted = slices.Delete(m.sorted, i, i+1)
 	delete(m.byID, annotationKey{a.Topology, a.ID})
-	m.bytes -= a.bytes()
+	m.count(a, -1)
 }
 
-// bound lets the oldest go: those that ended before a time, and those beyond the bounds on count and bytes.
+// bound lets go what ended before a time, and, beyond the bounds on count and bytes, the oldest of the topology that has most: one
+// that sets many makes room for itself, and not at the cost of others.
 func (m *marks) bound(before int64, l Limits, dropped func(reason string, n int)) {
 	for len(m.sorted) > 0 {
 		oldest := m.sorted[0]
@@ -114,14 +133,27 @@ func (m *marks) bound(before int64, l Limits, dropped func(reason string, n int)
 		case max(oldest.TimeMs, oldest.EndMs) < before:
 			dropped("annotation_age", 1)
 		case len(m.sorted) > l.Annotations:
+			oldest = m.oldestOfMost(func(h holding) int { return h.pieces })
 			dropped("annotation_count", 1)
 		case m.bytes > l.AnnotationBytes:
+			oldest = m.oldestOfMost(func(h holding) int { return h.bytes })
 			dropped("annotation_bytes", 1)
 		default:
 			return
 		}
 		m.take(oldest)
 	}
+}
+
+// oldestOfMost is the oldest annotation of the topology that has most; of several the first by name.
+func (m *marks) oldestOfMost(by func(holding) int) *Annotation {
+	most, held := "", -1
+	for topology, has := range m.of {
+		if n := by(has); n > held || n == held && topology < most {
+			most, held = topology, n
+		}
+	}
+	return m.sorted[slices.IndexFunc(m.sorted, func(a *Annotation) bool { return a.Topology == most })]
 }
 
 // within brings a producer's annotation within the bounds.

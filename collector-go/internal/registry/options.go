@@ -12,7 +12,7 @@ import (
 
 // Limits bound what is kept. What goes beyond is turned away, or the oldest goes; either is counted.
 type Limits struct {
-	// Topologies by name; the one that was heard longest ago makes room.
+	// Topologies by name; the one that was heard longest ago makes room, one that is connected last.
 	Topologies int
 	// Runs of a topology that are remembered, the running one included: every submission has an id of its own.
 	Runs int
@@ -20,7 +20,7 @@ type Limits struct {
 	Components, Settings, Workers, Tasks, Producers int
 	// TextBytes bounds each name and value that a producer sent.
 	TextBytes int
-	// Annotations that somebody set, and as many that the registry made itself.
+	// Annotations that somebody set, and as many that the registry made itself; the topology that has most makes room.
 	Annotations int
 	// AnnotationBytes bounds their texts together, each kind for itself.
 	AnnotationBytes int

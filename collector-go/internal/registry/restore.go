@@ -152,7 +152,8 @@ func decodeMarks(d *metric.Decoder, m *marks) {
 			d.Fail(errors.New("an annotation is there twice"))
 			return
 		}
-		m.sorted, m.byID[key], m.bytes = append(m.sorted, a), a, m.bytes+a.bytes()
+		m.sorted, m.byID[key] = append(m.sorted, a), a
+		m.count(a, 1)
 	}
 	if !slices.IsSortedFunc(m.sorted, compare) {
 		d.Fail(errors.New("annotations are not in order"))

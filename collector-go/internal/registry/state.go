@@ -223,24 +223,42 @@ func (s *state) runOf(p *producer) *run {
 	return p.run
 }
 
-// topology is the one of a name; the one that was heard longest ago makes room for one that is new.
+// topology is the one of a name; another makes room for one that is new.
 func (s *state) topology(name string) *topology {
 	if t := s.topologies[name]; t != nil {
 		return t
 	}
 	if len(s.topologies) == s.limits.Topologies {
-		oldest := slices.MinFunc(sortedNames(s.topologies), func(a, b string) int {
-			return cmp.Compare(s.topologies[a].current().heardMs, s.topologies[b].current().heardMs)
-		})
-		for _, r := range s.topologies[oldest].runs {
-			r.forgotten = true
-		}
-		delete(s.topologies, oldest)
-		s.drop("topologies", 1)
+		s.dropTopology(s.leastMissed())
 	}
 	t := &topology{name: name}
 	s.topologies[name] = t
 	return t
+}
+
+// leastMissed is the topology that makes room: of those that nobody is connected for the one that was heard longest ago, and where all are
+// connected the one that came last, so that whoever makes up names is not kept at the cost of those that were there.
+func (s *state) leastMissed() string {
+	return slices.MinFunc(sortedNames(s.topologies), func(a, b string) int {
+		one, other := s.topologies[a].current(), s.topologies[b].current()
+		switch {
+		case one.anyConnected() && other.anyConnected():
+			return cmp.Compare(other.hearingSinceMs, one.hearingSinceMs)
+		case one.anyConnected():
+			return 1
+		case other.anyConnected():
+			return -1
+		}
+		return cmp.Compare(one.heardMs, other.heardMs)
+	})
+}
+
+func (s *state) dropTopology(name string) {
+	for _, r := range s.topologies[name].runs {
+		r.forgotten = true
+	}
+	delete(s.topologies, name)
+	s.drop("topologies", 1)
 }
 
 // begin puts a run where its submission belongs, and returns that place.

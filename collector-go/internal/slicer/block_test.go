@@ -257,26 +257,26 @@ func TestATopologyCannotTakeTheRoomOfAll(t *testing.T) {
 	o.MaxOpenSamples, o.MaxTopologyOpenSamples = 100, 60
 	s, err := New(o)
 	require.NoError(t, err)
-	for worker := range 2 {
+	for worker := range 3 {
 		rule := worldSeries[0].rule(worker)
 		rule.Worker.Topology = fmt.Sprint("t", worker)
 		s.Define(uint32(worker), rule)
 		s.DefineLayout(uint32(worker), []uint32{uint32(worker)})
 	}
 	s.Begin(1, 1)
-	for worker := range uint32(2) {
+	for worker := range uint32(3) {
 		s.AddBlock(worker, &block.Block{Columns: 1, Rows: 70, FirstMs: worldStartMs, StepMs: 500}, make([]float64, 70), nil)
 	}
 	s.End()
 	c := s.Counts()
-	require.EqualValues(t, 60+40, c.Open)
-	require.Equal(t, map[Reason]uint64{RefusedOpenLimit: 10 + 30}, c.Refused)
+	require.EqualValues(t, 60+27+9, c.Open)
+	require.Equal(t, map[Reason]uint64{RefusedOpenLimit: 10 + 43 + 61}, c.Refused)
 }
 
 // Where pages would take more memory than their samples are worth, samples lie beside the grid, and nothing else changes.
 func TestFewSamplesDoNotTakeManyPages(t *testing.T) {
 	o := DefaultOptions()
-	o.MaxOpenSamples, o.MaxTopologyOpenSamples = 4000, 4000
+	o.MaxOpenSamples, o.MaxTopologyOpenSamples = 4600, 4600
 	s, err := New(o)
 	require.NoError(t, err)
 	const workers = 1000

@@ -18,7 +18,8 @@ type Options struct {
 	// MaxSeries bounds the series that are defined; samples of further ones are refused.
 	MaxSeries int
 	// MaxOpenSamples bounds the samples of open slices, 12 bytes each where a worker's series come together and at most 32 elsewhere;
-	// MaxTopologyOpenSamples those of one topology, so that none can take the room of all. Further ones are refused.
+	// MaxTopologyOpenSamples those of one topology, which may also have at most twice as many as are still free for all, so that none can
+	// take the room of all. Further ones are refused.
 	MaxOpenSamples         int
 	MaxTopologyOpenSamples int
 	// MaxBuckets bounds a distribution's buckets; past it neighbours are merged (Prometheus' own default).

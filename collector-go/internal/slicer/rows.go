@@ -224,9 +224,14 @@ func (s *Slicer) opened(t *track, samples int) {
 	t.source.room.open += samples
 }
 
+// shareOfRoom is how many times as many samples as may still be open for all a topology may have open. So one that stands alone may take two
+// thirds of MaxOpenSamples, and some of it is free for one that comes, whatever the others do.
+const shareOfRoom = 2
+
 // left is how many more samples of a topology may be open.
 func (s *Slicer) left(r *room) int {
-	return min(s.options.MaxOpenSamples-s.open, s.options.MaxTopologyOpenSamples-r.open)
+	free := s.options.MaxOpenSamples - s.open
+	return min((shareOfRoom*free-r.open+shareOfRoom)/(1+shareOfRoom), s.options.MaxTopologyOpenSamples-r.open)
 }
 
 // maxSpareValues bounds the pages that are kept for use again, 48 MB of each size.

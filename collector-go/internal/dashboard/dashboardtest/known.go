@@ -43,6 +43,8 @@ var own = map[string]Metric{
 	"bullet_metrics_ingest_deduplicated_samples_total":      counter(),
 	"bullet_metrics_ingest_rejected_samples_total":          counter("reason"),
 	"bullet_metrics_ingest_topology_rejected_samples_total": counter("topology", "reason"),
+	"bullet_metrics_security_files_broken":                  gauge("port"),
+	"bullet_metrics_port_closed":                            gauge("port"),
 	"bullet_metrics_worker_tasks":                           gauge("topology", "worker", "component"),
 	"bullet_metrics_topology_ended_timestamp_seconds":       gauge("topology", "how"),
 	"bullet_metrics_ingest_surplus_definitions_total":       counter(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/prometheus/model/labels"
@@ -59,7 +60,7 @@ func TestDamagedFooter(t *testing.T) {
 	assert.Equal(t, uint64(3), s.Durable())
 	assert.Equal(t, 200, count(t, s))
 	assert.Equal(t, 1.0, testutil.ToFloat64(s.figures.damaged.WithLabelValues("part")))
-	assert.NotNil(t, p.disk.Bytes(filepath.Join(dir, partName(2)+damagedSuffix)), "it stays for those who want to look")
+	assert.NotNil(t, p.disk.Bytes(filepath.Join(dir, damagedName(partName(2), now))), "it stays for those who want to look")
 	require.NoError(t, s.Close(t.Context()))
 	s = p.open(t)
 	assert.Zero(t, testutil.ToFloat64(s.figures.damaged.WithLabelValues("missing")), "it is noted once")
@@ -176,11 +177,59 @@ func TestRepair(t *testing.T) {
 	assert.Contains(t, cost, manifestName(l.manifests[0]))
 	assert.Empty(t, damages(t, p))
 	for _, name := range []string{partName(1), partName(2), manifestName(l.manifests[0])} {
-		assert.NotNil(t, p.disk.Bytes(filepath.Join(dir, name+damagedSuffix)), name)
+		assert.NotNil(t, p.disk.Bytes(filepath.Join(dir, damagedName(name, now))), name)
 	}
 	s := p.open(t)
 	assert.Equal(t, 100, count(t, s))
 	_, err = s.Append(t.Context(), 10, numbers(today, 300))
 	require.NoError(t, err)
 	assert.Equal(t, 300, count(t, s), "what is replayed fills the gaps")
+}
+
+// Damaged files that are set aside go by retention, oldest first and before parts, and are counted; those of an older program are of the time
+// when they are first seen.
+func TestDamagedFilesExpire(t *testing.T) {
+	for bound, change := range map[string]func(*place){
+		boundTime:  func(p *place) { p.options.RetentionTime = 30 * 24 * time.Hour },
+		boundBytes: func(p *place) { p.options.RetentionBytes = 1 },
+		boundFree:  func(p *place) { p.options.MinFreeBytes = 1 << 20; p.disk.Fill() },
+	} {
+		t.Run(bound, func(t *testing.T) {
+			p := three(t)
+			at := now
+			p.options.Now = func() time.Time { return at }
+			p.disk.Put(filepath.Join(dir, partName(77)+damagedSuffix), make([]byte, 100))
+			p.disk.Put(filepath.Join(dir, manifestName(77)+damagedSuffix), make([]byte, 10))
+			p.spoil(t, partName(2), flip(-1))
+			s := p.open(t)
+			set := []string{damagedName(partName(77), now), damagedName(manifestName(77), now), damagedName(partName(2), now)}
+			for _, name := range set {
+				require.NotNil(t, p.disk.Bytes(filepath.Join(dir, name)), name)
+			}
+			assert.Greater(t, testutil.ToFloat64(s.figures.asideBytes), 110.0)
+			require.NoError(t, s.withTurn(t.Context(), s.expire))
+			require.Len(t, s.asides, 3, "nothing bounds them yet")
+			require.NoError(t, s.Close(t.Context()))
+
+			change(p)
+			s = p.open(t)
+			require.Len(t, s.asides, 3, "the time stays over a start")
+			if bound == boundTime {
+				at = now.Add(29 * 24 * time.Hour)
+				require.NoError(t, s.withTurn(t.Context(), s.expire))
+				require.Len(t, s.asides, 3)
+				at = now.Add(31 * 24 * time.Hour)
+			}
+			_ = s.withTurn(t.Context(), s.expire)
+			gone, left := set, 0.0
+			if bound == boundFree { // the first of them is room enough
+				gone, left = set[2:], 110
+			}
+			for _, name := range gone {
+				assert.Nil(t, p.disk.Bytes(filepath.Join(dir, name)), name)
+			}
+			assert.Equal(t, float64(len(gone)), testutil.ToFloat64(s.figures.asidesExpired.WithLabelValues(bound)))
+			assert.Equal(t, left, testutil.ToFloat64(s.figures.asideBytes))
+		})
+	}
 }

@@ -19,6 +19,8 @@ type figures struct {
 	mergesFailed     prometheus.Counter
 	merged           prometheus.Counter
 	damaged          *prometheus.CounterVec
+	asidesExpired    *prometheus.CounterVec
+	asideBytes       prometheus.Gauge
 	flushedSlices    prometheus.Counter
 	flushedBytes     prometheus.Counter
 }
@@ -45,11 +47,14 @@ func newFigures(s *Store) *figures {
 		mergesFailed:  counter("merge_failures_total", "Merges of parts that failed; the parts stay as they are."),
 		merged:        counter("merges_total", "Merges of several parts into one."),
 		damaged:       vector("damaged_total", "what", "Damage found on disk: a manifest, a part set aside, a part missing, or a page."),
+		asidesExpired: vector("damaged_expired_total", "bound", "Damaged files set aside that retention removed, by which bound: time, bytes or free (room on the disk)."),
+		asideBytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "damaged_bytes",
+			Help: "Size of the damaged files that are set aside, in bytes."}),
 		flushedSlices: counter("flushed_slices_total", "Slices written from memory into parts."),
 		flushedBytes:  counter("flushed_bytes_total", "Size of the parts that they were written into, in bytes."),
 	}
 	f.all = append(f.gauges(s), f.stored, f.repeated, f.rejected, f.expiredParts, f.writes, f.writesFailed, f.mergesFailed, f.merged,
-		f.damaged, f.flushedSlices, f.flushedBytes)
+		f.damaged, f.asidesExpired, f.asideBytes, f.flushedSlices, f.flushedBytes)
 	return f
 }
 

@@ -17,6 +17,7 @@ type listing struct {
 	manifests []uint64 // sequences, newest first
 	parts     []uint64 // numbers, ascending
 	aside     []string // names of files that were being written
+	damaged   []string // names of files that were set aside
 }
 
 func list(fs disk.FS, dir string) (listing, error) {
@@ -34,6 +35,9 @@ func list(fs disk.FS, dir string) (listing, error) {
 		}
 		if strings.HasSuffix(name, disk.AsideSuffix) {
 			l.aside = append(l.aside, name)
+		}
+		if strings.HasSuffix(name, damagedSuffix) {
+			l.damaged = append(l.damaged, name)
 		}
 	}
 	slices.Sort(l.manifests)
@@ -99,6 +103,9 @@ func (s *Store) recover() error {
 	}
 	for _, name := range l.aside {
 		s.remove(name)
+	}
+	for _, name := range l.damaged {
+		s.keepAside(name)
 	}
 	s.manifest.parts = nil
 	slices.SortStableFunc(s.pieces, byAge)
@@ -212,11 +219,4 @@ func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool,
 			series: i.Series, slices: i.Slices, bytes: i.Bytes}})
 	}
 	return adopted, nil
-}
-
-// setAside gives a damaged file a name that the store does not look at: it stays for those who want to see what is left of it.
-func (s *Store) setAside(name string) {
-	if err := s.fs.Rename(s.path(name), s.path(name+damagedSuffix)); err != nil {
-		s.log.Warn("grid store: a damaged file could not be set aside", "file", s.path(name), "error", err)
-	}
 }

@@ -60,6 +60,7 @@ func (s *Store) expire() error {
 	}
 	r := retention{nowMs: s.options.Now().UnixMilli(), width: s.options.Partition, time: s.options.RetentionTime, bytes: s.options.RetentionBytes}
 	r.missing = short - s.lingering.Load()
+	s.expireAsides(&r)
 	gone := r.decide(s.manifest.parts)
 	if len(gone) == 0 {
 		return nil

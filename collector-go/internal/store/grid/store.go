@@ -48,9 +48,10 @@ type Store struct {
 	// turn is held by who writes files: a channel of one, so that waiting for it can end with a context.
 	turn     chan struct{}
 	workers  sync.WaitGroup
-	sequence uint64   // of the newest manifest that was tried; for whom holds turn, as the four below
+	sequence uint64   // of the newest manifest that was tried; for whom holds turn, as the five below
 	stale    []uint64 // sequences of manifests that may be on disk beside the published one
 	unlisted []uint64 // numbers of parts that a manifest may list which was not published for certain
+	asides   []asideFile
 	order    order
 	texts    part.Cache
 	// lingering is the size of parts that are no longer listed and still read.

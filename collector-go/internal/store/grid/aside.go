@@ -1,0 +1,106 @@
+package grid
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// asideFile is a damaged file that the store does not look at: it stays for those who want to see what is left of it, as long as retention
+// keeps a slice.
+type asideFile struct {
+	name  string
+	atMs  int64 // when it was set aside, at a second
+	bytes int64
+}
+
+// damagedName is the name of a file that is set aside at a time.
+func damagedName(name string, at time.Time) string {
+	return name + "." + strconv.FormatInt(at.Unix(), 10) + damagedSuffix
+}
+
+// damagedAt is when a file of that name was set aside; known is false where an older program did not say it.
+func damagedAt(name string) (at time.Time, known bool) {
+	text := strings.TrimSuffix(name, damagedSuffix)
+	seconds, err := strconv.ParseInt(text[strings.LastIndexByte(text, '.')+1:], 10, 64)
+	return time.Unix(seconds, 0), err == nil && strings.Contains(text, ".")
+}
+
+// setAside gives a damaged file a name that the store does not look at.
+func (s *Store) setAside(name string) {
+	s.renameAside(name, damagedName(name, s.options.Now()))
+}
+
+func (s *Store) renameAside(name, to string) {
+	if err := s.fs.Rename(s.path(name), s.path(to)); err != nil {
+		s.log.Warn("grid store: a damaged file could not be set aside", "file", s.path(name), "error", err)
+		return
+	}
+	s.keepAside(to)
+}
+
+// keepAside notes a file that was set aside, so that retention may remove it.
+func (s *Store) keepAside(name string) {
+	at, known := damagedAt(name)
+	if !known {
+		s.renameAside(name, damagedName(strings.TrimSuffix(name, damagedSuffix), s.options.Now()))
+		return
+	}
+	f, err := s.fs.Open(s.path(name))
+	if err != nil {
+		s.log.Warn("grid store: a damaged file that was set aside cannot be looked at", "file", s.path(name), "error", err)
+		return
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		s.log.Warn("grid store: a damaged file that was set aside cannot be looked at", "file", s.path(name), "error", err)
+		return
+	}
+	s.asides = append(s.asides, asideFile{name: name, atMs: at.UnixMilli(), bytes: size})
+	s.figures.asideBytes.Add(float64(size))
+}
+
+// expireAsides removes damaged files that retention does not keep: before parts, since no query reads them.
+func (s *Store) expireAsides(r *retention) {
+	gone := r.asides(s.asides, s.manifest.bytes())
+	s.asides = slices.DeleteFunc(s.asides, func(a asideFile) bool {
+		bound, goes := gone[a.name]
+		if !goes {
+			return false
+		}
+		s.remove(a.name)
+		s.figures.asideBytes.Sub(float64(a.bytes))
+		s.figures.asidesExpired.WithLabelValues(bound).Inc()
+		return true
+	})
+}
+
+// asides returns the names of the damaged files to delete with the bound that asks for it, beside parts of so many bytes, and notes the
+// room that they give back.
+func (r *retention) asides(files []asideFile, parts int64) map[string]string {
+	files = slices.Clone(files)
+	slices.SortFunc(files, func(a, b asideFile) int { return cmp.Or(cmp.Compare(a.atMs, b.atMs), cmp.Compare(a.name, b.name)) })
+	left := parts
+	for _, f := range files {
+		left += f.bytes
+	}
+	gone := map[string]string{}
+	for _, f := range files {
+		switch {
+		case r.time > 0 && f.atMs < r.nowMs-r.time.Milliseconds():
+			gone[f.name] = boundTime
+		case r.bytes > 0 && left > r.bytes:
+			gone[f.name] = boundBytes
+		case r.missing > 0:
+			gone[f.name] = boundFree
+		default:
+			continue
+		}
+		left -= f.bytes
+		r.missing -= f.bytes
+	}
+	return gone
+}
