@@ -66,7 +66,7 @@ func (w *simulated) turn() {
 // machineDies takes the power away at a call to come.
 func (w *simulated) machineDies() {
 	at := w.disk.Calls() + 1 + w.random.IntN(120)
-	w.disk.SetFault(func(call int, _, _ string) error {
+	w.fault(func(call int, _, _ string) error {
 		if call >= at {
 			return disktest.ErrPowerless
 		}
@@ -78,7 +78,7 @@ func (w *simulated) machineDies() {
 func (w *simulated) failCalls() {
 	from := w.disk.Calls() + 1 + w.random.IntN(40)
 	to := from + w.random.IntN(4)
-	w.disk.SetFault(func(call int, _, _ string) error {
+	w.fault(func(call int, _, _ string) error {
 		if call >= from && call <= to {
 			w.happen["disk_errors"]++
 			return disktest.ErrInputOutput
@@ -90,7 +90,7 @@ func (w *simulated) failCalls() {
 // failSome lets some calls fail.
 func (w *simulated) failSome() {
 	rate, random := 2+w.random.IntN(20), rand.New(rand.NewPCG(w.random.Uint64(), 1))
-	w.disk.SetFault(func(int, string, string) error {
+	w.fault(func(int, string, string) error {
 		if random.IntN(rate) == 0 {
 			w.happen["disk_errors"]++
 			return disktest.ErrInputOutput
@@ -102,6 +102,7 @@ func (w *simulated) failSome() {
 // failReads lets reads of the journal fail now and then.
 func (w *simulated) failReads() {
 	random := rand.New(rand.NewPCG(w.random.Uint64(), 1))
+	w.faulty = true
 	w.disk.SetReadFault(func(name string, _, _ int64) error {
 		if strings.HasSuffix(name, ".segment") && random.IntN(200) == 0 {
 			w.happen["read_errors"]++
@@ -111,7 +112,13 @@ func (w *simulated) failReads() {
 	})
 }
 
+func (w *simulated) fault(f func(call int, op, name string) error) {
+	w.faulty = true
+	w.disk.SetFault(f)
+}
+
 func (w *simulated) healDisk() {
+	w.faulty = false
 	w.disk.SetFault(nil)
 	w.disk.SetReadFault(nil)
 	w.disk.SetRoom(0)

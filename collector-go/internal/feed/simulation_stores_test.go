@@ -170,13 +170,12 @@ type forwarding struct {
 }
 
 // open is the store of a new process.
-func (r *receiver) open(l *life) *forwarding {
+func (r *receiver) open(l *life) (*forwarding, error) {
 	r.names, r.kills = names{}, false
 	o := forward.DefaultOptions(r.kind.name)
 	o.FS, o.MaxSlices, o.IdleHandOvers, o.Now = l.disk, 40, 10, l.clock
 	store, err := forward.Open("/stores/"+r.kind.name, r, o)
-	require.NoError(l.t, err)
-	return &forwarding{store, r}
+	return &forwarding{store, r}, err
 }
 
 // Append implements Store.

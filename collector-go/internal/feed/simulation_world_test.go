@@ -34,6 +34,7 @@ type simulated struct {
 	disk      *disktest.Memory
 	life      *life // nil while the collector is down
 	last      *life // the newest, ended or not
+	faulty    bool  // the disk has a fault
 	over      bool  // all is to be brought to its end
 	calm      bool  // samples are rare
 	strict    bool  // nothing in the world makes a sample late
@@ -162,16 +163,32 @@ type life struct {
 	committed bool // a commit is due
 }
 
-// start starts a collector on what is on the disk.
+// start starts a collector on what is on the disk. One that a failing disk keeps from starting is started again.
 func (w *simulated) start() {
 	w.note("start")
+	err := w.tryStart()
+	if err == nil {
+		return
+	}
+	require.True(w.t, w.faulty, "%v", err)
+	w.note("did not start")
+	w.happen["failed_starts"]++
+	next := w.disk.Reboot(w.disk.Off())
+	if w.life != nil {
+		w.life.drop(true)
+	}
+	w.disk, w.faulty = next, false
+	w.restartIn(w.downFor())
+}
+
+func (w *simulated) tryStart() (err error) {
 	l := &life{simulated: w}
 	o := journal.DefaultOptions()
 	o.FS, o.SegmentBytes, o.MaxBytes, o.Stepped = w.disk, 8<<10, 1<<20, true
 	o.RingBytes = []int64{0, 2 << 10, 1 << 20}[w.random.IntN(3)]
-	var err error
-	l.journal, err = journal.Open("/journal", o)
-	require.NoError(w.t, err)
+	if l.journal, err = journal.Open("/journal", o); err != nil {
+		return err
+	}
 	l.retention = NewRetention(l.journal.Release)
 	l.retention.Join("journaled")
 	door := ingest.DefaultOptions()
@@ -181,12 +198,21 @@ func (w *simulated) start() {
 	var ctx context.Context
 	ctx, l.end = context.WithCancel(context.Background())
 	w.life, w.last = l, l
-	l.feed(ctx, w.embedded.open(), "embedded")
+	if err := l.feed(ctx, w.embedded.open(), "embedded"); err != nil {
+		return err
+	}
 	for _, r := range w.receivers {
-		l.feed(ctx, r.open(l), r.kind.name)
+		store, err := r.open(l)
+		if err == nil {
+			err = l.feed(ctx, store, r.kind.name)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	require.NoError(w.t, l.journal.Mark(&journal.Started{TimeMs: w.clockMs()}))
 	l.tick()
+	return nil
 }
 
 func (w *simulated) feedOptions(name string) Options {
@@ -202,15 +228,18 @@ func (w *simulated) feedOptions(name string) Options {
 }
 
 // feed runs a store's.
-func (l *life) feed(ctx context.Context, store Store, name string) {
+func (l *life) feed(ctx context.Context, store Store, name string) error {
 	f, err := New(l.journal, store, l.retention, l.feedOptions(name))
-	require.NoError(l.t, err)
+	if err != nil {
+		return err
+	}
 	s := newStrand(ctx, name, f)
 	if r, ok := store.(*forwarding); ok {
 		r.receiver.pause = f.pause
 	}
 	l.feeds = append(l.feeds, s)
 	l.wake(s, 0)
+	return nil
 }
 
 // tick writes the collector's clock, once a second.
@@ -311,7 +340,7 @@ func (w *simulated) die(powerLoss bool) {
 	l := w.life
 	next := w.disk.Reboot(powerLoss)
 	l.drop(powerLoss)
-	w.disk = next
+	w.disk, w.faulty = next, false
 	w.restartIn(w.downFor())
 }
 
@@ -386,7 +415,7 @@ func (w *simulated) stop() {
 		}
 	}
 	l.balance()
-	w.disk = w.disk.Reboot(false)
+	w.disk, w.faulty = w.disk.Reboot(false), false
 }
 
 // hashOf is a number that a name and a time always give.
