@@ -118,8 +118,8 @@ func (w *simulated) until(atMs int64, holds func() bool) bool {
 		w.note(e.what, e.order)
 		e.do()
 		if w.life != nil && w.disk.Off() {
-			w.note("the machine dies")
-			w.die(true)
+			w.note("the disk is off")
+			w.die(!w.chance(3)) // else it is the process that died in the middle of a call
 		}
 	}
 	return true
