@@ -29,7 +29,8 @@ type simulated struct {
 	events events
 	order  uint64
 	trace  uint64
-	tell   bool // -sim.trace
+	bytes  []byte // of a note
+	tell   bool   // -sim.trace
 
 	disk      *disktest.Memory
 	life      *life // nil while the collector is down
@@ -131,16 +132,14 @@ func (w *simulated) chance(n int) bool  { return w.random.IntN(n) == 0 }
 
 // note adds to the trace.
 func (w *simulated) note(what string, of ...uint64) {
-	h := fnv.New64a()
-	var b []byte
+	b := w.bytes[:0]
 	b = binary.BigEndian.AppendUint64(b, w.trace)
 	b = binary.BigEndian.AppendUint64(b, uint64(w.nowMs))
 	b = append(b, what...)
 	for _, n := range of {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
-	_, _ = h.Write(b)
-	w.trace = h.Sum64()
+	w.bytes, w.trace = b, sum(b)
 	if w.tell {
 		fmt.Printf("%9.3f %016x %s %v\n", float64(w.nowMs-t0)/1000, w.trace, what, of)
 	}
@@ -420,7 +419,11 @@ func (w *simulated) stop() {
 
 // hashOf is a number that a name and a time always give.
 func hashOf(name string, ms int64) uint64 {
+	return sum(binary.BigEndian.AppendUint64([]byte(name), uint64(ms)))
+}
+
+func sum(b []byte) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte(name), uint64(ms)))
+	_, _ = h.Write(b)
 	return h.Sum64()
 }
