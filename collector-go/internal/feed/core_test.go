@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 	gridrun "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
@@ -83,7 +81,7 @@ func whateverHappens(t *testing.T, seed uint64, all *tally) {
 	c.reopen()
 	require.NoError(t, c.journal.Close())
 	require.NoError(t, <-c.ran)
-	c.journaled.catchUp()
+	c.readJournal()
 	books := c.feed.Books()
 	require.NoError(t, c.store.Close(context.Background()))
 	require.NoError(t, grid.Check(c.disk, "/store", func(damage *gridrun.DamageError) { require.NoError(t, damage) }))
@@ -92,9 +90,9 @@ func whateverHappens(t *testing.T, seed uint64, all *tally) {
 	got := c.stored()
 	c.dropStore()
 	c.everythingIsThere()
-	plain, want := c.plainRun(0)
+	plain, want := c.journaled.plainRun(c.t, c.feedOptions(), 0)
 	c.same(want, got)
-	_, restarted := c.plainRun(1 + c.random.IntN(12))
+	_, restarted := c.journaled.plainRun(c.t, c.feedOptions(), 1+c.random.IntN(12))
 	require.Equal(c.t, want, restarted, "restarts at checkpoints change what comes out")
 	c.balanced(books, plain)
 	c.count(all, books, want)
@@ -160,7 +158,7 @@ func (c *core) turn() {
 		}
 	}
 	c.settle()
-	c.journaled.catchUp()
+	c.readJournal()
 	if c.random.IntN(2) == 0 {
 		c.feedCatchesUp()
 	}
@@ -187,7 +185,7 @@ func (c *core) deliverAll() {
 			_ = c.store.Flush(context.Background())
 		}
 		c.settle()
-		c.journaled.catchUp()
+		c.readJournal()
 		return held == 0
 	})
 }
@@ -257,77 +255,6 @@ func (c *core) everythingIsThere() {
 	}
 }
 
-// plainRun is what the journal's entries give where nothing ever happens, but for a restart from a checkpoint after each so many ticks; 0 for none.
-func (c *core) plainRun(restartTicks int) (*pipeline, map[string]map[int64]storetest.Point) {
-	p, err := newPipeline(c.feedOptions())
-	require.NoError(c.t, err)
-	names, want := map[slice.Ref]string{}, map[string]map[int64]storetest.Point{}
-	keep := func(ref slice.Ref, point storetest.Point) {
-		series := want[names[ref]]
-		if series == nil {
-			series = map[int64]storetest.Point{}
-			want[names[ref]] = series
-		}
-		if _, there := series[point.EndMs]; !there {
-			series[point.EndMs] = point
-		}
-	}
-	take := func() {
-		closed := p.closed()
-		for _, d := range closed.Definitions {
-			names[d.Ref] = d.Series.Labels.String()
-		}
-		for i, ref := range closed.Refs {
-			keep(ref, storetest.Number(closed.EndsMs[i], closed.Values[i]))
-		}
-		for i, ref := range closed.HistogramRefs {
-			point := storetest.Distribution(closed.HistogramEndsMs[i], nil)
-			if h := closed.Histograms[i]; h != nil {
-				point = storetest.Distribution(closed.HistogramEndsMs[i], h.ToFloat(nil))
-			}
-			keep(ref, point)
-		}
-		closed.Reset()
-	}
-	ticks := 0
-	for i, entry := range c.journaled.entries {
-		p.apply(entry)
-		if _, tick := entry.(*journal.Tick); tick {
-			take()
-			if ticks++; restartTicks > 0 && ticks%restartTicks == 0 {
-				p = c.restarted(p, c.journaled.entries[:i+1])
-			}
-		}
-	}
-	p.slicer.CloseAll()
-	take()
-	return p, want
-}
-
-// restarted is a pipeline that goes on from another's checkpoint. What is defined the journal tells it again.
-func (c *core) restarted(p *pipeline, past []journal.Entry) *pipeline {
-	next, err := restorePipeline(slices.Concat(p.snapshot()...), c.feedOptions())
-	require.NoError(c.t, err)
-	layouts := map[journal.LayoutID]journal.Entry{}
-	for _, entry := range past {
-		switch e := entry.(type) {
-		case *journal.LayoutDefined:
-			layouts[e.ID] = e
-		case *journal.Forgotten:
-			for _, id := range e.Layouts {
-				delete(layouts, id)
-			}
-		}
-	}
-	for _, producer := range p.producers {
-		next.apply(&producer)
-	}
-	for _, layout := range layouts {
-		next.apply(layout)
-	}
-	return next
-}
-
 // stored is all that the store answers.
 func (c *core) stored() map[string][]storetest.Point {
 	q, err := c.store.Querier(-1<<52, 1<<52)
@@ -353,7 +280,7 @@ func (c *core) stored() map[string][]storetest.Point {
 }
 
 // same holds the store against the plain run. What retention no longer keeps may be there or not.
-func (c *core) same(want map[string]map[int64]storetest.Point, got map[string][]storetest.Point) {
+func (c *core) same(want slicesByName, got map[string][]storetest.Point) {
 	for key, points := range got {
 		last := int64(math.MinInt64)
 		for _, p := range points {
@@ -386,7 +313,7 @@ func (c *core) balanced(books Books, plain *pipeline) {
 	require.Equal(c.t, all[fate{"late", ""}], books.Refused["late"])
 }
 
-func (c *core) count(all *tally, books Books, want map[string]map[int64]storetest.Point) {
+func (c *core) count(all *tally, books Books, want slicesByName) {
 	all.acknowledged += len(c.acknowledged)
 	all.refused += c.refused
 	all.samples += c.journaled.samples

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -56,11 +55,6 @@ type core struct {
 	kills, powerLosses, closes, abandoned int
 }
 
-type batchName struct {
-	epoch    journal.Epoch
-	sequence uint64
-}
-
 // coreSender is one producer: it holds what is not acknowledged, and sends it again.
 type coreSender struct {
 	place    journal.ProducerDefined
@@ -71,30 +65,9 @@ type coreSender struct {
 	count    uint64
 }
 
-// sent is a batch as its sender has it: series by name, not by the journal's ids.
-type sent struct {
-	name       batchName
-	receivedMs int64
-	samples    []sentSample
-	blocks     []sentBlock
-	histograms []sentSample // the value is the count
-}
-
-type sentSample struct {
-	series metric.Raw
-	timeMs int64
-	value  float64
-}
-
-type sentBlock struct {
-	layout  []metric.Raw
-	firstMs int64
-	values  []float64 // column by column
-}
-
 func newCore(t *testing.T, seed uint64) *core {
 	c := &core{t: t, random: rand.New(rand.NewPCG(seed, 11)), disk: disktest.NewMemory(seed), acknowledged: map[batchName]bool{}}
-	c.journaled = newJournaled(c)
+	c.journaled = newJournaled(t)
 	c.clock.Store(t0)
 	c.epochs = seed << 16
 	for i := range 1 + c.random.IntN(3) {
@@ -325,6 +298,9 @@ func (c *core) translate(s *coreSender, b *sent) *journal.Batch {
 	return to
 }
 
+// readJournal reads all that is durable, and lets the journal go of it.
+func (c *core) readJournal() { c.journaled.catchUp(c.journal, c.retention) }
+
 // settle waits for every answer, and lets senders forget what was acknowledged.
 func (c *core) settle() {
 	c.waiting.Wait()
@@ -332,115 +308,5 @@ func (c *core) settle() {
 	defer c.mu.Unlock()
 	for _, s := range c.senders {
 		s.held = slices.DeleteFunc(s.held, func(b *sent) bool { return c.acknowledged[b.name] })
-	}
-}
-
-// journaled is what was ever durable in the journal, read by a reader that misses nothing: a process of its own that never dies.
-type journaled struct {
-	*core
-	at        journal.Position
-	entries   []journal.Entry
-	sent      map[batchName]*sent
-	batches   map[batchName]int
-	samples   int
-	forgotten int
-
-	series    map[journal.SeriesID]metric.Raw
-	layouts   map[journal.LayoutID][]journal.SeriesID
-	producers map[journal.ProducerID]bool
-}
-
-func newJournaled(c *core) *journaled {
-	return &journaled{core: c, sent: map[batchName]*sent{}, batches: map[batchName]int{}, series: map[journal.SeriesID]metric.Raw{},
-		layouts: map[journal.LayoutID][]journal.SeriesID{}, producers: map[journal.ProducerID]bool{}}
-}
-
-// catchUp reads all that is durable, and lets the journal go of it.
-func (j *journaled) catchUp() {
-	reader, err := j.journal.Reader(j.at)
-	require.NoError(j.t, err)
-	defer reader.Close()
-	nothingToWaitFor, cancel := context.WithCancel(context.Background())
-	cancel()
-	for {
-		at, entry, err := reader.Next(nothingToWaitFor)
-		if errors.Is(err, journal.ErrRead) {
-			continue
-		}
-		if errors.Is(err, context.Canceled) || errors.Is(err, journal.ErrClosed) {
-			break
-		}
-		require.NoError(j.t, err)
-		require.GreaterOrEqual(j.t, at, j.at)
-		j.at = at
-		j.take(entry)
-	}
-	_ = j.retention.Need("journaled", j.at) // may fail with the disk
-}
-
-// take keeps an entry; a new reader is given definitions again.
-func (j *journaled) take(entry journal.Entry) {
-	switch e := entry.(type) {
-	case *journal.SeriesDefined:
-		if known, is := j.series[e.ID]; is {
-			require.Equal(j.t, known, e.Series)
-			return
-		}
-		j.series[e.ID] = e.Series
-	case *journal.LayoutDefined:
-		if known, is := j.layouts[e.ID]; is {
-			require.Equal(j.t, known, e.Series)
-			return
-		}
-		j.layouts[e.ID] = e.Series
-	case *journal.ProducerDefined:
-		if j.producers[e.ID] {
-			return
-		}
-		j.producers[e.ID] = true
-	case *journal.Forgotten:
-		j.forget(e)
-	case *journal.Batch:
-		j.batch(e)
-	}
-	j.entries = append(j.entries, entry)
-}
-
-func (j *journaled) forget(e *journal.Forgotten) {
-	j.forgotten += len(e.Series) + len(e.Layouts) + len(e.Producers)
-	for _, id := range e.Series {
-		delete(j.series, id)
-	}
-	for _, id := range e.Layouts {
-		delete(j.layouts, id)
-	}
-	for _, id := range e.Producers {
-		delete(j.producers, id)
-	}
-}
-
-// batch compares a batch with what its sender sent.
-func (j *journaled) batch(b *journal.Batch) {
-	name := batchName{b.Epoch, b.Sequence}
-	j.batches[name]++
-	j.samples += b.Samples()
-	want := j.sent[name]
-	require.NotNil(j.t, want, "batch %v was never sent", name)
-	require.Equal(j.t, fmt.Sprint(len(want.samples), len(want.blocks), len(want.histograms)), fmt.Sprint(len(b.IDs), len(b.Blocks), len(b.Histograms)))
-	for i, id := range b.IDs {
-		if got := (sentSample{j.series[id], b.TimesMs[i], b.Values[i]}); got != want.samples[i] {
-			require.Equal(j.t, want.samples[i], got)
-		}
-	}
-	for i := range b.Blocks {
-		x := &b.Blocks[i]
-		got := sentBlock{firstMs: x.FirstMs, values: x.Floats(nil)}
-		for _, id := range j.layouts[x.Layout] {
-			got.layout = append(got.layout, j.series[id])
-		}
-		require.Equal(j.t, want.blocks[i], got)
-	}
-	for i, h := range b.Histograms {
-		require.Equal(j.t, want.histograms[i], sentSample{j.series[journal.SeriesID(h.GetSeriesId())], h.GetTimeMs(), float64(h.GetCount())})
 	}
 }

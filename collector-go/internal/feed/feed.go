@@ -110,6 +110,7 @@ type Feed struct {
 	tickMs   int64            // of the last tick
 
 	leave    chan leaving // see Leave
+	pause    pause        // nil but in simulations
 	patience journal.Patience
 	figures  *figures
 	caught   atomic.Uint64 // the position reached, for CaughtUp
@@ -182,7 +183,7 @@ func (f *Feed) Run(ctx context.Context) error {
 				return fmt.Errorf("feed %s: %w", f.options.Name, err)
 			}
 		}
-		position, entry, err := reader.Next(ctx)
+		position, entry, err := f.next(ctx, reader)
 		switch {
 		case errors.Is(err, journal.ErrClosed):
 			return f.finish(ctx)
@@ -206,6 +207,31 @@ func (f *Feed) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// pause takes the place of all waiting: for a time, or, for 0, for the journal to grow. It returns when Run is to go on, with the
+// context's error where that is done.
+type pause func(ctx context.Context, d time.Duration) error
+
+// nothingToWaitFor is done from the beginning.
+var nothingToWaitFor = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// next waits for the journal's next entry.
+func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Position, journal.Entry, error) {
+	for f.pause != nil {
+		position, entry, err := reader.Next(nothingToWaitFor)
+		if !errors.Is(err, context.Canceled) {
+			return position, entry, err
+		}
+		if err := f.pause(ctx, 0); err != nil {
+			return 0, nil, err
+		}
+	}
+	return reader.Next(ctx)
 }
 
 // endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does not give back.
@@ -351,6 +377,9 @@ func asked(err error) time.Duration {
 
 // wait ends early when ctx is done, or when the journal lets go of what the store lacks.
 func (f *Feed) wait(ctx context.Context, d time.Duration) error {
+	if f.pause != nil {
+		return f.pause(ctx, d)
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"internal/store/grid/column": {},
 	"internal/store/blocks":      {},
 	"internal/store/classic":     {},
-	"internal/store/forward":     {"internal/slice"},
+	"internal/store/forward":     {"internal/disk", "internal/slice"},
 	"internal/store/remote":      {"internal/store/forward", "internal/store/classic", "internal/slice", "internal/metric"},
 	"internal/store/influx":      {"internal/store/forward", "internal/store/classic", "internal/slice", "internal/metric"},
 	"internal/quota":             {},

@@ -79,9 +79,7 @@ func (a *answers) take() []error {
 
 // run answers Open, then takes batches until the sender, the collector or an error ends the stream.
 func (s *stream) run() error {
-	o := s.server.o
-	if err := s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{
-		Opened: &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}}}); err != nil {
+	if err := s.greet(); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
@@ -116,6 +114,13 @@ func (s *stream) run() error {
 	}
 }
 
+// greet answers Open.
+func (s *stream) greet() error {
+	o := s.server.o
+	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{
+		Opened: &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}}})
+}
+
 // receive takes requests until an error ends the stream. The goroutine ends when the handler has returned, since gRPC then ends RecvMsg.
 func (s *stream) receive(stopped <-chan struct{}) error {
 	in := &incoming{}
@@ -139,10 +144,7 @@ var errStopped = errors.New("the stream has ended")
 // await returns when the window has room: the sender has to wait for answers.
 func (s *stream) await(stopped <-chan struct{}) error {
 	for {
-		s.mu.Lock()
-		free := len(s.window.flights) < s.server.o.Window
-		s.mu.Unlock()
-		if free {
+		if s.hasRoom() {
 			return nil
 		}
 		select {
@@ -151,6 +153,13 @@ func (s *stream) await(stopped <-chan struct{}) error {
 			return errStopped
 		}
 	}
+}
+
+// hasRoom says whether the window has room for a batch.
+func (s *stream) hasRoom() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.window.flights) < s.server.o.Window
 }
 
 // close lets nothing more be taken: what a stream brought is in the journal before the mark of its end.

@@ -41,11 +41,27 @@ func newCommitter(j *Journal) *committer {
 
 // begin opens the first segment, or notes why not, and starts the goroutine.
 func (c *committer) begin() {
+	c.open()
+	if !c.j.o.Stepped {
+		go c.run()
+	}
+}
+
+// open starts a fresh segment, or notes why not. What waits is to be written then.
+func (c *committer) open() {
 	if err := c.startSegment(nil); err != nil {
 		c.fail(nil, err)
 	}
 	c.wake()
-	go c.run()
+}
+
+// Commit does, for a journal with Options.Stepped, what is due: it tries a fresh segment where the disk failed, writes what is queued and
+// calls back. It is for one goroutine, that which calls Close.
+func (j *Journal) Commit() {
+	if j.committer.active == nil {
+		j.committer.open()
+	}
+	j.committer.drain()
 }
 
 func (c *committer) wake() { signal(c.work) }
@@ -60,6 +76,10 @@ func signal(to chan struct{}) {
 
 func (c *committer) stop() error {
 	close(c.closing)
+	if c.j.o.Stepped {
+		c.drain()
+		close(c.stopped)
+	}
 	<-c.stopped
 	if c.active == nil {
 		return nil
@@ -92,10 +112,7 @@ func (c *committer) retry() bool {
 	case <-c.closing:
 		return false
 	}
-	if err := c.startSegment(nil); err != nil {
-		c.fail(nil, err)
-	}
-	c.wake()
+	c.open()
 	return true
 }
 

@@ -36,6 +36,9 @@ type Options struct {
 	// RetryInterval is how long to wait after a failed write before trying again, what Append tells a sender that is refused, and how
 	// often the journal looks whether its file is still in its place.
 	RetryInterval time.Duration
+	// Stepped gives the journal no goroutine: what is queued is written by Commit alone, and a failed disk is tried again by it. It is for
+	// simulations, in which nothing may happen by itself.
+	Stepped bool
 	// FS is where segments are kept; nil is the operating system's.
 	FS disk.FS
 	// Logger takes what an operator should know; nil discards it.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // cursor is what a store remembers over a restart; docs/formats/forward-cursor.md describes the file.
@@ -42,13 +43,18 @@ func decodeCursor(data []byte) (cursor, error) {
 	return c, nil
 }
 
-// readCursor reads the cursor of dir, which it makes where it is missing. A store without one was given nothing yet.
-func readCursor(dir string) (cursor, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+// readCursor reads the cursor of dir, which it makes where it is missing, and makes it durable: a process that was killed may have written it
+// and not got to that, and what the journal lets go of for a cursor must not be asked for again after a loss of power. A store without one was
+// given nothing yet.
+func readCursor(files disk.FS, dir string) (cursor, error) {
+	if err := files.MkdirAll(dir); err != nil {
 		return cursor{}, fmt.Errorf("forward: make the directory of a cursor: %w", err)
 	}
+	if err := files.SyncDir(dir); err != nil {
+		return cursor{}, fmt.Errorf("forward: sync the directory of a cursor: %w", err)
+	}
 	path := filepath.Join(dir, cursorFile)
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(files, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return cursor{}, nil
 	}
@@ -63,37 +69,9 @@ func readCursor(dir string) (cursor, error) {
 }
 
 // write replaces the cursor of dir: written aside, synced, renamed, directory synced.
-func (c cursor) write(dir string) error {
-	path := filepath.Join(dir, cursorFile)
-	err := writeSynced(path+".tmp", c.encode())
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
-	}
-	if err == nil {
-		err = syncDir(dir)
-	}
-	if err != nil {
+func (c cursor) write(files disk.FS, dir string) error {
+	if err := disk.WriteAside(files, dir, filepath.Join(dir, cursorFile), c.encode()); err != nil {
 		return fmt.Errorf("write cursor: %w", err)
 	}
 	return nil
-}
-
-func writeSynced(path string, data []byte) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
@@ -66,7 +67,10 @@ func Open(dir string, protocol Protocol, options Options) (*Store, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	c, err := readCursor(dir)
+	if options.FS == nil {
+		options.FS = disk.System{}
+	}
+	c, err := readCursor(options.FS, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +153,7 @@ func (s *Store) save() error {
 	if s.cursor == s.saved {
 		return nil
 	}
-	if err := s.cursor.write(s.dir); err != nil {
+	if err := s.cursor.write(s.options.FS, s.dir); err != nil {
 		return err
 	}
 	s.saved = s.cursor

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // Options of a store on the network.
@@ -20,6 +22,8 @@ type Options struct {
 	Timeout time.Duration
 	// IdleHandOvers is after how many hand-overs without a slice the cursor is written.
 	IdleHandOvers int
+	// FS is where the cursor is kept; nil is the operating system's.
+	FS disk.FS
 
 	Now        func() time.Time      // the clock; only a refused point's reason depends on it
 	Logger     *slog.Logger          // nil: silent

@@ -1,0 +1,173 @@
+package feed
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+)
+
+// turn is something that happens to the world.
+func (w *simulated) turn() {
+	p := w.plugins[w.random.IntN(len(w.plugins))]
+	switch what := w.random.IntN(22); what {
+	case 0, 1:
+		w.machineDies()
+	case 2, 3:
+		w.failCalls()
+	case 4:
+		w.failSome()
+	case 5:
+		w.note("full")
+		w.happen["fills"]++
+		w.disk.Fill()
+	case 6:
+		w.failReads()
+	case 7, 8, 9:
+		w.healDisk()
+	case 10, 11:
+		if w.life != nil {
+			w.note("kill")
+			w.die(false)
+		}
+	case 12:
+		if w.life != nil {
+			w.note("power")
+			w.die(true)
+		}
+	case 13:
+		if w.life != nil {
+			w.note("stop")
+			w.stop()
+			w.restartIn(w.downFor())
+		}
+	case 14:
+		p.link.reset()
+	case 15:
+		p.link.block([2]bool{true, true}, w.upTo(60_000))
+	case 16:
+		direction := w.random.IntN(2)
+		p.link.block([2]bool{direction == up, direction == down}, w.upTo(60_000))
+	case 17:
+		p.link.flap(2 + w.random.IntN(6))
+	case 18:
+		w.note("slow")
+		p.link.delayMs = 1 + w.upTo(1<<w.upTo(12))
+	case 19:
+		w.note("worker")
+		p.kill()
+	case 20:
+		w.clocks(p)
+	case 21:
+		w.hours()
+	}
+}
+
+// machineDies takes the power away at a call to come.
+func (w *simulated) machineDies() {
+	at := w.disk.Calls() + 1 + w.random.IntN(120)
+	w.fault(func(call int, _, _ string) error {
+		if call >= at {
+			return disktest.ErrPowerless
+		}
+		return nil
+	})
+}
+
+// failCalls lets the n-th call from here fail, and a few behind it.
+func (w *simulated) failCalls() {
+	from := w.disk.Calls() + 1 + w.random.IntN(40)
+	to := from + w.random.IntN(4)
+	w.fault(func(call int, _, _ string) error {
+		if call >= from && call <= to {
+			w.happen["disk_errors"]++
+			return disktest.ErrInputOutput
+		}
+		return nil
+	})
+}
+
+// failSome lets some calls fail.
+func (w *simulated) failSome() {
+	rate, random := 2+w.random.IntN(20), rand.New(rand.NewPCG(w.random.Uint64(), 1))
+	w.fault(func(int, string, string) error {
+		if random.IntN(rate) == 0 {
+			w.happen["disk_errors"]++
+			return disktest.ErrInputOutput
+		}
+		return nil
+	})
+}
+
+// failReads lets reads of the journal fail now and then.
+func (w *simulated) failReads() {
+	random := rand.New(rand.NewPCG(w.random.Uint64(), 1))
+	w.faulty = true
+	w.disk.SetReadFault(func(name string, _, _ int64) error {
+		if strings.HasSuffix(name, ".segment") && random.IntN(200) == 0 {
+			w.happen["read_errors"]++
+			return disktest.ErrInputOutput
+		}
+		return nil
+	})
+}
+
+func (w *simulated) fault(f func(call int, op, name string) error) {
+	w.faulty = true
+	w.disk.SetFault(f)
+}
+
+func (w *simulated) healDisk() {
+	w.faulty = false
+	w.disk.SetFault(nil)
+	w.disk.SetReadFault(nil)
+	w.disk.SetRoom(0)
+}
+
+// clocks lets a clock step: the collector's by minutes, since the door takes no monotonic clock from a simulation and would refuse all that is
+// further ahead; a plugin's by anything up to half a day, or back to where it belongs.
+func (w *simulated) clocks(p *plugin) {
+	w.note("clock")
+	w.happen["clock_steps"]++
+	if w.chance(2) || w.strict {
+		w.offMs = w.upTo(600_000) - 300_000
+		return
+	}
+	p.clockMs = 0
+	if w.chance(2) {
+		p.clockMs = w.upTo(1<<(10+w.upTo(16))) - w.upTo(1<<(10+w.upTo(16)))
+	}
+}
+
+// hours go by: calm ones, or ones in which the whole world stands still.
+func (w *simulated) hours() {
+	if w.chance(2) {
+		w.note("still")
+		w.happen["leaps"]++
+		w.nowMs += (w.upTo(20) + 10*w.upTo(2)) * 3_600_000
+		return
+	}
+	w.note("calm")
+	w.happen["calm_hours"]++
+	w.calm = true
+	w.run(w.upTo(2 * 3_600_000))
+	w.calm = false
+}
+
+// heal ends all faults. What is away comes back by itself.
+func (w *simulated) heal() {
+	w.note("heal")
+	w.healDisk()
+	for _, p := range w.plugins {
+		p.link.blocked, p.link.delayMs = [2]bool{}, 5
+		p.link.open()
+		p.clockMs = 0
+	}
+	for _, r := range w.receivers {
+		r.healed, r.backMs = true, 0
+	}
+	w.offMs = 0
+	if w.life == nil {
+		w.start()
+	}
+}

@@ -1,0 +1,43 @@
+package forward
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+)
+
+// A process dies at each call of writing its cursor in turn, the next one reads what it finds, and the machine loses its power: the cursor that was read
+// must not fall, since the journal may have let go of what lies before it.
+func TestACursorThatWasReadOutlivesALossOfPower(t *testing.T) {
+	renamed := 0
+	for seed := uint64(1); seed <= 20; seed++ {
+		for dies := 1; ; dies++ {
+			files := disktest.NewMemory(seed)
+			s := open(t, "/store", newReceiver(), func(o *Options) { o.FS = files })
+			_, err := s.Append(context.Background(), 10, columns(1, now, now+width))
+			require.NoError(t, err)
+			from := files.Calls()
+			files.SetFault(func(call int, _, _ string) error {
+				if call >= from+dies {
+					return disktest.ErrPowerless
+				}
+				return nil
+			})
+			_, _ = s.Append(context.Background(), 20, columns(1, now+width, now+2*width))
+			if !files.Off() {
+				break // it got through
+			}
+			files = files.Reboot(false)
+			read := open(t, "/store", newReceiver(), func(o *Options) { o.FS = files }).Durable()
+			files = files.Reboot(true)
+			require.Equal(t, read, open(t, "/store", newReceiver(), func(o *Options) { o.FS = files }).Durable())
+			if read == 20 {
+				renamed++
+			}
+		}
+	}
+	require.Positive(t, renamed, "no process died between giving the cursor its name and making that durable")
+}
