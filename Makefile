@@ -45,7 +45,7 @@ test: test-proto test-plugin ## Run every test of every part
 # What needs no cluster, one part after the other, while the tests of the cluster wait for it.
 .PHONY: test-others
 test-others:
-	@for part in collector stores dashboards page; do MAKEFLAGS= $(MAKE) test-$$part || exit; done
+	@for part in collector client stores dashboards page; do MAKEFLAGS= $(MAKE) test-$$part || exit; done
 
 # --- build ---------------------------------------------------------------------------------------------------------------------
 
@@ -122,6 +122,19 @@ test-plugin: build ## Test the Storm plugin, the finished jar included
 test-collector: toolchain | build/toolchain.env ## Test the collector, its API beside a real Prometheus (built from source the first time)
 	@$(run) cd collector-go && go test -tags prometheus -timeout 30m ./...
 
+# A client that was written from the schema's comments alone; its stubs are generated here, and never committed.
+build/python/stamp: proto/examples/python/requirements.txt $(wildcard proto/bulletmetrics/v1/*.proto) .ci/python
+	@.ci/python
+	@echo "fetching what a client in Python needs"
+	@rm -rf build/python && mkdir -p build/python/stubs && python3 -m venv build/python/venv
+	@build/python/venv/bin/pip install --quiet --disable-pip-version-check -r proto/examples/python/requirements.txt
+	@build/python/venv/bin/python -m grpc_tools.protoc -I proto --python_out=build/python/stubs --grpc_python_out=build/python/stubs bulletmetrics/v1/data.proto bulletmetrics/v1/service.proto
+	@touch $@
+
+.PHONY: test-client
+test-client: toolchain build/bullet-metrics build/python/stamp ## Test a client in Python, written from the schema alone: its ledger against a collector that is killed again and again
+	@$(run) cd collector-go && go test -tags client -count=1 -timeout 5m ./e2e/otherclient
+
 # InfluxDB 1.13 has parts in Rust; without a Rust toolchain another server stands in for it, and the test says so.
 build/tools/influxd: | build/toolchain.env
 	@$(run) mkdir -p build/tools; if ! command -v cargo >/dev/null; then echo "no Rust toolchain: InfluxDB 1.13 is not built"; exit 0; fi; \
@@ -168,7 +181,7 @@ build/tools/staticcheck: collector-go/tools/lint/go.mod | build/toolchain.env
 check: test-proto build/tools/staticcheck ## Check format, lint, generated code and the table of imports
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
-	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards,page ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards,page ./... && go test -count=1 ./internal/house
+	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards,page,client ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards,page,client ./... && go test -count=1 ./internal/house
 	@echo "check passed"
 
 .PHONY: compat

@@ -336,18 +336,21 @@ func (ComponentKind) EnumDescriptor() ([]byte, []int) {
 type Batch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
-	// another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
+	// another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch, and an epoch one stream at
+	// a time, since its batches come in order: a program that sends on several streams at once draws an epoch for each.
 	Epoch []byte `protobuf:"bytes,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Position of this batch in its epoch, from 1, rising. It may jump, as over batches that the sender gave up; a number is never used
 	// for two different batches.
 	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
-	// takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip.
+	// takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip: those
+	// that were under way behind it are passed over without an answer, and are sent again behind it.
 	// A sender that has given the refused batch up goes on with the oldest that it holds.
 	OldestHeldSequence uint64 `protobuf:"varint,3,opt,name=oldest_held_sequence,json=oldestHeldSequence,proto3" json:"oldest_held_sequence,omitempty"`
 	// When the sender handed this batch to the stream, ms since the Unix epoch, by the sender's clock. For skew; 0 where it is not known.
 	SendTimeMs int64 `protobuf:"varint,4,opt,name=send_time_ms,json=sendTimeMs,proto3" json:"send_time_ms,omitempty"`
-	// Series that are used for the first time on this stream, in this batch or a later one.
+	// Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+	// reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
 	Series []*SeriesDefinition `protobuf:"bytes,5,rep,name=series,proto3" json:"series,omitempty"`
 	// Samples as columns.
 	Samples *SampleColumns `protobuf:"bytes,6,opt,name=samples,proto3" json:"samples,omitempty"`
@@ -659,10 +662,11 @@ func (x *WorkerClock) GetTakenTimeMs() int64 {
 
 // SeriesDefinition names a series once; samples refer to it by id. What it is stored as follows from its name, key and shape: what Storm,
 // Bullet and the sampler are known to report has a canonical name and unit (METRICS.md). Anything else keeps its name, with what is no
-// letter, digit or underscore replaced by an underscore, under the prefix "storm_" ("..._total" where its temporality says that
-// it counts), with the labels topology, worker ("host:port", of this
-// message), component, task and, where there is one, key. A definition that breaks a rule costs its samples (REJECTION_REASON_BAD_SERIES),
-// not the stream. Texts are UTF-8 without NUL.
+// letter, digit or underscore of ASCII replaced by an underscore and leading underscores left out, under the prefix "storm_" ("..._total"
+// where its temporality says that it counts; a gauge where it is not said), with the labels topology, worker ("host:port", of this
+// message), component, task and, where there is one, key: its parts joined by "/". The stored total of a counter is the sum of its
+// deltas, or of a cumulative series its first value and what was added since. A definition that breaks a rule costs its samples
+// (REJECTION_REASON_BAD_SERIES), not the stream. Texts are UTF-8 without NUL.
 type SeriesDefinition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Chosen by the sender, from 1, unique on its stream. Defining an id again with another meaning ends the stream.

@@ -594,7 +594,7 @@ func (x *Rejection) GetExample() string {
 }
 
 // Full: the batch and those after it were not taken. Nothing is lost: the sender keeps them, waits, and sends on from the
-// batch that is named.
+// batch that is named. Batches before it may still be acknowledged, and refused: then another Full names an older one.
 type Full struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The epoch meant.

@@ -80,7 +80,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
-   * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
+   * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch, and an epoch one stream at
+   * a time, since its batches come in order: a program that sends on several streams at once draws an epoch for each.
    * </pre>
    *
    * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -112,7 +113,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
-   * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip.
+   * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip: those
+   * that were under way behind it are passed over without an answer, and are sent again behind it.
    * A sender that has given the refused batch up goes on with the oldest that it holds.
    * </pre>
    *
@@ -144,7 +146,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.github.bulletmetrics.storm.proto.v1.SeriesDefinition> series_;
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -155,7 +158,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -167,7 +171,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -178,7 +183,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -189,7 +195,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -1891,7 +1898,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
-     * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
+     * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch, and an epoch one stream at
+     * a time, since its batches come in order: a program that sends on several streams at once draws an epoch for each.
      * </pre>
      *
      * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -1904,7 +1912,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
-     * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
+     * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch, and an epoch one stream at
+     * a time, since its batches come in order: a program that sends on several streams at once draws an epoch for each.
      * </pre>
      *
      * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -1921,7 +1930,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
-     * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
+     * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch, and an epoch one stream at
+     * a time, since its batches come in order: a program that sends on several streams at once draws an epoch for each.
      * </pre>
      *
      * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -1985,7 +1995,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
-     * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip.
+     * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip: those
+     * that were under way behind it are passed over without an answer, and are sent again behind it.
      * A sender that has given the refused batch up goes on with the oldest that it holds.
      * </pre>
      *
@@ -1999,7 +2010,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
-     * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip.
+     * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip: those
+     * that were under way behind it are passed over without an answer, and are sent again behind it.
      * A sender that has given the refused batch up goes on with the oldest that it holds.
      * </pre>
      *
@@ -2017,7 +2029,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
-     * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip.
+     * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip: those
+     * that were under way behind it are passed over without an answer, and are sent again behind it.
      * A sender that has given the refused batch up goes on with the oldest that it holds.
      * </pre>
      *
@@ -2089,7 +2102,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2103,7 +2117,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2117,7 +2132,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2131,7 +2147,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2150,7 +2167,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2168,7 +2186,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2186,7 +2205,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2205,7 +2225,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2223,7 +2244,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2241,7 +2263,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2260,7 +2283,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2277,7 +2301,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2294,7 +2319,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2305,7 +2331,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2319,7 +2346,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2334,7 +2362,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2345,7 +2374,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -2357,7 +2387,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Series that are used for the first time on this stream, in this batch or a later one.
+     * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+     * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
      * </pre>
      *
      * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>

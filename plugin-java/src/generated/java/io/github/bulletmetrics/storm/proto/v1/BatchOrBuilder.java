@@ -13,7 +13,8 @@ public interface BatchOrBuilder extends
   /**
    * <pre>
    * The sender's start: 16 random bytes, drawn when the sender's process starts, the same on all streams that it opens one after
-   * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch.
+   * another. It belongs to one topology: the same bytes under another are another epoch. A stream has one epoch, and an epoch one stream at
+   * a time, since its batches come in order: a program that sends on several streams at once draws an epoch for each.
    * </pre>
    *
    * <code>bytes epoch = 1 [json_name = "epoch"];</code>
@@ -35,7 +36,8 @@ public interface BatchOrBuilder extends
   /**
    * <pre>
    * The oldest batch of this epoch that the sender still holds unacknowledged, this one included. After a Full the collector
-   * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip.
+   * takes no batch while the sender still holds the refused one or an older, so that order survives without a round trip: those
+   * that were under way behind it are passed over without an answer, and are sent again behind it.
    * A sender that has given the refused batch up goes on with the oldest that it holds.
    * </pre>
    *
@@ -56,7 +58,8 @@ public interface BatchOrBuilder extends
 
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -65,7 +68,8 @@ public interface BatchOrBuilder extends
       getSeriesList();
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -73,7 +77,8 @@ public interface BatchOrBuilder extends
   io.github.bulletmetrics.storm.proto.v1.SeriesDefinition getSeries(int index);
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -81,7 +86,8 @@ public interface BatchOrBuilder extends
   int getSeriesCount();
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>
@@ -90,7 +96,8 @@ public interface BatchOrBuilder extends
       getSeriesOrBuilderList();
   /**
    * <pre>
-   * Series that are used for the first time on this stream, in this batch or a later one.
+   * Series that are used for the first time on this stream, in this batch or a later one. Definitions are taken of every batch that
+   * reaches the collector, of one that is answered with Full or passed over too; to define an id again with the same meaning does no harm.
    * </pre>
    *
    * <code>repeated .bulletmetrics.v1.SeriesDefinition series = 5 [json_name = "series"];</code>

@@ -8,7 +8,7 @@ package io.github.bulletmetrics.storm.proto.v1;
 /**
  * <pre>
  * Full: the batch and those after it were not taken. Nothing is lost: the sender keeps them, waits, and sends on from the
- * batch that is named.
+ * batch that is named. Batches before it may still be acknowledged, and refused: then another Full names an older one.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.Full}
@@ -286,7 +286,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Full: the batch and those after it were not taken. Nothing is lost: the sender keeps them, waits, and sends on from the
-   * batch that is named.
+   * batch that is named. Batches before it may still be acknowledged, and refused: then another Full names an older one.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.Full}

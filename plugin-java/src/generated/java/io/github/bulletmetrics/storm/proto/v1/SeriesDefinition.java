@@ -9,10 +9,11 @@ package io.github.bulletmetrics.storm.proto.v1;
  * <pre>
  * SeriesDefinition names a series once; samples refer to it by id. What it is stored as follows from its name, key and shape: what Storm,
  * Bullet and the sampler are known to report has a canonical name and unit (METRICS.md). Anything else keeps its name, with what is no
- * letter, digit or underscore replaced by an underscore, under the prefix "storm_" ("..._total" where its temporality says that
- * it counts), with the labels topology, worker ("host:port", of this
- * message), component, task and, where there is one, key. A definition that breaks a rule costs its samples (REJECTION_REASON_BAD_SERIES),
- * not the stream. Texts are UTF-8 without NUL.
+ * letter, digit or underscore of ASCII replaced by an underscore and leading underscores left out, under the prefix "storm_" ("..._total"
+ * where its temporality says that it counts; a gauge where it is not said), with the labels topology, worker ("host:port", of this
+ * message), component, task and, where there is one, key: its parts joined by "/". The stored total of a counter is the sum of its
+ * deltas, or of a cumulative series its first value and what was added since. A definition that breaks a rule costs its samples
+ * (REJECTION_REASON_BAD_SERIES), not the stream. Texts are UTF-8 without NUL.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.SeriesDefinition}
@@ -666,10 +667,11 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * SeriesDefinition names a series once; samples refer to it by id. What it is stored as follows from its name, key and shape: what Storm,
    * Bullet and the sampler are known to report has a canonical name and unit (METRICS.md). Anything else keeps its name, with what is no
-   * letter, digit or underscore replaced by an underscore, under the prefix "storm_" ("..._total" where its temporality says that
-   * it counts), with the labels topology, worker ("host:port", of this
-   * message), component, task and, where there is one, key. A definition that breaks a rule costs its samples (REJECTION_REASON_BAD_SERIES),
-   * not the stream. Texts are UTF-8 without NUL.
+   * letter, digit or underscore of ASCII replaced by an underscore and leading underscores left out, under the prefix "storm_" ("..._total"
+   * where its temporality says that it counts; a gauge where it is not said), with the labels topology, worker ("host:port", of this
+   * message), component, task and, where there is one, key: its parts joined by "/". The stored total of a counter is the sum of its
+   * deltas, or of a cumulative series its first value and what was added since. A definition that breaks a rule costs its samples
+   * (REJECTION_REASON_BAD_SERIES), not the stream. Texts are UTF-8 without NUL.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.SeriesDefinition}
