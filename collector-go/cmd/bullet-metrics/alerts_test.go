@@ -64,6 +64,15 @@ func TestAlertsThatFireAreExactlyTheRightOnes(t *testing.T) {
 			w.pass(long)
 		}, ever: []string{mean, p99}},
 		"kill -9 of a worker that nobody starts again": {healthy: true, do: func(w *alertsWorld) { w.disconnect("h2"); stop("h2")(w) }, now: []string{blind2}},
+		"closed in order, by whatever: missed for an hour": {healthy: true, do: func(w *alertsWorld) {
+			for host, of := range w.workers {
+				w.lastWord(of.producer)
+				w.disconnect(host)
+			}
+			stop("h1", "h2")(w)
+			assert.Equal(w.t, []string{blind}, w.firing(), "in the hour")
+			w.pass(40 * time.Minute)
+		}, ever: []string{blind}},
 		"killed, as an annotation says": {do: func(w *alertsWorld) {
 			w.annotate("b", "killed")
 			stop("h1", "h2")(w)

@@ -48,6 +48,7 @@ type alertsWorld struct {
 	group     *rules.Group
 	own       map[string]labels.Labels // of the last look at the figures
 	workers   map[string]*alertsWorker // by place
+	clients   map[string]*alertsClient // by host
 	sequence  uint64
 	writing   sync.WaitGroup // batches that are not durable yet
 	evaluated time.Duration  // between two evaluations
@@ -73,7 +74,7 @@ type alertsWorker struct {
 const evaluationStep = 15 * time.Second
 
 func newAlertsWorld(t *testing.T) *alertsWorld {
-	w := &alertsWorld{t: t, now: time.Unix(1_800_000_000, 0), figures: prometheus.NewRegistry(), own: map[string]labels.Labels{}, workers: map[string]*alertsWorker{},
+	w := &alertsWorld{t: t, now: time.Unix(1_800_000_000, 0), figures: prometheus.NewRegistry(), own: map[string]labels.Labels{}, workers: map[string]*alertsWorker{}, clients: map[string]*alertsClient{},
 		ever: map[string]bool{}, evaluated: evaluationStep}
 	dir := t.TempDir()
 	clock := func() time.Time { return w.now }
@@ -194,20 +195,37 @@ func (w *alertsWorld) report(of *alertsWorker) {
 	if of.silent {
 		return
 	}
-	w.sequence++
 	of.records += 5_000
 	at := w.now.UnixMilli()
-	b := &journal.Batch{Producer: of.producer, Epoch: journal.Epoch{1}, Sequence: w.sequence, SentMs: at, ReceivedMs: at + 3,
-		IDs: []journal.SeriesID{of.heap, of.executed, of.join}, TimesMs: []int64{at, at, at}, Values: []float64{5e8, of.records, 1}}
+	b := w.batch(of.producer)
+	b.IDs, b.TimesMs, b.Values = []journal.SeriesID{of.heap, of.executed, of.join}, []int64{at, at, at}, []float64{5e8, of.records, 1}
 	if !of.unheard {
 		b.IDs, b.TimesMs, b.Values = append(b.IDs, of.meanID), append(b.TimesMs, at), append(b.Values, of.mean)
 		bucket := int32(math.Ceil(math.Log2(of.mean / 1000))) // 2^(bucket-1) to 2^bucket seconds
 		b.Histograms = []*pb.HistogramSample{{SeriesId: uint32(of.distID), TimeMs: at, Schema: 0, ZeroThreshold: 0.0005, Count: 5_000, Sum: 5 * of.mean,
 			PositiveSpans: []*pb.BucketSpan{{Offset: bucket, Length: 1}}, PositiveCounts: []uint64{5_000}}}
 	}
+	w.append(b)
+}
+
+// batch is an empty one of a producer.
+func (w *alertsWorld) batch(of journal.ProducerID) *journal.Batch {
+	w.sequence++
+	at := w.now.UnixMilli()
+	return &journal.Batch{Producer: of, Epoch: journal.Epoch{1}, Sequence: w.sequence, SentMs: at, ReceivedMs: at + 3}
+}
+
+func (w *alertsWorld) append(b *journal.Batch) {
 	w.writing.Add(1)
 	_, err := w.journal.Append(b, func(error) { w.writing.Done() })
 	require.NoError(w.t, err)
+}
+
+// lastWord lets a producer say that it is closed in order.
+func (w *alertsWorld) lastWord(of journal.ProducerID) {
+	b := w.batch(of)
+	b.Notes = &pb.Batch{Closing: true}
+	w.append(b)
 }
 
 // pass lets time pass: reports each 10 s, a tick each 5 s (more would not count), an evaluation each 15 s.
@@ -218,6 +236,9 @@ func (w *alertsWorld) pass(d time.Duration) {
 		if w.now.Unix()%10 == 0 {
 			for _, host := range slices.Sorted(maps.Keys(w.workers)) {
 				w.report(w.workers[host])
+			}
+			for _, host := range slices.Sorted(maps.Keys(w.clients)) {
+				w.ask(w.clients[host])
 			}
 		}
 		require.NoError(w.t, w.journal.Mark(&journal.Tick{TimeMs: w.now.UnixMilli() + 3}))

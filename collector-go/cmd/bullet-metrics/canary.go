@@ -154,6 +154,7 @@ func (o *canaryOptions) deliver(ctx context.Context, target load.Submitter, reco
 	var sendErr error
 	sending.Go(func() { sendErr = delivery.Run(delivering) })
 	runErr := bird.Run(ctx)
+	delivery.Close()
 	flushing, cancel := context.WithTimeout(context.Background(), flushLimit)
 	defer cancel()
 	flushErr := delivery.Flush(flushing)

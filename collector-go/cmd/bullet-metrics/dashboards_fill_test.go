@@ -179,10 +179,11 @@ func madeUp() *inventory {
 		v.series(always(0), model.MetricNameLabel, "bullet_metrics_worker_tasks", "topology", "bullet", "worker", "127.0.0.1:10001", "component", component, "job", "bullet-metrics", "instance", "collector:9320")
 	}
 	for i, class := range []string{"RAW", "GROUP"} {
-		v.distribution(model.MetricNameLabel, "bullet_query_latency_seconds", "topology", "bullet", "class", class)
-		v.series(rising(1), model.MetricNameLabel, "bullet_query_outcomes_total", "topology", "bullet", "class", class, "outcome", "timed_out")
-		v.series(always(1-0.05*float64(i)), model.MetricNameLabel, "bullet_query_result_completeness_ratio", "topology", "bullet", "class", class)
+		v.distribution(model.MetricNameLabel, "bullet_query_latency_seconds", "topology", "bullet", "worker", "canary:0", "class", class)
+		v.series(rising(1), model.MetricNameLabel, "bullet_query_outcomes_total", "topology", "bullet", "worker", "canary:0", "class", class, "outcome", "timed_out")
+		v.series(always(1-0.05*float64(i)), model.MetricNameLabel, "bullet_query_result_completeness_ratio", "topology", "bullet", "worker", "canary:0", "class", class)
 	}
+	v.series(always(1_800_000_000), model.MetricNameLabel, "bullet_metrics_client_stopped_timestamp_seconds", "topology", "bullet", "worker", "canary:0", "job", "bullet-metrics", "instance", "collector:9320")
 	return v
 }
 

@@ -62,7 +62,7 @@ func (k *killings) look(ctx context.Context) {
 		if there[id] {
 			continue
 		}
-		_, err := k.known.Annotate(ctx, registry.Annotation{ID: "nimbus-" + id, Topology: name, Title: "Killed, as Nimbus says", Text: "id " + id, Tags: []string{registry.KilledTag, "nimbus"}})
+		_, err := k.known.Annotate(ctx, registry.Annotation{ID: "nimbus-" + id, Topology: name, Title: "Killed, as Nimbus says", Text: "id " + id, Tags: []string{registry.KilledTag, registry.NimbusTag}})
 		if err != nil {
 			k.logger.Warn("that a topology was killed is not kept; trying again", "topology", name, "error", err)
 			continue

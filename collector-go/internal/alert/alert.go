@@ -4,6 +4,7 @@ package alert
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,8 +54,9 @@ type Alert struct {
 	Hold   time.Duration
 	HoldBy []string
 	// Raised is the recorded series of what each worker has to do with it, where Value is of a topology: the worker's own value while
-	// Value is bad, 0 while it is good and where the worker has left. Then what stands is what each worker said last: one that is silent is
-	// not well because others are. HoldBy are its labels.
+	// Value is bad, what is well (0; 1 of a ratio that must not fall) while it is good and where the worker has left. Then what stands is what each
+	// worker said last: one that is silent is not well because others are. HoldBy are its labels. Of what clients measure the worker is the client,
+	// which has left where it said that it ends.
 	Raised string
 	// Summary and Description may name {label} and {value}.
 	Summary, Description string
@@ -75,9 +77,30 @@ func (a Alert) expr() string {
 	}
 	stands := fmt.Sprintf("(\n  last_over_time(%s[%s])%s\n  unless on (%s) %[1]s\n  unless on (topology) %[5]s\n)", of, duration(a.Hold), a.compared(), by, killed)
 	if a.Raised != "" {
-		stands = "max by (topology) " + stands
+		stands = a.worst() + " by (" + strings.Join(a.levels(), ", ") + ") " + stands
 	}
-	return a.Value + a.compared() + "\nor\n" + stands
+	return a.Value + a.compared() + a.unlessKilled() + "\nor\n" + stands
+}
+
+func (a Alert) worst() string {
+	if a.Below {
+		return "min"
+	}
+	return "max"
+}
+
+// levels are the labels of a recorded value, as its name has them.
+func (a Alert) levels() []string {
+	level, _, _ := strings.Cut(a.Value, ":")
+	return strings.Split(level, "_")
+}
+
+// unlessKilled ends what clients measure of a topology that was killed: they go on asking, and get no answer. What workers measure ends by itself.
+func (a Alert) unlessKilled() string {
+	if slices.Contains(a.levels(), "class") {
+		return "\nunless on (topology) " + killed
+	}
+	return ""
 }
 
 // compared is " > 0.2".

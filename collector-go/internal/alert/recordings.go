@@ -11,6 +11,9 @@ const (
 	workerTasks = "bullet_metrics_worker_tasks"
 	ended       = "bullet_metrics_topology_ended_timestamp_seconds"
 	killed      = ended + `{how="killed"}`
+
+	// A client that measures from outside, such as the canary, said that it ends: since then it is not missed.
+	clientStopped = "bullet_metrics_client_stopped_timestamp_seconds"
 )
 
 // What rules name of Bullet.
@@ -35,8 +38,11 @@ const (
 	p99OfWorker, p99Of, p99Raised    = "topology_worker:bullet_filter_latency_seconds:p99_rate2m", "topology:bullet_filter_latency_seconds:p99_rate2m", "topology_worker:bullet_filter_latency_seconds:raised"
 	lagOfWorker, lagOf, lagRaised    = "topology_worker:bullet_source_lag_seconds:deriv5m", "topology:bullet_source_lag_seconds:deriv5m", "topology_worker:bullet_source_lag_seconds:raised"
 
-	queryLatency    = "topology_class:bullet_query_latency_seconds:p99_rate5m"
-	completeness    = "topology_class:bullet_query_result_completeness_ratio:avg5m"
+	clientGone = "topology_class_worker:bullet_query_outcomes:gone"
+
+	queryOfClient, queryLatency, queryRaised      = "topology_class_worker:bullet_query_latency_seconds:p99_rate5m", "topology_class:bullet_query_latency_seconds:p99_rate5m", "topology_class_worker:bullet_query_latency_seconds:raised"
+	wholeOfClient, completeness, incompleteRaised = "topology_class_worker:bullet_query_result_completeness_ratio:avg5m", "topology_class:bullet_query_result_completeness_ratio:avg5m", "topology_class_worker:bullet_query_result_completeness_ratio:raised"
+
 	gcShare         = "topology_worker:bullet_worker_gc_seconds:deriv5m"
 	heapRatio       = "topology_worker:bullet_worker_heap_used_ratio:min5m"
 	restarts        = "topology_worker:bullet_worker_restarts:increase15m"
@@ -47,8 +53,10 @@ const (
 
 // What the rules hold values to.
 const (
-	latencyLimit = 0.2 // seconds
-	lagLimit     = 30  // seconds
+	latencyLimit  = 0.2  // seconds
+	queryLimit    = 10   // seconds
+	completeLimit = 0.95 // ratio
+	lagLimit      = 30   // seconds
 	// enoughRecords is how many records a second FilterBolt filters when each of its reports has a latency.
 	enoughRecords = 1
 	// stoppedLasts is how long samples are missed of a topology of which only its stopping is known, seconds.
@@ -65,6 +73,12 @@ func ofGone(tasks string) string {
 func ofRaised(ofWorker, of string, limit float64, gone string) string {
 	return fmt.Sprintf("%s and on (topology) %s > %g\nor\n0 * %[1]s\nor\n%[4]s", ofWorker, of, limit, gone)
 }
+
+// ofClientGone is 0 for each client that said that it ends, and where the topology was killed, by class. What it counts last stands for the 5 minutes
+// after it, in which every rule sees it.
+const ofClientGone = `0 * count by (topology, class, worker) (last_over_time(bullet_query_outcomes_total[5m])) and on (topology, worker) ` + clientStopped + `
+or
+0 * count by (topology, class, worker) (last_over_time(bullet_query_outcomes_total[5m])) and on (topology) ` + killed
 
 // refused is how many samples of a topology the collector refuses a second. The counter is there from the first of them on: where there was
 // none 5 minutes ago, all that it has counts, since rate() sees nothing of what a counter begins with.
@@ -91,8 +105,14 @@ var recordings = []Recording{
 	{p99OfWorker, `histogram_quantile(0.99, sum by (topology, worker) (rate(bullet_filter_latency_seconds[2m]))) > -Inf and on (topology, worker) bullet_filter_latency_seconds`},
 	{p99Of, `histogram_quantile(0.99, sum by (topology) (rate(bullet_filter_latency_seconds[2m]))) > -Inf`},
 	{p99Raised, ofRaised(p99OfWorker, p99Of, latencyLimit, filterGone)},
+	{clientGone, ofClientGone},
+	{queryOfClient, `histogram_quantile(0.99, sum by (topology, class, worker) (rate(bullet_query_latency_seconds[5m]))) > -Inf and on (topology, class, worker) bullet_query_latency_seconds`},
 	{queryLatency, `histogram_quantile(0.99, sum by (topology, class) (rate(bullet_query_latency_seconds[5m]))) > -Inf`},
+	// A client that said that it ends comes first: its last values can still be seen for a while.
+	{queryRaised, fmt.Sprintf("%s\nor\n%s and on (topology, class) %s > %d\nor\n0 * %[2]s", clientGone, queryOfClient, queryLatency, queryLimit)},
+	{wholeOfClient, `avg by (topology, class, worker) (avg_over_time(bullet_query_result_completeness_ratio[5m])) > -Inf and on (topology, class, worker) bullet_query_result_completeness_ratio`},
 	{completeness, `avg by (topology, class) (avg_over_time(bullet_query_result_completeness_ratio[5m])) > -Inf`},
+	{incompleteRaised, fmt.Sprintf("%s + 1\nor\n%s and on (topology, class) %s < %g\nor\n0 * %[2]s + 1", clientGone, wholeOfClient, completeness, completeLimit)},
 	{gcShare, `sum by (topology, worker) (deriv(bullet_worker_gc_seconds_total[5m])) > -Inf` + orGone},
 	{heapRatio, `min by (topology, worker) (min_over_time(bullet_worker_heap_used_bytes[5m])) / max by (topology, worker) (bullet_worker_heap_limit_bytes) > -Inf` + orGone},
 	{restarts, `max by (topology, worker) (bullet_worker_restarts_total) - min by (topology, worker) (min_over_time(bullet_worker_restarts_total[15m])) > -Inf` + orGone},
@@ -126,7 +146,7 @@ func spelledOut(expression string) string {
 const brokenFiles = `sum by (port) (bullet_metrics_security_files_broken)`
 
 // blind finds what reported and does not any more: topologies, single workers of topologies that do report, and the filter latency of workers that
-// report and either filter records or stand above the limit with what they said last. A topology that was killed is no loss, nor one of
+// report and either filter records or stand above the limit with what they said last, and the queries of clients that raised an alert and are silent. A topology that was killed is no loss, nor one of
 // which only its stopping is known, once that is an hour ago; nor is a worker whose tasks are elsewhere.
 var blind = fmt.Sprintf(`(
   last_over_time(%s[1d]) unless %[1]s
@@ -142,7 +162,12 @@ or
 or
 %[7]s
 or
-%[8]s`, workersCount, killed, ended, stoppedLasts, workersPresent, gone, blindOf("bullet_filter_latency_mean_seconds", meanRaised), blindOf("bullet_filter_latency_seconds", p99Raised))
+%[8]s
+or
+%[9]s
+or
+%[10]s`, workersCount, killed, ended, stoppedLasts, workersPresent, gone, blindOf("bullet_filter_latency_mean_seconds", meanRaised), blindOf("bullet_filter_latency_seconds", p99Raised),
+	blindOfClient("bullet_query_latency_seconds", queryRaised, ">", queryLimit), blindOfClient("bullet_query_result_completeness_ratio", incompleteRaised, "<", completeLimit))
 
 // blindOf finds workers that report, but not this metric.
 func blindOf(metric, raised string) string {
@@ -152,6 +177,16 @@ func blindOf(metric, raised string) string {
   and on (topology, worker) (%[3]s > %[4]d or last_over_time(%[1]s[1d]) > %[6]g),
   "metric", "%[5]s", "", ""
 )`, raised, workersPresent, filterExecuted, enoughRecords, metric, latencyLimit)
+}
+
+// blindOfClient finds clients that report nothing any more and what they said last of this metric was bad.
+func blindOfClient(metric, raised, bad string, limit float64) string {
+	return fmt.Sprintf(`label_replace(
+  last_over_time(%s[1d]) %s %g
+  unless on (topology, class, worker) bullet_query_outcomes_total
+  unless on (topology, class, worker) %[1]s,
+  "metric", "%[4]s", "", ""
+)`, raised, bad, limit, metric)
 }
 
 // blindInGrafana is blind without recorded series, over an hour; what a worker's filter latency was is not looked at.

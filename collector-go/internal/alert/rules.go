@@ -20,7 +20,11 @@ const (
 
 const day = 24 * time.Hour
 
-var ofWorker = []string{"topology", "worker"}
+var (
+	ofWorker = []string{"topology", "worker"}
+	// A client of queries has a class for each kind that it asks, and is a worker by its labels ("HOST:0"), though it is none.
+	ofClient = []string{"topology", "class", "worker"}
+)
 
 var alerts = []Alert{
 	{
@@ -39,8 +43,8 @@ var alerts = []Alert{
 	},
 	{
 		Name: "BulletQueryLatencyP99High", Severity: Warning,
-		Value: queryLatency, Limit: 10, Unit: Seconds,
-		For: 5 * time.Minute, Keep: 5 * time.Minute, Hold: day, HoldBy: []string{"topology", "class"},
+		Value: queryLatency, Raised: queryRaised, Limit: queryLimit, Unit: Seconds,
+		For: 5 * time.Minute, Keep: 5 * time.Minute, Hold: day, HoldBy: ofClient,
 		Summary:     "{class} queries to {topology} take {value} at the 99th percentile",
 		Description: "One in a hundred {class} queries to {topology} takes longer than {value} from when it was meant to start to its result; the limit is 10 s. The statistic is the p99 of the last 5 minutes as clients, the canary or a load program, see it (bullet_query_latency_seconds).",
 	},
@@ -74,8 +78,8 @@ var alerts = []Alert{
 	},
 	{
 		Name: "BulletQueriesIncomplete", Severity: Critical,
-		Value: completeness, Below: true, Limit: 0.95, Unit: Ratio,
-		For: 2 * time.Minute, Keep: 5 * time.Minute, Hold: day, HoldBy: []string{"topology", "class"},
+		Value: completeness, Raised: incompleteRaised, Below: true, Limit: completeLimit, Unit: Ratio,
+		For: 2 * time.Minute, Keep: 5 * time.Minute, Hold: day, HoldBy: ofClient,
 		Summary:     "{class} queries to {topology} get {value} of the records that they should",
 		Description: "Results of {class} queries to {topology} had {value} of the records that were generated to match in the mean of the last 5 minutes; the limit is 95%. What is missing was lost in the topology.",
 	},
@@ -84,7 +88,8 @@ var alerts = []Alert{
 		Value: blind, Bare: true, Unit: Number,
 		For: time.Minute, Keep: 2 * time.Minute,
 		Summary: "No {{ if $labels.metric }}{{ $labels.metric }}{{ else }}samples{{ end }} of {{ if $labels.worker }}worker {worker} of {{ end }}{topology}: nothing is known of it",
-		Description: "{{ if $labels.metric }}Worker {worker} of {topology} reports, but no {{ $labels.metric }}: the last was {value} s in an alert (0: in none)." +
+		Description: "{{ if $labels.class }}{worker} measures {class} queries to {topology} and reports nothing any more, nor did it say that it ends; its last {{ $labels.metric }} was {value}, in an alert." +
+			"{{ else if $labels.metric }}Worker {worker} of {topology} reports, but no {{ $labels.metric }}: the last was {value} s in an alert (0: in none)." +
 			"{{ else if $labels.worker }}Worker {worker} of {topology} did not report its heap in the last 2 minutes, and none of its tasks is reported from elsewhere ({value} series before)." +
 			"{{ else }}No worker of {topology} reported its heap in the last 2 minutes; {value} did before.{{ end }} Other alerts about it stand as they were when the samples stopped.",
 		More:    `{{ range query (printf "bullet_metrics_topology_ended_timestamp_seconds{ topology=%q, how=\"stopped\"}" $labels.topology) }} Its metrics consumer was stopped in order: it was killed, or is being rebalanced. Where nobody says which, this ends after an hour.{{ end }}`,

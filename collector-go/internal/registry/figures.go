@@ -44,6 +44,7 @@ func (f *figures) Describe(out chan<- *prometheus.Desc) {
 	out <- tasksDesc
 	out <- tasksLeftOutDesc
 	out <- endedDesc
+	out <- clientStoppedDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -80,6 +81,8 @@ var (
 	endedDesc = prometheus.NewDesc("bullet_metrics_topology_ended_timestamp_seconds",
 		"When a topology that is not heard any more ended, as far as anybody said: killed (an annotation with the tag killed says so) or stopped (its consumer was closed in order, for whatever reason).",
 		[]string{"topology", "how"}, nil)
+	clientStoppedDesc = prometheus.NewDesc("bullet_metrics_client_stopped_timestamp_seconds",
+		"When a client that measures a topology from outside, such as the canary, said that it ends, for an hour; it is not missed then.", []string{"topology", "worker"}, nil)
 )
 
 // collectWhereabouts shows where tasks are and which topologies ended. The registry's mutex is held.
@@ -92,7 +95,7 @@ func (f *figures) collectWhereabouts(out chan<- prometheus.Metric) {
 		if silentMs > shownFor.Milliseconds() {
 			continue
 		}
-		how, atMs := r.state.ending(t, nowMs, r.options.Times)
+		how, atMs, _ := r.state.ending(t, nowMs, r.options.Times)
 		if how != "" {
 			out <- prometheus.MustNewConstMetric(endedDesc, prometheus.GaugeValue, float64(atMs)/1000, name, string(how))
 		}
@@ -106,6 +109,11 @@ func (f *figures) collectWhereabouts(out chan<- prometheus.Metric) {
 		}
 		for of, n := range counts {
 			out <- prometheus.MustNewConstMetric(tasksDesc, prometheus.GaugeValue, float64(n), name, of.place.String(), of.component)
+		}
+	}
+	for key, c := range r.state.clients {
+		if c.stoppedMs != 0 && nowMs-c.stoppedMs <= shownForKilled.Milliseconds() {
+			out <- prometheus.MustNewConstMetric(clientStoppedDesc, prometheus.GaugeValue, float64(c.stoppedMs)/1000, key.topology, key.place.String())
 		}
 	}
 	out <- prometheus.MustNewConstMetric(tasksLeftOutDesc, prometheus.GaugeValue, float64(leftOut))

@@ -246,7 +246,7 @@ func TestTheCheckpointOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 	err = w.tryOpen()
 	require.ErrorIs(t, err, checkpoint.ErrNewer)
 	assert.ErrorContains(t, err, before[len(before)-1])
-	assert.ErrorContains(t, err, "format is 3, this program knows 2; run that version, or move the file away")
+	assert.ErrorContains(t, err, "format is 4, this program knows 3; run that version, or move the file away")
 	assert.Equal(t, before, w.files())
 }
 
@@ -367,7 +367,9 @@ func TestGoldenState(t *testing.T) {
 	p.play("worker P a:6700 102 500")
 	p.play("beat P d:6700 FilterBolt/3") // a wave that is under way
 	p.play("tick 10")
-	const path = "testdata/registry-v2.state"
+	p.play("define C t - canary:0 -1")
+	p.play("close C")
+	const path = "testdata/registry-v3.state"
 	if *update {
 		require.NoError(t, os.WriteFile(path, p.s.snapshot(), 0o644))
 	}
@@ -377,6 +379,14 @@ func TestGoldenState(t *testing.T) {
 	restored, err := restoreState(golden, p.s.limits, p.s.times)
 	require.NoError(t, err)
 	assert.Equal(t, golden, restored.snapshot())
+
+	// Version 2 has no clients.
+	golden, err = os.ReadFile("testdata/registry-v2.state")
+	require.NoError(t, err)
+	restored, err = restoreState(golden, p.s.limits, p.s.times)
+	require.NoError(t, err)
+	clear(p.s.clients)
+	assert.Equal(t, p.s.snapshot(), restored.snapshot())
 
 	// What version 1 does not have is unknown: which components had tasks where they have none now, and that a consumer was closed.
 	golden, err = os.ReadFile("testdata/registry-v1.state")
@@ -394,7 +404,7 @@ func TestGoldenState(t *testing.T) {
 }
 
 func FuzzRestore(f *testing.F) {
-	golden, err := os.ReadFile("testdata/registry-v2.state")
+	golden, err := os.ReadFile("testdata/registry-v3.state")
 	require.NoError(f, err)
 	f.Add(golden[len(stateMagic) : len(golden)-4])
 	f.Add([]byte{stateVersion})

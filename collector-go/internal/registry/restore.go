@@ -41,6 +41,9 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	}
 	decodeMarks(d, s.set)
 	decodeMarks(d, s.made)
+	if version > 2 {
+		decodeClients(d, s)
+	}
 	if err := d.Done(); err != nil {
 		return nil, err
 	}
@@ -77,6 +80,19 @@ func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 		d.Fail(errors.New("a worker is there twice"))
 	}
 	return r
+}
+
+func decodeClients(d *metric.Decoder, s *state) {
+	n := d.Count()
+	for range n {
+		if d.Err() != nil {
+			return
+		}
+		s.clients[clientKey{d.String(), decodePlace(d)}] = &client{heardMs: d.Int(), stoppedMs: d.Int()}
+	}
+	if len(s.clients) != int(n) {
+		d.Fail(errors.New("a client is there twice"))
+	}
 }
 
 func decodePlace(d *metric.Decoder) place { return place{d.String(), d.Uint32()} }

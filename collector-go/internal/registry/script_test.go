@@ -39,7 +39,7 @@ const t0 = int64(1_800_000_000_000)
 //	info P KEY=VALUE...                    storm, bullet, java, plugin, set:NAME, comp:NAME=KIND/PARALLELISM/FIRST-LAST/CPU/ON/OFF, in:NAME=COMPONENT/STREAM/GROUPING
 //	annotate P ID FROM TO TAGS TITLE       a note; P of an undefined topology is the API; FROM and TO in seconds, - for none
 //	close P                                its last word: it is being closed
-//	show annotations | topology NAME | dropped | tasks NAME
+//	show annotations | topology NAME | dropped | tasks NAME | condition NAME | clients
 type script struct {
 	t       *testing.T
 	s       *state
@@ -329,8 +329,24 @@ func (p *script) show(f []string) string {
 		}) {
 			say("%s %s %d", of.place, of.component, counts[of])
 		}
-		if how, at := p.s.ending(p.s.topologies[f[1]], p.clock, p.s.times); how != "" {
+		if how, at, _ := p.s.ending(p.s.topologies[f[1]], p.clock, p.s.times); how != "" {
 			say("%s at %s", how, seconds(at))
+		}
+	case "condition":
+		var conditions []Condition
+		for _, run := range p.s.topologies[f[1]].runs {
+			shown, _ := p.registry().Topology(f[1], run.id)
+			conditions = append(conditions, shown.Condition)
+		}
+		for _, c := range conditions {
+			since, err := time.Parse(time.RFC3339, c.Since)
+			require.NoError(p.t, err)
+			say("%s", strings.TrimSpace(fmt.Sprintf("%s since %s %s %s", c.State, seconds(since.UnixMilli()), c.By, c.Annotation)))
+		}
+	case "clients":
+		for _, key := range p.s.clientKeys() {
+			c := p.s.clients[key]
+			say("%s %s heard %s stopped %s", key.topology, key.place, seconds(c.heardMs), seconds(c.stoppedMs))
 		}
 	case "dropped":
 		for _, reason := range slices.Sorted(keysOf(p.s.dropped)) {

@@ -10,7 +10,7 @@ import (
 // The state in a checkpoint is a part of docs/formats/registry.md, which describes every field in its order.
 const (
 	stateMagic   = "BMREGIST"
-	stateVersion = 2
+	stateVersion = 3
 )
 
 // snapshot is the whole state as bytes, the same for the same state.
@@ -34,6 +34,13 @@ func (s *state) snapshot() []byte {
 	}
 	encodeMarks(e, s.set)
 	encodeMarks(e, s.made)
+	e.Uint(uint64(len(s.clients)))
+	for _, key := range s.clientKeys() {
+		e.String(key.topology)
+		encodePlace(e, key.place)
+		e.Int(s.clients[key].heardMs)
+		e.Int(s.clients[key].stoppedMs)
+	}
 	return e.Finish()
 }
 

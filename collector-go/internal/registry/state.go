@@ -27,6 +27,8 @@ type state struct {
 	// What the journal names to every reader anew.
 	producers map[journal.ProducerID]*producer
 	sources   *sources
+
+	clients map[clientKey]*client
 }
 
 // topology is what has been submitted under one name.
@@ -46,15 +48,15 @@ type producer struct {
 	senderOf *run
 }
 
-// guest says that the producer is no part of a topology but measures one from outside, such as the canary: it sends from port 0, where no
+// external reports whether the producer is a client that measures a topology from outside, such as the canary: it sends from port 0, where no
 // worker listens. It is no worker and no submission.
-func (p *producer) guest() bool { return p.Port == 0 }
+func (p *producer) external() bool { return p.Port == 0 }
 
 func newState(l Limits, t Times) *state {
 	return &state{
 		limits: l, times: t,
 		topologies: map[string]*topology{}, set: newMarks(), made: newMarks(), dropped: map[string]uint64{},
-		producers: map[journal.ProducerID]*producer{}, sources: newSources(),
+		producers: map[journal.ProducerID]*producer{}, sources: newSources(), clients: map[clientKey]*client{},
 	}
 }
 
@@ -105,7 +107,7 @@ func (s *state) age() {
 }
 
 func (s *state) connected(e *journal.Connected) {
-	if p := s.producers[e.Producer]; p != nil && p.Topology != "" && !p.guest() {
+	if p := s.producers[e.Producer]; p != nil && p.Topology != "" && !p.external() {
 		r := s.runOf(p)
 		if !r.anyConnected() {
 			r.hearingSinceMs = e.TimeMs
@@ -148,7 +150,8 @@ func (s *state) batch(b *journal.Batch) {
 		s.annotations(b.Notes.GetAnnotations(), "", OfAPI)
 		return
 	}
-	if p.guest() {
+	if p.external() {
+		s.hearClient(p, b.Notes.GetClosing())
 		s.annotations(b.Notes.GetAnnotations(), p.Topology, OfStream)
 		return
 	}

@@ -17,8 +17,10 @@ type Summary struct {
 	FirstSeen string `json:"first_seen"`
 	LastSeen  string `json:"last_seen"`
 	// Alive is whether it was heard of late.
-	Alive    bool     `json:"alive"`
-	Versions Versions `json:"versions"`
+	Alive bool `json:"alive"`
+	// Condition is whether it runs, or how it ended, as far as anybody knows.
+	Condition Condition `json:"condition"`
+	Versions  Versions  `json:"versions"`
 	// Numbers of Components (Storm's own included), of workers that run, and of tasks with a place.
 	Components int `json:"component_count"`
 	Workers    int `json:"worker_count"`
@@ -148,11 +150,14 @@ func (r *Registry) Topology(name, id string) (Topology, bool) {
 // view is a run at a moment.
 type view struct {
 	*run
+	state *state
 	times Times
 	nowMs int64
 }
 
-func (r *Registry) view(of *run) view { return view{of, r.options.Times, r.options.Now().UnixMilli()} }
+func (r *Registry) view(of *run) view {
+	return view{of, r.state, r.options.Times, r.options.Now().UnixMilli()}
+}
 
 func timeOrNone(ms int64) string {
 	if ms == 0 {
@@ -175,6 +180,7 @@ func (v view) summary() Summary {
 		}
 	}
 	s.Alive = v.alive(slowest, v.heardMs)
+	s.Condition = v.state.condition(v.run, v.nowMs, v.times, s.Alive)
 	if v.info != nil {
 		s.Versions, s.Components = v.info.versions, len(v.info.components)
 	}

@@ -84,19 +84,19 @@ func (t *topology) whereabouts() map[workerTasks]int {
 	return counts
 }
 
-// ending says how the topology's current run ended, and when; "" while it is heard or where nobody said.
-func (s *state) ending(t *topology, nowMs int64, times Times) (how Ending, atMs int64) {
+// ending says how the topology's current run ended, when, and which annotation says so; "" while it is heard or where nobody said.
+func (s *state) ending(t *topology, nowMs int64, times Times) (how Ending, atMs int64, by *Annotation) {
 	r := t.current()
 	if nowMs-r.heardMs <= times.Silence.Milliseconds() && r.stoppedMs == 0 {
-		return "", 0
+		return "", 0, nil
 	}
 	for _, a := range s.set.sorted { // by time: the last one counts
 		if a.Topology == t.name && slices.Contains(a.Tags, KilledTag) && a.TimeMs >= r.beganMs() && r.heardMs <= a.TimeMs+killLasts.Milliseconds() {
-			how, atMs = Killed, a.TimeMs
+			how, atMs, by = Killed, a.TimeMs, a
 		}
 	}
 	if how == "" && r.stoppedMs != 0 && !r.anyConnected() {
 		how, atMs = Stopped, r.stoppedMs
 	}
-	return how, atMs
+	return how, atMs, by
 }

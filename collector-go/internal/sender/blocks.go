@@ -36,7 +36,7 @@ func (l *layouts) of(series []uint32) uint32 {
 
 // inBlocks is a batch whose samples of one time, where there are several, are a block of one row each. What it does not change it shares.
 func (l *layouts) inBlocks(b *pb.Batch) *pb.Batch {
-	out := &pb.Batch{Epoch: b.GetEpoch(), Sequence: b.GetSequence(), Histograms: b.GetHistograms(), Samples: &pb.SampleColumns{}}
+	out := &pb.Batch{Epoch: b.GetEpoch(), Sequence: b.GetSequence(), Histograms: b.GetHistograms(), Samples: &pb.SampleColumns{}, Closing: b.GetClosing()}
 	from := b.GetSamples()
 	for begin := 0; begin < len(from.GetValues()); {
 		end := runOf(from, begin)

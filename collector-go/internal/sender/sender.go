@@ -58,10 +58,24 @@ func (s *Sender) Offer(samples []Sample) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.fill(samples)
+	s.enqueue(s.fill(samples), uint64(len(samples)))
+}
+
+// Close queues the last word: that the sender ends in order, so that nobody misses what it does not send any more. Flush waits until the collector
+// has it. Nothing is to be offered after it.
+func (s *Sender) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.fill(nil)
+	last.Closing = true
+	s.enqueue(last, 0)
+}
+
+// enqueue is called under the lock.
+func (s *Sender) enqueue(b *pb.Batch, samples uint64) {
 	s.sequence++
 	b.Epoch, b.Sequence = s.epoch, s.sequence
-	s.figures.Offered += uint64(len(samples))
+	s.figures.Offered += samples
 	if len(s.queue) == s.options.QueueBatches {
 		s.drop(1)
 	}

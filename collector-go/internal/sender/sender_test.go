@@ -131,6 +131,7 @@ func TestSamplesReachTheJournalOnceAcrossACollectorsRestart(t *testing.T) {
 	flush(t, s)
 	s.Offer([]Sample{{Series: Series{Name: "bullet_query_latency_seconds", Key: [2]string{"raw"}, Histogram: true, Cumulative: true, Interval: 10 * time.Second}, Time: time.Now(),
 		Histogram: &pb.HistogramSample{Schema: 5, ZeroThreshold: 0.0005, Count: 2, Sum: 3, PositiveSpans: []*pb.BucketSpan{{Offset: 3, Length: 1}}, PositiveCounts: []uint64{2}}}})
+	s.Close()
 	flush(t, s)
 
 	batches, series := second.batches(t)
@@ -144,8 +145,11 @@ func TestSamplesReachTheJournalOnceAcrossACollectorsRestart(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []float64{1, 2, 3}, values)
-	require.Len(t, batches, 4)
+	require.Len(t, batches, 5)
 	assert.Len(t, batches[3].Histograms, 1)
+	for i, b := range batches {
+		assert.Equal(t, i == 4, b.Notes.GetClosing(), "batch %d: the last word comes last", i)
+	}
 	f := s.Figures()
 	assert.Equal(t, []uint64{4, 4, 0, 0}, []uint64{f.Offered, f.Acknowledged, f.Rejected, f.Dropped})
 	assert.Equal(t, uint64(2), f.Connections)

@@ -54,12 +54,13 @@ export class Controls {
     this.live.textContent = live ? 'Live' : 'Paused';
   }
 
-  /** show writes a state into the controls. */
-  show(state, topologies) {
+  /** show writes a state into the controls; ended has, by name, how topologies that do not run ended. */
+  show(state, topologies, ended = new Map()) {
     const names = topologies.includes(state.topology) || !state.topology ? topologies : [...topologies, state.topology];
-    if (names.join('\n') !== this.names) {
-      this.names = names.join('\n');
-      this.topology.replaceChildren(...names.map((name) => el('option', { value: name, dir: 'auto' }, clip(name, 80))));
+    const labels = names.map((name) => clip(name, 80) + (ended.has(name) ? ` (${ended.get(name)})` : ''));
+    if (names.join('\n') + labels.join('\n') !== this.names) {
+      this.names = names.join('\n') + labels.join('\n');
+      this.topology.replaceChildren(...names.map((name, i) => el('option', { value: name, dir: 'auto' }, labels[i])));
     }
     this.topology.value = state.topology;
     this.range.value = isFixed(state) ? 'fixed' : state.range;

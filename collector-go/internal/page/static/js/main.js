@@ -21,7 +21,7 @@ const longAgo = 6 * 3600; // s: from here on the p99 is the one that the rules k
 const at = (id) => document.getElementById(id);
 
 const page = {
-  state: parse(location.hash), topologies: [], registered: [], workers: 1, grid: null, annotations: [], paused: false, pointed: null, intervals: {}, slowAt: 0,
+  state: parse(location.hash), topologies: [], registered: [], ended: new Map(), workers: 1, grid: null, annotations: [], paused: false, pointed: null, intervals: {}, slowAt: 0,
 };
 
 const legend = new Legend(at('legend'), () => figures.forEach((f) => f.draw()));
@@ -91,7 +91,7 @@ async function refresh() {
     if (!outdated(error)) say(error.message, true);
     return;
   }
-  controls.show(page.state, page.topologies);
+  controls.show(page.state, page.topologies, page.ended);
   applyUnits();
   const some = Boolean(page.state.topology);
   at('empty').hidden = some;
@@ -109,6 +109,7 @@ async function findTopologies() {
   try {
     const known = await ask('topologies', '/api/v1/topologies');
     page.registered = known.map((t) => t.name);
+    page.ended = new Map(known.filter((t) => t.condition && t.condition.state !== 'running').map((t) => [t.name, t.condition.state]));
     names = known.sort((a, b) => Number(b.alive) - Number(a.alive) || b.last_seen.localeCompare(a.last_seen)).map((t) => t.name);
     page.workers = known.find((t) => t.name === (page.state.topology || names[0]))?.worker_count || page.workers;
   } catch (error) {
