@@ -47,6 +47,7 @@ type ledger struct {
 	streams            prometheus.Gauge
 	streamEnds         *prometheus.CounterVec
 	connectionsRefused prometheus.Counter
+	connectionsSlow    prometheus.Counter
 	skew               *prometheus.GaugeVec
 }
 
@@ -75,6 +76,7 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 		streamEnds: counters("stream_ends_total", "Streams that ended, by gRPC status code.",
 			"code"),
 		connectionsRefused: counter("refused_connections_total", "Connections closed at once: there were enough, or their address had its share."),
+		connectionsSlow:    counter("slow_connections_total", "Connections cut in the middle of a message, since the rest of it did not come."),
 		skew: make.NewGaugeVec(prometheus.GaugeOpts{Name: "bullet_metrics_producer_skew_seconds",
 			Help: "How far the collector's clock is ahead of a producer's worker, the least transit time of the last minutes included, in seconds.",
 		}, []string{"topology", "worker"}),
