@@ -48,13 +48,8 @@ var oversizes = []oversized{
 		}
 		return &pb.Batch{Series: []*pb.SeriesDefinition{d}}
 	}},
-	{name: "a million definitions", code: codes.InvalidArgument, batch: func() *pb.Batch {
-		b := &pb.Batch{}
-		for i := range 1_000_000 {
-			b.Series = append(b.Series, &pb.SeriesDefinition{Id: uint32(i) + 1})
-		}
-		return b
-	}},
+	{name: "a million definitions", code: codes.ResourceExhausted, batch: func() *pb.Batch { return defined(1_000_000) }}, // 6 MB
+	{name: "half a million definitions", code: codes.InvalidArgument, batch: func() *pb.Batch { return defined(500_000) }},
 	{name: "a label of 1 MB", code: codes.OK, batch: func() *pb.Batch {
 		b := zeros(1)
 		b.Series = []*pb.SeriesDefinition{definition(1, strings.Repeat("x", 1<<20))}
@@ -74,6 +69,15 @@ var oversizes = []oversized{
 		request.Header.Set("X-Large", strings.Repeat("x", 16<<20))
 		return refusedWith(http.DefaultClient.Do(request))(431)
 	}},
+}
+
+// defined has so many definitions, as short as can be.
+func defined(series int) *pb.Batch {
+	b := &pb.Batch{}
+	for i := range series {
+		b.Series = append(b.Series, &pb.SeriesDefinition{Id: uint32(i) + 1})
+	}
+	return b
 }
 
 // zeros has so many samples of series 1.
