@@ -86,7 +86,7 @@ type Options struct {
 
 // DefaultOptions returns the limits described at Options; the required parts are the caller's.
 func DefaultOptions() Options {
-	return Options{MaxBodyBytes: 1 << 20, BodyTimeout: 30 * time.Second, MaxConnections: 512, MaxRequests: 256, RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second, LoadTimeout: 10 * time.Second}
+	return Options{MaxBodyBytes: 1 << 20, BodyTimeout: 20 * time.Second, MaxConnections: 512, MaxRequests: 256, RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second, LoadTimeout: 10 * time.Second}
 }
 
 // Validate says which option cannot be.

@@ -38,8 +38,8 @@ type ledger struct {
 	received, journaled, deduplicated prometheus.Counter
 	rejected                          [maxReason + 1]prometheus.Counter
 	topologyRejected                  *prometheus.CounterVec
-	topologies                        map[string]bool // that topologyRejected and paced name
-	paced                             *prometheus.CounterVec
+	topologies                        map[string]bool // that topologyRejected and rateLimited name
+	rateLimited                       *prometheus.CounterVec
 	surplus                           prometheus.Counter
 
 	taken, duplicates, full, skipped prometheus.Counter // batches by outcome
@@ -48,6 +48,7 @@ type ledger struct {
 	streams            prometheus.Gauge
 	streamEnds         *prometheus.CounterVec
 	connectionsRefused prometheus.Counter
+	connectionsSlow    prometheus.Counter
 	skew               *prometheus.GaugeVec
 }
 
@@ -69,7 +70,7 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 		topologyRejected: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rejected_samples_total",
 			Help: "Samples refused for ever, by topology and reason; topologies beyond a bound share the name \"(other)\"."}, []string{"topology", "reason"}),
 		topologies: map[string]bool{},
-		paced: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_paced_batches_total",
+		rateLimited: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_paced_batches_total",
 			Help: "Batches that wait at their sender since their topology sends more samples a second than limits.samples_per_second_per_topology, by topology."},
 			[]string{"topology"}),
 		latency: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "acknowledge_duration_seconds",
@@ -79,6 +80,7 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 		streamEnds: counters("stream_ends_total", "Streams that ended, by gRPC status code.",
 			"code"),
 		connectionsRefused: counter("refused_connections_total", "Connections closed at once: there were enough, or their address had its share."),
+		connectionsSlow:    counter("slow_connections_total", "Connections cut in the middle of a message, since the rest of it did not come."),
 		skew: make.NewGaugeVec(prometheus.GaugeOpts{Name: "bullet_metrics_producer_skew_seconds",
 			Help: "How far the collector's clock is ahead of a producer's worker, the least transit time of the last minutes included, in seconds.",
 		}, []string{"topology", "worker"}),
@@ -138,8 +140,8 @@ func (l *ledger) refuse(topology string, rejected *tally) (all int) {
 	return all
 }
 
-// pace shows that a batch of a topology has to wait.
-func (l *ledger) pace(topology string) { l.paced.WithLabelValues(l.named(topology)).Inc() }
+// overRate counts that a batch of a topology has to wait.
+func (l *ledger) overRate(topology string) { l.rateLimited.WithLabelValues(l.named(topology)).Inc() }
 
 // named is a topology as the figures have it.
 func (l *ledger) named(topology string) string {

@@ -45,7 +45,7 @@ type Server struct {
 	ledger      *ledger
 	clock       *clock
 	producers   *producers
-	pace        *pace
+	rates       *rates
 	connections *quota.Places
 	complain    complaints
 	bookings    sync.Pool // of *booking
@@ -72,7 +72,7 @@ func New(j Journal, o Options) (*Server, error) {
 	}
 	connections := quota.New(o.MaxConnections)
 	s := &Server{journal: j, o: o, log: o.Logger, connections: connections, ledger: newLedger(o.Registerer, connections), closing: make(chan struct{}), idle: looks{}}
-	s.pace = newPace(o.MaxTopologySamplesPerSecond)
+	s.rates = newRates(o.MaxTopologySamplesPerSecond)
 	s.clock = newClock(o.Now, o.MaxAhead, o.MaxAge)
 	s.producers = &producers{journal: j, ledger: s.ledger, now: o.Now, places: quota.New(o.MaxStreams), online: map[journal.ProducerID]*producer{}}
 	return s, nil

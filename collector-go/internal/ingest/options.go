@@ -40,6 +40,8 @@ type Options struct {
 	MaxStreamsPerConnection uint32
 	// HandshakeTimeout is how long a connection may take over TLS and HTTP/2's first frames.
 	HandshakeTimeout time.Duration
+	// MessageGrace is how long a message that was begun may take to be whole; a larger one may take longer at 16 KiB/s.
+	MessageGrace time.Duration
 	// PingAfter is how long a connection may be silent before it is asked for a sign of life, which it has PingTimeout for.
 	PingAfter, PingTimeout time.Duration
 
@@ -74,9 +76,10 @@ func DefaultOptions() Options {
 		MaxConnections:          512,
 		MaxStreamsPerConnection: 16,
 		HandshakeTimeout:        10 * time.Second,
+		MessageGrace:            20 * time.Second,
 		PingAfter:               15 * time.Second,
 		PingTimeout:             10 * time.Second,
-		MaxIdle:                 30 * time.Second, // a sender opens its stream at once, and connects again by itself
+		MaxIdle:                 20 * time.Second, // a sender opens its stream at once, and connects again by itself
 		MaxWatches:              32,
 		WatchTime:               time.Minute,
 	}
@@ -92,7 +95,7 @@ func (o Options) Validate() error {
 		{"MaxTopologySeries", int64(o.MaxTopologySeries)},
 		{"MaxAhead", int64(o.MaxAhead)}, {"OpenTimeout", int64(o.OpenTimeout)}, {"DrainTimeout", int64(o.DrainTimeout)},
 		{"MaxConnections", int64(o.MaxConnections)}, {"MaxStreamsPerConnection", int64(o.MaxStreamsPerConnection)},
-		{"HandshakeTimeout", int64(o.HandshakeTimeout)}, {"PingAfter", int64(o.PingAfter)}, {"PingTimeout", int64(o.PingTimeout)},
+		{"HandshakeTimeout", int64(o.HandshakeTimeout)}, {"MessageGrace", int64(o.MessageGrace)}, {"PingAfter", int64(o.PingAfter)}, {"PingTimeout", int64(o.PingTimeout)},
 		{"MaxIdle", int64(o.MaxIdle)}, {"MaxWatches", int64(o.MaxWatches)}, {"WatchTime", int64(o.WatchTime)},
 	} {
 		if bound.value <= 0 {

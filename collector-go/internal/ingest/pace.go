@@ -1,98 +1,170 @@
 package ingest
 
 import (
-	"fmt"
+	"encoding/binary"
+	"errors"
+	"net"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/credentials"
 )
 
-// paceBurst is for how long a topology may send beyond its pace when it was silent before: Storm's tasks report all at once, each
-// 10 to 60 s.
-const paceBurst = time.Minute
-
-// longestPaceWait bounds what a sender is told to wait; it is told again where that was too short.
-const longestPaceWait = 10 * time.Second
-
-// mostPaced is how many topologies' buckets are kept before the full ones, which say nothing, go.
-const mostPaced = 1024
-
-// pace bounds the samples a second of each topology, by a bucket of what it may send at once. A batch is taken whole where anything is in the
-// bucket, so that a large one is never kept out; what it takes beyond is owed. It is safe for concurrent use.
+// pace is how fast a sender must go on with a message that it has begun: it must be whole within grace, or come at rate. gRPC itself waits
+// for ever for the rest of a message, and keeps what it has of it. Who has begun none may be silent. A frame that is not ended needs no clock
+// here: whoever is in the middle of one answers no ping, and is cut for that (Options.PingAfter).
 type pace struct {
-	perSecond float64 // 0 is no bound
-
-	mu      sync.Mutex
-	buckets map[string]*bucket
+	grace time.Duration
+	rate  int64 // bytes a second, of a message, once grace is over
+	slow  func(peer string, why error)
 }
 
-// bucket is what a topology may send at once, below 0 where it owes, as of a time.
-type bucket struct {
-	samples float64
-	at      time.Time
+// leastRate is that of a line on which nobody would send metrics: the largest batch takes four minutes.
+const leastRate = 16 << 10
+
+// Why a connection is cut; said in the log and counted.
+var (
+	errSlowMessage = errors.New("a message was begun and not ended in time")
+	errStreamIDs   = errors.New("more streams were begun than a connection may have")
+)
+
+// mostStreamIDs bounds the streams of a connection that are followed. gRPC refuses what is beyond its limit at once, and that ends them here.
+const mostStreamIDs = 1024
+
+// paced are credentials whose connections are cut where they fall behind; plain text or TLS is the inner ones'.
+type paced struct {
+	credentials.TransportCredentials
+	pace pace
 }
 
-func newPace(perSecond int) *pace {
-	return &pace{perSecond: float64(perSecond), buckets: map[string]*bucket{}}
+// ServerHandshake implements credentials.TransportCredentials.
+func (p paced) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	inner, info, err := p.TransportCredentials.ServerHandshake(c)
+	if err != nil {
+		return inner, info, err
+	}
+	return newPacedConn(inner, p.pace), info, nil
 }
 
-// paceError says that a topology is beyond its pace, and how long to wait.
-type paceError struct {
-	topology  string
-	perSecond float64
-	wait      time.Duration
+// Clone implements credentials.TransportCredentials.
+func (p paced) Clone() credentials.TransportCredentials {
+	return paced{p.TransportCredentials.Clone(), p.pace}
 }
 
-func (e *paceError) Error() string {
-	return fmt.Sprintf("topology %s sends more than %.0f samples a second", e.topology, e.perSecond)
+// pacedConn follows both directions of a connection. What is slow is seen when something comes: who sends nothing at all is pinged, and the
+// answer is something.
+type pacedConn struct {
+	net.Conn
+	pace pace
+	in   frames
+	out  frames
+
+	looked  time.Time
+	highest uint32 // of the streams that were begun
+
+	mu       sync.Mutex
+	messages map[uint32]*message // by stream, from its first frame until either side ends it
 }
 
-// take takes so many samples of a topology, or says how long to wait: the error is a *paceError.
-func (p *pace) take(topology string, samples int, now time.Time) error {
-	if p.perSecond == 0 || samples == 0 {
+// message is what is under way on a stream: gRPC's five bytes before it, and then itself.
+type message struct {
+	prefix [5]byte
+	have   int
+	left   int64
+	came   int64
+	begun  time.Time // zero between messages
+}
+
+const prefaceBytes = len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+
+func newPacedConn(c net.Conn, p pace) *pacedConn {
+	return &pacedConn{Conn: c, pace: p, in: frames{preface: prefaceBytes}, messages: map[uint32]*message{}}
+}
+
+// Read implements net.Conn; it fails where the sender is slow.
+func (c *pacedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		if why := c.came(p[:n], time.Now()); why != nil {
+			c.pace.slow(c.RemoteAddr().String(), why)
+			return 0, why
+		}
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *pacedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out.read(p[:n], nil, c.over)
+	return n, err
+}
+
+// came takes what a sender sent, and says why it is to be cut, if it is.
+func (c *pacedConn) came(p []byte, now time.Time) (why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.in.read(p, func(stream uint32, piece []byte) { c.data(stream, piece, now) }, func(f *frames) {
+		if stream := f.stream(); f.kind() == frameHeaders && stream > c.highest {
+			c.highest, c.messages[stream] = stream, &message{}
+		}
+		c.over(f)
+	})
+	if len(c.messages) > mostStreamIDs {
+		return errStreamIDs
+	}
+	if now.Sub(c.looked) < c.pace.grace/20 {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := p.buckets[topology]
-	if b == nil {
-		p.forgetFull(now)
-		b = &bucket{samples: p.most(), at: now}
-		p.buckets[topology] = b
+	c.looked = now
+	for _, m := range c.messages {
+		if m.behind(c.pace, now) {
+			return errSlowMessage
+		}
 	}
-	p.fill(b, now)
-	if b.samples <= 0 {
-		wait := time.Duration((1 - b.samples) / p.perSecond * float64(time.Second))
-		return &paceError{topology, p.perSecond, min(wait, longestPaceWait)}
-	}
-	b.samples -= float64(samples)
 	return nil
 }
 
-// giveBack returns what was taken for a batch that the journal did not take.
-func (p *pace) giveBack(topology string, samples int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if b := p.buckets[topology]; b != nil {
-		b.samples += float64(samples)
+// over forgets a stream that a frame ends. It is called under the lock.
+func (c *pacedConn) over(f *frames) {
+	if f.kind() == frameReset || (f.kind() == frameData || f.kind() == frameHeaders) && f.flags()&flagEndStream != 0 {
+		delete(c.messages, f.stream())
 	}
 }
 
-func (p *pace) most() float64 { return p.perSecond * paceBurst.Seconds() }
-
-// fill adds what came since the last look; a clock that went back adds nothing.
-func (p *pace) fill(b *bucket, now time.Time) {
-	b.samples = min(b.samples+max(now.Sub(b.at).Seconds(), 0)*p.perSecond, p.most())
-	b.at = now
-}
-
-// forgetFull lets the buckets go that are as full as a new one.
-func (p *pace) forgetFull(now time.Time) {
-	if len(p.buckets) < mostPaced {
-		return
+// data takes a piece of a stream. It is called under the lock.
+func (c *pacedConn) data(stream uint32, piece []byte, now time.Time) {
+	m := c.messages[stream]
+	if m == nil {
+		return // it has ended, or never begun
 	}
-	for topology, b := range p.buckets {
-		if p.fill(b, now); b.samples >= p.most() {
-			delete(p.buckets, topology)
+	for len(piece) > 0 {
+		if m.begun.IsZero() {
+			m.begun, m.have, m.came = now, 0, 0
+		}
+		if m.have < len(m.prefix) {
+			n := copy(m.prefix[m.have:], piece)
+			piece, m.have = piece[n:], m.have+n
+			if m.have < len(m.prefix) {
+				return
+			}
+			m.left = int64(binary.BigEndian.Uint32(m.prefix[1:]))
+		}
+		n := min(m.left, int64(len(piece)))
+		piece, m.left, m.came = piece[n:], m.left-n, m.came+n
+		if m.left == 0 {
+			m.begun = time.Time{}
 		}
 	}
+}
+
+// behind says whether the message is slower than it may be.
+func (m *message) behind(p pace, now time.Time) bool {
+	if m.begun.IsZero() {
+		return false
+	}
+	late := now.Sub(m.begun) - p.grace
+	return late > 0 && float64(m.came) < late.Seconds()*float64(p.rate)
 }

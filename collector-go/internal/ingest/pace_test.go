@@ -1,105 +1,165 @@
 package ingest
 
 import (
-	"fmt"
-	"sync/atomic"
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"net"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/protobuf/proto"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// A topology sends a minute of its pace at once, then as much as comes in; another has its own.
+// wired is one side of a connection, as bytes.
+type wired struct {
+	t testing.TB
+	bytes.Buffer
+	framer *http2.Framer
+}
+
+func newWired(t testing.TB) *wired {
+	w := &wired{t: t}
+	w.framer = http2.NewFramer(&w.Buffer, nil)
+	w.framer.AllowIllegalWrites = true
+	return w
+}
+
+func (w *wired) headers(stream uint32, end bool) *wired {
+	require.NoError(w.t, w.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x82}, EndHeaders: true, EndStream: end}))
+	return w
+}
+
+func (w *wired) data(stream uint32, piece []byte) *wired {
+	require.NoError(w.t, w.framer.WriteData(stream, false, piece))
+	return w
+}
+
+func (w *wired) padded(stream uint32, piece []byte, padding int) *wired {
+	require.NoError(w.t, w.framer.WriteDataPadded(stream, false, piece, make([]byte, padding)))
+	return w
+}
+
+func (w *wired) reset(stream uint32) *wired {
+	require.NoError(w.t, w.framer.WriteRSTStream(stream, http2.ErrCodeCancel))
+	return w
+}
+
+// prefixed is a message of n bytes as gRPC sends it.
+func prefixed(n int) []byte {
+	return append([]byte{0, 0, byte(n >> 16), byte(n >> 8), byte(n)}, make([]byte, n)...)
+}
+
+// Who begins a message has to go on with it, in whatever pieces frames and padding make of it; who has begun none may be silent.
 func TestPace(t *testing.T) {
-	at := time.Unix(1_800_000_000, 0)
-	p := newPace(100)
-	require.NoError(t, p.take("hostile", 6000, at))
-	err := p.take("hostile", 1, at)
-	require.EqualError(t, err, "topology hostile sends more than 100 samples a second")
-	assert.Equal(t, 10*time.Millisecond, err.(*paceError).wait)
-	require.NoError(t, p.take("good", 6000, at))
-
-	at = at.Add(time.Second)
-	require.NoError(t, p.take("hostile", 5000, at), "a batch that is larger than what is there is taken whole")
-	err = p.take("hostile", 1, at)
-	assert.Equal(t, longestPaceWait, err.(*paceError).wait, "49 s are owed")
-	require.Error(t, p.take("hostile", 1, at.Add(-time.Hour)), "a clock that goes back adds nothing")
-	require.Error(t, p.take("hostile", 1, at.Add(49*time.Second-time.Hour)))
-	p.giveBack("hostile", 5000)
-	require.NoError(t, p.take("hostile", 1, at))
-	require.NoError(t, newPace(0).take("anybody", 1<<40, at), "0 is no bound")
-}
-
-// Names that come and go do not pile up, and none gets more by being forgotten.
-func TestPaceForgetsWhoIsSilent(t *testing.T) {
-	at := time.Unix(1_800_000_000, 0)
-	p := newPace(1)
-	require.NoError(t, p.take("owes", 1000, at))
-	for i := range 10 * mostPaced {
-		at = at.Add(time.Second)
-		if i < 900 {
-			require.Error(t, p.take("owes", 1, at))
-		}
-		require.NoError(t, p.take(fmt.Sprint(i), 1, at))
+	const late = 30 * time.Second // after the first bytes
+	for name, c := range map[string]struct {
+		in, server func(w *wired)
+		after      []byte // comes late, in a frame of its own
+		cut        bool
+	}{
+		"a whole message, then silence":                        {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)) }},
+		"an empty message":                                     {in: func(w *wired) { w.headers(1, false).data(1, prefixed(0)) }},
+		"two messages in one frame":                            {in: func(w *wired) { w.headers(1, false).data(1, append(prefixed(7), prefixed(9)...)) }},
+		"half of a prefix":                                     {in: func(w *wired) { w.headers(1, false).data(1, []byte{0, 0}) }, cut: true},
+		"half of a message":                                    {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, cut: true},
+		"half of the second message":                           {in: func(w *wired) { w.headers(1, false).data(1, append(prefixed(7), prefixed(9)[:8]...)) }, cut: true},
+		"padding is no part of a message":                      {in: func(w *wired) { w.headers(1, false).padded(1, prefixed(100)[:50], 200) }, cut: true},
+		"a whole message with padding":                         {in: func(w *wired) { w.headers(1, false).padded(1, prefixed(100), 200) }},
+		"its rest comes late":                                  {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, after: prefixed(1000)[500:]},
+		"a byte of its rest comes late":                        {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, after: []byte{1}, cut: true},
+		"a large one that comes at the rate":                   {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1 << 20)[:700<<10]) }},
+		"half a message of a stream that its sender gave up":   {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]).reset(1) }},
+		"half a message of a stream that the server ended":     {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, server: func(w *wired) { w.headers(1, true) }},
+		"half a message of a stream that the server reset":     {in: func(w *wired) { w.headers(1, false).data(1, prefixed(1000)[:500]) }, server: func(w *wired) { w.reset(1) }},
+		"half a message beside a stream that the server ended": {in: func(w *wired) { w.headers(1, false).headers(3, false).data(1, prefixed(1000)[:500]) }, server: func(w *wired) { w.reset(3) }, cut: true},
+		"data of a stream that never began":                    {in: func(w *wired) { w.data(1, prefixed(1000)[:500]) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			random := rand.New(rand.NewPCG(seed, 0))
+			conn := newPacedConn(nil, pace{grace: 20 * time.Second, rate: 16 << 10})
+			began := time.Now()
+			in, out := newWired(t), newWired(t)
+			in.WriteString(http2.ClientPreface)
+			require.NoError(t, in.framer.WriteSettings())
+			c.in(in)
+			for in.Len() > 0 {
+				require.NoError(t, conn.came(in.Next(1+random.IntN(in.Len())), began))
+			}
+			if c.server != nil {
+				c.server(out)
+			}
+			for out.Len() > 0 {
+				conn.out.read(out.Next(1+random.IntN(out.Len())), nil, conn.over)
+			}
+			last := newWired(t)
+			require.NoError(t, last.framer.WritePing(true, [8]byte{}))
+			if c.after != nil {
+				last.data(1, c.after)
+			}
+			why := conn.came(last.Bytes(), began.Add(late))
+			if c.cut {
+				require.ErrorIs(t, why, errSlowMessage)
+				return
+			}
+			require.NoError(t, why)
+		})
 	}
-	assert.LessOrEqual(t, len(p.buckets), mostPaced)
 }
 
-// Whatever is sent when, nobody gets more than a burst, his pace, and one batch beyond.
-func TestPaceHolds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := newPace(rapid.IntRange(1, 50).Draw(t, "pace"))
-		at := time.Unix(1_800_000_000, 0)
-		begun, taken, largest := at, 0, 0
-		for _, n := range rapid.SliceOf(rapid.IntRange(1, 500)).Draw(t, "batches") {
-			at = at.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "ms")) * time.Millisecond)
-			if p.take("t", n, at) == nil {
-				taken, largest = taken+n, max(largest, n)
-			}
-			if most := p.most() + at.Sub(begun).Seconds()*p.perSecond + float64(largest); float64(taken) > most+1e-6 {
-				t.Fatalf("%d samples were taken, at most %f are due", taken, most)
-			}
-		}
-	})
+func TestStreamsThatAreFollowedAreBounded(t *testing.T) {
+	conn := newPacedConn(nil, pace{grace: time.Second})
+	in := newWired(t)
+	in.WriteString(http2.ClientPreface)
+	for stream := uint32(1); stream < 3*mostStreamIDs; stream += 2 {
+		in.headers(stream, false)
+	}
+	require.ErrorIs(t, conn.came(in.Bytes(), time.Now()), errStreamIDs)
 }
 
-// Beyond its pace a topology is answered with Full and how long to wait, within the stream: nothing is lost, and the other does not notice.
-func TestATopologyBeyondItsPaceWaits(t *testing.T) {
-	var ahead atomic.Int64 // of the machine's clock
-	begun := time.Now()
-	c := start(t, func(o *Options) {
-		o.MaxTopologySamplesPerSecond = 1
-		o.Now = func() time.Time { return begun.Add(time.Duration(ahead.Load())) }
-	})
-	service := c.dial()
-	hostile := opened(t, service)
-	columns := samples(1, make([]float64, 60)...)
-	hostile.batch(&pb.Batch{Sequence: 1, Series: []*pb.SeriesDefinition{series(1, "n")}, Samples: columns})
-	hostile.acknowledged(1)
-	hostile.batch(&pb.Batch{Sequence: 2, Samples: samples(1, 1)})
-	hostile.batch(&pb.Batch{Sequence: 3, Samples: samples(1, 2), OldestHeldSequence: 2})
-	full := hostile.receive().GetFull()
-	require.Equal(t, uint64(2), full.GetSequence())
-	require.Equal(t, uint32(1000), full.GetRetryAfterMs())
-
-	stream, err := service.Export(t.Context())
+// C3: a stream that is opened as it should be, and a batch whose rest never comes, from one who answers every ping.
+func TestAMessageWithoutARestIsCut(t *testing.T) {
+	c := start(t, func(o *Options) { o.MessageGrace, o.PingAfter = 100*time.Millisecond, time.Second })
+	good := opened(t, c.dial())
+	connection, err := net.Dial("tcp", c.address)
 	require.NoError(t, err)
-	good := &client{t: t, stream: stream, epoch: []byte("0123456789abcdef")}
-	good.send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "good", Host: "h"}}})
-	require.NotNil(t, good.receive().GetOpened())
-	good.batch(&pb.Batch{Sequence: 1, Series: []*pb.SeriesDefinition{series(1, "n")}, Samples: samples(1, 1, 2, 3)})
-	require.Empty(t, good.acknowledged(1))
-	ahead.Add(int64(time.Second))
-	hostile.batch(&pb.Batch{Sequence: 2, Samples: samples(1, 1), OldestHeldSequence: 2})
-	require.Empty(t, hostile.acknowledged(2))
-	ahead.Add(int64(time.Second))
-	hostile.batch(&pb.Batch{Sequence: 3, Samples: samples(1, 2), OldestHeldSequence: 3})
-	require.Empty(t, hostile.acknowledged(3))
-	books := c.server.Books()
-	require.Equal(t, uint64(65), books.Journaled)
-	require.Zero(t, books.Balance())
+	defer connection.Close()
+	require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
+	_, err = connection.Write([]byte(http2.ClientPreface))
+	require.NoError(t, err)
+	framer := http2.NewFramer(connection, connection)
+	require.NoError(t, framer.WriteSettings())
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, field := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", pb.IngestService_Export_FullMethodName}, {":authority", c.address},
+		{"content-type", "application/grpc"}, {"te", "trailers"}} {
+		require.NoError(t, encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}))
+	}
+	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}))
+	open, err := proto.Marshal(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "slow", Host: "h"}}})
+	require.NoError(t, err)
+	require.NoError(t, framer.WriteData(1, false, append(prefixed(len(open))[:5], open...)))
+	require.NoError(t, framer.WriteData(1, false, prefixed(1 << 20)[:100]))
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			var timeout net.Error
+			require.False(t, errors.As(err, &timeout) && timeout.Timeout(), "it was not cut")
+			break
+		}
+		if ping, is := frame.(*http2.PingFrame); is && !ping.IsAck() {
+			require.NoError(t, framer.WritePing(true, ping.Data))
+		}
+	}
+	require.EqualValues(t, 1, testutil.ToFloat64(c.server.ledger.connectionsSlow))
+	good.batch(&pb.Batch{Sequence: 1})
+	good.acknowledged(1)
 }

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -70,12 +71,13 @@ func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: o.MaxIdle, Time: o.PingAfter, Timeout: o.PingTimeout}),
 	}
+	transport := insecure.NewCredentials()
 	if o.Guard != nil {
 		if config := o.Guard.TLS(); config != nil {
-			options = append(options, grpc.Creds(handshakes{credentials.NewTLS(config), o.Guard}))
+			transport = handshakes{credentials.NewTLS(config), o.Guard}
 		}
 	}
-	g := grpc.NewServer(options...)
+	g := grpc.NewServer(append(options, grpc.Creds(paced{transport, pace{o.MessageGrace, leastRate, s.slow}}))...)
 	pb.RegisterIngestServiceServer(g, s)
 	alive := health.NewServer()
 	grpc_health_v1.RegisterHealthServer(g, &boundedHealth{alive, s, quota.New(o.MaxWatches)})
@@ -88,7 +90,13 @@ func (s *Server) refused(peer string, why error) {
 	s.note(peer, fmt.Errorf("connection: %w", why))
 }
 
-// note counts and logs who found no place.
+// slow is told of connections that are cut since their sender does not go on.
+func (s *Server) slow(peer string, why error) {
+	s.ledger.connectionsSlow.Inc()
+	s.note(peer, fmt.Errorf("connection cut: %w", why))
+}
+
+// note counts and logs who found no place, or lost it.
 func (s *Server) note(peer string, why error) {
 	if s.o.Guard != nil {
 		s.o.Guard.Note(access.Places, peer, why.Error())

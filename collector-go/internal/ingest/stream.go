@@ -256,15 +256,15 @@ func (s *stream) check(b *pb.Batch) error {
 func (s *stream) hand(b *pb.Batch, arrived time.Time) error {
 	defer s.admission.release()
 	sequence, topology, samples := b.GetSequence(), s.producer.place.Topology, s.admission.samples(b)
-	if err := s.server.pace.take(topology, samples, arrived); err != nil {
-		s.server.ledger.pace(topology)
+	if err := s.server.rates.take(topology, samples, arrived); err != nil {
+		s.server.ledger.overRate(topology)
 		s.sayFull(sequence, err)
 		return nil
 	}
 	booking := newBooking(s.server, s.answers)
 	rejected, err := s.server.admitAndAppend(&s.admission, b, s.table, s.producer, booking, arrived)
 	if err != nil {
-		s.server.pace.giveBack(topology, samples)
+		s.server.rates.giveBack(topology, samples)
 	}
 	switch {
 	case err == nil:
@@ -377,12 +377,12 @@ func (s *stream) sayFull(sequence uint64, reason error) {
 
 func retryAfterMs(err error) uint32 {
 	var full *journal.FullError
-	var paced *paceError
+	var beyond *rateError
 	switch {
 	case errors.As(err, &full):
 		return uint32(max(full.RetryAfter.Milliseconds(), 1))
-	case errors.As(err, &paced):
-		return uint32(max(paced.wait.Milliseconds(), 1))
+	case errors.As(err, &beyond):
+		return uint32(max(beyond.wait.Milliseconds(), 1))
 	}
 	return 1000
 }

@@ -1,0 +1,189 @@
+package chaos
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+)
+
+// Pulse is a good client at a steady rate, whatever the answers: it knows how long each batch took to be acknowledged, from when it was to be sent. It
+// begins before a fault does, and does not end for it.
+type Pulse struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+
+	mu      sync.Mutex
+	due     map[uint64]time.Time
+	took    []time.Duration
+	failure error
+}
+
+const pulseEvery = 20 * time.Millisecond
+
+// StartPulse connects from an address of this host; "" for the system's choice.
+func StartPulse(ctx context.Context, address, from string) (*Pulse, error) {
+	dialer := net.Dialer{}
+	if from != "" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
+	}
+	connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, to string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", to) }))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stream, err := openStream(ctx, connection, "pulse")
+	if err != nil {
+		cancel()
+		return nil, errors.Join(err, connection.Close())
+	}
+	p := &Pulse{cancel: cancel, ended: make(chan struct{}), due: map[uint64]time.Time{}}
+	var both sync.WaitGroup
+	both.Go(func() { p.fail(p.send(ctx, stream)) })
+	both.Go(func() { p.fail(p.receive(stream)) })
+	go func() {
+		both.Wait()
+		_ = connection.Close()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// openStream is a stream that the collector has opened for a topology.
+func openStream(ctx context.Context, connection *grpc.ClientConn, topology string) (pb.IngestService_ExportClient, error) {
+	stream, err := pb.NewIngestServiceClient(connection).Export(ctx)
+	if err != nil {
+		return nil, err
+	}
+	open := &pb.Open{Topology: topology, TopologyId: topology + "-1-1", Host: topology, Port: 6700, Task: 1, PluginVersion: "chaos"}
+	_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}) // its error is Recv's
+	answer, err := stream.Recv()
+	if err == nil && answer.GetOpened() == nil {
+		err = fmt.Errorf("the collector answered Open with %T", answer.GetMessage())
+	}
+	return stream, err
+}
+
+func (p *Pulse) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failure == nil {
+		p.failure = err
+	}
+}
+
+func (p *Pulse) send(ctx context.Context, stream pb.IngestService_ExportClient) error {
+	epoch := make([]byte, 16)
+	_, _ = rand.Read(epoch)
+	due := time.Now()
+	for sequence := uint64(1); ; sequence++ {
+		due = due.Add(pulseEvery)
+		if wait(ctx, time.Until(due)) != nil {
+			return nil
+		}
+		b := &pb.Batch{Epoch: epoch, Sequence: sequence, OldestHeldSequence: 1, SendTimeMs: due.UnixMilli(),
+			Samples: &pb.SampleColumns{BaseTimeMs: due.UnixMilli(), SeriesIds: []uint32{1}, TimeOffsetsMs: []int64{0}, Values: []float64{float64(sequence)}}}
+		if sequence == 1 {
+			b.Series = []*pb.SeriesDefinition{{Id: 1, Host: "pulse", Port: 6700, Component: component, Task: 1, Name: "pulse", Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER}}
+		}
+		p.mu.Lock()
+		p.due[sequence] = due
+		p.mu.Unlock()
+		if err := stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}}); err != nil {
+			return nil //nolint:nilerr // its error is Recv's
+		}
+	}
+}
+
+func (p *Pulse) receive(stream pb.IngestService_ExportClient) error {
+	acknowledged := uint64(0)
+	for {
+		answer, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		p.mu.Lock()
+		for ; acknowledged < answer.GetAcknowledgement().GetSequence(); acknowledged++ {
+			p.took = append(p.took, now.Sub(p.due[acknowledged+1]))
+			delete(p.due, acknowledged+1)
+		}
+		p.mu.Unlock()
+	}
+}
+
+// Forget begins a measurement.
+func (p *Pulse) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.took = nil
+}
+
+// P99 is the 99th percentile since Forget; what is still under way counts with what it took so far. The error says that the good client was cut off.
+func (p *Pulse) P99() (time.Duration, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failure != nil {
+		return 0, fmt.Errorf("the good client was cut off: %w", p.failure)
+	}
+	took := slices.Clone(p.took)
+	for _, due := range p.due {
+		took = append(took, time.Since(due))
+	}
+	if len(took) == 0 {
+		return 0, errors.New("the good client sent nothing")
+	}
+	slices.Sort(took)
+	return took[len(took)*99/100], nil
+}
+
+// Stop ends it.
+func (p *Pulse) Stop() {
+	p.cancel()
+	<-p.ended
+}
+
+// Times within which a good client's p99 may be beside a fault: twice what it is without, and what scheduling costs on a machine that the attack runs on
+// as well.
+const (
+	mostSlower = 2
+	scheduling = 25 * time.Millisecond
+)
+
+// Compare measures the good client without the fault and then with it, and holds both together.
+func (p *Pulse) Compare(ctx context.Context, o *Outcome, what string, calm time.Duration, fault func() error) error {
+	p.Forget()
+	if err := wait(ctx, calm); err != nil {
+		return err
+	}
+	before, err := p.P99()
+	if err != nil {
+		return err
+	}
+	p.Forget()
+	if err := fault(); err != nil {
+		return err
+	}
+	during, err := p.P99()
+	if err != nil {
+		o.Broken = append(o.Broken, err.Error())
+		return nil
+	}
+	o.Measured = append(o.Measured, fmt.Sprintf("a good client's p99 %.1f ms before, %.1f ms during %s", milliseconds(before), milliseconds(during), what))
+	if during > mostSlower*before && during > before+scheduling {
+		o.Broken = append(o.Broken, fmt.Sprintf("a good client's p99 rose from %.1f to %.1f ms during %s, at most %d times", milliseconds(before), milliseconds(during), what, mostSlower))
+	}
+	return nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,71 @@
+package ingest
+
+import "encoding/binary"
+
+// frames follows HTTP/2's framing (RFC 9113, section 4.1) over one direction of a connection, in whatever pieces it comes. It keeps no
+// bytes and judges nothing: what is no HTTP/2 is gRPC's to refuse.
+type frames struct {
+	preface int // bytes still to come before the first frame
+	header  [frameHeaderBytes]byte
+	have    int // of the header
+	left    int // of the payload behind it
+	padding int // of the payload, at its end
+	padded  bool
+}
+
+const frameHeaderBytes = 9
+
+// Types of frames and their flags, as far as they matter here.
+const (
+	frameData    = 0x0
+	frameHeaders = 0x1
+	frameReset   = 0x3
+
+	flagEndStream = 0x1
+	flagPadded    = 0x8
+)
+
+func (f *frames) kind() byte     { return f.header[3] }
+func (f *frames) flags() byte    { return f.header[4] }
+func (f *frames) stream() uint32 { return binary.BigEndian.Uint32(f.header[5:]) & (1<<31 - 1) }
+
+// read takes what came. data is called with the payload of each DATA frame, piece by piece and without padding; ended at a frame's end.
+func (f *frames) read(p []byte, data func(stream uint32, piece []byte), ended func(f *frames)) {
+	n := min(f.preface, len(p))
+	f.preface -= n
+	for p = p[n:]; len(p) > 0; {
+		if f.have < frameHeaderBytes {
+			n := copy(f.header[f.have:], p)
+			p, f.have = p[n:], f.have+n
+			if f.have < frameHeaderBytes {
+				return
+			}
+			f.left = int(f.header[0])<<16 | int(f.header[1])<<8 | int(f.header[2])
+			f.padding, f.padded = 0, f.kind() == frameData && f.flags()&flagPadded != 0
+		}
+		n := min(f.left, len(p))
+		f.left -= n
+		if f.kind() == frameData {
+			f.payload(p[:n], data)
+		}
+		p = p[n:]
+		if f.left == 0 {
+			ended(f)
+			f.have = 0
+		}
+	}
+}
+
+// payload hands on a piece of a DATA frame, less its padding. left is what comes behind the piece.
+func (f *frames) payload(piece []byte, data func(uint32, []byte)) {
+	if f.padded && len(piece) > 0 {
+		f.padding, f.padded = int(piece[0]), false
+		piece = piece[1:]
+	}
+	if surplus := f.padding - f.left; surplus > 0 {
+		piece = piece[:max(0, len(piece)-surplus)]
+	}
+	if len(piece) > 0 && data != nil {
+		data(f.stream(), piece)
+	}
+}

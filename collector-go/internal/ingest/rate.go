@@ -1,0 +1,98 @@
+package ingest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// rateBurst is for how long a topology may send beyond its rate when it was silent before: Storm's tasks report all at once, each
+// 10 to 60 s.
+const rateBurst = time.Minute
+
+// longestRateWait bounds what a sender is told to wait; it is told again where that was too short.
+const longestRateWait = 10 * time.Second
+
+// mostBuckets is how many topologies' buckets are kept before the full ones, which say nothing, go.
+const mostBuckets = 1024
+
+// rates bound the samples a second of each topology, by a bucket of what it may send at once. A batch is taken whole where anything is in the
+// bucket, so that a large one is never kept out; what it takes beyond is owed. It is safe for concurrent use.
+type rates struct {
+	perSecond float64 // 0 is no bound
+
+	mu      sync.Mutex
+	buckets map[string]*bucket
+}
+
+// bucket is what a topology may send at once, below 0 where it owes, as of a time.
+type bucket struct {
+	samples float64
+	at      time.Time
+}
+
+func newRates(perSecond int) *rates {
+	return &rates{perSecond: float64(perSecond), buckets: map[string]*bucket{}}
+}
+
+// rateError says that a topology is beyond its rate, and how long to wait.
+type rateError struct {
+	topology  string
+	perSecond float64
+	wait      time.Duration
+}
+
+func (e *rateError) Error() string {
+	return fmt.Sprintf("topology %s sends more than %.0f samples a second", e.topology, e.perSecond)
+}
+
+// take takes so many samples of a topology, or says how long to wait: the error is a *rateError.
+func (p *rates) take(topology string, samples int, now time.Time) error {
+	if p.perSecond == 0 || samples == 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.buckets[topology]
+	if b == nil {
+		p.forgetFull(now)
+		b = &bucket{samples: p.most(), at: now}
+		p.buckets[topology] = b
+	}
+	p.fill(b, now)
+	if b.samples <= 0 {
+		wait := time.Duration((1 - b.samples) / p.perSecond * float64(time.Second))
+		return &rateError{topology, p.perSecond, min(wait, longestRateWait)}
+	}
+	b.samples -= float64(samples)
+	return nil
+}
+
+// giveBack returns what was taken for a batch that the journal did not take.
+func (p *rates) giveBack(topology string, samples int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b := p.buckets[topology]; b != nil {
+		b.samples += float64(samples)
+	}
+}
+
+func (p *rates) most() float64 { return p.perSecond * rateBurst.Seconds() }
+
+// fill adds what came since the last look; a clock that went back adds nothing.
+func (p *rates) fill(b *bucket, now time.Time) {
+	b.samples = min(b.samples+max(now.Sub(b.at).Seconds(), 0)*p.perSecond, p.most())
+	b.at = now
+}
+
+// forgetFull lets the buckets go that are as full as a new one.
+func (p *rates) forgetFull(now time.Time) {
+	if len(p.buckets) < mostBuckets {
+		return
+	}
+	for topology, b := range p.buckets {
+		if p.fill(b, now); b.samples >= p.most() {
+			delete(p.buckets, topology)
+		}
+	}
+}
