@@ -14,7 +14,7 @@ import (
 // Tested is what came of tests that play a fault inside the process.
 type Tested struct {
 	// Tally is what the tests printed last, of all lines `tally: name=value ...`; later lines win.
-	Tally map[string]int64
+	Tally tally
 	// Broken is "" where they passed, else the end of what they said.
 	Broken string
 }
@@ -22,23 +22,18 @@ type Tested struct {
 // Test builds the tests of a package, such as "./internal/feed", once a row, and runs those whose names match run. The error says that they could not
 // be built or started.
 func (g *Ground) Test(ctx context.Context, pkg, run string, flags ...string) (Tested, error) {
-	sources := filepath.Join(g.Repository, "collector-go")
-	binary := filepath.Join(g.Dir, strings.NewReplacer("./", "", "/", "-").Replace(pkg)+".test")
-	if _, err := os.Stat(binary); err != nil {
-		build := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, pkg)
-		build.Dir = sources
-		if said, err := build.CombinedOutput(); err != nil {
-			return Tested{}, fmt.Errorf("building the tests of %s: %w: %s", pkg, err, ending(said))
-		}
+	binary, err := g.built(ctx, pkg)
+	if err != nil {
+		return Tested{}, err
 	}
 	command := exec.CommandContext(ctx, binary, append([]string{"-test.run", run, "-test.timeout", "0"}, flags...)...)
-	command.Dir = filepath.Join(sources, pkg)
+	command.Dir = filepath.Join(g.Repository, "collector-go", pkg)
 	said, err := command.CombinedOutput()
 	var failed *exec.ExitError
 	if err != nil && (!errors.As(err, &failed) || ctx.Err() != nil) {
 		return Tested{}, fmt.Errorf("running the tests of %s: %w", pkg, err)
 	}
-	tested := Tested{Tally: tally(string(said))}
+	tested := Tested{Tally: readTally(string(said))}
 	switch {
 	case err != nil:
 		tested.Broken = fmt.Sprintf("%s -run %s %s: %s", pkg, run, strings.Join(flags, " "), ending(said))
@@ -48,9 +43,25 @@ func (g *Ground) Test(ctx context.Context, pkg, run string, flags ...string) (Te
 	return tested, nil
 }
 
-// tally reads the lines "tally: name=value ...".
-func tally(said string) map[string]int64 {
-	all := map[string]int64{}
+// built is the program of a package's tests, built where it is not there yet.
+func (g *Ground) built(ctx context.Context, pkg string) (string, error) {
+	binary := filepath.Join(g.Dir, strings.NewReplacer("./", "", "/", "-").Replace(pkg)+".test")
+	if _, err := os.Stat(binary); err == nil {
+		return binary, nil
+	}
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, pkg)
+	build.Dir = filepath.Join(g.Repository, "collector-go")
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the tests of %s: %w: %s", pkg, err, ending(said))
+	}
+	return binary, nil
+}
+
+// tally is what tests printed at their end, in lines `tally: name=number ...`.
+type tally map[string]int64
+
+func readTally(said string) tally {
+	all := tally{}
 	for line := range strings.Lines(said) {
 		rest, is := strings.CutPrefix(line, "tally: ")
 		if !is {
@@ -64,6 +75,21 @@ func tally(said string) map[string]int64 {
 		}
 	}
 	return all
+}
+
+func (t tally) add(other tally) {
+	for name, n := range other {
+		t[name] += n
+	}
+}
+
+// text is a tally's numbers less the samples, which have columns of their own, in an order that does not change.
+func (t tally) text(names ...string) string {
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%d %s", t[name], strings.ReplaceAll(name, "_", " ")))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // ending is the last of what a command said.

@@ -7,5 +7,5 @@ import (
 )
 
 func TestTally(t *testing.T) {
-	require.Equal(t, map[string]int64{"tries": 3, "late": 40}, tally("=== RUN X\ntally: tries=2 late=40 odd\nPASS tally: tries=9\ntally: tries=3\n"))
+	require.Equal(t, tally{"tries": 3, "late": 40}, readTally("=== RUN X\ntally: tries=2 late=40 odd\nPASS tally: tries=9\ntally: tries=3\n"))
 }

@@ -118,7 +118,7 @@ func (x *trial) tooLate() {
 // collection itself: that is about how samples came.
 func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
 	c := &core{t: t, random: rand.New(rand.NewPCG(x.seed, 11)), disk: disktest.NewMemory(x.seed), acknowledged: map[batchName]bool{}}
-	c.journaled = newJournaled(c)
+	c.journaled = newJournaled(t)
 	c.clock.Store(t0)
 	for _, a := range x.arriving {
 		if c.journaled.sent[a.batch.name] = a.batch; !slices.Contains(c.senders, a.sender) {
@@ -147,7 +147,7 @@ func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
 		require.NoError(t, c.journal.Mark(&journal.Tick{TimeMs: c.clock.Load()}))
 	}
 	c.settle()
-	c.journaled.catchUp()
+	c.readJournal()
 	for _, a := range x.arriving {
 		require.True(t, c.acknowledged[a.batch.name])
 		require.Equal(t, 1, c.journaled.batches[a.batch.name], "it came %d times", len(a.seconds))

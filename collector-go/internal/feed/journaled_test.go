@@ -28,6 +28,15 @@ type sent struct {
 	histograms []sentSample // the value is the count
 }
 
+// count is how many samples it has.
+func (b *sent) count() int {
+	n := len(b.samples) + len(b.histograms)
+	for _, x := range b.blocks {
+		n += len(x.values)
+	}
+	return n
+}
+
 type sentSample struct {
 	series metric.Raw
 	timeMs int64

@@ -28,7 +28,7 @@ func (w *simulated) ordered() {
 	}
 	w.happen["ordered"]++
 	again := *w.journaled
-	again.entries = inOrder(w.journaled)
+	again.entries = sorted(w.journaled)
 	_, want := again.plainRun(w.t, o, 0)
 	require.Equal(w.t, plainly(want), plainly(got))
 }
@@ -49,8 +49,8 @@ func plainly(all slicesByName) map[string]string {
 	return plain
 }
 
-// inOrder is a journal in which all is defined and connected first, and each batch comes when it was made.
-func inOrder(j *journaled) (entries []journal.Entry) {
+// sorted is a journal in which all is defined and connected first, and each batch comes when it was made.
+func sorted(j *journaled) (entries []journal.Entry) {
 	var batches []*journal.Batch
 	raw, series := map[journal.SeriesID]metric.Raw{}, map[metric.Raw]journal.SeriesID{}
 	layoutOf, layouts := map[journal.LayoutID]journal.LayoutID{}, map[string]journal.LayoutID{}
