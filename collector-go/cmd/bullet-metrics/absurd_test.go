@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 )
 
 // sampled is a batch of series that each have a value every 10 s, up to end; values gives that of a series at a place in time.
@@ -78,4 +81,36 @@ func TestNamesThatCollideAreCounted(t *testing.T) {
 	for of, more := range map[string]string{"refused_samples": `metric="storm_a_x",`, "worker_refused_samples": ""} {
 		assert.Positive(t, r.number(fmt.Sprintf(counter, of, more), end), of)
 	}
+}
+
+// The distributions of a backlog that spans hours, handed over at once beside floats of the same times, are all in slices and answer.
+func TestDistributionsOfABacklog(t *testing.T) {
+	r := startCollector(t, settings(t.TempDir()))
+	end := time.Now().Add(-time.Minute).Truncate(10 * time.Second)
+	const places = 1080 // three hours
+	b := sampled(1, end, []*pb.SeriesDefinition{{Component: "Own", Task: 1, Name: "beside", Shape: pb.Shape_SHAPE_NUMBER, Temporality: pb.Temporality_TEMPORALITY_GAUGE}},
+		places, func(_, at int) float64 { return float64(at) })
+	b.Series = append(b.Series, &pb.SeriesDefinition{Id: 2, Host: "h", Port: 6700, IntervalMs: 10_000, Component: "Own", Task: 2, Name: "own.latency",
+		Shape: pb.Shape_SHAPE_HISTOGRAM, Temporality: pb.Temporality_TEMPORALITY_DELTA})
+	for at := range places {
+		b.Histograms = append(b.Histograms, &pb.HistogramSample{SeriesId: 2, TimeMs: end.UnixMilli() - int64(places-at-1)*10_000, Schema: 3, Count: 2, Sum: 1,
+			PositiveSpans: []*pb.BucketSpan{{Offset: 0, Length: 1}}, PositiveCounts: []uint64{2}})
+	}
+	require.Empty(t, r.send(b).GetRejections())
+	for _, name := range []string{"storm_own_latency", "storm_beside"} {
+		require.Eventually(t, func() bool {
+			return r.number(fmt.Sprintf(`count_over_time(%s[4h])`, name), end) >= places-4 // the last ones are open
+		}, 30*time.Second, 50*time.Millisecond, "%s: %v", name, r.books())
+	}
+	assert.Zero(t, r.books()["refused late"])
+}
+
+// A collector that nobody configured takes as many series of a topology as proto/ states, whose numbers are held to the door's own.
+func TestTheDoorsDefaultsAreTheSettings(t *testing.T) {
+	limits, door, slices := config.Default().Limits, ingest.DefaultOptions(), slicer.DefaultOptions()
+	assert.Equal(t, door.MaxTopologySeries, limits.SeriesPerTopology)
+	assert.Equal(t, door.MaxStreams, limits.Streams)
+	assert.Equal(t, door.MaxBatchBytes, limits.BatchBytes)
+	assert.Equal(t, door.MaxTopologySamplesPerSecond, limits.SamplesPerSecondPerTopology)
+	assert.Equal(t, [2]int{slices.MaxOpenSamples, slices.MaxTopologyOpenSamples}, [2]int{limits.OpenSamples, limits.OpenSamplesPerTopology})
 }

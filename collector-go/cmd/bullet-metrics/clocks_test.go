@@ -251,6 +251,7 @@ func TestClocksThatAreWrong(t *testing.T) {
 		require.Eventually(t, func() bool { return answered(topology, end) == 2*gaugesOfAWorker*(steps-3) }, time.Minute, 100*time.Millisecond, "%s: %v answer, books %v", topology, answered, r.books)
 	}
 	assert.Zero(t, answered("ahead", now.Add(3*time.Hour)))
+	assert.Contains(t, string(get(t, r, fmt.Sprintf("/api/v1/collection/behind?start=%d&end=%d", now.Add(-150*time.Minute).Unix(), now.Add(-2*time.Hour-time.Minute).Unix()))), `"worker":"b-0:6700"`)
 	for name, of := range map[string]string{"on the host of a sender": "b-0", "elsewhere": "b-1"} {
 		skew := func(what string) float64 {
 			return r.number(fmt.Sprintf(`bullet_metrics_collection_skew_%sseconds{topology="behind",worker="%s:6700"}`, what, of), now.Add(-2*time.Hour-time.Minute))

@@ -63,7 +63,7 @@ func checkBatch(b *pb.Batch) error {
 	case len(b.GetEpoch()) != len(journal.Epoch{}):
 		return fmt.Errorf("batch.epoch has %d bytes, must have %d", len(b.GetEpoch()), len(journal.Epoch{}))
 	case b.GetSequence() == 0 || b.GetSequence() > math.MaxInt64:
-		return fmt.Errorf("batch.sequence is %d: sequences start at 1 and rise by one", b.GetSequence())
+		return fmt.Errorf("batch.sequence is %d: sequences start at 1", b.GetSequence())
 	case b.GetOldestHeldSequence() == 0 || b.GetOldestHeldSequence() > b.GetSequence():
 		return fmt.Errorf("batch.oldest_held_sequence is %d, must be from 1 to batch.sequence, %d",
 			b.GetOldestHeldSequence(), b.GetSequence())

@@ -336,6 +336,37 @@ func TestReleaseAndBounds(t *testing.T) {
 	require.Equal(t, j.before, j.Oldest())
 }
 
+// TestCrowded: the oldest segment may go where the journal's own bytes are nearly used up, and where the disk is smaller than these (D2).
+func TestCrowded(t *testing.T) {
+	for name, bound := range map[string]func(*disktest.Memory, *Options){
+		"bytes": func(_ *disktest.Memory, o *Options) { o.MaxBytes = 60 << 10 },
+		"disk":  func(fs *disktest.Memory, _ *Options) { fs.SetRoom(60 << 10) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs := disktest.NewMemory(1)
+			o := smallOptions(fs)
+			bound(fs, &o)
+			j, err := Open("/journal", o)
+			require.NoError(t, err)
+			defer j.Close()
+			_, crowded := j.Crowded()
+			require.False(t, crowded)
+			sequence := uint64(1)
+			for ; !crowded; sequence++ {
+				appended(t, j, oneBatch(t, j, sequence)) // it is taken: nothing is full yet
+				_, crowded = j.Crowded()
+			}
+			for segments := len(j.segments); crowded; segments-- {
+				require.Len(t, j.segments, segments)
+				end, _ := j.Crowded()
+				require.NoError(t, j.Release(end))
+				_, crowded = j.Crowded()
+			}
+			appended(t, j, oneBatch(t, j, sequence))
+		})
+	}
+}
+
 // TestIdleSeriesAreForgotten makes room in the dictionary at a start; ids are not used again.
 func TestIdleSeriesAreForgotten(t *testing.T) {
 	fs := disktest.NewMemory(1)

@@ -67,13 +67,23 @@ func (j *Journal) forgetOldest(s segment) {
 	j.wakeReaders()
 }
 
-// Crowded says whether the journal holds so much that less than a segment is left until it says full, and where its oldest segment
-// ends. The newest segment never counts as the oldest.
+// Crowded says whether the journal holds so much that less than a segment is left until it says full, or that the disk has hardly room
+// left, and where its oldest segment ends. The newest segment never counts as the oldest.
 func (j *Journal) Crowded() (oldestEnd Position, crowded bool) {
+	short := j.diskIsShort()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.closed || len(j.segments) < 2 || j.bytes+j.queue.bytes <= j.o.MaxBytes-j.o.SegmentBytes {
+	if j.closed || len(j.segments) < 2 || !short && j.bytes+j.queue.bytes <= j.o.MaxBytes-j.o.SegmentBytes {
 		return 0, false
 	}
 	return j.segments[0].endPosition(), true
+}
+
+// segmentsFree is for how many segments there must be room on the disk; on a small one a tenth of it is enough. It is more than what the
+// store keeps free by removing slices, since what only a store needs that is behind goes before those.
+const segmentsFree = 6
+
+func (j *Journal) diskIsShort() bool {
+	free, size, err := j.fs.Free(j.dir)
+	return err == nil && free < min(segmentsFree*uint64(j.o.SegmentBytes), size/10)
 }

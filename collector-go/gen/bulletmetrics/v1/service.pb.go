@@ -593,8 +593,9 @@ func (x *Rejection) GetExample() string {
 	return ""
 }
 
-// Full: the batch and those after it were not taken. Nothing is lost: the sender keeps them, waits, and sends on from the
-// batch that is named. Batches before it may still be acknowledged, and refused: then another Full names an older one.
+// Full: the batch and those after it were not taken: the disk is full or slow, or the topology sends more than its share of what waits for
+// the disk, or more samples a second than it may. Nothing is lost: the sender keeps them, waits, and sends on from the batch that is named.
+// Batches before it may still be acknowledged, and refused: then another Full names an older one.
 type Full struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The epoch meant.

@@ -67,6 +67,17 @@ func TestDamagedFooter(t *testing.T) {
 	assert.Equal(t, 200, count(t, s))
 }
 
+// A part of no bytes at all is set aside like any other that is damaged.
+func TestEmptyPart(t *testing.T) {
+	p := three(t)
+	p.spoil(t, partName(2), func([]byte) []byte { return []byte{} })
+	require.Len(t, damages(t, p), 1)
+	s := p.open(t)
+	assert.Equal(t, 200, count(t, s))
+	assert.Equal(t, 1.0, testutil.ToFloat64(s.figures.damaged.WithLabelValues("part")))
+	require.NoError(t, s.Close(t.Context()))
+}
+
 func TestMissingPart(t *testing.T) {
 	p := three(t)
 	require.NoError(t, p.disk.Remove(filepath.Join(dir, partName(1))))
@@ -145,7 +156,10 @@ func TestDamagedPage(t *testing.T) {
 
 	sources, release, err := s.sources(0, farthestMs)
 	require.NoError(t, err)
-	defer func() { require.NoError(t, release()) }()
+	defer func() {
+		require.NoError(t, release())
+		require.NoError(t, s.Close(t.Context()), "the end is as good as any other")
+	}()
 	q := read.NewQuerier(sources, 0, farthestMs, nil)
 	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchEqual, "task", "0"))
 	n := 0

@@ -2,8 +2,10 @@ package grid
 
 import (
 	"testing"
+	"time"
 
 	"github.com/prometheus/prometheus/storage"
+	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
 )
@@ -26,4 +28,17 @@ func TestConformance(t *testing.T) {
 // Slices of any age are taken where retention keeps everything.
 func TestPort(t *testing.T) {
 	storetest.RunPort(t, func(t *testing.T) storetest.Harness { return newPlace(t, func(o *Options) { o.RetentionTime = 0 }) })
+}
+
+// Slices of a clock that is weeks ahead make nothing old: retention goes by the collector's clock alone.
+func TestAClockAheadExpiresNothing(t *testing.T) {
+	p := newPlace(t, tame, func(o *Options) { o.RetentionTime = 15 * 24 * time.Hour })
+	s := p.open(t)
+	for i, fromMs := range []int64{today, today + 20*24*time.Hour.Milliseconds(), today + 1_000_000} {
+		rejected, err := s.Append(t.Context(), uint64(i+1), numbers(fromMs, 100))
+		require.NoError(t, err)
+		require.Empty(t, rejected)
+		require.NoError(t, s.Flush(t.Context()))
+	}
+	require.Equal(t, 300, count(t, s))
 }

@@ -7,8 +7,9 @@ package io.github.bulletmetrics.storm.proto.v1;
 
 /**
  * <pre>
- * Full: the batch and those after it were not taken. Nothing is lost: the sender keeps them, waits, and sends on from the
- * batch that is named. Batches before it may still be acknowledged, and refused: then another Full names an older one.
+ * Full: the batch and those after it were not taken: the disk is full or slow, or the topology sends more than its share of what waits for
+ * the disk, or more samples a second than it may. Nothing is lost: the sender keeps them, waits, and sends on from the batch that is named.
+ * Batches before it may still be acknowledged, and refused: then another Full names an older one.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.Full}
@@ -285,8 +286,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Full: the batch and those after it were not taken. Nothing is lost: the sender keeps them, waits, and sends on from the
-   * batch that is named. Batches before it may still be acknowledged, and refused: then another Full names an older one.
+   * Full: the batch and those after it were not taken: the disk is full or slow, or the topology sends more than its share of what waits for
+   * the disk, or more samples a second than it may. Nothing is lost: the sender keeps them, waits, and sends on from the batch that is named.
+   * Batches before it may still be acknowledged, and refused: then another Full names an older one.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.Full}
