@@ -108,7 +108,7 @@ const wrongUsage = 2
 
 func playConfigurations(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {
 	file := filepath.Join(g.Dir, "collector.yaml")
-	if code, said, err := g.startWith(ctx, file, strings.Join(append(soundSettings, "query.timeout: never"), "\n")); err != nil || code != wrongUsage || !strings.Contains(said, "query.timeout is set twice") || strings.Count(said, file+":") != 1 {
+	if code, said, err := g.startWith(ctx, file, strings.Join(append(soundSettings, "query.timeout: never"), "\n")); err != nil || code != wrongUsage || !strings.Contains(said, `"query.timeout" already`) || strings.Count(said, file+":") != 1 {
 		return o, fmt.Errorf("the settings that are to be changed are not sound: exit code %d: %s: %w", code, said, err)
 	}
 	kinds := map[string]int{}

@@ -35,23 +35,23 @@ func playFloods(ctx context.Context, g *Ground, tries int) (o Outcome, err error
 	ledger := NewLedger(g.Seed)
 	defer ledger.Stop()
 	ledger.Produce(ctx, c.GRPC(), ProducerOptions{Pause: 20 * time.Millisecond})
-	pulse, err := StartPulse(ctx, c.GRPC(), "")
+	beat, err := g.StartBeat(ctx, c)
 	if err != nil {
 		return o, err
 	}
-	defer pulse.Stop()
+	defer beat.Stop()
 	memory, err := c.startMemory()
 	if err != nil {
 		return o, err
 	}
 	watched := watchLimits(ctx, c)
 	calm := g.Duration(30*time.Second, 5*time.Second)
-	if err := pulse.Compare(ctx, &o, fmt.Sprintf("%d connections", tries), calm, func() error { return flood(ctx, c, tries) }); err != nil {
+	if err := beat.Compare(ctx, &o, fmt.Sprintf("%d connections", tries), calm, func() error { return flood(ctx, c, tries) }); err != nil {
 		return o, err
 	}
 	streams := max(1, tries/10)
 	opened := 0
-	if err := pulse.Compare(ctx, &o, fmt.Sprintf("%d streams on one connection", streams), calm, func() error {
+	if err := beat.Compare(ctx, &o, fmt.Sprintf("%d streams on one connection", streams), calm, func() error {
 		opened, err = manyStreams(ctx, c, streams)
 		return err
 	}); err != nil {

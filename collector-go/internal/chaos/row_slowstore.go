@@ -68,14 +68,14 @@ func slowStoreOnce(ctx context.Context, g *Ground, kind int) (o Outcome, err err
 	for range 2 {
 		ledger.Produce(ctx, c.GRPC(), ProducerOptions{Series: 100, Pause: 20 * time.Millisecond})
 	}
-	pulse, err := StartPulse(ctx, c.GRPC(), "")
+	beat, err := g.StartBeat(ctx, c)
 	if err != nil {
 		return o, err
 	}
-	defer pulse.Stop()
+	defer beat.Stop()
 	length := g.Duration(2*time.Minute, 4*time.Second)
 	var memory memoryTrial
-	err = pulse.Compare(ctx, &o, what, length/2, func() error {
+	err = beat.Compare(ctx, &o, what, length/2, func() error {
 		if memory, err = c.startMemory(); err != nil {
 			return err
 		}
