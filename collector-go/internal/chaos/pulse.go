@@ -199,34 +199,39 @@ const (
 
 // Compare measures without the fault, and then with it, and holds the two together.
 func (b *Beat) Compare(ctx context.Context, o *Outcome, what string, calm time.Duration, fault func() error) error {
+	during, usual, err := b.Measure(ctx, o, what, calm, fault)
+	if err == nil && during > mostSlower*usual && during > usual+oneDiskWait {
+		o.Broken = append(o.Broken, fmt.Sprintf("a good client's p99 was %.1f ms during %s, at most %d times %.1f ms", milliseconds(during), what, mostSlower, milliseconds(usual)))
+	}
+	return err
+}
+
+// Measure is Compare that holds a good client to nothing but not to be cut off.
+func (b *Beat) Measure(ctx context.Context, o *Outcome, what string, calm time.Duration, fault func() error) (during, usual time.Duration, err error) {
 	b.tried.Forget()
 	if err := wait(ctx, calm); err != nil {
-		return err
+		return 0, 0, err
 	}
 	before, err := b.tried.P99()
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	b.tried.Forget()
 	b.control.Forget()
 	if err := fault(); err != nil {
-		return err
+		return 0, 0, err
 	}
 	beside, err := b.control.P99()
 	if err != nil {
-		return fmt.Errorf("of the collector that nothing is done to: %w", err)
+		return 0, 0, fmt.Errorf("of the collector that nothing is done to: %w", err)
 	}
-	during, err := b.tried.P99()
-	if err != nil {
+	if during, err = b.tried.P99(); err != nil {
 		o.Broken = append(o.Broken, err.Error())
-		return nil
+		return 0, 0, nil
 	}
 	o.Measured = append(o.Measured, fmt.Sprintf("a good client's p99 %.1f ms during %s; %.1f ms before it, %.1f ms at the same time of a collector that it is not done to",
 		milliseconds(during), what, milliseconds(before), milliseconds(beside)))
-	if usual := max(before, beside); during > mostSlower*usual && during > usual+oneDiskWait {
-		o.Broken = append(o.Broken, fmt.Sprintf("a good client's p99 was %.1f ms during %s, at most %d times %.1f ms", milliseconds(during), what, mostSlower, milliseconds(usual)))
-	}
-	return nil
+	return during, max(before, beside), nil
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

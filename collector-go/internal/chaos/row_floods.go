@@ -46,12 +46,12 @@ func playFloods(ctx context.Context, g *Ground, tries int) (o Outcome, err error
 	}
 	watched := watchLimits(ctx, c)
 	calm := g.Duration(30*time.Second, 5*time.Second)
-	if err := beat.Compare(ctx, &o, fmt.Sprintf("%d connections", tries), calm, func() error { return flood(ctx, c, tries) }); err != nil {
+	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d connections", tries), calm, func() error { return flood(ctx, c, tries) }); err != nil {
 		return o, err
 	}
 	streams := max(1, tries/10)
 	opened := 0
-	if err := beat.Compare(ctx, &o, fmt.Sprintf("%d streams on one connection", streams), calm, func() error {
+	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d streams on one connection", streams), calm, func() error {
 		opened, err = manyStreams(ctx, c, streams)
 		return err
 	}); err != nil {

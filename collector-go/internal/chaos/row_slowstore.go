@@ -75,7 +75,7 @@ func slowStoreOnce(ctx context.Context, g *Ground, kind int) (o Outcome, err err
 	defer beat.Stop()
 	length := g.Duration(2*time.Minute, 4*time.Second)
 	var memory memoryTrial
-	err = beat.Compare(ctx, &o, what, length/2, func() error {
+	_, _, err = beat.Measure(ctx, &o, what, length/2, func() error {
 		if memory, err = c.startMemory(); err != nil {
 			return err
 		}
