@@ -323,6 +323,11 @@ func (col *collector) tick(ctx context.Context) error {
 			if err := col.journal.Mark(&journal.Tick{TimeMs: now.UnixMilli()}); err != nil && !errors.Is(err, journal.ErrClosed) {
 				col.logger.Debug("a tick was not written", "error", err)
 			}
+			if col.store != nil && col.journal.Ready() != nil { // no slice reaches the store, at which it would look for room itself
+				if err := col.store.MakeRoom(); err != nil {
+					col.logger.Debug("the store makes no room", "error", err)
+				}
+			}
 		}
 	}
 }

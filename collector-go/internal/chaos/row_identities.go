@@ -198,7 +198,7 @@ func (t *identityTrial) connect(ctx context.Context, s stranger, topology string
 
 // sendOne sends a sample and waits for its acknowledgement.
 func sendOne(stream pb.IngestService_ExportClient, sequence uint64) error {
-	b := zeros(1)
+	b := zeroSamples(1)
 	b.Epoch, b.Sequence, b.OldestHeldSequence = []byte("stranger-0123456"), sequence, sequence
 	b.Series = []*pb.SeriesDefinition{definition(1, "stranger")}
 	_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}}) // its error is Recv's

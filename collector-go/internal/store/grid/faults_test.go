@@ -239,6 +239,34 @@ func TestFullDiskWithExpired(t *testing.T) {
 	assert.Positive(t, testutil.ToFloat64(s.figures.expiredParts.WithLabelValues(boundTime)))
 }
 
+// On a full disk what is expired goes also where nothing is handed over, since nothing can be journaled.
+func TestRoomIsMadeWithoutHandOvers(t *testing.T) {
+	clock := now
+	p := newPlace(t, func(o *Options) {
+		o.Partition, o.RetentionTime = time.Hour, 2*time.Hour
+		o.Now = func() time.Time { return clock }
+	})
+	s := p.open(t)
+	_, err := s.Append(t.Context(), 1, numbers(today, 3000))
+	require.NoError(t, err)
+	require.NoError(t, s.Flush(t.Context()))
+	require.NoError(t, s.MakeRoom())
+	assert.Equal(t, 3000, count(t, s), "nothing is expired")
+	clock = clock.Add(24 * time.Hour)
+	p.disk.Fill()
+	s.turn <- struct{}{}
+	require.NoError(t, s.MakeRoom(), "it waits for no write")
+	assert.Equal(t, 3000, count(t, s))
+	<-s.turn
+	require.NoError(t, s.MakeRoom())
+	assert.Zero(t, count(t, s))
+	free, _, err := p.disk.Free(dir)
+	require.NoError(t, err)
+	assert.Positive(t, free)
+	require.NoError(t, s.Close(t.Context()))
+	require.ErrorIs(t, s.MakeRoom(), ErrClosed)
+}
+
 // Below the room that must be free the oldest parts go, but not the newest two partitions.
 func TestRetention(t *testing.T) {
 	hour := time.Hour.Milliseconds()

@@ -82,6 +82,24 @@ func (s *Store) expire() error {
 	return nil
 }
 
+// MakeRoom deletes what retention asks for, as every write does before it begins. It is for while nothing is handed over, since the journal on
+// the same disk has no room either: no write would begin. Where one is under way it does nothing.
+func (s *Store) MakeRoom() error {
+	s.lock.RLock()
+	closed := s.closed
+	s.lock.RUnlock()
+	if closed {
+		return ErrClosed
+	}
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		return nil
+	}
+	defer func() { <-s.turn }()
+	return s.expire()
+}
+
 // short is how many bytes the disk lacks for the room that must be and for wanted bytes more; 0 or less where it lacks none.
 func (s *Store) short(wanted int64) (int64, error) {
 	free, size, err := s.fs.Free(s.dir)
