@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -148,7 +147,14 @@ func manyStreams(ctx context.Context, c *Collector, streams int) (int, error) {
 	defer connection.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var opened atomic.Int64
+	var mu sync.Mutex
+	open, most := 0, 0
+	count := func(by int) {
+		mu.Lock()
+		defer mu.Unlock()
+		open += by
+		most = max(most, open)
+	}
 	var all sync.WaitGroup
 	for i := range streams {
 		all.Go(func() {
@@ -158,11 +164,12 @@ func manyStreams(ctx context.Context, c *Collector, streams int) (int, error) {
 			}
 			_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "flood", Host: fmt.Sprint("h", i)}}})
 			if answer, err := stream.Recv(); err == nil && answer.GetOpened() != nil {
-				opened.Add(1)
+				count(1)
 				_, _ = stream.Recv() // until the end
+				count(-1)
 			}
 		})
 	}
 	all.Wait()
-	return int(opened.Load()), nil
+	return most, nil
 }
