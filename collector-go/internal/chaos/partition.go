@@ -98,7 +98,7 @@ func (c cut) String() string {
 
 func ip(ctx context.Context, arguments ...string) error {
 	if said, err := exec.CommandContext(ctx, "ip", arguments...).CombinedOutput(); err != nil {
-		return fmt.Errorf("ip %s: %w: %s", strings.Join(arguments, " "), err, said)
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(arguments, " "), err, strings.TrimSpace(string(said)))
 	}
 	return nil
 }
