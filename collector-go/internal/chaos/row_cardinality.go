@@ -72,6 +72,10 @@ func playCardinality(ctx context.Context, g *Ground, tries int) (o Outcome, err 
 	if err != nil {
 		return o, err
 	}
+	answers, err := c.awaitAnswers(ctx)
+	if err != nil {
+		return o, err
+	}
 	verified, err := ledger.verifyBeside(ctx, c.HTTP())
 	if err != nil {
 		return o, err
@@ -79,9 +83,21 @@ func playCardinality(ctx context.Context, g *Ground, tries int) (o Outcome, err 
 	broken := append(append(o.Broken, fresh...), again...)
 	o.Add(verified)
 	o.Tries, o.Broken = tries, append(broken, verified.Broken...)
-	o.Measured = append(o.Measured, fmt.Sprintf("%d label sets in %.1f s: %d taken, %d counted as beyond the limit; %d MiB at most; killed, and ready again after %.1f s",
-		tries, took.Seconds(), attack.taken, attack.rejected, peak>>20, c.ReadyAfter().Seconds()))
+	o.Measured = append(o.Measured, fmt.Sprintf("%d label sets in %.1f s: %d taken, %d counted as beyond the limit; %d MiB at most; killed, ready again after %.1f s, and answering %.1f s later",
+		tries, took.Seconds(), attack.taken, attack.rejected, peak>>20, c.ReadyAfter().Seconds(), answers.Seconds()))
 	return o, nil
+}
+
+// awaitAnswers waits until a collector that was just started has read its journal again, which it says instead of half an answer.
+func (c *Collector) awaitAnswers(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, verifyLimit)
+	defer cancel()
+	for begun := time.Now(); ; {
+		_, err := c.Get(ctx, "/api/v1/query?query=1")
+		if err == nil || ctx.Err() != nil {
+			return time.Since(begun), err
+		}
+	}
 }
 
 // cardinalityAttack is a sender of one topology, each of whose samples is of a new series.
@@ -106,7 +122,7 @@ func (a *cardinalityAttack) play(ctx context.Context, address string) (time.Dura
 	begun := time.Now()
 	for first := 0; first < a.sets; first += setsOfABatch {
 		n := min(setsOfABatch, a.sets-first)
-		b := zeros(n)
+		b := zeroSamples(n)
 		b.Epoch, b.Sequence = []byte("wide-wide-wide-w"), uint64(first/setsOfABatch)+1
 		b.OldestHeldSequence = b.Sequence
 		for i := range n {

@@ -59,18 +59,18 @@ func catchUpOnce(ctx context.Context, g *Ground, try int) (o Outcome, err error)
 	if o, err = ledger.Verify(ctx, c.HTTP()); err != nil {
 		return o, err
 	}
-	pulse, err := StartPulse(ctx, c.GRPC(), "")
+	beat, err := g.StartBeat(ctx, c)
 	if err != nil {
 		return o, err
 	}
-	defer pulse.Stop()
+	defer beat.Stop()
 	g.Log.Info("the store comes back", "backlog", ledger.Acknowledged(), "hours", 1)
 	memory, err := c.startMemory()
 	if err != nil {
 		return o, err
 	}
 	var took time.Duration
-	err = pulse.Compare(ctx, &o, "the catching up", g.Duration(30*time.Second, 5*time.Second), func() error {
+	err = beat.Compare(ctx, &o, "the catching up", g.Duration(30*time.Second, 5*time.Second), func() error {
 		limited, cancel := context.WithTimeout(ctx, catchUpLimit)
 		defer cancel()
 		begun := time.Now()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -35,23 +34,23 @@ func playFloods(ctx context.Context, g *Ground, tries int) (o Outcome, err error
 	ledger := NewLedger(g.Seed)
 	defer ledger.Stop()
 	ledger.Produce(ctx, c.GRPC(), ProducerOptions{Pause: 20 * time.Millisecond})
-	pulse, err := StartPulse(ctx, c.GRPC(), "")
+	beat, err := g.StartBeat(ctx, c)
 	if err != nil {
 		return o, err
 	}
-	defer pulse.Stop()
+	defer beat.Stop()
 	memory, err := c.startMemory()
 	if err != nil {
 		return o, err
 	}
 	watched := watchLimits(ctx, c)
 	calm := g.Duration(30*time.Second, 5*time.Second)
-	if err := pulse.Compare(ctx, &o, fmt.Sprintf("%d connections", tries), calm, func() error { return flood(ctx, c, tries) }); err != nil {
+	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d connections", tries), calm, func() error { return flood(ctx, c, tries) }); err != nil {
 		return o, err
 	}
 	streams := max(1, tries/10)
 	opened := 0
-	if err := pulse.Compare(ctx, &o, fmt.Sprintf("%d streams on one connection", streams), calm, func() error {
+	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d streams on one connection", streams), calm, func() error {
 		opened, err = manyStreams(ctx, c, streams)
 		return err
 	}); err != nil {
@@ -148,7 +147,14 @@ func manyStreams(ctx context.Context, c *Collector, streams int) (int, error) {
 	defer connection.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var opened atomic.Int64
+	var mu sync.Mutex
+	open, most := 0, 0
+	count := func(by int) {
+		mu.Lock()
+		defer mu.Unlock()
+		open += by
+		most = max(most, open)
+	}
 	var all sync.WaitGroup
 	for i := range streams {
 		all.Go(func() {
@@ -158,11 +164,12 @@ func manyStreams(ctx context.Context, c *Collector, streams int) (int, error) {
 			}
 			_ = stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "flood", Host: fmt.Sprint("h", i)}}})
 			if answer, err := stream.Recv(); err == nil && answer.GetOpened() != nil {
-				opened.Add(1)
+				count(1)
 				_, _ = stream.Recv() // until the end
+				count(-1)
 			}
 		})
 	}
 	all.Wait()
-	return int(opened.Load()), nil
+	return most, nil
 }

@@ -202,7 +202,7 @@ func (d *smallDisk) fill() error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, nothing{})
+	_, err = io.Copy(f, zeros{})
 	if err := f.Close(); err != nil {
 		return err
 	}
@@ -212,9 +212,9 @@ func (d *smallDisk) fill() error {
 	return nil
 }
 
-type nothing struct{}
+type zeros struct{}
 
-func (nothing) Read(p []byte) (int, error) { return len(p), nil }
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 // awaitTurnedAway waits until enough batches were, and finds that the collector says that it is not ready, and lives.
 func (d *smallDisk) awaitTurnedAway(ctx context.Context) error {

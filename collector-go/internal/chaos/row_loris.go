@@ -31,17 +31,17 @@ func playSlowLoris(ctx context.Context, g *Ground, tries int) (o Outcome, err er
 	ledger := NewLedger(g.Seed)
 	defer ledger.Stop()
 	ledger.Produce(ctx, c.GRPC(), ProducerOptions{Pause: 20 * time.Millisecond})
-	pulse, err := StartPulse(ctx, c.GRPC(), "")
+	beat, err := g.StartBeat(ctx, c)
 	if err != nil {
 		return o, err
 	}
-	defer pulse.Stop()
+	defer beat.Stop()
 	memory, err := c.startMemory()
 	if err != nil {
 		return o, err
 	}
 	herd := &lorisHerd{longest: map[string]time.Duration{}}
-	err = pulse.Compare(ctx, &o, fmt.Sprintf("%d connections of 1 byte/s", tries), g.Duration(30*time.Second, 10*time.Second), func() error {
+	err = beat.Compare(ctx, &o, fmt.Sprintf("%d connections of 1 byte/s", tries), g.Duration(30*time.Second, 10*time.Second), func() error {
 		return herd.live(ctx, c, tries)
 	})
 	if err != nil {

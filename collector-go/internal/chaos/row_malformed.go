@@ -90,3 +90,9 @@ func (g *Ground) fuzz(ctx context.Context, target fuzzTarget) (inputs int, broke
 	}
 	return inputs, broken, nil
 }
+
+// ending is the last of what a command said.
+func ending(said []byte) string {
+	const most = 3000
+	return string(said[max(0, len(said)-most):])
+}

@@ -1,9 +1,6 @@
 package chaos
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // order is row 10: batches come in any order and up to three times, up to the allowed lateness, and some come later. It is played inside the process,
 // over a journal, a feed and a store on a disk in memory, beside the run in which all comes in order.
@@ -11,15 +8,11 @@ func order() Row {
 	return Row{Number: 10, Fault: "order of arrival", Full: 2000, Try: playOrder}
 }
 
+var arrivals = property{pkg: "./internal/feed", test: "TestAnyOrder", first: "arrival.first", count: "arrival.seeds", atOnce: 50}
+
 func playOrder(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {
-	tested, err := g.Test(ctx, "./internal/feed", "^TestAnyOrder$", fmt.Sprintf("-arrival.first=%d", g.Seed), fmt.Sprintf("-arrival.seeds=%d", tries))
-	if err != nil {
-		return o, err
-	}
-	o.Tries, o.Acknowledged = tries, tested.Tally["samples"]
-	if tested.Broken != "" {
-		o.Broken = append(o.Broken, tested.Broken)
-	}
-	o.Measured = append(o.Measured, fmt.Sprintf("%d batches came again, %d samples came later than allowed and were counted", tested.Tally["doubled_batches"], tested.Tally["late"]))
-	return o, nil
+	played, broken, err := arrivals.play(ctx, g, tries)
+	o.Tries, o.Acknowledged, o.Broken = tries, played["samples"], broken
+	o.Measured = append(o.Measured, played.text("doubled_batches", "late")+" samples")
+	return o, err
 }

@@ -36,8 +36,8 @@ type oversized struct {
 }
 
 var oversizes = []oversized{
-	{name: "a message of 64 MB", code: codes.ResourceExhausted, batch: func() *pb.Batch { return zeros(8 << 20) }},
-	{name: "a compression bomb of 64 MB", gzip: true, code: codes.ResourceExhausted, batch: func() *pb.Batch { return zeros(8 << 20) }},
+	{name: "a message of 64 MB", code: codes.ResourceExhausted, batch: func() *pb.Batch { return zeroSamples(8 << 20) }},
+	{name: "a compression bomb of 64 MB", gzip: true, code: codes.ResourceExhausted, batch: func() *pb.Batch { return zeroSamples(8 << 20) }},
 	{name: "a compression bomb below the limit", gzip: true, code: codes.InvalidArgument, batch: func() *pb.Batch {
 		return &pb.Batch{Drops: make([]*pb.Drop, 1<<20)} // two bytes each
 	}},
@@ -51,7 +51,7 @@ var oversizes = []oversized{
 	{name: "a million definitions", code: codes.ResourceExhausted, batch: func() *pb.Batch { return defined(1_000_000) }}, // 6 MB
 	{name: "half a million definitions", code: codes.InvalidArgument, batch: func() *pb.Batch { return defined(500_000) }},
 	{name: "a label of 1 MB", code: codes.OK, batch: func() *pb.Batch {
-		b := zeros(1)
+		b := zeroSamples(1)
 		b.Series = []*pb.SeriesDefinition{definition(1, strings.Repeat("x", 1<<20))}
 		return b
 	}},
@@ -80,8 +80,8 @@ func defined(series int) *pb.Batch {
 	return b
 }
 
-// zeros has so many samples of series 1.
-func zeros(samples int) *pb.Batch {
+// zeroSamples has so many samples of series 1.
+func zeroSamples(samples int) *pb.Batch {
 	return &pb.Batch{Samples: &pb.SampleColumns{BaseTimeMs: time.Now().UnixMilli(), SeriesIds: bytesOf[uint32](samples, 1), TimeOffsetsMs: make([]int64, samples), Values: make([]float64, samples)}}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // slowStore is row 9: of two stores on the network one answers a byte a second, or after half a minute, or not at all. A try is one of these for a while.
 func slowStore() Row {
-	return Row{Number: 9, Fault: "slow store", Full: 12, Short: 1, Try: playSlowStores}
+	return Row{Number: 9, Fault: "slow store", Full: 20, Short: 1, Try: playSlowStores}
 }
 
 // slowStoreMemory is what a store that does not keep up may cost: the journal is its queue.
@@ -68,14 +68,14 @@ func slowStoreOnce(ctx context.Context, g *Ground, kind int) (o Outcome, err err
 	for range 2 {
 		ledger.Produce(ctx, c.GRPC(), ProducerOptions{Series: 100, Pause: 20 * time.Millisecond})
 	}
-	pulse, err := StartPulse(ctx, c.GRPC(), "")
+	beat, err := g.StartBeat(ctx, c)
 	if err != nil {
 		return o, err
 	}
-	defer pulse.Stop()
-	length := g.Duration(2*time.Minute, 4*time.Second)
+	defer beat.Stop()
+	length := g.Duration(time.Minute, 4*time.Second)
 	var memory memoryTrial
-	err = pulse.Compare(ctx, &o, what, length/2, func() error {
+	_, _, err = beat.Measure(ctx, &o, what, length/2, func() error {
 		if memory, err = c.startMemory(); err != nil {
 			return err
 		}

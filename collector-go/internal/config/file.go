@@ -157,7 +157,7 @@ func (l *loader) set(key, name string, setting Setting, entry *ast.MappingValueN
 		return
 	}
 	l.seen[key] = line
-	text, ok := scalarText(entry.Value)
+	text, ok := textOf(entry.Value, setting.value.Type())
 	if !ok {
 		l.fault(entry, "%s has a value of the wrong shape; %s", key, setting.Usage)
 		return
@@ -178,22 +178,48 @@ func (l *loader) give(name string, setting Setting, text string) error {
 	return setting.value.Set(text)
 }
 
-// scalarText is a value as a flag would have it: a list joined by commas, a mapping as k=v pairs.
-func scalarText(node ast.Node) (string, bool) {
+// textOf is a value as a flag would have it: of a setting that takes several, a list joined by commas; of one that takes pairs, a mapping as k=v.
+func textOf(node ast.Node, kind string) (string, bool) {
 	switch n := node.(type) {
 	case *ast.SequenceNode:
-		return joinText(n.Values, scalarText)
+		switch kind {
+		case kindList:
+			return joinText(n.Values, scalarText)
+		case kindPairs:
+			return joinText(n.Values, pairOrText)
+		}
 	case *ast.MappingNode:
-		return joinText(n.Values, pairText)
+		if kind == kindPairs {
+			return joinText(n.Values, pairText)
+		}
 	case *ast.MappingValueNode:
-		return pairText(n)
+		if kind == kindPairs {
+			return pairText(n)
+		}
+	default:
+		return scalarText(node)
+	}
+	return "", false
+}
+
+// scalarText is that of a value that is one, and not several.
+func scalarText(node ast.Node) (string, bool) {
+	switch n := node.(type) {
 	case *ast.StringNode:
 		return n.Value, true
-	case *ast.LiteralNode, *ast.AnchorNode, *ast.AliasNode, *ast.NullNode, *ast.TagNode:
+	case *ast.SequenceNode, *ast.MappingNode, *ast.MappingValueNode, *ast.LiteralNode, *ast.AnchorNode, *ast.AliasNode, *ast.NullNode, *ast.TagNode:
 		return "", false
 	default:
 		return n.GetToken().Value, true
 	}
+}
+
+// pairOrText is an item of a list of pairs: `k: v` or "k=v".
+func pairOrText(node ast.Node) (string, bool) {
+	if n, is := node.(*ast.MappingValueNode); is {
+		return pairText(n)
+	}
+	return scalarText(node)
 }
 
 func pairText(n *ast.MappingValueNode) (string, bool) {

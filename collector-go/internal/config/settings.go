@@ -106,6 +106,12 @@ func AddFlags(flags *pflag.FlagSet, c *Config) {
 	}
 }
 
+// Kinds of settings that take several values; the others take one.
+const (
+	kindList  = "strings"
+	kindPairs = "METRIC=WIDTH,..."
+)
+
 // value is a setting's text form: how to read it, and how it reads now.
 type value struct {
 	kind  string
@@ -173,7 +179,7 @@ func size(p *int64) pflag.Value {
 }
 
 func list(p *[]string) pflag.Value {
-	return value{"strings", func(s string) error {
+	return value{kindList, func(s string) error {
 		*p = nil
 		for _, item := range strings.Split(s, ",") {
 			if item = strings.TrimSpace(item); item != "" {
@@ -185,7 +191,7 @@ func list(p *[]string) pflag.Value {
 }
 
 func durations(p *map[string]time.Duration) pflag.Value {
-	return value{"METRIC=WIDTH,...", func(s string) error {
+	return value{kindPairs, func(s string) error {
 		read := map[string]time.Duration{}
 		for _, item := range strings.Split(s, ",") {
 			name, width, found := strings.Cut(item, "=")

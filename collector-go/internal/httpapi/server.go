@@ -64,7 +64,7 @@ type Options struct {
 	Hosts []string
 	// MaxBodyBytes bounds a request's body. 1 MiB by default: the longest query is 64 KiB, and the longest annotation 128.
 	MaxBodyBytes int64
-	// BodyTimeout bounds the time in which a body comes. 30 s by default.
+	// BodyTimeout bounds the time in which a body comes. 20 s by default.
 	BodyTimeout time.Duration
 	// MaxConnections bounds the connections at a time, and an address has its share of them; more are closed at once. 512 by default, as
 	// Prometheus has it.

@@ -79,7 +79,7 @@ func DefaultOptions() Options {
 		MessageGrace:            20 * time.Second,
 		PingAfter:               15 * time.Second,
 		PingTimeout:             10 * time.Second,
-		MaxIdle:                 20 * time.Second, // a sender opens its stream at once, and connects again by itself
+		MaxIdle:                 15 * time.Second, // a sender opens its stream at once, and connects again by itself
 		MaxWatches:              32,
 		WatchTime:               time.Minute,
 	}

@@ -40,7 +40,7 @@ type IngestServiceClient interface {
 	// Life of a stream. The Open must come within 10 s. A stream has no deadline: it stays open while the sender runs. The collector takes
 	// 384 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
 	// free. It pings a connection that was silent for 15 s and closes it when no answer comes within 10 s; a client may ping every 5 s at
-	// most. A connection without a stream is closed after 20 s, and so is one with a message that is not whole 20 s after its first byte,
+	// most. A connection without a stream is closed after 15 s, and one with a message that is not whole 20 s after its first byte,
 	// unless it comes at 16 KiB/s. When the sender half-closes, the collector acknowledges all that is under
 	// way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
 	//
@@ -97,7 +97,7 @@ type IngestServiceServer interface {
 	// Life of a stream. The Open must come within 10 s. A stream has no deadline: it stays open while the sender runs. The collector takes
 	// 384 streams in all and 16 a connection, unless it was set otherwise; a topology, a token or an address may hold twice as many as are
 	// free. It pings a connection that was silent for 15 s and closes it when no answer comes within 10 s; a client may ping every 5 s at
-	// most. A connection without a stream is closed after 20 s, and so is one with a message that is not whole 20 s after its first byte,
+	// most. A connection without a stream is closed after 15 s, and one with a message that is not whole 20 s after its first byte,
 	// unless it comes at 16 KiB/s. When the sender half-closes, the collector acknowledges all that is under
 	// way and ends the stream with OK. Requests may be compressed with gzip; limits are of what is unpacked.
 	//
