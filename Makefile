@@ -45,7 +45,7 @@ test: test-proto test-plugin ## Run every test of every part
 # What needs no cluster, one part after the other, while the tests of the cluster wait for it.
 .PHONY: test-others
 test-others:
-	@for part in collector stores dashboards page; do MAKEFLAGS= $(MAKE) test-$$part || exit; done
+	@for part in collector stores dashboards page chaos; do MAKEFLAGS= $(MAKE) test-$$part || exit; done
 
 # --- build ---------------------------------------------------------------------------------------------------------------------
 
@@ -158,6 +158,19 @@ test-page: toolchain collector-go/internal/page/node_modules/.package-lock.json 
 	@cd collector-go/internal/page && node --test --test-reporter=dot browser/modules.test.mjs
 	@$(run) cd collector-go && go test -tags page -count=1 -timeout 5m -run '^TestPage' ./cmd/bullet-metrics
 
+.PHONY: test-chaos
+test-chaos: build/bullet-metrics ## Play a few of each fault of docs/reliability.md against the built program
+	@$(run) cd collector-go && go test -tags chaos -count=1 -timeout 15m -run '^TestAFewOfEach$$' ./internal/chaos
+
+# Which rows of docs/reliability.md are played, how much of each, and what tries draw from.
+ROWS ?=
+CHAOS_SCALE ?= 1
+CHAOS_SEED ?= 1
+
+.PHONY: chaos
+chaos: build/bullet-metrics ## Play every fault of docs/reliability.md at full count (hours; CHAOS_SCALE=0.01 for 20 minutes, ROWS=1,5 for some, CHAOS_SEED=n)
+	@$(run) (cd collector-go && go build -o ../build/chaos ./cmd/chaos) && build/chaos --scale $(CHAOS_SCALE) --seed $(CHAOS_SEED) --rows '$(ROWS)'
+
 # --- checks ----------------------------------------------------------------------------------------------------------------------
 
 build/tools/staticcheck: collector-go/tools/lint/go.mod | build/toolchain.env
@@ -168,7 +181,7 @@ build/tools/staticcheck: collector-go/tools/lint/go.mod | build/toolchain.env
 check: test-proto build/tools/staticcheck ## Check format, lint, generated code and the table of imports
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
-	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards,page ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards,page ./... && go test -count=1 ./internal/house
+	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards,page,chaos ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards,page,chaos ./... && go test -count=1 ./internal/house
 	@echo "check passed"
 
 .PHONY: compat

@@ -45,6 +45,7 @@ func TestWhateverHappens(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", all)
+	all.print()
 	if *coreSeed == 0 && *coreSeeds >= 100 {
 		all.requireMuch(t)
 	}
@@ -55,6 +56,12 @@ type tally struct {
 	acknowledged, refused, samples, slices, parts          int
 	kills, powerLosses, closes, inSlices, late, forgottens int
 	abandoned                                              int // batches
+	acknowledgedSamples                                    int
+}
+
+// print writes what make chaos reads.
+func (a *tally) print() {
+	fmt.Printf("tally: samples=%d kills=%d power_losses=%d restarts=%d refused_batches=%d late=%d\n", a.acknowledgedSamples, a.kills, a.powerLosses, a.closes, a.refused, a.late)
 }
 
 func (a *tally) requireMuch(t *testing.T) {
@@ -72,6 +79,11 @@ func whateverHappens(t *testing.T, seed uint64, all *tally) {
 			c.restart(c.random.IntN(3) > 0)
 		}
 	}
+	c.conclude(all)
+}
+
+// conclude ends a history: no fault is left, all that senders hold is delivered, and what is there is held against what should be.
+func (c *core) conclude(all *tally) {
 	c.heal()
 	c.deliverAll()
 	c.restart(c.random.IntN(2) == 0)
@@ -81,12 +93,12 @@ func whateverHappens(t *testing.T, seed uint64, all *tally) {
 
 	c.closeAtEnd = true // what is open closes
 	c.reopen()
-	require.NoError(t, c.journal.Close())
-	require.NoError(t, <-c.ran)
+	require.NoError(c.t, c.journal.Close())
+	require.NoError(c.t, <-c.ran)
 	c.journaled.catchUp()
 	books := c.feed.Books()
-	require.NoError(t, c.store.Close(context.Background()))
-	require.NoError(t, grid.Check(c.disk, "/store", func(damage *gridrun.DamageError) { require.NoError(t, damage) }))
+	require.NoError(c.t, c.store.Close(context.Background()))
+	require.NoError(c.t, grid.Check(c.disk, "/store", func(damage *gridrun.DamageError) { require.NoError(c.t, damage) }))
 
 	c.openStore()
 	got := c.stored()
@@ -243,7 +255,7 @@ func (c *core) reopen() {
 	}
 	require.NoError(c.t, <-c.ran)
 	_ = c.store.Close(context.Background())
-	c.disk = c.disk.Reboot(false)
+	c.disk = c.disk.Reboot(c.offLoses && c.disk.Off())
 	c.open()
 }
 
@@ -388,6 +400,9 @@ func (c *core) balanced(books Books, plain *pipeline) {
 
 func (c *core) count(all *tally, books Books, want map[string]map[int64]storetest.Point) {
 	all.acknowledged += len(c.acknowledged)
+	for name := range c.acknowledged {
+		all.acknowledgedSamples += c.journaled.sent[name].count()
+	}
 	all.refused += c.refused
 	all.samples += c.journaled.samples
 	all.forgottens += c.journaled.forgotten

@@ -47,13 +47,19 @@ type core struct {
 	epochs    uint64
 	journaled *journaled
 
-	mu           sync.Mutex
-	acknowledged map[batchName]bool
-	refused      int
-	refusal      error // the last one at once
-	waiting      sync.WaitGroup
+	mu            sync.Mutex
+	acknowledged  map[batchName]bool
+	refused       int
+	refusedBefore int   // when refusedNow was last asked
+	refusal       error // the last one at once
+	waiting       sync.WaitGroup
 
 	kills, powerLosses, closes, abandoned int
+
+	acks, deafFrom int                                   // from this acknowledgement on senders hear of none, as where the process ends before it is sent; 0: they hear of all
+	fault          func(call int, op, name string) error // of every disk from its start on; nil for none
+	boots          atomic.Int32                          // starts, also those that failed
+	offLoses       bool                                  // a machine that goes off while it closes has lost its power
 }
 
 type batchName struct {
@@ -78,6 +84,15 @@ type sent struct {
 	samples    []sentSample
 	blocks     []sentBlock
 	histograms []sentSample // the value is the count
+}
+
+// count is how many samples it has.
+func (b *sent) count() int {
+	n := len(b.samples) + len(b.histograms)
+	for _, x := range b.blocks {
+		n += len(x.values)
+	}
+	return n
 }
 
 type sentSample struct {
@@ -134,14 +149,15 @@ func (c *core) feedOptions() Options {
 	return o
 }
 
-func (c *core) openStore() {
+func (c *core) openStore() { require.NoError(c.t, c.tryOpenStore()) }
+
+func (c *core) tryOpenStore() (err error) {
 	o := grid.DefaultOptions()
 	o.FS, o.Partition, o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = c.disk, corePartition, coreRetention, 0, 0
 	o.FlushHandOvers, o.IdleHandOvers = 9, 12
 	o.Now = func() time.Time { return time.UnixMilli(c.clock.Load()) }
-	var err error
 	c.store, err = grid.Open("/store", o)
-	require.NoError(c.t, err)
+	return err
 }
 
 // dropStore ends the store without writing what it holds.
@@ -151,30 +167,61 @@ func (c *core) dropStore() {
 	_ = c.store.Close(done)
 }
 
-// open starts a collector, and its senders come back.
+// open starts a collector, and its senders come back. A machine that goes off meanwhile is started again, and a process whose disk does not let it start.
 func (c *core) open() {
+	for {
+		err := c.tryOpen()
+		if err == nil {
+			break
+		}
+		off := c.disk.Off()
+		require.True(c.t, off || errors.Is(err, disktest.ErrInputOutput), "%v", err)
+		c.disk = c.disk.Reboot(off && c.offLoses)
+	}
+	for _, s := range c.senders {
+		c.connect(s)
+		c.resend(s)
+	}
+}
+
+// tryOpen starts a collector; after an error nothing of it runs.
+func (c *core) tryOpen() error {
+	c.boots.Add(1)
+	if c.fault != nil {
+		c.disk.SetFault(c.fault)
+	}
 	o := journal.DefaultOptions()
 	o.FS, o.SegmentBytes, o.MaxBytes, o.RetryInterval = c.disk, 8<<10, 512<<10, time.Millisecond
 	o.RingBytes = []int64{0, 2 << 10, 1 << 20}[c.random.IntN(3)]
 	var err error
-	c.journal, err = journal.Open("/journal", o)
-	require.NoError(c.t, err)
+	if c.journal, err = journal.Open("/journal", o); err != nil {
+		return err
+	}
 	c.retention = NewRetention(c.journal.Release)
 	c.retention.Join("journaled")
-	c.openStore()
-	c.feed, err = New(c.journal, c.store, c.retention, c.feedOptions())
-	require.NoError(c.t, err)
+	if err := c.tryOpenStore(); err != nil {
+		_ = c.journal.Close()
+		return err
+	}
+	if c.feed, err = New(c.journal, c.store, c.retention, c.feedOptions()); err != nil {
+		_ = c.journal.Close()
+		c.dropStore()
+		return err
+	}
 	c.feed.patience = journal.Patience{First: 100 * time.Microsecond, Last: time.Millisecond, GiveUp: time.Minute}
 	c.ran = make(chan error, 1)
 	var ctx context.Context
 	ctx, c.end = context.WithCancel(context.Background())
 	go func(f *Feed, ran chan error) { ran <- f.Run(ctx) }(c.feed, c.ran)
 	c.disk.SetReadFault(nil)
-	require.NoError(c.t, c.journal.Mark(&journal.Started{TimeMs: c.clock.Load()}))
-	for _, s := range c.senders {
-		c.connect(s)
-		c.resend(s)
+	if err := c.journal.Mark(&journal.Started{TimeMs: c.clock.Load()}); err != nil {
+		c.end()
+		_ = c.journal.Close()
+		require.NoError(c.t, <-c.ran)
+		c.dropStore()
+		return err
 	}
+	return nil
 }
 
 func (c *core) connect(s *coreSender) {
@@ -281,7 +328,9 @@ func (c *core) offer(s *coreSender, b *sent) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err == nil {
-			c.acknowledged[b.name] = true
+			if c.acks++; c.deafFrom == 0 || c.acks < c.deafFrom {
+				c.acknowledged[b.name] = true
+			}
 		} else if c.refused++; !errors.Is(err, journal.ErrFull) {
 			c.t.Error(err)
 		}

@@ -19,6 +19,8 @@ type written struct {
 	fs      *disktest.Memory
 	file    []byte                // of the segment
 	batches map[batchKey][2]int64 // start and end of each in the file
+	samples map[batchKey]int
+	all     int // samples
 }
 
 // writeJournal writes n batches; with defined, all series are defined before the first.
@@ -40,7 +42,7 @@ func writeJournal(t *testing.T, n int, defined bool) *written {
 		}
 	}
 	require.NoError(t, j.Close())
-	w := &written{fs: fs, file: fs.Bytes(filepath.Join("/journal", segmentName(1))), batches: map[batchKey][2]int64{}}
+	w := &written{fs: fs, file: fs.Bytes(filepath.Join("/journal", segmentName(1))), batches: map[batchKey][2]int64{}, samples: map[batchKey]int{}}
 	scan := scanner{file: bytes.NewReader(w.file), number: 1, off: magicBytes, end: int64(len(w.file))}
 	for {
 		rec, err := scan.next()
@@ -50,7 +52,9 @@ func writeJournal(t *testing.T, n int, defined bool) *written {
 		if rec.kind.batch() {
 			var b Batch
 			require.NoError(t, decodeBatch(rec.kind, rec.payload, &b))
-			w.batches[batchKey{b.Epoch, b.Sequence}] = [2]int64{rec.start, rec.end}
+			key := batchKey{b.Epoch, b.Sequence}
+			w.batches[key], w.samples[key] = [2]int64{rec.start, rec.end}, b.Samples()
+			w.all += b.Samples()
 		}
 	}
 }
@@ -71,6 +75,7 @@ func TestDamagedTail(t *testing.T) {
 	w := writeJournal(t, 600, false)
 	size := int64(len(w.file))
 	require.Greater(t, size, int64(damagedTail))
+	destroyed, cases := 0, 0
 	eachSeed(t, *ledgerCases, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		at := size - 1 - random.Int64N(damagedTail)
@@ -78,8 +83,32 @@ func TestDamagedTail(t *testing.T) {
 		if seed%2 == 0 {
 			change, lost = truncate(at), func(place [2]int64) bool { return place[1] > at }
 		}
+		destroyed, cases = destroyed+w.named(t, change, lost, at), cases+1
 		w.expectLost(t, change, lost)
 	})
+	fmt.Printf("tally: cases=%d samples=%d damaged=%d\n", cases, cases*w.all, destroyed)
+}
+
+// named finds the damaged place in what Check reports, and returns how many samples it destroyed.
+func (w *written) named(t *testing.T, change func([]byte) []byte, lost func(place [2]int64) bool, at int64) (destroyed int) {
+	whole := len(w.batches)
+	for key, place := range w.batches {
+		if lost(place) {
+			destroyed += w.samples[key]
+			whole--
+		}
+	}
+	report, err := Check("/journal", w.damagedCopy(change))
+	require.NoError(t, err)
+	require.Equal(t, whole, report.Batches)
+	if destroyed > 0 {
+		require.NotEmpty(t, report.Findings)
+	}
+	for _, f := range report.Findings {
+		require.LessOrEqual(t, f.From, at)
+		require.GreaterOrEqual(t, f.To, at)
+	}
+	return destroyed
 }
 
 func flip(at int64, mask byte) func([]byte) []byte {

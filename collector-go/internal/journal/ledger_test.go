@@ -23,12 +23,13 @@ import (
 
 var (
 	ledgerSeed  = flag.Uint64("journal.seed", 0, "run the ledger tests with this seed alone")
+	ledgerFirst = flag.Uint64("journal.first", 1, "the first of them")
 	ledgerCases = flag.Int("journal.cases", 150, "seeds that the ledger tests run")
 )
 
 // eachSeed runs a test under many seeds; the name of a failed one says which, and -journal.seed repeats it.
 func eachSeed(t *testing.T, cases int, run func(t *testing.T, seed uint64)) {
-	first, n := uint64(1), cases
+	first, n := *ledgerFirst, cases
 	if *ledgerSeed != 0 {
 		first, n = *ledgerSeed, 1
 	}

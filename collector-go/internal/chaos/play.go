@@ -1,0 +1,36 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Play plays a row on ground whose Dir it empties before, and afterwards where every promise was kept: else the collector's log and data stay for
+// whoever looks into it. That a row could not be played is in its outcome as broken.
+func Play(ctx context.Context, row Row, ground Ground, tries int) Result {
+	begun := time.Now()
+	outcome, err := play(ctx, row, &ground, tries)
+	if err != nil {
+		outcome.Broken = append(outcome.Broken, "could not be played: "+err.Error())
+	}
+	if outcome.Kept() {
+		_ = os.RemoveAll(ground.Dir)
+	} else {
+		outcome.Broken = append(outcome.Broken, fmt.Sprintf("repeat it with: make chaos ROWS=%d CHAOS_SEED=%d CHAOS_SCALE=%g (what it left is in %s)", row.Number, ground.Seed, ground.Scale, ground.Dir))
+	}
+	return Result{row.Number, row.Fault, outcome, outcome.Verdict(), time.Since(begun).Seconds()}
+}
+
+func play(ctx context.Context, row Row, ground *Ground, tries int) (Outcome, error) {
+	if err := os.RemoveAll(ground.Dir); err != nil {
+		return Outcome{}, err
+	}
+	if err := os.MkdirAll(ground.Dir, 0o750); err != nil {
+		return Outcome{}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return row.Try(ctx, ground, tries)
+}

@@ -1,0 +1,46 @@
+package chaos
+
+import (
+	"context"
+	"runtime"
+)
+
+// These rows are played on a disk in memory, in the tests of the rooms that write: no process on a real disk can be stopped at its every call, or
+// lose its power ten thousand times. The tests themselves hold what was acknowledged against what is there.
+
+// crash is row 2: the machine or the process ends at every call of the disk, and before every acknowledgement.
+func crash() Row {
+	p := property{pkg: "./internal/feed", test: "TestCrashAtEveryPoint", first: "crash.first", count: "crash.seeds", atOnce: 1}
+	return p.row(Row{Number: 2, Fault: "crash at a point", Full: 50}, "write", "sync", "create", "rename", "remove", "syncdir", "truncate", "acknowledge")
+}
+
+// powerLoss is row 3.
+func powerLoss() Row {
+	p := property{pkg: "./internal/feed", test: "TestWhateverHappens", first: "core.first", count: "core.seeds", atOnce: 100}
+	return p.row(Row{Number: 3, Fault: "power loss", Full: 10_000}, "power_losses", "kills", "restarts", "refused_batches", "late")
+}
+
+// damagedTail is row 4.
+func damagedTail() Row {
+	p := property{pkg: "./internal/journal", test: "TestDamagedTail", first: "journal.first", count: "journal.cases", atOnce: 250}
+	return p.row(Row{Number: 4, Fault: "damaged tail", Full: 5000}, "cases")
+}
+
+// inputOutput is row 6.
+func inputOutput() Row {
+	p := property{pkg: "./internal/feed", test: "TestInputOutputErrorAtEveryCall", first: "crash.first", count: "crash.seeds", atOnce: 1}
+	return p.row(Row{Number: 6, Fault: "I/O errors", Full: 50}, "write", "sync", "create", "rename", "remove", "syncdir", "truncate", "sealed_segments", "refused", "not_ready")
+}
+
+// row is one that plays nothing but a property; figures are those of its tally that are worth keeping.
+func (p property) row(row Row, figures ...string) Row {
+	row.Try = func(ctx context.Context, g *Ground, tries int) (Outcome, error) {
+		p.atOnce = max(1, min(p.atOnce, (tries+runtime.NumCPU()-1)/runtime.NumCPU())) // each processor has its part
+		all, broken, err := p.play(ctx, g, tries)
+		if err != nil {
+			return Outcome{Broken: broken}, err
+		}
+		return Outcome{Tries: tries, Acknowledged: all["samples"], Damaged: all["damaged"], Broken: broken, Measured: []string{all.text(figures...)}}, nil
+	}
+	return row
+}

@@ -1,0 +1,192 @@
+package feed
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+)
+
+var (
+	crashFirst = flag.Uint64("crash.first", 1, "the first seed of those whose history the tests of crashes and of I/O errors play")
+	crashSeeds = flag.Uint64("crash.seeds", 1, "how many histories they play, each once a point")
+)
+
+// points are the calls of the disk, and the acknowledgements, of a history, by name, and how often each was where it was cut.
+type points struct {
+	cut   map[string]int
+	tally tally
+}
+
+func newPoints() *points { return &points{cut: map[string]int{}} }
+
+// print writes what make chaos reads.
+func (p *points) print() {
+	var line strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.cut)) {
+		fmt.Fprintf(&line, " %s=%d", name, p.cut[name])
+	}
+	fmt.Printf("tally: samples=%d%s\n", p.tally.acknowledgedSamples, line.String())
+}
+
+func (p *points) requireEach(t *testing.T, names ...string) {
+	for _, name := range names {
+		require.Positive(t, p.cut[name], "no history was cut at %s", name)
+	}
+}
+
+// TestCrashAtEveryPoint ends a fixed history at its first, second, n-th call of the disk, and before its n-th acknowledgement is sent: by a
+// kill and by a loss of power, by turns. What follows is as ever, and everything is there.
+func TestCrashAtEveryPoint(t *testing.T) {
+	all := newPoints()
+	for seed := *crashFirst; seed < *crashFirst+*crashSeeds; seed++ {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			for call := 1; cutHistory(t, seed, call, 0, all); call++ {
+				require.Less(t, call, 10_000)
+			}
+			for ack := 1; cutHistory(t, seed, 0, ack, all); ack++ {
+				require.Less(t, ack, 10_000)
+			}
+		})
+		require.False(t, t.Failed(), "repeat it with -run TestCrashAtEveryPoint -crash.first=%d", seed)
+	}
+	all.print()
+	all.requireEach(t, "create", "write", "sync", "rename", "remove", "syncdir", "acknowledge")
+}
+
+// cutHistory plays a history that ends at a call of the disk or an acknowledgement, and goes on after it; false when it got through.
+func cutHistory(t *testing.T, seed uint64, call, ack int, all *points) (cut bool) {
+	t.Run(fmt.Sprintf("call=%d,acknowledgement=%d", call, ack), func(t *testing.T) {
+		c := newCore(t, seed)
+		c.offLoses = (seed+uint64(call+ack))%2 == 0
+		c.deafFrom = ack
+		at := c.disk.Calls() + call
+		c.everyDisk(func(n int, op, _ string) error {
+			if n != at || call == 0 {
+				return nil
+			}
+			all.cut[op]++
+			cut = true
+			return disktest.ErrPowerless
+		})
+		c.fixedHistory(func() bool {
+			c.settle()
+			c.mu.Lock()
+			deaf := c.deafFrom > 0 && c.acks >= c.deafFrom
+			if deaf {
+				c.deafFrom, cut = 0, true
+				all.cut["acknowledge"]++
+			}
+			c.mu.Unlock()
+			return deaf || c.disk.Off()
+		})
+		c.settle()
+		c.deafFrom, c.fault = 0, nil // the history had fewer
+		c.conclude(&all.tally)
+	})
+	return cut && !t.Failed()
+}
+
+// everyDisk sets a fault that the machine keeps when it starts again.
+func (c *core) everyDisk(fault func(call int, op, name string) error) {
+	c.fault = fault
+	c.disk.SetFault(fault)
+}
+
+// fixedHistory is some seconds of samples, slices that are written, a kill, a clean restart, and hours without samples, for which parts and
+// segments go. Wherever crashed says so, the process or the machine starts again.
+func (c *core) fixedHistory(crashed func() bool) {
+	again := func() {
+		if crashed() {
+			c.restart(c.offLoses)
+		}
+	}
+	seconds := func(n int) {
+		for range n {
+			c.second()
+			again()
+		}
+	}
+	seconds(6)
+	_ = c.store.Flush(context.Background())
+	again()
+	c.restart(false)
+	seconds(4)
+	c.clock.Add(31 * 3_600_000)
+	seconds(8)
+	_ = c.store.Flush(context.Background())
+	again()
+	c.reopen()
+	seconds(3)
+}
+
+// TestInputOutputErrorAtEveryCall fails the first, second, n-th call of a fixed history, alone or with the ten behind it: the journal says
+// that it is not ready while its calls fail, writes nothing more to a segment whose fsync failed, and everything is there.
+func TestInputOutputErrorAtEveryCall(t *testing.T) {
+	all := newPoints()
+	for seed := *crashFirst; seed < *crashFirst+*crashSeeds; seed++ {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			for call := 1; failingHistory(t, seed, call, []int{1, 11}[(seed+uint64(call))%2], all); call++ {
+				require.Less(t, call, 10_000)
+			}
+		})
+		require.False(t, t.Failed(), "repeat it with -run TestInputOutputErrorAtEveryCall -crash.first=%d", seed)
+	}
+	all.print()
+	all.requireEach(t, "create", "write", "sync", "rename", "remove", "syncdir", "not_ready", "sealed_segments")
+}
+
+// failingHistory plays a history in which some calls of the disk fail; false when it was over before the first of them.
+func failingHistory(t *testing.T, seed uint64, call, length int, all *points) (failed bool) {
+	t.Run(fmt.Sprintf("call=%d,length=%d", call, length), func(t *testing.T) {
+		c := newCore(t, seed)
+		at := c.disk.Calls() + call
+		sealed := map[string]bool{} // segments by start and name
+		c.everyDisk(func(n int, op, name string) error {
+			segment := fmt.Sprint(c.boots.Load(), name)
+			if sealed[segment] && (op == "write" || op == "sync") {
+				t.Errorf("%s of %s, whose fsync failed", op, name)
+			}
+			if n < at || n >= at+length {
+				return nil
+			}
+			all.cut[op]++
+			failed = true
+			if op == "sync" && strings.HasSuffix(name, ".segment") {
+				sealed[segment] = true
+				all.cut["sealed_segments"]++
+			}
+			return disktest.ErrInputOutput
+		})
+		c.fixedHistory(func() bool {
+			c.settle()
+			if refused := c.refusedNow(); refused {
+				all.cut["refused"]++
+				if c.journal.Ready() != nil {
+					all.cut["not_ready"]++
+				}
+			}
+			return false
+		})
+		c.settle()
+		c.fault = nil
+		c.conclude(&all.tally)
+	})
+	return failed && !t.Failed()
+}
+
+// refusedNow says whether a batch was refused since it was last asked.
+func (c *core) refusedNow() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since := c.refused > c.refusedBefore
+	c.refusedBefore = c.refused
+	return since
+}
