@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
+	"strconv"
 )
 
 func (s *Stack) awaitCluster(ctx context.Context) error {
@@ -15,14 +17,23 @@ func (s *Stack) awaitCluster(ctx context.Context) error {
 	}
 	var ready struct {
 		Pids map[string]int `json:"pids"`
+		Host string         `json:"nimbus_host"`
+		Port int            `json:"nimbus_thrift_port"`
 	}
 	if err := json.Unmarshal(line, &ready); err != nil {
 		return fmt.Errorf("the cluster's ready line %q: %w", line, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.daemons = ready.Pids
+	s.daemons, s.nimbus = ready.Pids, net.JoinHostPort(ready.Host, strconv.Itoa(ready.Port))
 	return nil
+}
+
+// Nimbus is the Thrift address of the cluster's Nimbus, "host:port"; "" until Start has returned.
+func (s *Stack) Nimbus() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nimbus
 }
 
 // Submit submits the topology and returns when Nimbus has taken it.
@@ -56,6 +67,16 @@ func (s *Stack) Kill(ctx context.Context, name string) error {
 	s.stopSource(ctx.Done())
 	if _, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("kill", "--topology", name, "--wait-secs", "0")...).Output(); err != nil {
 		return fmt.Errorf("end topology %s: %w", name, withStderr(err))
+	}
+	return nil
+}
+
+// Rebalance spreads a topology over another number of workers, and returns when Nimbus has taken it: the workers follow.
+func (s *Stack) Rebalance(ctx context.Context, name string, workers int) error {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	if _, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("rebalance", "--topology", name, "--workers", strconv.Itoa(workers))...).Output(); err != nil {
+		return fmt.Errorf("rebalance topology %s: %w", name, withStderr(err))
 	}
 	return nil
 }

@@ -50,6 +50,7 @@ type Stack struct {
 	broker    int      // the pid of our broker
 	restarts  int
 	daemons   map[string]int
+	nimbus    string // "host:port"
 	stopping  bool
 	watchers  sync.WaitGroup
 }

@@ -5,15 +5,15 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /**
- * The program: {@code java -jar local-storm.jar up|down|submit|kill|workers|status}.
+ * The program: {@code java -jar local-storm.jar up|down|submit|kill|rebalance|workers|status}.
  *
  * <p>Exit codes: 0 done, 1 failed (one line on stderr says why and what to do), 2 wrong usage; {@code submit} passes on the
  * code of the class that it ran.
  */
 @Command(name = "local-storm", mixinStandardHelpOptions = true, version = "local-storm 0.1.0",
     description = "Runs a Storm cluster on this machine, as processes of their own.",
-    subcommands = {UpCommand.class, DownCommand.class, SubmitCommand.class, KillCommand.class, WorkersCommand.class,
-        StatusCommand.class})
+    subcommands = {UpCommand.class, DownCommand.class, SubmitCommand.class, KillCommand.class, RebalanceCommand.class,
+        WorkersCommand.class, StatusCommand.class})
 public final class LocalStorm {
     private LocalStorm() {
     }

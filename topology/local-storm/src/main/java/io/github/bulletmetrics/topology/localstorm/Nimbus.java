@@ -20,6 +20,13 @@ public interface Nimbus {
     boolean kill(String topology, int waitSecs) throws IOException;
 
     /**
+     * Spreads a topology's tasks over another number of workers; they move some seconds after {@code waitSecs}.
+     *
+     * @return false when no topology of that name is alive
+     */
+    boolean rebalance(String topology, int workers, int waitSecs) throws IOException;
+
+    /**
      * A look at the cluster.
      *
      * @param slots worker slots of all supervisors that have reported

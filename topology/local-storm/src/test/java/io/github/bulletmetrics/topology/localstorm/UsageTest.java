@@ -27,6 +27,7 @@ class UsageTest {
         "up --dir c --home h -c worker.childopts=-Xmx1g,             options of workers go into --worker-opts",
         "submit --dir c --main M,                                    Missing required option: '--jar=JAR'",
         "kill --dir c,                                               Missing required option: '--topology=NAME'",
+        "rebalance --dir c --topology t,                             Missing required option: '--workers=N'",
         "workers,                                                    Missing required option: '--dir=DIR'",
         "upp --dir c,                                                Unmatched argument",
     })

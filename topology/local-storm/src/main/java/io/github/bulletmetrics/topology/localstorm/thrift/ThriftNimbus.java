@@ -8,6 +8,7 @@ import org.apache.storm.Config;
 import org.apache.storm.generated.ClusterSummary;
 import org.apache.storm.generated.KillOptions;
 import org.apache.storm.generated.NotAliveException;
+import org.apache.storm.generated.RebalanceOptions;
 import org.apache.storm.generated.SupervisorSummary;
 import org.apache.storm.generated.TopologySummary;
 import org.apache.storm.thrift.TException;
@@ -47,6 +48,21 @@ public final class ThriftNimbus implements Nimbus {
         return call(nimbus -> {
             try {
                 nimbus.killTopologyWithOpts(topology, options);
+                return true;
+            } catch (NotAliveException e) {
+                return false;
+            }
+        });
+    }
+
+    @Override
+    public boolean rebalance(String topology, int workers, int waitSecs) throws IOException {
+        RebalanceOptions options = new RebalanceOptions();
+        options.set_num_workers(workers);
+        options.set_wait_secs(waitSecs);
+        return call(nimbus -> {
+            try {
+                nimbus.rebalance(topology, options);
                 return true;
             } catch (NotAliveException e) {
                 return false;
