@@ -161,7 +161,7 @@ var metrics = []canonical{
 
 	// How the samples come (slicer): of a worker and metric where it changes, of a worker every 30 s of its event time.
 	{CollectionInterval, gauge, ofWorker, "metric", "How often the source says that it reports the metric; where it changes, and each hour"},
-	{CollectionSeen, gauge, ofWorker, "metric", "Longest time between two samples of one of the metric's series that came in 30 s, or in the last that had any; where it changes by more than half an interval (while it is wrong by as much, by a twentieth), and each hour"},
+	{CollectionSeen, gauge, ofWorker, "metric", "Longest time between two samples of one of the metric's series that came in 30 s, or in the last that had any; from the first time on that it is off the interval by more than half of it: where it changes by more than half an interval (while it is wrong by as much, by a twentieth), and each hour"},
 	{CollectionSamples, counter, ofWorker, "metric", "Samples of the metric that are in slices; where they do not come at the rate that was stored last, by more than one sample a series, and each hour"},
 	{CollectionRate, gauge, ofWorker, "metric", "Samples a second at which the metric's total goes on after its newest value; where it changes, and each hour"},
 	{CollectionMissing, counter, ofWorker, "metric", "Samples that should be in slices by the interval and are not, whatever became of them, late and dropped ones too; there from the first one on, while it rises and 5 minutes longer"},

@@ -80,7 +80,7 @@ func (r *reading) samples() error {
 	if err != nil {
 		return err
 	}
-	r.coming, r.writtenTo = map[[2]string]bool{}, ends.writtenTo
+	r.coming, r.came, r.writtenTo = map[[2]string]bool{}, starts.totals, ends.writtenTo
 	outdated := map[string]bool{} // workers whose sums may lack the beginning
 	last := func(series uint64, ls labels.Labels, to float64) {
 		from, there := starts.totals[series]
@@ -193,21 +193,56 @@ func (r *reading) intervals() error {
 			values[series] = append(values[series], v)
 		}
 	}
-	for _, all := range values {
-		r.seen(all, before)
+	for series, all := range values {
+		_, held := before[series]
+		if !held {
+			if all, held, err = r.unsaid(series, all); err != nil {
+				return err
+			}
+		}
+		r.seen(all, held)
+	}
+	for _, m := range r.metrics {
+		if m.SeenMaxSeconds == nil && m.Samples > 0 {
+			m.SeenMedianSeconds, m.SeenMaxSeconds = m.IntervalSeconds, m.IntervalSeconds
+		}
 	}
 	return nil
 }
 
-// seen takes the median and the longest of what was seen in each period, of the values of one metric in order of time.
-func (r *reading) seen(values []Value, before map[uint64]Value) {
+// unsaid puts a metric's interval before what is stored of what was seen of it: nothing is stored up to the first time that it is not well. It
+// reports whether the metric came when the time began.
+func (r *reading) unsaid(series uint64, stored []Value) (all []Value, held bool, err error) {
+	ls := stored[0].Labels
+	interval := r.metric(ls).IntervalSeconds
+	if interval == nil {
+		return stored, false, nil
+	}
+	first := Value{Labels: ls, Value: *interval, TimeMs: r.start.UnixMilli()}
+	if _, held = r.came[series]; !held {
+		of := ",worker=" + strconv.Quote(ls.Get("worker")) + ",metric=" + strconv.Quote(ls.Get("metric"))
+		totals, err := r.ask(r.ctx, r.within(catalog.CollectionSamples, of), r.end, 0)
+		if err != nil {
+			return nil, false, err
+		}
+		begun := slices.IndexFunc(totals, func(v Value) bool { return v.Value > 0 })
+		if begun < 0 || totals[begun].TimeMs >= stored[0].TimeMs {
+			return stored, false, nil
+		}
+		first.TimeMs = totals[begun].TimeMs
+	}
+	return append([]Value{first}, stored...), held, nil
+}
+
+// seen takes the median and the longest of what was seen in each period, of the values of one metric in order of time, of which the first
+// may be held from before the time.
+func (r *reading) seen(values []Value, held bool) {
 	ls := values[0].Labels
 	periodMs := catalog.CollectionPeriod.Milliseconds()
 	endMs := max(r.writtenTo[ls.Get("worker")], values[len(values)-1].TimeMs)
 	if !r.coming[key(ls)] {
 		endMs = values[len(values)-1].TimeMs
 	}
-	_, held := before[unnamed(ls)]
 	var weighed []weight
 	var periods int64
 	for i, v := range values {

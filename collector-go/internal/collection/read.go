@@ -61,6 +61,7 @@ type reading struct {
 	metrics     map[[2]string]*Metric // by worker and metric
 	order       [][2]string
 	coming      map[[2]string]bool // the metrics that come at the end
+	came        map[uint64]float64 // the totals of those that came at the start, by the hash of their labels without a name
 	writtenTo   map[string]int64   // by worker, the newest period at the end
 	out         Collection
 }

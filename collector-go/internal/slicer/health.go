@@ -27,7 +27,7 @@ type Health struct {
 // refused or dropped). A metric's series have a value where it changes (health_tell.go), a worker's own one each period.
 type HealthNames struct {
 	Interval string // gauge, seconds: what the source says
-	Seen     string // gauge, seconds: the longest time between two samples of a series
+	Seen     string // gauge, seconds: the longest time between two samples of a series; from the first time on that Interval does not say it
 	Samples  string // counter: samples in slices
 	Rate     string // gauge, samples a second: how Samples goes on up to its next value
 	Missing  string // counter: samples that should be in slices and are not

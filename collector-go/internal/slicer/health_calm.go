@@ -85,7 +85,7 @@ func (s *Slicer) settle(m *metricHealth, place int) {
 	turn := int64(place) * s.options.Health.PeriodMs
 	c.dueMs = math.MaxInt64
 	for i, t := range told {
-		if i == 1 && m.intervalMs <= 0 || i == 2 && m.seenMs <= 0 {
+		if i == 1 && m.intervalMs <= 0 || i == 2 && (m.seenMs <= 0 || m.seenGoesUnsaid()) {
 			continue // nothing to be said
 		}
 		m.stirred = m.stirred || !t.live

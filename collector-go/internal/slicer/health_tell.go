@@ -160,7 +160,7 @@ func (s *Slicer) tellMetric(src *source, m *metricHealth, place int, endMs int64
 			if v := float64(m.intervalMs) / 1000; v > 0 && (v != m.toldInterval.value || s.due(&m.toldInterval, place, endMs)) {
 				s.tell(&m.toldInterval, gauge(names.Interval), endMs, v)
 			}
-			if m.seenMs > 0 && (m.seenChanged() || s.due(&m.toldSeen, place, endMs)) {
+			if m.seenMs > 0 && (m.seenChanged() || !m.seenGoesUnsaid() && s.due(&m.toldSeen, place, endMs)) {
 				s.tell(&m.toldSeen, gauge(names.Seen), endMs, float64(m.seenMs)/1000)
 			}
 		}
@@ -243,8 +243,11 @@ func perSecond(n float64, ms int64) float64 { return n / float64(ms) * 1000 }
 // than a twentieth.
 func (m *metricHealth) seenChanged() bool {
 	interval, seen, told := float64(m.intervalMs), float64(m.seenMs), m.toldSeen.value*1000
-	if interval == 0 {
+	switch {
+	case interval == 0:
 		interval = told
+	case m.seenGoesUnsaid():
+		told = interval
 	}
 	wrong := func(ms float64) bool { return ms > 1.5*interval || ms < 0.5*interval }
 	allowed := interval / 2
@@ -253,6 +256,10 @@ func (m *metricHealth) seenChanged() bool {
 	}
 	return wrong(seen) != wrong(told) || !(math.Abs(seen-told) <= allowed)
 }
+
+// seenGoesUnsaid reports whether a metric has no series of what is seen: a reader takes its interval for that. So it is of a metric that is
+// well from the first, as nearly all are; one that was not once has the series from then on.
+func (m *metricHealth) seenGoesUnsaid() bool { return m.intervalMs > 0 && !m.toldSeen.hasRef }
 
 // endMetric marks a metric as ended whose samples do not come any more. Its last total is exact, and goes on at no rate.
 func (s *Slicer) endMetric(src *source, m *metricHealth, endMs int64) {
