@@ -88,15 +88,17 @@ func (s *sendingStream) send(ctx context.Context) error {
 				return err
 			}
 		}
-		batch, fresh := p.batch(next), false
-		if !defined {
-			batch.Series, defined = p.definitions(), true
-		}
-		p.change(func() {
-			batch.OldestHeldSequence = min(p.acknowledged+1, next)
+		fresh, oldest := false, uint64(0)
+		p.change(func() { // before it is made: else Finish may come between, and a batch of samples goes out under the number of the end
+			oldest = min(p.acknowledged+1, next)
 			fresh = next > p.sent
 			p.sent = max(p.sent, next)
 		})
+		batch := p.batch(next)
+		batch.OldestHeldSequence = oldest
+		if !defined {
+			batch.Series, defined = p.definitions(), true
+		}
 		if err := s.client.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: batch}}); err != nil {
 			return err
 		}
