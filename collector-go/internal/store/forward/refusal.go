@@ -3,6 +3,7 @@ package forward
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,6 +101,7 @@ func (u *Unavailable) Error() string {
 
 // advice is what an operator can do about a status.
 var advice = map[int]string{
+	http.StatusBadRequest:        "; this is no answer of a receiver: check the store's url, and whether it begins with https",
 	http.StatusUnauthorized:      "; the receiver does not know us: check the user, password or token of this store",
 	http.StatusForbidden:         "; the receiver lets us not write: check the user, password or token of this store",
 	http.StatusNotFound:          "; check the store's url, and that its database or bucket is there",
@@ -119,10 +121,20 @@ func Answer(status int, header http.Header, text string, now time.Time) error {
 	switch {
 	case status >= 200 && status < 300:
 		return nil
-	case status >= 400 && status < 500 && !mendable[status]:
+	case status >= 400 && status < 500 && !mendable[status] && (status == http.StatusRequestEntityTooLarge || !ofServer(text)):
 		return &Refusal{Status: status, Text: text}
 	}
 	return &Unavailable{Status: status, Text: text, After: retryAfter(header.Get("Retry-After"), now)}
+}
+
+// serverWords are what servers and proxies say, in lower case, before a receiver has seen a request: of plain HTTP to a port that speaks TLS, or in
+// pages for people.
+var serverWords = []string{"http request to an https server", "plain http request was sent to https port", "speaking plain http to an ssl", "<html", "<!doctype"}
+
+// ofServer says that an answer's words say nothing about the points, whatever its status.
+func ofServer(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(serverWords, func(words string) bool { return strings.Contains(text, words) })
 }
 
 // mendable are the statuses of 4xx that say nothing about the points.

@@ -153,6 +153,15 @@ func count(t testing.TB, s *Store) (n int) {
 	return n
 }
 
+// A store opens on a disk without a byte free, and answers.
+func TestOpensOnAFullDisk(t *testing.T) {
+	p := three(t)
+	p.disk.Fill()
+	s := p.open(t)
+	assert.Equal(t, 300, count(t, s))
+	require.NoError(t, s.Close(t.Context()))
+}
+
 // Without room memory stays bounded and the cursor where it is, the store is full only once its memory is, nothing is left lying
 // about, and it goes on by itself when there is room.
 func TestFullDisk(t *testing.T) {
