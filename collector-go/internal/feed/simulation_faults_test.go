@@ -10,64 +10,65 @@ import (
 // turn is something that happens to the world.
 func (w *simulated) turn() {
 	p := w.plugins[w.random.IntN(len(w.plugins))]
-	switch what := w.random.IntN(22); what {
-	case 0, 1:
+	switch what := w.random.IntN(25); what {
+	case 0, 1, 2:
 		w.machineDies()
-	case 2, 3:
+	case 3, 4:
 		w.failCalls()
-	case 4:
-		w.failSome()
 	case 5:
+		w.failSome()
+	case 6:
 		w.note("full")
 		w.happen["fills"]++
 		w.disk.Fill()
-	case 6:
+	case 7:
 		w.failReads()
-	case 7, 8, 9:
+	case 8, 9, 10:
 		w.healDisk()
-	case 10, 11:
+	case 11, 12:
 		if w.life != nil {
 			w.note("kill")
 			w.die(false)
 		}
-	case 12:
+	case 13, 14:
 		if w.life != nil {
 			w.note("power")
 			w.die(true)
 		}
-	case 13:
+	case 15:
 		if w.life != nil {
 			w.note("stop")
 			w.stop()
 			w.restartIn(w.downFor())
 		}
-	case 14:
-		p.link.reset()
-	case 15:
-		p.link.block([2]bool{true, true}, w.upTo(60_000))
 	case 16:
+		p.link.reset()
+	case 17:
+		p.link.block([2]bool{true, true}, w.upTo(60_000))
+	case 18:
 		direction := w.random.IntN(2)
 		p.link.block([2]bool{direction == up, direction == down}, w.upTo(60_000))
-	case 17:
+	case 19:
 		p.link.flap(2 + w.random.IntN(6))
-	case 18:
+	case 20:
 		w.note("slow")
 		p.link.delayMs = 1 + w.upTo(1<<w.upTo(12))
-	case 19:
+	case 21:
 		w.note("worker")
 		p.kill()
-	case 20:
+	case 22, 23:
 		w.clocks(p)
-	case 21:
+	case 24:
 		w.hours()
 	}
 }
 
 // machineDies takes the power away at a call to come.
 func (w *simulated) machineDies() {
-	at := w.disk.Calls() + 1 + w.random.IntN(120)
-	w.fault(func(call int, _, _ string) error {
-		if call >= at {
+	number := w.counted()
+	at := 1 + w.random.IntN(60)
+	w.fault(func(_ int, _, name string) error {
+		if number(name) >= at {
 			return disktest.ErrPowerless
 		}
 		return nil
@@ -76,15 +77,28 @@ func (w *simulated) machineDies() {
 
 // failCalls lets the n-th call from here fail, and a few behind it.
 func (w *simulated) failCalls() {
-	from := w.disk.Calls() + 1 + w.random.IntN(40)
+	number := w.counted()
+	from := 1 + w.random.IntN(40)
 	to := from + w.random.IntN(4)
-	w.fault(func(call int, _, _ string) error {
-		if call >= from && call <= to {
+	w.fault(func(_ int, _, name string) error {
+		if n := number(name); n >= from && n <= to {
 			w.happen["disk_errors"]++
 			return disktest.ErrInputOutput
 		}
 		return nil
 	})
+}
+
+// counted numbers the calls to come: all of the disk, or those of the journal's segments.
+func (w *simulated) counted() func(name string) int {
+	all, n := w.chance(2), 0
+	return func(name string) int {
+		if all || strings.HasSuffix(name, ".segment") {
+			n++
+			return n
+		}
+		return 0
+	}
 }
 
 // failSome lets some calls fail.
@@ -129,13 +143,16 @@ func (w *simulated) healDisk() {
 func (w *simulated) clocks(p *plugin) {
 	w.note("clock")
 	w.happen["clock_steps"]++
-	if w.chance(2) || w.strict {
+	if w.chance(3) || w.strict {
 		w.offMs = w.upTo(600_000) - 300_000
 		return
 	}
 	p.clockMs = 0
-	if w.chance(2) {
-		p.clockMs = w.upTo(1<<(10+w.upTo(16))) - w.upTo(1<<(10+w.upTo(16)))
+	if !w.chance(4) {
+		p.clockMs = w.upTo(1 << (10 + w.upTo(16)))
+		if w.chance(2) {
+			p.clockMs *= -1
+		}
 	}
 }
 
@@ -157,6 +174,7 @@ func (w *simulated) hours() {
 // heal ends all faults. What is away comes back by itself.
 func (w *simulated) heal() {
 	w.note("heal")
+	w.healed = true
 	w.healDisk()
 	for _, p := range w.plugins {
 		p.link.blocked, p.link.delayMs = [2]bool{}, 5
@@ -164,7 +182,7 @@ func (w *simulated) heal() {
 		p.clockMs = 0
 	}
 	for _, r := range w.receivers {
-		r.healed, r.backMs = true, 0
+		r.backMs = 0
 	}
 	w.offMs = 0
 	if w.life == nil {

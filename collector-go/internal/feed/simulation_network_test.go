@@ -79,12 +79,20 @@ func (k *link) open() {
 	k.blocked = [2]bool{}
 	for _, c := range k.conns {
 		for direction := range c.lanes {
-			held := c.lanes[direction].held
-			c.lanes[direction].held = nil
-			for _, arrive := range held {
-				c.carry(direction, arrive)
+			if len(c.lanes[direction].held) > 0 {
+				k.at(1+k.upTo(k.delayMs), "sent again", func() { c.release(direction) })
 			}
 		}
+	}
+}
+
+// release lets what was held in a direction arrive, before what is on its way.
+func (c *conn) release(direction int) {
+	to := &c.lanes[direction]
+	for len(to.held) > 0 && !c.cut && !c.blocked[direction] {
+		next := to.held[0]
+		to.held = to.held[1:]
+		next()
 	}
 }
 

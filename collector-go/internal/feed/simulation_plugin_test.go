@@ -200,7 +200,7 @@ func (p *plugin) make() {
 	} else {
 		p.at(1000, "make", p.make)
 	}
-	if p.chance(12) {
+	if p.sequence > 0 && p.chance(12) {
 		return
 	}
 	p.sequence++

@@ -64,14 +64,13 @@ type buffered struct {
 	handOvers     int
 	memory        slicesByName
 	durable       slicesByName // on a disk that never fails
-	dies          bool
 }
 
 func newBuffered(w *simulated) *buffered { return &buffered{simulated: w, durable: slicesByName{}} }
 
 // open is the store of a new process.
 func (s *buffered) open() *buffered {
-	s.names, s.memory, s.given, s.dies = names{}, slicesByName{}, s.cursor, false
+	s.names, s.memory, s.given = names{}, slicesByName{}, s.cursor
 	return s
 }
 
@@ -144,14 +143,12 @@ type receiver struct {
 	has    slicesByName
 	newest map[string]int64
 	backMs int64 // away until then
-	healed bool
 
 	// Of this process.
 	names
-	pause    pause
-	kills    bool
-	points   []namedPoint // of the request at hand
-	repeated int
+	pause  pause
+	kills  bool
+	points []namedPoint // of the request at hand
 }
 
 type namedPoint struct {

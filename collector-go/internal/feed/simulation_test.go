@@ -14,7 +14,7 @@ import (
 var (
 	simSeed  = flag.Uint64("sim.seed", 0, "TestSimulation with this seed alone")
 	simFirst = flag.Uint64("sim.first", 1, "the first seed of those that TestSimulation plays")
-	simSeeds = flag.Uint64("sim.seeds", 200, "how many worlds TestSimulation plays")
+	simSeeds = flag.Uint64("sim.seeds", 250, "how many worlds TestSimulation plays")
 	simTrace = flag.Bool("sim.trace", false, "TestSimulation prints what happens")
 )
 
@@ -34,7 +34,7 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	fmt.Println(all.line())
-	if *simSeed == 0 && *simSeeds >= 100 {
+	if *simSeed == 0 && *simSeeds >= 250 {
 		all.requireMuch(t)
 	}
 }
@@ -83,7 +83,8 @@ func (w *simulated) freshWrite() {
 	}
 	require.True(w.t, w.until(begun+5000, func() bool { return w.acknowledged[batchName{p.epoch, 1}] > 0 }),
 		"a fresh batch is not acknowledged within 5 s; the journal says %v", w.life.journal.Ready())
-	w.happen["slowest_fresh_ms"] = int(w.acknowledged[batchName{p.epoch, 1}] - begun)
+	w.happen["fresh"]++
+	w.happen[slowestFresh] = int(w.acknowledged[batchName{p.epoch, 1}] - begun)
 }
 
 // journalIsLarge says whether the journal is at its bound.
