@@ -81,8 +81,8 @@ func (r Row) Tries(scale float64) int {
 // Rows are all that can be played, in the order of the table.
 func Rows() []Row {
 	rows := []Row{
-		kill(), crash(), powerLoss(), damagedTail(), fullDisk(), inputOutput(), catchUp(), slowStore(), order(), clocks(), malformed(), oversize(), slowLoris(), floods(), identities(),
-		cardinality(), partition(), configuration(),
+		kill(), crash(), powerLoss(), damagedTail(), fullDisk(), inputOutput(), storeDown(), catchUp(), slowStore(), order(), clocks(), malformed(), oversize(),
+		slowLoris(), floods(), identities(), cardinality(), partition(), configuration(), soak(),
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return a.Number - b.Number })
 	return rows

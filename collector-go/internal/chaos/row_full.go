@@ -145,24 +145,40 @@ func (d *smallDisk) play(ctx context.Context, seed uint64, before int) (o Outcom
 	if err := d.restart(ctx); err != nil {
 		return o, err
 	}
-	if !d.oldData {
-		if err := d.awaitTurnedAway(ctx); err != nil {
-			return o, err
-		}
-		if err := os.Remove(d.ballast()); err != nil {
-			return o, err
-		}
-	}
-	if broken, err := fresh.AwaitFresh(ctx); err != nil {
-		return o, err
+	if d.oldData {
+		err = d.awaitRoom(ctx, fresh)
 	} else {
-		d.broken = append(d.broken, broken...)
+		err = d.awaitTurnedAway(ctx)
 	}
-	_ = os.Remove(d.ballast())
+	if err != nil {
+		return o, err
+	}
+	if err := os.Remove(d.ballast()); err != nil {
+		return o, err
+	}
+	broken, err := fresh.AwaitFresh(ctx)
+	if err != nil {
+		return o, err
+	}
+	d.broken = append(d.broken, broken...)
 	if err := fresh.awaitMore(ctx, takenBehind); err != nil {
 		return o, err
 	}
 	return d.conclude(ctx, old, fresh)
+}
+
+// awaitRoom waits until something is taken although nobody made room: what is old has gone.
+func (d *smallDisk) awaitRoom(ctx context.Context, fresh *Ledger) error {
+	begun, before := time.Now(), fresh.Acknowledged()
+	for fresh.Acknowledged() == before {
+		if time.Since(begun) > patience {
+			return errors.New("old data makes no room for new on a full disk")
+		}
+		if err := wait(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // awaitMore waits until each producer has had so many more batches acknowledged.

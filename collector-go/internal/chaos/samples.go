@@ -99,10 +99,7 @@ const perQuestion = 200_000
 
 // verify asks for all that was ever sent, a piece after the other.
 func (p *Producer) verify(ctx context.Context, http string, o *Outcome) error {
-	p.mu.Lock()
-	v := verification{p: p, last: p.batches(), totals: make([]float64, p.options.Series), seen: make([]uint64, p.options.Series)}
-	rejected := p.tally.Rejected
-	p.mu.Unlock()
+	v, rejected := p.verification(), p.Sending().Rejected
 	o.Acknowledged += int64(v.last)*int64(p.options.Series) - rejected
 	if rejected > 0 {
 		o.Broken = append(o.Broken, fmt.Sprintf("%d samples were rejected: %s", rejected, p.Sending().Example))
@@ -129,6 +126,13 @@ type verification struct {
 	seen   []uint64  // its batch
 
 	lost, doubled int64
+}
+
+// verification begins one.
+func (p *Producer) verification() *verification {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &verification{p: p, last: p.batches(), totals: make([]float64, p.options.Series), seen: make([]uint64, p.options.Series)}
 }
 
 func (v *verification) take(found []answered) error {
@@ -168,11 +172,17 @@ func (v *verification) slice(series int, p point) {
 	v.totals[series], v.seen[series] = p.value, batch
 }
 
-// close counts what is missing at the end, and looks for what nobody sent.
-func (v *verification) close(ctx context.Context, http string, o *Outcome) error {
+// end counts what is missing behind the last that came.
+func (v *verification) end() {
 	for _, seen := range v.seen {
-		v.lost += int64(v.last - seen)
+		v.lost += int64(v.last - min(seen, v.last))
+		v.doubled += int64(max(seen, v.last) - v.last) // nobody sent it
 	}
+}
+
+// close ends it, and looks for what nobody sent.
+func (v *verification) close(ctx context.Context, http string, o *Outcome) error {
+	v.end()
 	for _, side := range [][2]time.Time{
 		{v.p.options.From.Add(-24 * time.Hour), v.p.options.From.Add(-time.Millisecond)}, {v.p.at(v.last + 1).Add(-time.Millisecond), v.p.at(v.last + 1).Add(24 * time.Hour)},
 	} {
