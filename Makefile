@@ -190,12 +190,33 @@ build/tools/staticcheck: collector-go/tools/lint/go.mod | build/toolchain.env
 	@echo "building staticcheck"
 	@$(run) cd collector-go/tools/lint && go build -o ../../../$@ honnef.co/go/tools/cmd/staticcheck
 
+build/tools/govulncheck: collector-go/tools/vulnerabilities/go.mod | build/toolchain.env
+	@echo "building govulncheck"
+	@$(run) cd collector-go/tools/vulnerabilities && go build -o ../../../$@ golang.org/x/vuln/cmd/govulncheck
+
+# Where known vulnerabilities are looked up; a directory of the same layout as file:///DIR. What cannot be reached is reported, and fails nothing
+# unless VULNERABILITIES=required.
+VULNERABILITY_DATABASE ?= https://vuln.go.dev
+VULNERABILITIES ?= if-reachable
+
+.PHONY: check-vulnerabilities
+check-vulnerabilities: toolchain build/tools/govulncheck ## Look for known vulnerabilities in what the collector calls; says so where the database cannot be reached
+	@$(run) .ci/vulnerabilities $(VULNERABILITY_DATABASE) $(VULNERABILITIES)
+
 .PHONY: check
-check: test-proto build/tools/staticcheck ## Check format, lint, generated code and the table of imports
+check: test-proto build/tools/staticcheck ## Check format, lint, generated code, the table of imports and known vulnerabilities
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
 	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards,page,client,chaos ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards,page,client,chaos ./... && go test -count=1 ./internal/house
+	@$(MAKE) check-vulnerabilities
 	@echo "check passed"
+
+# How long each target is fuzzed, s.
+FUZZ_SECONDS ?= 10
+
+.PHONY: fuzz
+fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, one after the other (FUZZ_SECONDS=60 for a minute each)
+	@$(run) .ci/fuzz $(FUZZ_SECONDS)
 
 .PHONY: compat
 compat: build ## Run the plugin on every Storm from 1.0.3 to 2.8 (8 minutes); STORMS="1.0 2.8" for some

@@ -15,6 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nesting"
 )
 
 // defaultWeb is what a web configuration file means that says nothing.
@@ -28,6 +30,9 @@ func readWeb(path string, text []byte) (web.Config, error) {
 	c := defaultWeb()
 	if len(bytes.TrimSpace(text)) == 0 {
 		return c, fmt.Errorf("%s: the file is empty", path)
+	}
+	if err := nesting.Check(text); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
 		return c, webFault(path, err)

@@ -2,6 +2,7 @@ package access
 
 import (
 	"crypto/tls"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,5 +67,6 @@ func TestFaultsOfAWebConfigurationFile(t *testing.T) {
 func FuzzWebFile(f *testing.F) {
 	f.Add("tls_server_config: {cert_file: c, key_file: k}\nbasic_auth_users: {a: b}\n")
 	f.Add("a: &x {b: *x}\n")
+	f.Add(strings.Repeat("{a: ", 20_000))
 	f.Fuzz(func(t *testing.T, text string) { _, _ = readWeb("w", []byte(text)) })
 }

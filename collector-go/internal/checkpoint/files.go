@@ -111,6 +111,11 @@ func read(fs disk.FS, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decode(data)
+}
+
+// decode returns the state in a file's bytes.
+func decode(data []byte) ([]byte, error) {
 	if len(data) < headerLength || string(data[:len(magic)]) != magic {
 		return nil, errors.New("not a checkpoint")
 	}

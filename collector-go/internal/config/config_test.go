@@ -207,6 +207,8 @@ func FuzzLoad(f *testing.F) {
 	f.Add("a: &x {b: *x}\n")
 	f.Add("? [a]\n: b\n")
 	f.Add(strings.Repeat("a:\n ", 50))
+	f.Add(strings.Repeat("[", 20_000))
+	f.Add("slice: " + strings.Repeat("{a: ", 20_000))
 	f.Fuzz(func(t *testing.T, file string) {
 		c := Default()
 		_, _ = load("f.yaml", []byte(file), Settings(&c), never)

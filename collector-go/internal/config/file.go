@@ -9,6 +9,8 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nesting"
 )
 
 // LoadFile reads a YAML file into the settings, except those of the keys for which given says that a flag was set. Every fault
@@ -23,6 +25,9 @@ func LoadFile(path string, settings []Setting, given func(Setting) bool) (Lines,
 }
 
 func load(path string, data []byte, settings []Setting, given func(Setting) bool) (Lines, error) {
+	if err := nesting.Check(data); err != nil {
+		return Lines{}, fmt.Errorf("%s: %w", path, err)
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return Lines{}, fmt.Errorf("%s: %s", path, firstLine(err))

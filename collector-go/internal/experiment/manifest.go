@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nesting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -77,6 +78,9 @@ func Settings(path string, over []string) ([]report.Entry, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if err := nesting.Check(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var settings yaml.MapSlice
 	if err := yaml.Unmarshal(text, &settings); err != nil {

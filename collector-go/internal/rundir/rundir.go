@@ -156,7 +156,7 @@ func trialsOf(dir string, plan Plan, events []Event) ([]Trial, error) {
 		if event.Trial == 0 {
 			continue
 		}
-		if event.Trial > len(trials) {
+		if event.Trial < 0 || event.Trial > len(trials) {
 			return nil, fmt.Errorf("%s speaks of trial %d, of which %s has %d", filepath.Join(dir, ProgressFile), event.Trial, PlanFile, len(trials))
 		}
 		if err := trials[event.Trial-1].follow(dir, event); err != nil {
@@ -186,6 +186,9 @@ func (t *Trial) follow(dir string, event Event) error {
 
 func readStep(dir string, event Event) (step Step, err error) {
 	path := filepath.Join(dir, event.File)
+	if !filepath.IsLocal(event.File) {
+		return step, fmt.Errorf("%s names a file outside of the run: %q", filepath.Join(dir, ProgressFile), event.File)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return step, err

@@ -13,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nesting"
 )
 
 // maxFileBytes bounds an experiment's file.
@@ -32,6 +34,9 @@ func Read(path string) (*File, []byte, error) {
 func Parse(path string, text []byte) (*File, error) {
 	if len(text) > maxFileBytes {
 		return nil, fmt.Errorf("%s: an experiment's file has at most %d bytes, this one %d", path, maxFileBytes, len(text))
+	}
+	if err := nesting.Check(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	document, err := parser.ParseBytes(text, 0)
 	if err != nil {

@@ -128,6 +128,11 @@ func readCursor(path string) (position uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	return decodeCursor(path, data)
+}
+
+// decodeCursor accepts exactly what the first edition wrote.
+func decodeCursor(path string, data []byte) (position uint64, err error) {
 	var newest, stored int64
 	var handed uint64
 	if _, err := fmt.Sscanf(string(data), cursorFormat, &position, &newest, &handed, &stored); err != nil {

@@ -1,0 +1,32 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whatever a file holds, what is taken from it is under its checksum, to the byte.
+func FuzzDecode(f *testing.F) {
+	whole := func(state string) []byte {
+		b := binary.LittleEndian.AppendUint32([]byte(magic), crc32.Checksum([]byte(state), castagnoli))
+		return append(b, state...)
+	}
+	f.Add(whole("state"), false)
+	f.Add(whole(""), false)
+	f.Add(whole("state")[:headerLength+2], false)
+	f.Add([]byte(magic), true)
+	f.Fuzz(func(t *testing.T, data []byte, sealed bool) {
+		if sealed && len(data) >= headerLength {
+			data = whole(string(data[headerLength:]))
+		}
+		state, err := decode(data)
+		if err != nil {
+			require.False(t, sealed && len(data) >= headerLength)
+			return
+		}
+		require.Equal(t, data, whole(string(state)))
+	})
+}

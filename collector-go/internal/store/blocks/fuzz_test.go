@@ -1,0 +1,27 @@
+package blocks
+
+import (
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is taken for a cursor of the first edition has its position in it and the checksum of its text behind it.
+func FuzzDecodeCursor(f *testing.F) {
+	text := fmt.Sprintf(cursorFormat, 4711, -5, 7, 9)
+	f.Add(fmt.Appendf([]byte(text), "crc32c %08x\n", crc32.Checksum([]byte(text), castagnoli)))
+	f.Add([]byte(text))
+	f.Add([]byte("bullet-metrics embedded cursor 1\nposition 18446744073709551616\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		position, err := decodeCursor("cursor", data)
+		if err == nil {
+			require.Contains(t, string(data), fmt.Sprintf("\nposition %d\n", position))
+			body, _, found := strings.Cut(string(data), "crc32c ")
+			require.True(t, found)
+			require.Contains(t, string(data), fmt.Sprintf("crc32c %08x\n", crc32.Checksum([]byte(body), castagnoli)))
+		}
+	})
+}
