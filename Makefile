@@ -247,7 +247,7 @@ bench-core: build/bullet-metrics build/tools/victoria-metrics ## Measure what th
 .PHONY: bench-alerts
 bench-alerts: build ## Measure how late alerts are, with the settings and rules as they come (twenty minutes)
 	@$(run) cd collector-go && export BULLET_METRICS_BENCH_ALERTS=1; go test -tags e2e -count=1 -timeout 30m -v -run TestDelayOfAlerts ./e2e && \
-	  go test -tags e2e -count=1 -timeout 30m -v -run 'TestRunningTopology/filter_slowed' ./e2e
+	  go test -tags e2e -count=1 -timeout 30m -v -run 'TestRunningTopology/(filter_slowed|topologies_killed)' ./e2e
 
 # The plugin is measured as it ships; its own classes come before those that the benchmarks' jar has of it.
 # How long to measure each case, s; each program's own time where it is empty.

@@ -37,6 +37,7 @@ type bench struct {
 	collector *experiment.Collector
 	gateway   *load.Gateway
 	manager   *alertmanagertest.Alertmanager
+	nimbus    *nimbusRelay
 	started   time.Time
 
 	workerKilledAt time.Time
@@ -77,9 +78,11 @@ func startBench(t *testing.T) *bench {
 	o.GRPCListen, o.HTTPListen, o.GatewayListen = freeAddress(t), freeAddress(t), freeAddress(t)
 	manager := alertmanagertest.Start(t)
 	withAlerts(t, &o, manager)
+	relay := newNimbusRelay(t)
+	o.CollectorFlags = append(o.CollectorFlags, "--nimbus-addresses", relay.address)
 	s, err := stack.Enter(t.Context(), o, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	require.NoError(t, err)
-	b := &bench{Stack: s, options: o, gateway: load.NewGateway(o.GatewayListen, 20), manager: manager, started: time.Now()}
+	b := &bench{Stack: s, options: o, gateway: load.NewGateway(o.GatewayListen, 20), manager: manager, nimbus: relay, started: time.Now()}
 	t.Cleanup(func() { b.stop(t) })
 	b.collector, err = experiment.NewCollector(o.HTTPListen)
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import "testing"
 func TestRunningTopology(t *testing.T) {
 	b := startBench(t)
 	t.Run("collector killed", func(t *testing.T) { collectorKilled(t, b) })
+	t.Run("collector killed again and again", func(t *testing.T) { collectorKilledAgain(t, b) })
 	t.Run("topology is known", func(t *testing.T) { topologyIsKnown(t, b) })
 	t.Run("measured", func(t *testing.T) {
 		t.Run("CPU counters are the processes' own", func(t *testing.T) { t.Parallel(); cpuIsTheProcess(t, b) })
@@ -19,7 +20,9 @@ func TestRunningTopology(t *testing.T) {
 	t.Run("latencies of queries", func(t *testing.T) { queryLatencies(t, b) })
 	t.Run("canary", func(t *testing.T) { canaryFlies(t, b) })
 	t.Run("worker killed", func(t *testing.T) { workerKilled(t, b) })
-	t.Run("filter slowed, then silent", func(t *testing.T) { slowFilterWakesSomebody(t, b) })
+	t.Run("filter slowed", func(t *testing.T) { slowFilterWakesSomebody(t, b) })
+	t.Run("worker away, then rebalanced", func(t *testing.T) { workerAwayThenRebalanced(t, b) })
+	t.Run("topologies killed", func(t *testing.T) { killedTopologiesWakeWhomTheyShould(t, b) })
 	b.stop(t)
 	t.Run("journal has every second", func(t *testing.T) { journalHasEverySecond(t, b) })
 }

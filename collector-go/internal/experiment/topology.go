@@ -14,8 +14,10 @@ import (
 
 // Topology is what a collector knows of a topology, as far as runs need it (docs/topologies.md).
 type Topology struct {
-	Name, ID   string
-	Alive      bool
+	Name, ID string
+	Alive    bool
+	// Condition is whether it runs, or how it ended, and by whose word (docs/topologies.md).
+	Condition  struct{ State, By string }
 	Versions   struct{ Storm, Bullet, Java, Plugin string }
 	Components []struct {
 		Name        string

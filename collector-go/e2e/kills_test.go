@@ -1,0 +1,172 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+)
+
+const restartedAlert = "BulletWorkerRestarted"
+
+// How long a worker is away before it is missed, in a quarter of the time: the window of what is present, and the alert's own for.
+const missedAfter = 30*time.Second + 15*time.Second
+
+// assertMissedOnlyIfAway finds nobody woken about a worker that was killed and is back, unless its samples were away for longer than may be.
+func (b *bench) assertMissedOnlyIfAway(t *testing.T, worker string) {
+	t.Helper()
+	longest := time.Duration(0)
+	times := b.ofWorkers(t, "bullet_worker_heap_used_bytes", b.started, time.Now())[worker].TimesMs
+	for i := 1; i < len(times); i++ {
+		longest = max(longest, time.Duration(times[i]-times[i-1])*time.Millisecond)
+	}
+	blind := append(b.toldOf(blindAlert, topology, worker, "firing", b.workerKilledAt), b.toldOf(blindAlert, topology, "", "firing", b.workerKilledAt)...)
+	if longest < missedAfter {
+		assert.Empty(t, blind, "samples were away for %s", longest)
+	}
+	t.Logf("samples were away for %s; %d alerts told so", longest, len(blind))
+}
+
+// consumerOf says whether the metrics consumer runs in a worker.
+func consumerOf(w experiment.KnownWorker) bool {
+	return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool { return strings.HasPrefix(c.Component, "__metrics") })
+}
+
+// A worker is killed while the Supervisor cannot start it again: somebody is told which one is missing. Then the topology is rebalanced to one worker, so
+// that the tasks of both are elsewhere or together: nobody misses a worker that Storm took away, and nobody is told that the latency is well, since the
+// worker that is left is as slow as the two were.
+func workerAwayThenRebalanced(t *testing.T, b *bench) {
+	b.await(t, "the end of what was told before", func(context.Context) bool { return !b.firing(t, blindAlert) })
+	before, err := b.collector.Topology(t.Context(), topology)
+	require.NoError(t, err)
+	require.Len(t, before.Workers, workers)
+	i := slices.IndexFunc(before.Workers, func(w experiment.KnownWorker) bool { return !consumerOf(w) })
+	require.GreaterOrEqual(t, i, 0, "%+v", before.Workers)
+	victim, supervisor := before.Workers[i], b.Pids()["supervisor"]
+	require.NotZero(t, supervisor)
+
+	require.NoError(t, syscall.Kill(supervisor, syscall.SIGSTOP))
+	defer func() { _ = syscall.Kill(supervisor, syscall.SIGCONT) }()
+	killed := time.Now()
+	require.NoError(t, syscall.Kill(victim.Pid, syscall.SIGKILL))
+	told := b.awaitAlertOf(t, blindAlert, topology, victim.Worker, killed)
+	t.Logf("%s told %.0f s after the kill: %s", blindAlert, told.Heard.Sub(killed).Seconds(), told.Annotations["summary"])
+	assert.Contains(t, told.Annotations["summary"], victim.Worker)
+	assert.Empty(t, b.toldOf(blindAlert, topology, "", "firing", killed), "the other worker reports")
+
+	rebalanced := time.Now()
+	require.NoError(t, b.Rebalance(t.Context(), topology, 1))
+	require.NoError(t, syscall.Kill(supervisor, syscall.SIGCONT))
+	var after experiment.Topology
+	b.await(t, "all tasks in one worker", func(ctx context.Context) bool {
+		after, err = b.collector.Topology(ctx, topology)
+		return err == nil && len(after.Workers) == 1 && len(after.Unplaced) == 0 && after.Condition.State == "running"
+	})
+	t.Logf("all tasks are in %s %.0f s after the rebalance", after.Workers[0].Worker, time.Since(rebalanced).Seconds())
+	i = slices.IndexFunc(before.Workers, func(w experiment.KnownWorker) bool { return w.Worker != after.Workers[0].Worker })
+	left := before.Workers[i].Worker
+	b.awaitMissing(t, fmt.Sprintf(`topology_worker:bullet_worker_heap_used_bytes:present2m{topology=%q,worker=%q}`, topology, left))
+	b.await(t, "the end of "+blindAlert, func(context.Context) bool { return !b.firing(t, blindAlert) })
+	assert.Empty(t, b.toldOf(blindAlert, topology, left, "firing", rebalanced), "it left")
+	for _, metric := range []string{"bullet_filter_latency_mean_seconds", "bullet_filter_latency_seconds"} {
+		raised, err := b.collector.Calculate(t.Context(), fmt.Sprintf(`last_over_time(topology_worker:%s:raised{topology=%q,worker=%q}[1h])`, metric, topology, left), time.Now())
+		require.NoError(t, err)
+		assert.Zero(t, float64(raised), "what %s of the worker that left had to do with the alert", metric)
+	}
+	for _, name := range latencyAlerts {
+		assert.True(t, b.firing(t, name), name)
+		assert.Empty(t, b.resolvedSince(name, killed), "%s ended though the filters were as slow in all workers", name)
+	}
+	t.Logf("%.0f s in all", time.Since(killed).Seconds())
+}
+
+// resolvedSince are the tellings after a time that an alert of the topology ended.
+func (b *bench) resolvedSince(name string, since time.Time) (ends []time.Time) {
+	for _, a := range b.manager.Told() {
+		if a.Name() == name && a.Status == "resolved" && a.Labels["topology"] == topology && a.Heard.After(since) {
+			ends = append(ends, a.EndsAt)
+		}
+	}
+	return ends
+}
+
+// awaitMissing waits until the rules have not had a recorded series, which they had before, for longer than an alert about that takes to fire.
+func (b *bench) awaitMissing(t *testing.T, series string) {
+	t.Helper()
+	b.await(t, "the rules to miss "+series, func(ctx context.Context) bool {
+		now := time.Now().Add(-ruleOffset(b.options) - 2*ruleInterval)
+		for _, at := range []time.Time{now, now.Add(-missedAfter/3 - 2*ruleInterval)} {
+			missing, err := b.collector.Calculate(ctx, fmt.Sprintf(`count(last_over_time(%s[1h]) unless %[1]s)`, series), at)
+			if err != nil || float64(missing) != 1 { // NaN where it is there
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// playLong says that make chaos plays: what takes minutes more than make test may.
+func playLong() bool { return os.Getenv("BULLET_METRICS_LONG") != "" }
+
+// Three topologies are killed, two of them where make chaos plays. Of the first nobody says so but its consumer, as it is closed: somebody is told that nothing is known of it, and nobody
+// that its latency is well; that ends after its time. Of the second an annotation says so, of the third Nimbus: nobody is woken.
+func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
+	const annotated, known = topology + "-annotated", topology + "-known"
+	b.await(t, "the end of what was told before", func(context.Context) bool { return !b.firing(t, blindAlert) })
+	silenced := time.Now()
+	require.NoError(t, b.Kill(t.Context(), topology))
+	for _, name := range []string{annotated, known} {
+		if !playLong() {
+			break
+		}
+		require.NoError(t, b.SubmitAs(t.Context(), name, []string{"bullet.topology.custom.topology.workers=1"}))
+	}
+	blind := b.awaitAlert(t, blindAlert, silenced)
+	t.Logf("%s told %s after the samples' end", blindAlert, blind.Heard.Sub(silenced).Round(time.Second))
+	assert.Contains(t, blind.Annotations["description"], "stopped in order")
+	b.assertCondition(t, topology, "stopped", "consumer")
+	b.assertLatencyStands(t, silenced)
+	if !playLong() {
+		return
+	}
+
+	for _, name := range []string{annotated, known} {
+		b.await(t, name+" to report", func(ctx context.Context) bool {
+			present, err := b.collector.Calculate(ctx, fmt.Sprintf(`topology:bullet_workers:count{topology=%q}`, name), time.Now().Add(-ruleOffset(b.options)))
+			return err == nil && float64(present) == 1
+		})
+	}
+	require.NoError(t, b.collector.SetMark(t.Context(), experiment.Killed(annotated, time.Now())))
+	require.NoError(t, b.Kill(t.Context(), annotated))
+	b.nimbus.open(t, b.Nimbus())
+	b.await(t, "the collector to ask Nimbus", func(context.Context) bool { return b.nimbus.answered.Load() > 0 })
+	require.NoError(t, b.Kill(t.Context(), known))
+	for name, by := range map[string]string{annotated: "api", known: "nimbus"} {
+		b.awaitMissing(t, fmt.Sprintf(`topology:bullet_workers:count{topology=%q}`, name))
+		b.assertCondition(t, name, "killed", by)
+		for _, a := range b.manager.Told() {
+			assert.False(t, a.Name() == blindAlert && a.Labels["topology"] == name, "%s was told of %v", blindAlert, a.Labels)
+		}
+	}
+	b.await(t, "the end of "+blindAlert+" in its time", func(context.Context) bool { return !b.firing(t, blindAlert) })
+	t.Logf("it ended %.0f s after the kill", time.Since(silenced).Seconds())
+	b.assertCondition(t, topology, "stopped", "consumer")
+}
+
+func (b *bench) assertCondition(t *testing.T, topology, state, by string) {
+	t.Helper()
+	found, err := b.collector.Topology(t.Context(), topology)
+	require.NoError(t, err)
+	assert.Equal(t, []string{state, by}, []string{found.Condition.State, found.Condition.By}, topology)
+}
