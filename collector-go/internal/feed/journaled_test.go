@@ -265,7 +265,7 @@ func (j *journaled) plainRun(t require.TestingT, o Options, restartTicks int) (*
 	return p, want
 }
 
-// restarted is a pipeline that goes on from another's checkpoint. What is defined the journal tells it again.
+// restarted is a pipeline that goes on from another's checkpoint. The journal repeats to it what is defined.
 func restarted(t require.TestingT, p *pipeline, o Options, past []journal.Entry) *pipeline {
 	next, err := restorePipeline(slices.Concat(p.snapshot()...), o)
 	require.NoError(t, err)

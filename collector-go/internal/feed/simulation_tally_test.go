@@ -32,7 +32,7 @@ func (h happenings) requireMuch(t *testing.T) {
 		"kills", "killed_writing", "power_losses", "closes", "workers", "failures", "disk_errors", "read_errors", "fills", "fulls",
 		"streams", "cuts", "partitions", "asymmetric", "flaps", "half_open", "timeouts", "clock_steps", "leaps", "calm_hours",
 		"store_away", "answers_lost", "sent_twice", "out_of_order", "store_rejected", "ordered", "fresh"} {
-		require.Greater(t, h[what], h["seeds"]/20, what)
+		require.Greater(t, h[what], h["seeds"]/40, what)
 	}
 }
 

@@ -26,7 +26,7 @@ type simulated struct {
 	order  uint64
 	trace  uint64
 	bytes  []byte // of a note
-	tell   bool   // -sim.trace
+	shown  bool   // -sim.trace
 
 	disk      *disktest.Memory
 	life      *life // nil while the collector is down
@@ -70,8 +70,8 @@ func (e *events) Pop() any {
 	return x
 }
 
-func newSimulated(t *testing.T, seed uint64, tell bool) *simulated {
-	w := &simulated{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), disk: disktest.NewMemory(seed), nowMs: t0, tell: tell,
+func newSimulated(t *testing.T, seed uint64, shown bool) *simulated {
+	w := &simulated{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), disk: disktest.NewMemory(seed), nowMs: t0, shown: shown,
 		epochs: seed << 16, journaled: newJournaled(t), acknowledged: map[batchName]int64{}, happen: happenings{}}
 	w.journaled.rejects = func(s sentSample, receivedMs int64) bool {
 		return s.timeMs > receivedMs+doorAhead.Milliseconds() || s.timeMs < max(0, receivedMs-doorAge.Milliseconds())
@@ -137,7 +137,7 @@ func (w *simulated) note(what string, of ...uint64) {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
 	w.bytes, w.trace = b, sum(b)
-	if w.tell {
+	if w.shown {
 		fmt.Printf("%9.3f %016x %s %v\n", float64(w.nowMs-t0)/1000, w.trace, what, of)
 	}
 }
