@@ -80,7 +80,7 @@ func (r Row) Tries(scale float64) int {
 
 // Rows are all that can be played, in the order of the table.
 func Rows() []Row {
-	rows := []Row{kill(), crash(), powerLoss(), damagedTail(), inputOutput()}
+	rows := []Row{kill(), crash(), powerLoss(), damagedTail(), inputOutput(), worker(), collectorRestarts(), blackhole()}
 	slices.SortFunc(rows, func(a, b Row) int { return a.Number - b.Number })
 	return rows
 }
