@@ -82,7 +82,8 @@ func (r Row) Tries(scale float64) int {
 func Rows() []Row {
 	rows := []Row{
 		kill(), crash(), powerLoss(), damagedTail(), fullDisk(), inputOutput(), storeDown(), catchUp(), slowStore(), order(), clocks(), malformed(), oversize(),
-		slowLoris(), floods(), identities(), cardinality(), partition(), configuration(), soak(),
+		slowLoris(), floods(), identities(), cardinality(), worker(), collectorRestarts(), blackhole(),
+		partition(), configuration(), soak(),
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return a.Number - b.Number })
 	return rows

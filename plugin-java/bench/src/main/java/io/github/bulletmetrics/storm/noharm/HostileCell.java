@@ -65,11 +65,16 @@ public final class HostileCell {
             }
             long heap = Plugin.heapBytes() - heapBefore;
             long queued = plugin.queued();
+            long dropped = plugin.dropped();
             double[] throughput = throughput(plugin, reports, seconds);
             System.out.printf(Locale.ROOT, "| %s | %.2f%% | %.2f%% | %.3f | %.3f | %.3f | %.3f | %,.0f (%,.0f to %,.0f) | %,d | %.1f | %.1f | %.0f |%n", arguments[0],
                     100 * (inCalls + inThreads) / took, 100 * atMost / took, p999Ms(latencies[1], count), p999Ms(ofControl[1], ofControl[1].length),
                     p999Ms(latencies[0], count), p999Ms(ofControl[0], ofControl[0].length),
                     throughput[0], throughput[1], throughput[2], queued, heapAtStart / MIB, (heap - heapAtStart) / MIB, load);
+            // For programs that hold it to limits: parts per million of a core, nanoseconds, bytes, samples.
+            System.err.printf(Locale.ROOT, "tally: core_ppm=%d call_p999_ns=%d control_p999_ns=%d heap_growth_bytes=%d queued=%d dropped=%d seconds=%d%n",
+                    (long) (1e6 * (inCalls + inThreads) / took), (long) (1e6 * p999Ms(latencies[1], count)), (long) (1e6 * p999Ms(ofControl[1], ofControl[1].length)),
+                    heap - heapAtStart, queued, dropped, (long) (took / 1e9));
         }
     }
 

@@ -1,6 +1,7 @@
 package io.github.bulletmetrics.storm.noharm;
 
 import io.github.bulletmetrics.storm.StormMetricsConsumer;
+import io.github.bulletmetrics.storm.queue.Losses;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
@@ -33,6 +34,7 @@ final class Plugin implements AutoCloseable {
     private final Set<Long> others = new HashSet<>();
     private final Map<Long, Long> cpuOfThreads = new HashMap<>();
     private final SampleQueue queue;
+    private final Losses losses;
     private long callsNs;
     private long highWater;
 
@@ -41,7 +43,9 @@ final class Plugin implements AutoCloseable {
             others.add(thread);
         }
         consumer.prepare(Collections.singletonMap("topology.name", "bench"), Collections.singletonMap("bullet.topology.metrics.collector.address", address), context(), null);
-        queue = (SampleQueue) field(field(field(consumer, "pipeline"), "flattener"), "queue");
+        Object flattener = field(field(consumer, "pipeline"), "flattener");
+        queue = (SampleQueue) field(flattener, "queue");
+        losses = (Losses) field(flattener, "losses");
     }
 
     private static Object field(Object of, String name) throws ReflectiveOperationException {
@@ -121,6 +125,11 @@ final class Plugin implements AutoCloseable {
     /** Samples that wait or are under way. */
     long queued() {
         return queue.published() - queue.released();
+    }
+
+    /** Samples that were dropped so far, by the plugin's own count. */
+    long dropped() {
+        return losses.total();
     }
 
     long highWater() {

@@ -19,6 +19,6 @@ public final class Packs {
             long at = timeMs - i * 1_000L;
             rows.add(new long[] {at, at / 10, at / 30, 300_000_000 + at % 1_000_000, 512 << 20, 768 << 20, at / 5_000, at / 200, 2, 130});
         }
-        return SamplePack.encode(PROCESS, 0, 0, 0, rows);
+        return SamplePack.encode(PROCESS, 0, 0, 0, timeMs, rows);
     }
 }
