@@ -88,15 +88,17 @@ func (s *sendingStream) send(ctx context.Context) error {
 				return err
 			}
 		}
-		batch, fresh := p.batch(next), false
+		var held uint64
+		var fresh, end bool
+		p.change(func() { // what a number stands for is settled with its sending: a producer may be finished at any moment
+			held, fresh, end = min(p.acknowledged+1, next), next > p.sent, next > p.last
+			p.sent = max(p.sent, next)
+		})
+		batch := p.batch(next, end)
+		batch.OldestHeldSequence = held
 		if !defined {
 			batch.Series, defined = p.definitions(), true
 		}
-		p.change(func() {
-			batch.OldestHeldSequence = min(p.acknowledged+1, next)
-			fresh = next > p.sent
-			p.sent = max(p.sent, next)
-		})
 		if err := s.client.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: batch}}); err != nil {
 			return err
 		}
