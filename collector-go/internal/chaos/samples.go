@@ -34,14 +34,11 @@ func (p *Producer) at(batch uint64) time.Time {
 	return p.options.From.Add(time.Duration(batch-1) * p.options.Step)
 }
 
-// batch is one as it is sent, less its definitions. It is the same however often it is made.
-func (p *Producer) batch(number uint64) *pb.Batch {
-	p.mu.Lock()
-	last := p.last
-	p.mu.Unlock()
+// batch is one as it is sent, less its definitions; the end is the one behind the last. It is the same however often it is made.
+func (p *Producer) batch(number uint64, end bool) *pb.Batch {
 	b := &pb.Batch{Epoch: p.epoch[:], Sequence: number, SendTimeMs: time.Now().UnixMilli()}
-	if number > last {
-		b.Samples = &pb.SampleColumns{SeriesIds: []uint32{uint32(p.options.Series) + 1}, TimeOffsetsMs: []int64{p.at(last).Add(endAfter).UnixMilli()}, Values: []float64{1}}
+	if end {
+		b.Samples = &pb.SampleColumns{SeriesIds: []uint32{uint32(p.options.Series) + 1}, TimeOffsetsMs: []int64{p.at(number).Add(endAfter).UnixMilli()}, Values: []float64{1}}
 		return b
 	}
 	n := p.options.Series

@@ -88,14 +88,14 @@ func (s *sendingStream) send(ctx context.Context) error {
 				return err
 			}
 		}
-		fresh, oldest := false, uint64(0)
-		p.change(func() { // before it is made: else Finish may come between, and a batch of samples goes out under the number of the end
-			oldest = min(p.acknowledged+1, next)
-			fresh = next > p.sent
+		var held uint64
+		var fresh, end bool
+		p.change(func() { // what a number stands for is settled with its sending: a producer may be finished at any moment
+			held, fresh, end = min(p.acknowledged+1, next), next > p.sent, next > p.last
 			p.sent = max(p.sent, next)
 		})
-		batch := p.batch(next)
-		batch.OldestHeldSequence = oldest
+		batch := p.batch(next, end)
+		batch.OldestHeldSequence = held
 		if !defined {
 			batch.Series, defined = p.definitions(), true
 		}

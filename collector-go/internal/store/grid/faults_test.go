@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -246,6 +247,32 @@ func TestFullDiskWithExpired(t *testing.T) {
 	assert.Equal(t, uint64(2), s.Durable())
 	assert.Equal(t, 100, count(t, s))
 	assert.Positive(t, testutil.ToFloat64(s.figures.expiredParts.WithLabelValues(boundTime)))
+}
+
+// A file that is removed takes its room until it is closed, as on every file system of Unix: expired parts are, before the manifest is written.
+func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
+	clock := now
+	p := newPlace(t, func(o *Options) {
+		o.Partition, o.RetentionTime, o.MinFreeBytes = time.Hour, 2*time.Hour, 0
+		o.Now = func() time.Time { return clock }
+	})
+	s := p.open(t)
+	_, err := s.Append(t.Context(), 1, numbers(today, 3000))
+	require.NoError(t, err)
+	require.NoError(t, s.Flush(t.Context()))
+	clock = clock.Add(24 * time.Hour)
+	p.disk.SetFault(func(_ int, op, name string) error {
+		if op == "write" && strings.HasPrefix(name, "manifest") && len(s.pieces) > 0 { // MakeRoom writes in this goroutine
+			return disktest.ErrNoSpace
+		}
+		return nil
+	})
+	require.NoError(t, s.MakeRoom())
+	assert.Zero(t, count(t, s))
+	assert.Empty(t, s.manifest.parts)
+	p.disk.SetFault(nil)
+	require.NoError(t, s.Close(t.Context()))
+	assert.Zero(t, count(t, p.open(t)))
 }
 
 // On a full disk what is expired goes also where nothing is handed over, since nothing can be journaled.

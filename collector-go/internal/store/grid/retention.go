@@ -68,19 +68,27 @@ func (s *Store) expire() error {
 	m := s.manifest
 	m.parts = m.without(gone)
 	if err := s.publish(m); err != nil {
+		s.letGo(gone) // closed too: a file that is open takes its room although it is removed
 		for number := range gone {
 			s.remove(partName(number))
 		}
-		if err := s.publish(m); err != nil {
-			return err
-		}
+		s.lock.Lock()
+		s.manifest.parts = m.parts // also where none can be written yet: the next that is lists what is there
+		s.lock.Unlock()
+		s.figures.expired(slices.Collect(maps.Values(gone)))
+		return s.publish(m)
 	}
 	s.figures.expired(slices.Collect(maps.Values(gone)))
+	s.letGo(gone)
+	return nil
+}
+
+// letGo takes parts out of what queries read, and removes those that none reads.
+func (s *Store) letGo(gone map[uint64]string) {
 	s.lock.Lock()
 	unread := s.drop(gone)
 	s.lock.Unlock()
 	s.sweep(unread)
-	return nil
 }
 
 // MakeRoom deletes what retention asks for, as every write does before it begins. It is for while nothing is handed over, since the journal on
