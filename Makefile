@@ -135,6 +135,11 @@ build/python/stamp: proto/examples/python/requirements.txt $(wildcard proto/bull
 test-client: toolchain build/bullet-metrics build/python/stamp ## Test a client in Python, written from the schema alone: its ledger against a collector that is killed again and again
 	@$(run) cd collector-go && go test -tags client -count=1 -timeout 5m ./e2e/otherclient
 
+# The packages whose goroutines share what they hold; some 70 s of CPU under the detector, and building them for it once.
+.PHONY: test-race
+test-race: toolchain | build/toolchain.env ## Test the packages that share memory between goroutines under the race detector (needs gcc)
+	@$(run) cd collector-go && CGO_ENABLED=1 go test -race -timeout 30m ./internal/access ./internal/feed ./internal/ingest ./internal/registry ./internal/sender
+
 # InfluxDB 1.13 has parts in Rust; without a Rust toolchain another server stands in for it, and the test says so.
 build/tools/influxd: | build/toolchain.env
 	@$(run) mkdir -p build/tools; if ! command -v cargo >/dev/null; then echo "no Rust toolchain: InfluxDB 1.13 is not built"; exit 0; fi; \

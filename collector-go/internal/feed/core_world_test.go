@@ -300,8 +300,10 @@ func (c *core) offer(s *coreSender, b *sent) {
 		}
 	})
 	if err != nil {
+		c.mu.Lock() // a batch before it may be refused at this moment, by the journal's own goroutine
 		c.refused++
 		c.refusal = err
+		c.mu.Unlock()
 		c.waiting.Done()
 		require.ErrorIs(c.t, err, journal.ErrFull)
 	}
