@@ -18,12 +18,13 @@ func storeDown() Row {
 func playStoreDown(ctx context.Context, g *Ground, _ int) (o Outcome, err error) {
 	const step = 10 * time.Second
 	day := g.Duration(24*time.Hour-10*time.Minute, 2*time.Hour) // the door takes nothing older than a day
-	store, err := newReceiver()
+	store, err := NewReceiver()
 	if err != nil {
 		return o, err
 	}
-	defer store.close()
-	c, err := g.Start(ctx, Settings{Flags: []string{"--slice-width", "10s", "--slice-lateness", "30s", "--store-remote-write-url", "back=" + store.url()}})
+	defer store.Close()
+	store.SetDown(true)
+	c, err := g.Start(ctx, Settings{Flags: []string{"--slice-width", "10s", "--slice-lateness", "30s", "--store-remote-write-url", "back=" + store.URL()}})
 	if err != nil {
 		return o, err
 	}
@@ -52,17 +53,16 @@ func playStoreDown(ctx context.Context, g *Ground, _ int) (o Outcome, err error)
 	if err != nil {
 		return o, err
 	}
-	if err := store.open(); err != nil {
-		return o, err
-	}
 	begun := time.Now()
-	if err := store.awaitAll(ctx, ledger); err != nil {
+	store.SetDown(false)
+	waiting, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	if err := store.Await(waiting, ledger.Acknowledged()); err != nil {
 		return o, err
 	}
 	took := time.Since(begun)
-	if o, err = store.verify(ledger); err != nil {
-		return o, err
-	}
+	o.Lost, o.Doubled = store.Verify(ledger)
+	o.Acknowledged = ledger.Acknowledged()
 	embedded, err := ledger.Verify(ctx, c.HTTP())
 	if err != nil {
 		return o, err
@@ -71,28 +71,8 @@ func playStoreDown(ctx context.Context, g *Ground, _ int) (o Outcome, err error)
 	o.Add(embedded)
 	o.Tries = 1
 	o.Measured = append(o.Measured, fmt.Sprintf("%s of event time without the store: %.1f MiB of journal; it had %d samples %.1f s after it was back", day, float64(size)/(1<<20),
-		store.samples(), took.Seconds()))
+		store.Points(), took.Seconds()))
 	return o, c.Stop()
-}
-
-// awaitAll waits until the last sample of each producer has come, and then as long as more come.
-func (r *receiver) awaitAll(ctx context.Context, l *Ledger) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	for _, p := range l.all() {
-		for last := p.at(p.verification().last).UnixMilli(); r.newest(p) < last; {
-			if err := wait(ctx, 50*time.Millisecond); err != nil {
-				return fmt.Errorf("the store has not got all of %s: %w", p.options.Topology, err)
-			}
-		}
-	}
-	for before := -1; before < r.samples(); {
-		before = r.samples()
-		if err := wait(ctx, time.Second); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // journalSize is what its segments take, bytes.
