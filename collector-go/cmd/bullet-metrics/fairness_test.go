@@ -230,7 +230,7 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 		full := stream.send(gauges(1, 1, newest)).GetFull()
 		require.Equal(t, stream.sequence, full.GetSequence(), "it is told which batch to send again")
 		require.Positive(t, full.GetRetryAfterMs())
-		require.Equal(t, 1.0, r.figure("bullet_metrics_ingest_topology_paced_batches_total", `topology="flood"`))
+		require.Equal(t, 1.0, r.figure("bullet_metrics_ingest_topology_rate_limited_batches_total", `topology="flood"`))
 		goesOn(t)
 	})
 	t.Run("annotations", func(t *testing.T) {

@@ -70,7 +70,7 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 		topologyRejected: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rejected_samples_total",
 			Help: "Samples refused for ever, by topology and reason; topologies beyond a bound share the name \"(other)\"."}, []string{"topology", "reason"}),
 		topologies: map[string]bool{},
-		rateLimited: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_paced_batches_total",
+		rateLimited: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rate_limited_batches_total",
 			Help: "Batches that wait at their sender since their topology sends more samples a second than limits.samples_per_second_per_topology, by topology."},
 			[]string{"topology"}),
 		latency: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "acknowledge_duration_seconds",
