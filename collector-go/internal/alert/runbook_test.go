@@ -44,11 +44,20 @@ func read(t *testing.T, file string) string {
 
 var (
 	linked    = regexp.MustCompile(`\]\(([^)]+)\)`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	quoted    = regexp.MustCompile(`"([^"]+)"`)
 	board     = regexp.MustCompile("(?i)dashboard `([a-z-]+)`")
 	setting   = regexp.MustCompile("`((?:bullet|topology|supervisor)\\.[a-z0-9.]+)")
 	queryText = regexp.MustCompile("(?s)```promql\n *(.*?)\n *```")
 )
+
+// anchors are where links into a page may lead: its headings, in small letters, with hyphens for spaces.
+func anchors(page string) (all []string) {
+	for _, m := range heading.FindAllStringSubmatch(page, -1) {
+		all = append(all, strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"))
+	}
+	return all
+}
 
 // Links lead somewhere, dashboards and the panels and rows that are quoted exist, queries are PromQL over metrics that there are, and
 // settings are ones that Bullet, Storm or the plugin have.
@@ -58,7 +67,10 @@ func TestRunbooksAreTrue(t *testing.T) {
 		file := filepath.Join(runbooks, a.Runbook()+".md")
 		page := read(t, file)
 		for _, m := range linked.FindAllStringSubmatch(page, -1) {
-			assert.FileExists(t, filepath.Join(runbooks, m[1]), "a link of %s", file)
+			path, anchor, _ := strings.Cut(m[1], "#")
+			if assert.FileExists(t, filepath.Join(runbooks, path), "a link of %s", file) && anchor != "" {
+				assert.Contains(t, anchors(read(t, filepath.Join(runbooks, path))), anchor, "a link of %s to %s", file, path)
+			}
 		}
 		for _, m := range board.FindAllStringSubmatch(page, -1) {
 			assert.Contains(t, uids, m[1], file)
