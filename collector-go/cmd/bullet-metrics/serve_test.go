@@ -281,7 +281,7 @@ func TestRemovedDirectoriesAreNoticed(t *testing.T) {
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, name)))
 			require.Eventually(t, func() bool { return col.unready() != "" }, 30*time.Second, 20*time.Millisecond)
 			assert.Contains(t, col.unready(), want)
-			done, cancel := context.WithTimeout(context.Background(), time.Minute)
+			done, cancel := context.WithTimeout(context.Background(), time.Second) // it would wait as long for the directory
 			defer cancel()
 			_ = col.close(done) // the store says that it could not be written
 			select {
