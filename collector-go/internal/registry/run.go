@@ -30,6 +30,7 @@ type run struct {
 	workers map[place]*worker
 	tasks   map[int32]*task
 	wave    *wave // nil while the assignment rests
+	crowded bool  // no worker was found that could make room, and none has left since
 
 	forgotten bool // made room: who holds it looks again
 }
@@ -186,7 +187,7 @@ func (r *run) worker(at place, s *state) *worker {
 	}
 	if len(r.workers) == s.limits.Workers {
 		s.drop("workers", 1)
-		if !r.forgetWorker() {
+		if r.crowded = r.crowded || !r.forgetWorker(); r.crowded {
 			return nil
 		}
 	}
@@ -249,7 +250,11 @@ func (r *run) move(id int32, t *task, to *worker, at int64, s *state) {
 	}
 	t.worker, t.sinceMs, t.lastMs = to, at, at
 	to.tasks++
-	if from.tasks--; from.tasks == 0 && from.present {
+	if from.tasks--; from.tasks > 0 {
+		return
+	}
+	r.crowded = false
+	if from.present {
 		from.vacatedBy = from.pid
 		r.leave(from, at, s)
 	}
