@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -148,8 +149,11 @@ func failingHistory(t *testing.T, seed uint64, call, length int, all *points) (f
 	t.Run(fmt.Sprintf("call=%d,length=%d", call, length), func(t *testing.T) {
 		c := newCore(t, seed)
 		at := c.disk.Calls() + call
-		sealed := map[string]bool{} // segments by start and name
-		c.everyDisk(func(n int, op, name string) error {
+		var mu sync.Mutex
+		sealed := map[string]bool{}                      // segments by start and name
+		c.everyDisk(func(n int, op, name string) error { // of the journal's, the feed's and the store's goroutines
+			mu.Lock()
+			defer mu.Unlock()
 			segment := fmt.Sprint(c.boots.Load(), name)
 			if sealed[segment] && (op == "write" || op == "sync") {
 				t.Errorf("%s of %s, whose fsync failed", op, name)
@@ -167,9 +171,11 @@ func failingHistory(t *testing.T, seed uint64, call, length int, all *points) (f
 		})
 		c.fixedHistory(func() bool {
 			c.settle()
-			if refused := c.refusedNow(); refused {
+			if refused, ready := c.refusedNow(), c.journal.Ready(); refused {
+				mu.Lock()
+				defer mu.Unlock()
 				all.cut["refused"]++
-				if c.journal.Ready() != nil {
+				if ready != nil {
 					all.cut["not_ready"]++
 				}
 			}
