@@ -65,13 +65,13 @@ func Restore(data []byte, o Options) (*State, error) {
 func (s *State) read(d *metric.Decoder) {
 	readCounts(d, s.counts.LeftOut)
 	readCounts(d, s.counts.Refused)
-	for range d.Count() {
+	for range d.Count(1) {
 		t := s.topology(d.String())
-		for range d.Count() {
+		for range d.Count(1) {
 			t.starts = append(t.starts, d.String())
 		}
 	}
-	for range d.Count() {
+	for range d.Count(1) {
 		id, asleep, raw := d.Uint32(), d.Bool(), d.Raw()
 		if d.Err() != nil {
 			return
@@ -89,7 +89,7 @@ func (s *State) read(d *metric.Decoder) {
 }
 
 func readCounts(d *metric.Decoder, counts map[string]uint64) {
-	for range d.Count() {
+	for range d.Count(1) {
 		reason := d.String()
 		counts[reason] = d.Uint()
 	}

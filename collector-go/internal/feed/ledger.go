@@ -3,7 +3,6 @@ package feed
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"maps"
 	"slices"
 	"sort"
@@ -11,6 +10,7 @@ import (
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // The most sender starts whose drop counts are remembered, the oldest forgotten first: a sender that has been replaced sends no
@@ -130,73 +130,36 @@ func appendText(data []byte, s string) []byte {
 	return append(binary.AppendUvarint(data, uint64(len(s))), s...)
 }
 
-var errTorn = errors.New("the state ends too early")
-
 // restoreLedger reads what snapshot wrote.
 func restoreLedger(data []byte) (*ledger, error) {
-	r := stateReader{data: data}
+	r := varint.Of(data)
 	l := newLedger()
-	l.read, l.badHistograms = r.number(), r.number()
-	for n := r.count(); n > 0 && r.err == nil; n-- {
+	l.read, l.badHistograms = r.Uint(), r.Uint()
+	for range r.Count(1) {
 		s := &sender{last: map[int32]uint64{}}
-		copy(s.epoch[:], r.bytes(uint64(len(s.epoch))))
-		for m := r.count(); m > 0 && r.err == nil; m-- {
-			reason := int32(r.number())
-			s.last[reason] = r.number()
+		copy(s.epoch[:], r.Bytes(len(s.epoch)))
+		for range r.Count(1) {
+			reason := int32(r.Uint())
+			s.last[reason] = r.Uint()
+		}
+		if r.Err() != nil {
+			return nil, r.Err()
 		}
 		l.senders = append(l.senders, s)
 	}
-	for n := r.count(); n > 0 && r.err == nil; n-- {
-		key := dropKey{r.text(), r.text()}
-		l.drops[key] = r.number()
+	for range r.Count(1) {
+		key := dropKey{r.Text(), r.Text()}
+		l.drops[key] = r.Uint()
 	}
-	if len(r.data) > 0 { // not in what an older program wrote
-		l.expired = r.number()
-		for n := r.count(); n > 0 && r.err == nil; n-- {
-			ref := slice.Ref(r.number())
-			l.owed[ref] = gap{int64(r.number()), r.number() == 1}
+	if r.Len() > 0 { // not in what an older program wrote
+		l.expired = r.Uint()
+		for range r.Count(1) {
+			ref := slice.Ref(r.Uint())
+			l.owed[ref] = gap{int64(r.Uint()), r.Uint() == 1}
 		}
 	}
-	if len(r.data) > 0 { // not in what a program before blocks wrote
-		l.unknownLayouts = r.number()
+	if r.Len() > 0 { // not in what a program before blocks wrote
+		l.unknownLayouts = r.Uint()
 	}
-	return l, r.err
+	return l, r.Err()
 }
-
-// stateReader reads a checkpoint's parts; its first error stays.
-type stateReader struct {
-	data []byte
-	err  error
-}
-
-func (r *stateReader) number() uint64 {
-	v, n := binary.Uvarint(r.data)
-	if n <= 0 {
-		r.err, r.data = errTorn, nil
-		return 0
-	}
-	r.data = r.data[n:]
-	return v
-}
-
-// count is a number of things that each take a byte at least, so that a damaged one asks for no memory.
-func (r *stateReader) count() uint64 {
-	n := r.number()
-	if n > uint64(len(r.data)) {
-		r.err = errTorn
-		return 0
-	}
-	return n
-}
-
-func (r *stateReader) bytes(n uint64) []byte {
-	if n > uint64(len(r.data)) {
-		r.err, r.data = errTorn, nil
-		return nil
-	}
-	part := r.data[:n]
-	r.data = r.data[n:]
-	return part
-}
-
-func (r *stateReader) text() string { return string(r.bytes(r.number())) }

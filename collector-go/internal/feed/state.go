@@ -8,6 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 const stateVersion = 1
@@ -27,10 +28,10 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	if len(data) == 0 || data[0] != stateVersion {
 		return nil, fmt.Errorf("the checkpoint is not of version %d", stateVersion)
 	}
-	r := stateReader{data: data[1:]}
-	names, slicerPart, ledgerPart := r.bytes(r.number()), r.bytes(r.number()), r.bytes(r.number())
-	if r.err != nil {
-		return nil, r.err
+	r := varint.Of(data[1:])
+	names, slicerPart, ledgerPart := r.Sized(), r.Sized(), r.Sized()
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
 	p := &pipeline{producers: map[journal.ProducerID]journal.ProducerDefined{}}
 	var err error

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // appendBatch appends the payload of a batch record, of kind kindOf. tail is its histograms and notes (see encodeTail).
@@ -111,70 +113,70 @@ func encodeTail(b *Batch) ([]byte, error) {
 
 // decodeBatch fills b from a payload and uses b's memory again. Blocks refer to the payload, nothing else does.
 func decodeBatch(k kind, payload []byte, b *Batch) error {
-	c := &cursor{rest: payload}
-	b.Producer = ProducerID(c.uint32())
-	copy(b.Epoch[:], c.bytes(uint64(len(b.Epoch))))
-	b.Sequence = c.uvarint()
-	b.SentMs = c.varint()
-	b.ReceivedMs = b.SentMs + c.varint()
-	decodeColumns(c, b)
+	c := varint.Of(payload)
+	b.Producer = ProducerID(c.Uint32())
+	copy(b.Epoch[:], c.Bytes(len(b.Epoch)))
+	b.Sequence = c.Uint()
+	b.SentMs = c.Int()
+	b.ReceivedMs = b.SentMs + c.Int()
+	decodeColumns(&c, b)
 	b.Blocks = b.Blocks[:0]
 	if k == kindBlocks {
-		decodeBlocks(c, b)
+		decodeBlocks(&c, b)
 	}
-	if err := decodeHistograms(c, b); err != nil {
+	if err := decodeHistograms(&c, b); err != nil {
 		return err
 	}
-	if err := decodeNotes(c, b); err != nil {
+	if err := decodeNotes(&c, b); err != nil {
 		return err
 	}
-	return c.done()
+	return payloadError(c.Done())
 }
 
-func decodeColumns(c *cursor, b *Batch) {
-	n := c.count(2)
+func decodeColumns(c *varint.Reader, b *Batch) {
+	n := c.Count(2)
 	b.IDs = slices.Grow(b.IDs[:0], n)[:n]
 	b.TimesMs = slices.Grow(b.TimesMs[:0], n)[:n]
 	b.Values = slices.Grow(b.Values[:0], n)[:n]
 	var before int64
 	for i := range b.IDs {
-		before += c.varint()
+		before += c.Int()
 		if before < 0 || before > math.MaxUint32 {
-			c.fail()
+			c.Fail(errPayload)
 		}
 		b.IDs[i] = SeriesID(before)
 	}
 	before = b.SentMs
 	for i := range b.TimesMs {
-		before += c.varint()
+		before += c.Int()
 		b.TimesMs[i] = before
 	}
 	decodeValues(c, b.Values)
 }
 
-func decodeValues(c *cursor, values []float64) {
-	widths := c.bytes(uint64(len(values)+1) / 2)
-	if c.err != nil {
+func decodeValues(c *varint.Reader, values []float64) {
+	widths := c.Bytes((len(values) + 1) / 2)
+	if c.Err() != nil {
 		return
 	}
 	for i := range values {
 		width := widths[i/2] >> (4 * (i % 2)) & 0xf
 		if width > 8 {
-			c.fail()
+			c.Fail(errPayload)
 			return
 		}
 		var big [8]byte
-		copy(big[:], c.bytes(uint64(width)))
+		copy(big[:], c.Bytes(int(width)))
 		values[i] = math.Float64frombits(binary.BigEndian.Uint64(big[:]))
 	}
 }
 
-func decodeHistograms(c *cursor, b *Batch) error {
-	n := c.count(1)
+func decodeHistograms(c *varint.Reader, b *Batch) error {
+	n := c.Count(1)
 	b.Histograms = b.Histograms[:0]
 	for range n {
 		h := new(bulletmetricsv1.HistogramSample)
-		if err := proto.Unmarshal(c.bytes(c.uvarint()), h); err != nil {
+		if err := proto.Unmarshal(c.Sized(), h); err != nil {
 			return fmt.Errorf("%w: histogram: %w", errPayload, err)
 		}
 		b.Histograms = append(b.Histograms, h)
@@ -182,14 +184,14 @@ func decodeHistograms(c *cursor, b *Batch) error {
 	return nil
 }
 
-func decodeNotes(c *cursor, b *Batch) error {
+func decodeNotes(c *varint.Reader, b *Batch) error {
 	b.Notes = nil
-	length := c.uvarint()
-	if length == 0 {
+	notes := c.Sized()
+	if len(notes) == 0 {
 		return nil
 	}
 	b.Notes = new(bulletmetricsv1.Batch)
-	if err := proto.Unmarshal(c.bytes(length), b.Notes); err != nil {
+	if err := proto.Unmarshal(notes, b.Notes); err != nil {
 		return fmt.Errorf("%w: notes: %w", errPayload, err)
 	}
 	return nil

@@ -2,10 +2,10 @@ package journal
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // What a block's form byte says beside its codec.
@@ -57,40 +57,36 @@ func sizesHold(x *block.Block) bool {
 }
 
 // decodeBlocks is the inverse of appendBlocks. Presence and values refer to the payload.
-func decodeBlocks(c *cursor, b *Batch) {
-	n := c.count(minBlock)
+func decodeBlocks(c *varint.Reader, b *Batch) {
+	n := c.Count(minBlock)
 	b.Blocks = slices.Grow(b.Blocks[:0], n)[:n]
 	for i := range b.Blocks {
 		x := &b.Blocks[i]
-		*x = Block{Layout: LayoutID(c.uint32())}
-		form := c.byte()
+		*x = Block{Layout: LayoutID(c.Uint32())}
+		form := c.Byte()
 		x.Codec = block.Codec(form & formCodec)
-		x.Columns, x.Rows = int(c.uint32()), int(c.uint32())
-		x.FirstMs, x.StepMs = b.SentMs+c.varint(), c.varint()
-		if x.Columns > block.MaxColumns || x.Rows > block.MaxRows || x.Rows > len(c.rest) && form&formOffsets != 0 {
-			c.fail()
+		x.Columns, x.Rows = int(c.Uint32()), int(c.Uint32())
+		x.FirstMs, x.StepMs = b.SentMs+c.Int(), c.Int()
+		if x.Columns > block.MaxColumns || x.Rows > block.MaxRows || x.Rows > c.Len() && form&formOffsets != 0 {
+			c.Fail(errPayload)
 		}
-		if c.err == nil && form&formOffsets != 0 {
+		if c.Err() == nil && form&formOffsets != 0 {
 			decodeOffsets(c, x)
 		}
 		if form&formPresence != 0 {
-			x.Presence = c.bytes(uint64(x.Cells()+7) / 8)
+			x.Presence = c.Bytes((x.Cells() + 7) / 8)
 		}
-		x.Values = c.bytes(c.uvarint())
-		if c.err != nil || !sizesHold(&x.Block) {
-			c.fail()
+		x.Values = c.Sized()
+		if c.Err() != nil || !sizesHold(&x.Block) {
+			c.Fail(errPayload)
 			return
 		}
 	}
 }
 
-func decodeOffsets(c *cursor, x *Block) {
+func decodeOffsets(c *varint.Reader, x *Block) {
 	x.OffsetsMs = make([]int32, x.Rows)
 	for row := range x.OffsetsMs {
-		offset := c.varint()
-		if offset < math.MinInt32 || offset > math.MaxInt32 {
-			c.fail()
-		}
-		x.OffsetsMs[row] = int32(offset)
+		x.OffsetsMs[row] = c.Int32()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 const minSeriesBytes = 13
@@ -62,55 +63,55 @@ func appendRaw(to []byte, r *metric.Raw, table *stringTable) []byte {
 
 // decodeSeries is the inverse of encodeSeries.
 func decodeSeries(payload []byte) ([]seriesRow, error) {
-	c := &cursor{rest: payload}
-	table := make([]string, c.count(1))
+	c := varint.Of(payload)
+	table := make([]string, c.Count(1))
 	for i := range table {
-		table[i] = c.string()
+		table[i] = c.Text()
 	}
-	rows := make([]seriesRow, c.count(minSeriesBytes))
+	rows := make([]seriesRow, c.Count(minSeriesBytes))
 	var before int64
 	for i := range rows {
-		before = c.id(before)
-		rows[i] = seriesRow{SeriesDefined: SeriesDefined{ID: SeriesID(before), Series: decodeRaw(c, table)}}
-		rows[i].usedHour = int64(c.uvarint())
+		before = nextID(&c, before)
+		rows[i] = seriesRow{SeriesDefined: SeriesDefined{ID: SeriesID(before), Series: decodeRaw(&c, table)}}
+		rows[i].usedHour = int64(c.Uint())
 	}
-	return rows, c.done()
+	return rows, payloadError(c.Done())
 }
 
 // listsOnly says whether a record of series is sound and lists none but those that are known. It costs a quarter of decoding them.
 func listsOnly(payload []byte, known func(id uint32) bool) bool {
 	const numbersBefore, bytesWithin, numbersBehind = 7, 2, 3 // of a row, behind its id: see appendRaw
-	c := &cursor{rest: payload}
-	for range c.count(1) {
-		c.bytes(c.uvarint())
+	c := varint.Of(payload)
+	for range c.Count(1) {
+		c.Sized()
 	}
 	var before int64
-	for range c.count(minSeriesBytes) {
-		if before = c.id(before); !known(uint32(before)) {
+	for range c.Count(minSeriesBytes) {
+		if before = nextID(&c, before); !known(uint32(before)) {
 			return false
 		}
-		c.skipNumbers(numbersBefore)
-		c.bytes(bytesWithin)
-		c.skipNumbers(numbersBehind)
+		c.SkipUints(numbersBefore)
+		c.Bytes(bytesWithin)
+		c.SkipUints(numbersBehind)
 	}
-	return c.done() == nil
+	return payloadError(c.Done()) == nil
 }
 
-func decodeRaw(c *cursor, table []string) metric.Raw {
+func decodeRaw(c *varint.Reader, table []string) metric.Raw {
 	text := func() string {
-		i := c.uvarint()
+		i := c.Uint()
 		if i >= uint64(len(table)) {
-			c.fail()
+			c.Fail(errPayload)
 			return ""
 		}
 		return table[i]
 	}
 	var r metric.Raw
 	r.Topology, r.Host, r.Component, r.Name, r.Key = text(), text(), text(), text(), text()
-	r.Port = c.uint32()
-	r.Task = c.int32()
-	r.Shape, r.Temporality = metric.Shape(c.byte()), metric.Temporality(c.byte())
-	r.IntervalMs, r.PackSpanMs = c.varint(), c.varint()
+	r.Port = c.Uint32()
+	r.Task = c.Int32()
+	r.Shape, r.Temporality = metric.Shape(c.Byte()), metric.Temporality(c.Byte())
+	r.IntervalMs, r.PackSpanMs = c.Int(), c.Int()
 	return r
 }
 
@@ -129,17 +130,17 @@ func encodeLayouts(rows []used[LayoutDefined]) []byte {
 
 // decodeLayouts is the inverse of encodeLayouts.
 func decodeLayouts(payload []byte) ([]layoutRow, error) {
-	c := &cursor{rest: payload}
-	rows := make([]layoutRow, c.count(4))
+	c := varint.Of(payload)
+	rows := make([]layoutRow, c.Count(4))
 	var before int64
 	for i := range rows {
-		before = c.id(before)
-		rows[i].ID, rows[i].usedHour = LayoutID(before), int64(c.uvarint())
-		if rows[i].Series = decodeIDs[SeriesID](c); len(rows[i].Series) == 0 {
-			c.fail()
+		before = nextID(&c, before)
+		rows[i].ID, rows[i].usedHour = LayoutID(before), int64(c.Uint())
+		if rows[i].Series = decodeIDs[SeriesID](&c); len(rows[i].Series) == 0 {
+			c.Fail(errPayload)
 		}
 	}
-	return rows, c.done()
+	return rows, payloadError(c.Done())
 }
 
 // appendIDs appends how many ids there are, and each as its difference to the one before.
@@ -154,15 +155,15 @@ func appendIDs[ID ~uint32](to []byte, ids []ID) []byte {
 }
 
 // decodeIDs is the inverse of appendIDs.
-func decodeIDs[ID ~uint32](c *cursor) []ID {
-	n := c.count(1)
+func decodeIDs[ID ~uint32](c *varint.Reader) []ID {
+	n := c.Count(1)
 	if n == 0 {
 		return nil
 	}
 	ids := make([]ID, n)
 	var before int64
 	for i := range ids {
-		before = c.id(before)
+		before = nextID(c, before)
 		ids[i] = ID(before)
 	}
 	return ids
@@ -186,17 +187,17 @@ func encodeProducers(rows []used[ProducerDefined]) []byte {
 
 // decodeProducers is the inverse of encodeProducers. Rows of version 1 (withHour false) have no hour: they get nowHour.
 func decodeProducers(payload []byte, withHour bool, nowHour int64) ([]producerRow, error) {
-	c := &cursor{rest: payload}
-	rows := make([]producerRow, c.count(6))
+	c := varint.Of(payload)
+	rows := make([]producerRow, c.Count(6))
 	for i := range rows {
-		rows[i] = producerRow{usedHour: nowHour, ProducerDefined: ProducerDefined{ID: ProducerID(c.uint32()), Topology: c.string(),
-			TopologyID: c.string(), Host: c.string(), Port: c.uint32(), Task: c.int32()}}
+		rows[i] = producerRow{usedHour: nowHour, ProducerDefined: ProducerDefined{ID: ProducerID(c.Uint32()), Topology: c.Text(),
+			TopologyID: c.Text(), Host: c.Text(), Port: c.Uint32(), Task: c.Int32()}}
 		if rows[i].ID == 0 || rows[i].ID >= maxID {
-			c.fail()
+			c.Fail(errPayload)
 		}
 		if withHour {
-			rows[i].usedHour = int64(c.uvarint())
+			rows[i].usedHour = int64(c.Uint())
 		}
 	}
-	return rows, c.done()
+	return rows, payloadError(c.Done())
 }

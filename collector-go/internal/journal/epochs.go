@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 	"unique"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 const (
@@ -143,17 +145,17 @@ func appendHistory(to []byte, h *history) []byte {
 // before it.
 // The rows of version 1 (scoped false) are of any topology.
 func (e epochs) decode(payload []byte, scoped bool) error {
-	c := &cursor{rest: payload}
-	for range c.count(18) {
+	c := varint.Of(payload)
+	for range c.Count(18) {
 		var of origin
-		copy(of.epoch[:], c.bytes(uint64(len(of.epoch))))
-		of.any = !scoped || c.byte() == 0
+		copy(of.epoch[:], c.Bytes(len(of.epoch)))
+		of.any = !scoped || c.Byte() == 0
 		if !of.any {
-			of.topology = unique.Make(c.string()).Value()
+			of.topology = unique.Make(c.Text()).Value()
 		}
-		seenMs := c.varint()
-		spans := decodeSpans(c)
-		if c.err != nil {
+		seenMs := c.Int()
+		spans := decodeSpans(&c)
+		if c.Err() != nil {
 			break
 		}
 		h := e.of(of)
@@ -162,16 +164,16 @@ func (e epochs) decode(payload []byte, scoped bool) error {
 			h.add(s.first, s.last)
 		}
 	}
-	return c.done()
+	return payloadError(c.Done())
 }
 
-func decodeSpans(c *cursor) (spans []span) {
+func decodeSpans(c *varint.Reader) (spans []span) {
 	var end uint64
-	for range min(c.count(2), maxSpans) {
-		s := span{first: end + c.uvarint()}
-		s.last = s.first + c.uvarint()
+	for range min(c.Count(2), maxSpans) {
+		s := span{first: end + c.Uint()}
+		s.last = s.first + c.Uint()
 		if s.first < end || s.last < s.first || s.last == math.MaxUint64 {
-			c.fail()
+			c.Fail(errPayload)
 			return nil
 		}
 		spans = append(spans, s)

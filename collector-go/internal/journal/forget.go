@@ -3,6 +3,8 @@ package journal
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 const (
@@ -22,10 +24,10 @@ func encodeForgotten(f *Forgotten) []byte {
 
 // decodeForgotten is the inverse of encodeForgotten.
 func decodeForgotten(payload []byte) (*Forgotten, error) {
-	c := &cursor{rest: payload}
-	f := &Forgotten{Series: decodeIDs[SeriesID](c), Layouts: decodeIDs[LayoutID](c), Producers: decodeIDs[ProducerID](c)}
-	f.TimeMs = c.varint()
-	return f, c.done()
+	c := varint.Of(payload)
+	f := &Forgotten{Series: decodeIDs[SeriesID](&c), Layouts: decodeIDs[LayoutID](&c), Producers: decodeIDs[ProducerID](&c)}
+	f.TimeMs = c.Int()
+	return f, payloadError(c.Done())
 }
 
 func (f *Forgotten) empty() bool { return len(f.Series)+len(f.Layouts)+len(f.Producers) == 0 }

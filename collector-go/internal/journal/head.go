@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 var errNewerVersion = errors.New("segment was written by a newer program")
@@ -46,21 +48,21 @@ func (h head) encode() []byte {
 
 // decodeHead is the inverse of encode. Of a newer version it takes the version alone.
 func decodeHead(payload []byte) (head, error) {
-	c := &cursor{rest: payload}
-	h := head{version: c.uvarint()}
+	c := varint.Of(payload)
+	h := head{version: c.Uint()}
 	if h.version > formatVersion {
 		return h, fmt.Errorf("%w: it has format version %d, this program knows up to %d: run the newer program",
 			errNewerVersion, h.version, formatVersion)
 	}
-	h.number = c.uint32()
-	h.previous = Position(c.uvarint())
-	h.nextSeries, h.nextProducer = SeriesID(c.uint32()), ProducerID(c.uint32())
-	h.series, h.producers, h.epochs = c.uvarint(), c.uvarint(), c.uvarint()
-	h.timeMs = c.varint()
+	h.number = c.Uint32()
+	h.previous = Position(c.Uint())
+	h.nextSeries, h.nextProducer = SeriesID(c.Uint32()), ProducerID(c.Uint32())
+	h.series, h.producers, h.epochs = c.Uint(), c.Uint(), c.Uint()
+	h.timeMs = c.Int()
 	if h.version >= 2 {
-		h.nextLayout, h.layouts = LayoutID(c.uint32()), c.uvarint()
+		h.nextLayout, h.layouts = LayoutID(c.Uint32()), c.Uint()
 	}
-	return h, c.done()
+	return h, payloadError(c.Done())
 }
 
 // state is what the journal knows beside its entries; every segment's head repeats it.

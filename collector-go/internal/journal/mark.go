@@ -3,6 +3,8 @@ package journal
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // encodeMark is the record of a *Connected, *Disconnected, *Tick or *Started.
@@ -24,12 +26,12 @@ func encodeMark(e Entry) (k kind, payload []byte, timeMs int64, err error) {
 
 // decodeMark is the inverse of encodeMark.
 func decodeMark(k kind, payload []byte) (e Entry, timeMs int64, err error) {
-	c := &cursor{rest: payload}
+	c := varint.Of(payload)
 	var producer ProducerID
 	if k == kindConnected || k == kindDisconnected {
-		producer = ProducerID(c.uint32())
+		producer = ProducerID(c.Uint32())
 	}
-	timeMs = c.varint()
+	timeMs = c.Int()
 	switch k {
 	case kindConnected:
 		e = &Connected{Producer: producer, TimeMs: timeMs}
@@ -42,5 +44,5 @@ func decodeMark(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 	default:
 		return nil, 0, errPayload
 	}
-	return e, timeMs, c.done()
+	return e, timeMs, payloadError(c.Done())
 }

@@ -56,13 +56,13 @@ func TestDecoderSaysWhatIsWrong(t *testing.T) {
 	e := NewEncoder("BMTESTED", 1)
 	e.Uint(1 << 40)
 	for name, read := range map[string]func(*Decoder){
-		"more than 32 bits":  func(d *Decoder) { d.Uint32() },
-		"things follow":      func(d *Decoder) { d.Count() },
-		"neither yes nor no": func(d *Decoder) { d.Bool() },
-		"it names string":    func(d *Decoder) { _ = d.String() },
-		"more than 8 bits":   func(d *Decoder) { d.Series() },
-		"bytes too many":     func(*Decoder) {},
-		"middle of a value":  func(d *Decoder) { d.Uint(); d.Uint() },
+		"at most 4294967295 can be": func(d *Decoder) { d.Uint32() },
+		"at most 6 can be":          func(d *Decoder) { d.Count(1) },
+		"neither yes nor no":        func(d *Decoder) { d.Bool() },
+		"it names string":           func(d *Decoder) { _ = d.String() },
+		"at most 255 can be":        func(d *Decoder) { d.Series() },
+		"bytes too many":            func(*Decoder) {},
+		"middle of a value":         func(d *Decoder) { d.Uint(); d.Uint() },
 	} {
 		d, _, err := NewDecoder(e.Finish(), "BMTESTED")
 		require.NoError(t, err)

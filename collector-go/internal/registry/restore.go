@@ -25,13 +25,13 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	}
 	s := newState(l, t)
 	s.clockMs, s.ageClockMs, s.nextMade = d.Int(), d.Int(), d.Uint()
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		reason := d.String()
 		s.dropped[reason] = d.Uint()
 	}
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		t := &topology{name: d.String()}
-		for m := d.Count(); m > 0 && d.Err() == nil; m-- {
+		for m := d.Count(1); m > 0 && d.Err() == nil; m-- {
 			t.runs = append(t.runs, decodeRun(d, t.name, version))
 		}
 		if len(t.runs) == 0 || s.topologies[t.name] != nil {
@@ -60,17 +60,17 @@ func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 		r.info = decodeInfo(d)
 	}
 	r.teller = journal.ProducerID(d.Uint32())
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		id := journal.ProducerID(d.Uint32())
 		r.senders[id] = &sender{place: decodePlace(d), task: int32(d.Int()), connected: d.Bool(), heardMs: d.Int(), digest: d.Uint()}
 	}
 	var workers []*worker
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		w := decodeWorker(d, version)
 		workers = append(workers, w)
 		r.workers[w.place] = w
 	}
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		decodeTask(d, r, workers)
 	}
 	if d.Bool() {
@@ -83,7 +83,7 @@ func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 }
 
 func decodeClients(d *metric.Decoder, s *state) {
-	n := d.Count()
+	n := d.Count(1)
 	for range n {
 		if d.Err() != nil {
 			return
@@ -123,11 +123,11 @@ func decodeTask(d *metric.Decoder, r *run, workers []*worker) {
 func decodeWave(d *metric.Decoder) *wave {
 	w := &wave{was: map[place]bool{}, before: map[int32]place{}}
 	w.atMs, w.beganMs, w.lastMs = d.Int(), d.Int(), d.Int()
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		p := decodePlace(d)
 		w.was[p] = d.Bool()
 	}
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		id := int32(d.Int())
 		w.before[id] = decodePlace(d)
 	}
@@ -136,18 +136,18 @@ func decodeWave(d *metric.Decoder) *wave {
 
 func decodeInfo(d *metric.Decoder) *info {
 	in := &info{versions: Versions{d.String(), d.String(), d.String(), d.String()}, settings: map[string]string{}}
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		c := Component{Name: d.String(), Kind: d.String(), Parallelism: int(d.Uint32()), Tasks: []int32{}, Inputs: []Input{}}
-		for m := d.Count(); m > 0 && d.Err() == nil; m-- {
+		for m := d.Count(1); m > 0 && d.Err() == nil; m-- {
 			c.Tasks = append(c.Tasks, int32(d.Int()))
 		}
 		c.CPUPercent, c.OnHeapMiB, c.OffHeapMiB = finite(d.Float()), finite(d.Float()), finite(d.Float())
-		for m := d.Count(); m > 0 && d.Err() == nil; m-- {
+		for m := d.Count(1); m > 0 && d.Err() == nil; m-- {
 			c.Inputs = append(c.Inputs, Input{Component: d.String(), Stream: d.String(), Grouping: d.String(), Fields: decodeStrings(d)})
 		}
 		in.components = append(in.components, c)
 	}
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		name := d.String()
 		in.settings[name] = d.String()
 	}
@@ -155,7 +155,7 @@ func decodeInfo(d *metric.Decoder) *info {
 }
 
 func decodeMarks(d *metric.Decoder, m *marks) {
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		a := &Annotation{ID: d.String(), Topology: d.String(), TimeMs: d.Int(), EndMs: d.Int(), Title: d.String(), Text: d.String(), Tags: decodeStrings(d)}
 		origin := d.Uint()
 		if origin < uint64(OfRegistry) || origin > uint64(OfAPI) {
@@ -177,7 +177,7 @@ func decodeMarks(d *metric.Decoder, m *marks) {
 }
 
 func decodeStrings(d *metric.Decoder) (all []string) {
-	for n := d.Count(); n > 0 && d.Err() == nil; n-- {
+	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		all = append(all, d.String())
 	}
 	return all

@@ -135,7 +135,7 @@ func (w writer) clocks(clocks map[string]*clock) {
 }
 
 func (r *reader) clocks() {
-	for range r.Count() {
+	for range r.Count(1) {
 		host := r.String()
 		if !r.demand(r.s.clocks[host] == nil, "a host has two clocks") {
 			return

@@ -66,7 +66,7 @@ func (r *reader) health(h *health) {
 		r.telling(t)
 	}
 	h.refused = r.tallies()
-	for range r.Count() {
+	for range r.Count(1) {
 		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
 		m.longestMs, m.seenMs, m.lastEnd, m.checkedTo = r.Int(), r.Int(), r.Int(), r.Int()
 		m.samples, m.missing, m.late, m.checked, m.doubted = r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Bool()
@@ -81,7 +81,7 @@ func (r *reader) health(h *health) {
 }
 
 func (r *reader) tallies() (all []tally) {
-	for range r.Count() {
+	for range r.Count(1) {
 		t := tally{reason: r.String(), n: r.Uint()}
 		r.telling(&t.told)
 		if !r.demand(len(all) == 0 || all[len(all)-1].reason < t.reason, "reasons are out of order") {
@@ -104,7 +104,7 @@ func (r *reader) telling(t *telling) {
 func (r *reader) oldHealth(h *health) {
 	h.writtenTo, h.aheadMs = r.Int(), r.Int()
 	r.telling(&h.ahead)
-	for range r.Count() {
+	for range r.Count(1) {
 		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int()}
 		m.longestMs, m.seenMs, m.lastEnd = r.Int(), r.Int(), r.Int()
 		m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()

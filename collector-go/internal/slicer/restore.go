@@ -52,7 +52,7 @@ func (r *reader) all() {
 	s.nextRef = slice.Ref(r.Uint32())
 	r.counts()
 	r.producers()
-	for range r.Count() {
+	for range r.Count(1) {
 		r.source()
 	}
 	r.topologies()
@@ -61,7 +61,7 @@ func (r *reader) all() {
 			return
 		}
 	}
-	for range r.Count() {
+	for range r.Count(1) {
 		id, rule, reason := r.Uint32(), r.Rule(), Reason(r.String())
 		if !r.demand(reason != "" && s.inputs.get(id) == nil, "a refused series makes no sense") {
 			return
@@ -79,24 +79,24 @@ func (r *reader) all() {
 func (r *reader) counts() {
 	c := &r.s.counts
 	c.InSlices, c.Late, c.Slices, c.Markers = r.Uint(), r.Uint(), r.Uint(), r.Uint()
-	for range r.Count() {
+	for range r.Count(1) {
 		reason := Reason(r.String())
 		c.Refused[reason] = r.Uint()
 	}
 }
 
 func (r *reader) producers() {
-	for range r.Count() {
+	for range r.Count(1) {
 		p := r.s.producer(r.Uint32())
 		p.connected, p.connectedMs, p.sentMs = r.Bool(), r.Int(), r.Int()
 	}
 }
 
 func (r *reader) topologies() {
-	for range r.Count() {
+	for range r.Count(1) {
 		name := r.String()
 		var infos []*info
-		for range r.Count() {
+		for range r.Count(1) {
 			in, place := r.info(), r.Uint()
 			if !r.demand(place <= uint64(len(r.s.sources)) && (place > 0 || !in.live), "an info has no writer") {
 				return
@@ -111,7 +111,7 @@ func (r *reader) topologies() {
 }
 
 func (r *reader) infos(writer *source) (infos []*info) {
-	for range r.Count() {
+	for range r.Count(1) {
 		in := r.info()
 		in.writer = writer
 		infos = append(infos, in)
@@ -134,14 +134,14 @@ func (r *reader) source() {
 	}
 	src := r.s.source(w)
 	src.eventMs, src.heardMs = r.Int(), r.Int()
-	for range r.Count() {
+	for range r.Count(1) {
 		src.carriers = append(src.carriers, r.s.producer(r.Uint32()))
 	}
 	src.starts.packMs = r.Int()
 	if r.version >= 3 {
 		src.starts.intervalMs = r.Int()
 	}
-	for range r.Count() {
+	for range r.Count(1) {
 		src.starts.known = append(src.starts.known, start{ms: r.Int(), seenMs: r.Int()})
 	}
 	r.demand(len(src.starts.known) <= maxStarts && len(src.carriers) <= maxCarriers, "a worker has too many starts or carriers")
@@ -149,7 +149,7 @@ func (r *reader) source() {
 	if r.version >= 2 {
 		r.health(&src.health)
 	}
-	for range r.Count() {
+	for range r.Count(1) {
 		r.track(src)
 	}
 }
@@ -164,7 +164,7 @@ func (r *reader) track(src *source) {
 	t = newTrack(src, t.widthMs, t.intervalMs, t.packMs)
 	t.closedTo = closedTo
 	src.tracks = append(src.tracks, t)
-	for range r.Count() {
+	for range r.Count(1) {
 		if !r.Bool() {
 			t.free = append(t.free, uint32(len(t.inputs)))
 			t.inputs = append(t.inputs, nil)
@@ -178,7 +178,7 @@ func (r *reader) track(src *source) {
 		t.seat(in)
 	}
 	t.growLanes()
-	for range r.Count() {
+	for range r.Count(1) {
 		b := r.bucket(t)
 		if r.Err() != nil {
 			return
@@ -243,7 +243,7 @@ func (r *reader) output(o *output) {
 	o.counter.total, o.counter.offset, o.counter.last = r.Float(), r.Float(), r.Float()
 	o.counter.lastMs = r.Int()
 	if r.version >= 3 {
-		for range r.Count() {
+		for range r.Count(1) {
 			o.counter.recent = append(o.counter.recent, counted{timeMs: r.Int(), value: r.Float()})
 		}
 		r.demand(len(o.counter.recent) <= maxRecent, "a counter remembers too much")
@@ -261,7 +261,7 @@ func (r *reader) distribution() distribution {
 	d := distribution{schema: int32(r.Int()), zeroThreshold: r.Float(), zeroCount: r.Uint(), count: r.Uint(), sum: r.Float(), negatives: r.Uint()}
 	r.demand(d.schema >= minSchema && d.schema <= maxSchema, "a distribution's schema is not one")
 	previous := int64(-maxIndex - 1)
-	for range r.Count() {
+	for range r.Count(1) {
 		index := r.Int()
 		if !r.demand(index > previous && index <= maxIndex, "a distribution's buckets are out of order") {
 			break
@@ -285,7 +285,7 @@ func (r *reader) bucket(t *track) *bucket {
 	if r.version >= 4 && (r.Err() != nil || !r.grid(t, b)) {
 		return nil
 	}
-	for range r.Count() {
+	for range r.Count(1) {
 		x := sample{slot: r.slot(t), timeMs: b.endMs - r.Int(), value: r.Float(), sequence: r.Uint(), producer: r.Uint32()}
 		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a sample is in the wrong slice") {
 			return nil
@@ -296,7 +296,7 @@ func (r *reader) bucket(t *track) *bucket {
 			r.s.put(t, b, x)
 		}
 	}
-	for range r.Count() {
+	for range r.Count(1) {
 		x := reading{slot: r.slot(t), timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.Uint32()}
 		d := r.distribution()
 		if !r.demand(t.endOf(x.timeMs) == b.endMs && x.timeMs > 0, "a reading is in the wrong slice") {
@@ -311,14 +311,14 @@ func (r *reader) bucket(t *track) *bucket {
 
 // grid reads the samples that lie on the grid.
 func (r *reader) grid(t *track, b *bucket) bool {
-	for range r.Count() {
+	for range r.Count(1) {
 		o := origin{timeMs: b.endMs - r.Int(), sequence: r.Uint(), producer: r.Uint32()}
 		if !r.demand(o.timeMs > 0 && t.holds(b, o.timeMs), "a sample is in the wrong slice") {
 			return false
 		}
 		b.origins = append(b.origins, o)
 	}
-	for range r.Count() {
+	for range r.Count(1) {
 		column, row, taken, alike := r.Uint(), r.Uint(), r.Uint32(), r.Bool()
 		if !r.demand(column < uint64(t.columns()) && row < uint64(t.rows) && taken != 0, "a page of an open slice is out of place") {
 			return false

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // Check reads the whole file and reports all damage, also in what only makes reading faster: a page once, with the first of its series.
@@ -199,7 +200,7 @@ func (c *check) values() error {
 			what = "index (names block)"
 			_, err = p.labelNames()
 		} else {
-			err = p.values(i, func([]byte, reader) bool { return true })
+			err = p.values(i, func([]byte, varint.Reader) bool { return true })
 		}
 		if err != nil {
 			if err := c.found(p.damage(err, what, "nothing", 0, -1)); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // someSeries is the same each time: 300 series of one metric and hosts, and a few of the others.
@@ -393,7 +394,7 @@ func FuzzIndexBlocks(f *testing.F) {
 		}
 		_, _ = readNames(b, 20)
 		set := newBlockSet(100)
-		_ = eachValue(b, func(_ []byte, spans reader) bool { set.addSpans(spans, 100); return true })
+		_ = eachValue(b, func(_ []byte, spans varint.Reader) bool { set.addSpans(spans, 100); return true })
 		_, _ = unwrap(b)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 const (
@@ -101,57 +103,6 @@ func readFooter(b []byte, size uint64) (f footer, err error) {
 // entries is how many the directory has.
 func (f *footer) entries() uint64 { return f.pages + f.blocks + f.lists + 1 }
 
-// reader takes values from bytes. After the first that is not there it gives zeros, and failed says so.
-type reader struct {
-	b      []byte
-	failed bool
-}
-
-func (r *reader) fail() {
-	r.failed, r.b = true, nil
-}
-
-func (r *reader) uvarint() uint64 {
-	if len(r.b) > 0 && r.b[0] < 0x80 {
-		v := r.b[0]
-		r.b = r.b[1:]
-		return uint64(v)
-	}
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.fail()
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) varint() int64 {
-	v := r.uvarint()
-	return int64(v>>1) ^ -int64(v&1)
-}
-
-// length is a uvarint of at most so much.
-func (r *reader) length(most int) int {
-	v := r.uvarint()
-	if v > uint64(most) {
-		r.fail()
-		return 0
-	}
-	return int(v)
-}
-
-// bytes takes n.
-func (r *reader) bytes(n int) []byte {
-	if n > len(r.b) {
-		r.fail()
-		return nil
-	}
-	b := r.b[:n]
-	r.b = r.b[n:]
-	return b
-}
-
 func appendVarint(dst []byte, v int64) []byte {
 	return binary.AppendUvarint(dst, uint64(v)<<1^uint64(v>>63))
 }
@@ -167,10 +118,10 @@ func appendShared(dst []byte, before, text string) []byte {
 	return append(dst, text[n:]...)
 }
 
-// shared reads what appendShared wrote, behind what is in to; before is where the one before begins in it.
-func (r *reader) shared(to []byte, before int) []byte {
-	n := r.length(len(to) - before)
-	rest := r.bytes(r.length(len(r.b)))
+// readShared reads what appendShared wrote, behind what is in to; before is where the one before begins in it.
+func readShared(r *varint.Reader, to []byte, before int) []byte {
+	n := r.Length(len(to) - before)
+	rest := r.Sized()
 	to = append(to, to[before:before+n]...)
 	return append(to, rest...)
 }

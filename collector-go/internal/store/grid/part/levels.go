@@ -10,6 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/column"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // levelSlices is how many slices the windows of a level must hold on average, or the level is not kept: it would cost too much beside them.
@@ -275,28 +276,28 @@ func readLevels(b []byte, series int, pages uint64) ([]level, error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
-	r := reader{b: b}
-	firstPage := r.uvarint()
+	r := varint.Of(b)
+	firstPage := r.Uint()
 	all := make([]level, series*len(run.LevelsMs))
 	var before [len(run.LevelsMs)]int64
 	var offsets [len(run.LevelsMs)]uint64
 	for i := range series {
-		count := r.bytes(1)
-		if r.failed || int(count[0]) > len(run.LevelsMs) {
+		count := r.Bytes(1)
+		if r.Err() != nil || int(count[0]) > len(run.LevelsMs) {
 			return nil, errContent
 		}
 		for k := range int(count[0]) {
-			first := before[k] + r.varint()
-			places, least, greatest := r.length(column.MaxPlaces), r.length(maxEntryLength), r.length(maxEntryLength)
+			first := before[k] + r.Int()
+			places, least, greatest := r.Length(column.MaxPlaces), r.Length(maxEntryLength), r.Length(maxEntryLength)
 			end := offsets[k] + uint64(least) + uint64(greatest)
-			if r.failed || places == 0 || first < -maxWindow || first > maxWindow || firstPage >= pages || firstPage+uint64(k) >= pages || end > maxEntryLength {
+			if r.Err() != nil || places == 0 || first < -maxWindow || first > maxWindow || firstPage >= pages || firstPage+uint64(k) >= pages || end > maxEntryLength {
 				return nil, errContent
 			}
 			all[i*len(run.LevelsMs)+k] = level{first, places, firstPage + uint64(k), uint32(offsets[k]), uint32(least), uint32(greatest)}
 			before[k], offsets[k] = first, end
 		}
 	}
-	if r.failed || len(r.b) != 0 {
+	if r.Done() != nil {
 		return nil, errContent
 	}
 	return all, nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // span is series blocks from one to another, both included.
@@ -112,48 +114,48 @@ type nameEntry struct {
 }
 
 func readNames(b []byte, lists uint64) ([]nameEntry, error) {
-	r := reader{b: b}
-	all := make([]nameEntry, r.length(len(b)/3))
+	r := varint.Of(b)
+	all := make([]nameEntry, r.Length(len(b)/3))
 	first := uint64(0)
 	for i := range all {
-		name := string(r.bytes(r.length(len(r.b))))
-		blocks := r.uvarint()
-		r.uvarint()
-		if r.failed || blocks > lists-first || i > 0 && name <= all[i-1].name {
+		name := string(r.Sized())
+		blocks := r.Uint()
+		r.Uint()
+		if r.Err() != nil || blocks > lists-first || i > 0 && name <= all[i-1].name {
 			return nil, errContent
 		}
 		all[i] = nameEntry{name, first, blocks}
 		first += blocks
 	}
-	if r.failed || len(r.b) != 0 || first != lists {
+	if r.Done() != nil || first != lists {
 		return nil, errContent
 	}
 	return all, nil
 }
 
 // eachValue reads a values block until fn says to stop. The value is valid until the next call; blocks is as many bytes as the spans take.
-func eachValue(b []byte, fn func(value []byte, spans reader) (more bool)) error {
-	r := reader{b: b}
+func eachValue(b []byte, fn func(value []byte, spans varint.Reader) (more bool)) error {
+	r := varint.Of(b)
 	var value []byte
-	for range r.length(len(b) / 3) {
-		next := r.shared(value, 0)
-		if r.failed {
+	for range r.Length(len(b) / 3) {
+		next := readShared(&r, value, 0)
+		if r.Err() != nil {
 			return errContent
 		}
 		value = append(value[:0], next[len(value):]...)
 		spans := r
-		for range r.length(len(r.b) / 2) {
-			r.uvarint()
-			r.uvarint()
+		for range r.Length(r.Len() / 2) {
+			r.Uint()
+			r.Uint()
 		}
-		if r.failed {
+		if r.Err() != nil {
 			return errContent
 		}
 		if !fn(value, spans) {
 			return nil
 		}
 	}
-	if len(r.b) != 0 {
+	if r.Len() != 0 {
 		return errContent
 	}
 	return nil
@@ -175,11 +177,11 @@ func (s blockSet) fill(blocks uint64) {
 }
 
 // addSpans adds what the spans of a value say, as far as there are such blocks.
-func (s blockSet) addSpans(spans reader, blocks uint64) {
+func (s blockSet) addSpans(spans varint.Reader, blocks uint64) {
 	next := uint64(0)
-	for range spans.length(len(spans.b) / 2) {
-		from := next + spans.uvarint()
-		to := from + spans.uvarint()
+	for range spans.Length(spans.Len() / 2) {
+		from := next + spans.Uint()
+		to := from + spans.Uint()
 		if from < next || to < from || to >= blocks {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // manyBlocks is how many series blocks are rather narrowed down by trying all values of a label than read.
@@ -50,7 +51,7 @@ func (p *Part) LabelNames(ctx context.Context, matchers []*labels.Matcher) ([]st
 func (p *Part) LabelValues(ctx context.Context, name string, matchers []*labels.Matcher) ([]string, error) {
 	if len(matchers) == 0 {
 		var all []string
-		err := p.eachValueOf(name, "", func(value []byte, _ reader) bool {
+		err := p.eachValueOf(name, "", func(value []byte, _ varint.Reader) bool {
 			all = append(all, string(value))
 			return true
 		})
@@ -268,7 +269,7 @@ func (s blockSet) size() (n int) {
 func (p *Part) blocksOfValues(name string, values []string) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	for _, want := range values {
-		err := p.eachValueOf(name, want, func(value []byte, spans reader) bool {
+		err := p.eachValueOf(name, want, func(value []byte, spans varint.Reader) bool {
 			if string(value) == want {
 				set.addSpans(spans, p.footer.blocks)
 			}
@@ -284,7 +285,7 @@ func (p *Part) blocksOfValues(name string, values []string) (blockSet, error) {
 func (p *Part) blocksOfMatching(m *labels.Matcher) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	prefix := m.Prefix()
-	err := p.eachValueOf(m.Name, prefix, func(value []byte, spans reader) bool {
+	err := p.eachValueOf(m.Name, prefix, func(value []byte, spans varint.Reader) bool {
 		if !strings.HasPrefix(string(value), prefix) {
 			return string(value) < prefix
 		}
@@ -307,7 +308,7 @@ func (p *Part) labelNames() ([]nameEntry, error) {
 }
 
 // eachValueOf calls fn for the values of a label from one on, and some before it, in order, until it says to stop.
-func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans reader) (more bool)) error {
+func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint.Reader) (more bool)) error {
 	names, err := p.labelNames()
 	if err != nil {
 		return err
@@ -322,7 +323,7 @@ func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans reader
 	for high-low > 1 {
 		middle := low + (high-low)/2
 		before := false
-		if err := p.values(of.first+middle, func(value []byte, _ reader) bool { before = string(value) <= from; return false }); err != nil {
+		if err := p.values(of.first+middle, func(value []byte, _ varint.Reader) bool { before = string(value) <= from; return false }); err != nil {
 			return err
 		}
 		if before {
@@ -333,7 +334,7 @@ func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans reader
 	}
 	more := true
 	for i := low; i < of.blocks && more; i++ {
-		err := p.values(of.first+i, func(value []byte, spans reader) bool { more = fn(value, spans); return more })
+		err := p.values(of.first+i, func(value []byte, spans varint.Reader) bool { more = fn(value, spans); return more })
 		if err != nil {
 			return err
 		}
@@ -341,7 +342,7 @@ func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans reader
 	return nil
 }
 
-func (p *Part) values(list uint64, fn func(value []byte, spans reader) bool) error {
+func (p *Part) values(list uint64, fn func(value []byte, spans varint.Reader) bool) error {
 	b, _, err := p.load(p.footer.pages + p.footer.blocks + list)
 	if err != nil {
 		return err

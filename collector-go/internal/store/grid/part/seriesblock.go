@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/column"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // piece is where a column is, and of which places.
@@ -208,44 +209,43 @@ func (c *columns) of(i int) []piece { return c.pieces[c.starts[i]:c.starts[i+1]]
 
 // readColumns reads a block's first part. series is how many it must have, pages how many the file has.
 func readColumns(b []byte, series int, pages uint64) (*columns, error) {
-	r := reader{b: b}
-	n := r.length(seriesInBlock)
-	size := r.length(len(r.b))
-	page := r.uvarint()
-	offset := uint64(r.length(maxEntryLength))
-	rest := reader{r.b, r.failed}
-	r = reader{rest.bytes(size), rest.failed}
-	levels := rest.bytes(rest.length(len(rest.b)))
-	if r.failed || rest.failed || n != series {
+	r := varint.Of(b)
+	n := r.Length(seriesInBlock)
+	size := r.Length(r.Len())
+	page := r.Uint()
+	offset := uint64(r.Length(maxEntryLength))
+	columnBytes, levels := r.Bytes(size), r.Sized()
+	if r.Err() != nil || n != series {
 		return nil, errContent
 	}
 	levelled, err := readLevels(levels, series, pages)
 	if err != nil {
 		return nil, err
 	}
+	r = varint.Of(columnBytes)
 	c := &columns{levels: levelled, pieces: make([]piece, 0, n), starts: make([]int32, 1, n+1)}
 	var before, now []grid
 	for range n {
-		count := r.length(len(r.b) / 2)
+		count := r.Length(r.Len() / 2)
 		now = now[:0]
 		for i := range count {
-			flags := r.bytes(1)
-			if r.failed || flags[0] > asPredicted|distributions|beginsPage {
+			flags := r.Bytes(1)
+			if r.Err() != nil || flags[0] > asPredicted|distributions|beginsPage {
 				return nil, errContent
 			}
 			g := predict(before, now, i)
 			if flags[0]&asPredicted == 0 {
-				g.firstMs += r.varint()
-				g.stepMs = int64(r.uvarint())
-				g.places = r.length(column.MaxPlaces)
+				g.firstMs += r.Int()
+				g.stepMs = int64(r.Uint())
+				g.places = r.Length(column.MaxPlaces)
 			}
 			if flags[0]&beginsPage != 0 {
 				page++
 				offset = 0
 			}
-			length := uint64(r.length(maxEntryLength))
+			length := uint64(r.Length(maxEntryLength))
 			last := g.firstMs + int64(g.places)*g.stepMs // of what cannot be is less than the first
-			if r.failed || g.stepMs <= 0 || g.stepMs > 1<<48 || g.places == 0 || last < g.firstMs || page >= pages || offset+length > maxEntryLength {
+			if r.Err() != nil || g.stepMs <= 0 || g.stepMs > 1<<48 || g.places == 0 || last < g.firstMs || page >= pages || offset+length > maxEntryLength {
 				return nil, errContent
 			}
 			now = append(now, g)
@@ -255,7 +255,7 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 		before, now = now, before
 		c.starts = append(c.starts, int32(len(c.pieces)))
 	}
-	if r.failed || len(r.b) != 0 {
+	if r.Done() != nil {
 		return nil, errContent
 	}
 	return c, nil
@@ -263,7 +263,7 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 
 // labelReader reads the labels of a block's series one after the other. Names and values are numbers in texts.
 type labelReader struct {
-	r     reader
+	r     varint.Reader
 	texts []string // ascending
 	left  int
 	now   [][2]uint32
@@ -271,17 +271,17 @@ type labelReader struct {
 
 // labelPart is the bytes of a block that say what labels its series have: its dictionary, and what follows.
 func labelPart(b []byte, series int) ([]byte, error) {
-	r := reader{b: b}
-	n := r.length(seriesInBlock)
-	size := r.length(len(r.b))
-	r.uvarint()
-	r.uvarint()
-	r.bytes(size)
-	r.bytes(r.length(len(r.b)))
-	if r.failed || n != series {
+	r := varint.Of(b)
+	n := r.Length(seriesInBlock)
+	size := r.Length(r.Len())
+	r.Uint()
+	r.Uint()
+	r.Bytes(size)
+	r.Sized()
+	if r.Err() != nil || n != series {
 		return nil, errContent
 	}
-	return r.b, nil
+	return r.Rest(), nil
 }
 
 func readLabels(b []byte, series int) (*labelReader, error) {
@@ -289,16 +289,16 @@ func readLabels(b []byte, series int) (*labelReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{b: b}
-	count := r.length(len(r.b) / 2)
-	if r.failed {
+	r := varint.Of(b)
+	count := r.Length(r.Len() / 2)
+	if r.Err() != nil {
 		return nil, errContent
 	}
 	ends := make([]int, count)
-	arena, before := make([]byte, 0, 2*len(r.b)), 0
+	arena, before := make([]byte, 0, 2*r.Len()), 0
 	for i := range ends {
 		start := len(arena)
-		if arena = r.shared(arena, before); r.failed || len(arena) > maxArena {
+		if arena = readShared(&r, arena, before); r.Err() != nil || len(arena) > maxArena {
 			return nil, errContent
 		}
 		before, ends[i] = start, len(arena)
@@ -324,34 +324,34 @@ func (l *labelReader) next() bool {
 		return false
 	}
 	l.left--
-	if changed := l.r.uvarint(); changed != 0 {
+	if changed := l.r.Uint(); changed != 0 {
 		if bits.Len64(changed) > len(l.now) {
-			l.r.fail()
+			l.r.Fail(errContent)
 		}
-		for ; changed != 0 && !l.r.failed; changed &= changed - 1 {
+		for ; changed != 0 && l.r.Err() == nil; changed &= changed - 1 {
 			l.now[bits.TrailingZeros64(changed)][1] = l.text()
 		}
-		return !l.r.failed
+		return l.r.Err() == nil
 	}
 	l.now = l.now[:0]
-	for range l.r.length(min(len(l.r.b)/2, maxLabels)) {
+	for range l.r.Length(min(l.r.Len()/2, maxLabels)) {
 		l.now = append(l.now, [2]uint32{l.text(), l.text()})
 	}
-	return !l.r.failed
+	return l.r.Err() == nil
 }
 
 // text reads the number of a text.
 func (l *labelReader) text() uint32 {
-	n := l.r.uvarint()
+	n := l.r.Uint()
 	if n >= uint64(len(l.texts)) {
-		l.r.fail()
+		l.r.Fail(errContent)
 		return 0
 	}
 	return uint32(n)
 }
 
 // failed says whether bytes are missing, make no sense or are left over.
-func (l *labelReader) failed() bool { return l.r.failed || l.left == 0 && len(l.r.b) != 0 }
+func (l *labelReader) failed() bool { return l.r.Err() != nil || l.left == 0 && l.r.Len() != 0 }
 
 func (l *labelReader) labels(b *labels.ScratchBuilder) labels.Labels {
 	b.Reset()

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
 // How a page or block is kept.
@@ -58,13 +60,13 @@ func unwrap(b []byte) ([]byte, error) {
 	if b[0] == plain {
 		return b[1:], nil
 	}
-	r := reader{b: b[1:]}
-	size := r.length(maxUnpacked)
+	r := varint.Of(b[1:])
+	size := r.Length(maxUnpacked)
 	var head zstd.Header
-	if r.failed || head.Decode(r.b) != nil || head.HasFCS && head.FrameContentSize != uint64(size) {
+	if r.Err() != nil || head.Decode(r.Rest()) != nil || head.HasFCS && head.FrameContentSize != uint64(size) {
 		return nil, errContent
 	}
-	out, err := decoder().DecodeAll(r.b, make([]byte, 0, size))
+	out, err := decoder().DecodeAll(r.Rest(), make([]byte, 0, size))
 	if err != nil || len(out) != size {
 		return nil, errContent
 	}

@@ -1,0 +1,160 @@
+// Package varint reads what encoding/binary's AppendUvarint and AppendVarint wrote, one value after the other.
+package varint
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Reader takes values from the front of bytes. After the first value that is not there or is too large it returns zeros, and Err is why. No
+// input makes its caller allocate more than Length allows.
+type Reader struct {
+	rest []byte
+	err  error
+}
+
+// ErrCut is that bytes end before a value does.
+var ErrCut = errors.New("it ends in the middle of a value")
+
+// Of reads b, which it keeps.
+func Of(b []byte) Reader { return Reader{rest: b} }
+
+// Fail makes err the reader's error, unless it has one.
+func (r *Reader) Fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+	r.rest = nil
+}
+
+// Err is the first error.
+func (r *Reader) Err() error { return r.err }
+
+// Done is Err, or that bytes are left.
+func (r *Reader) Done() error {
+	if r.err == nil && len(r.rest) > 0 {
+		return fmt.Errorf("%d bytes too many", len(r.rest))
+	}
+	return r.err
+}
+
+// Len is how many bytes are left, and Rest are these, in place.
+func (r *Reader) Len() int     { return len(r.rest) }
+func (r *Reader) Rest() []byte { return r.rest }
+
+// Uint reads what AppendUvarint wrote.
+func (r *Reader) Uint() uint64 {
+	if len(r.rest) > 0 && r.rest[0] < 0x80 {
+		v := r.rest[0]
+		r.rest = r.rest[1:]
+		return uint64(v)
+	}
+	return r.longUint()
+}
+
+func (r *Reader) longUint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		r.Fail(ErrCut)
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+// Int reads what AppendVarint wrote.
+func (r *Reader) Int() int64 {
+	v := r.Uint()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+// Uint8 reads an unsigned number of at most 8 bits, of variable length as any other.
+func (r *Reader) Uint8() uint8 { return uint8(r.most(math.MaxUint8)) }
+
+// Uint32 reads an unsigned number of at most 32 bits.
+func (r *Reader) Uint32() uint32 { return uint32(r.most(math.MaxUint32)) }
+
+// Int32 reads a number of at most 32 bits.
+func (r *Reader) Int32() int32 {
+	v := r.Int()
+	if v != int64(int32(v)) {
+		r.Fail(fmt.Errorf("%d has more than 32 bits", v))
+		return 0
+	}
+	return int32(v)
+}
+
+// Length reads an unsigned number of at most so much.
+func (r *Reader) Length(most int) int { return int(r.most(uint64(max(most, 0)))) }
+
+// Count reads how many things follow that take at least size bytes each, so that no number asks for more than the bytes hold.
+func (r *Reader) Count(size int) int { return r.Length(len(r.rest) / size) }
+
+func (r *Reader) most(most uint64) uint64 {
+	v := r.Uint()
+	if v > most {
+		r.Fail(tooMuch{v, most})
+		return 0
+	}
+	return v
+}
+
+// tooMuch is formatted only where somebody reads it.
+type tooMuch struct{ number, most uint64 }
+
+func (e tooMuch) Error() string {
+	return fmt.Sprintf("%d where at most %d can be", e.number, e.most)
+}
+
+// Byte reads one.
+func (r *Reader) Byte() byte {
+	if len(r.rest) == 0 {
+		r.Fail(ErrCut)
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return b
+}
+
+// Bytes are the next n, in place; nil where there are fewer.
+func (r *Reader) Bytes(n int) []byte {
+	if n > len(r.rest) {
+		r.Fail(ErrCut)
+		return nil
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+// Sized are bytes behind their number, in place, and Text a copy of them.
+func (r *Reader) Sized() []byte { return r.Bytes(r.Length(len(r.rest))) }
+func (r *Reader) Text() string  { return string(r.Sized()) }
+
+// Float reads the eight bytes of one, little-endian.
+func (r *Reader) Float() float64 {
+	b := r.Bytes(8)
+	if b == nil {
+		return 0
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(b))
+}
+
+// SkipUints passes over n numbers of variable length.
+func (r *Reader) SkipUints(n int) {
+	if n == 0 {
+		return
+	}
+	for i, b := range r.rest {
+		if b < 0x80 {
+			if n--; n == 0 {
+				r.rest = r.rest[i+1:]
+				return
+			}
+		}
+	}
+	r.Fail(ErrCut)
+}
