@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
 // runCanary runs the command, and gives what it printed, what it said beside it, and the exit code.
@@ -22,14 +24,14 @@ func runCanary(t *testing.T, args ...string) (out, said string, code int) {
 	if err != nil {
 		return stdout.String(), stderr.String() + err.Error(), exitCode(err)
 	}
-	return stdout.String(), stderr.String(), exitDone
+	return stdout.String(), stderr.String(), exit.Done
 }
 
 func TestCanaryPrintsLines(t *testing.T) {
 	t.Parallel()
 	bullet, address := startFakeBullet(t)
 	out, said, code := runCanary(t, "--url", address, "--classes", "raw", "--every", "500ms", "--query-duration", "2s", "--duration", "6s", "--output", "json")
-	require.Equal(t, exitDone, code, said)
+	require.Equal(t, exit.Done, code, said)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.GreaterOrEqual(t, len(lines), 2)
 	var hour canaryLine
@@ -45,7 +47,7 @@ func TestCanaryTellsOfWhatFails(t *testing.T) {
 	t.Parallel()
 	_, address := startFakeBullet(t)
 	out, said, code := runCanary(t, "--url", address, "--classes", "raw,top-k", "--every", "1s", "--query-duration", "1s", "--duration", "2s", "--collector", "127.0.0.1:1")
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, exit.Failed, code)
 	assert.Regexp(t, `(?m)^minute to \d\d:\d\d:\d\d +returned +failed +timed out +missed +p50 ms`, out)
 	assert.Regexp(t, `(?m)^top_k +0 +[12] `, out)
 	assert.Contains(t, said, "top_k failed")
@@ -63,7 +65,7 @@ func TestCanaryRefusesWhatCannotBeMeant(t *testing.T) {
 		"is for TLS":                  {"--collector", "h:1", "--tls-ca", "ca.pem"},
 	} {
 		_, said, code := runCanary(t, args...)
-		assert.Equal(t, exitUsage, code, said)
+		assert.Equal(t, exit.Usage, code, said)
 		assert.Contains(t, said, says)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -68,4 +69,4 @@ func (e regressionError) Error() string {
 }
 
 // ExitCode says that a threshold was not met.
-func (regressionError) ExitCode() int { return exitFAIL }
+func (regressionError) ExitCode() int { return exit.Missed }

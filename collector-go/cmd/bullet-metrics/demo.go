@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
@@ -97,8 +98,7 @@ type interrupted struct{}
 
 func (interrupted) Error() string { return "interrupted" }
 
-// ExitCode is what shells expect of a program that SIGINT ended.
-func (interrupted) ExitCode() int { return 130 }
+func (interrupted) ExitCode() int { return exit.Interrupted }
 
 // sameSignal is how long after the first signal another one counts as the same: make and timeout pass on what the terminal has
 // sent already.

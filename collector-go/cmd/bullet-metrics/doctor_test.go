@@ -14,6 +14,7 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
 // The page's example is what the program prints.
@@ -26,7 +27,7 @@ func TestDoctorPageIsTrue(t *testing.T) {
 	assert.Contains(t, string(page), "```yaml\n"+string(settings)+"```\n")
 	out, err := program("doctor", "--bullet-conf", "bullet_settings.yaml")
 	assert.EqualError(t, err, "2 of 12 checks failed")
-	assert.Equal(t, exitFailed, exitCode(err))
+	assert.Equal(t, exit.Failed, exitCode(err))
 	assert.Contains(t, string(page), "$ bullet-metrics doctor --bullet-conf bullet_settings.yaml\n"+out+"bullet-metrics: 2 of 12 checks failed\n```\n")
 }
 
@@ -63,7 +64,7 @@ func (r *running) sendAndStay(batch *pb.Batch) {
 func TestDoctorAsksACollector(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	before, err := r.examine("t")
-	assert.Equal(t, exitFailed, exitCode(err))
+	assert.Equal(t, exit.Failed, exitCode(err))
 	assert.Equal(t, doctor.Fail, before["first batch"].Status)
 	assert.Contains(t, before["first batch"].Says, `topology "t" has not reported`)
 	assert.Equal(t, doctor.Unknown, before["cpu"].Status)
@@ -104,6 +105,6 @@ func TestDoctorUsage(t *testing.T) {
 	} {
 		_, err := program(strings.Fields(line)...)
 		require.ErrorContains(t, err, says, line)
-		assert.Equal(t, exitUsage, exitCode(err), line)
+		assert.Equal(t, exit.Usage, exitCode(err), line)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/blocks/blockstest"
@@ -111,15 +112,15 @@ func TestExportBlocksStatesWhatIsWrong(t *testing.T) {
 		want string
 		code int
 	}{
-		{nil, "export blocks takes one data directory, 0 arguments are there", exitUsage},
-		{[]string{data, data, "--out", "x"}, "2 arguments are there", exitUsage},
-		{[]string{data}, "--out names the directory", exitUsage},
-		{[]string{data, "--out", taken, "--start", "yesterday"}, `--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exitUsage},
-		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22" is neither`, exitUsage},
-		{[]string{filepath.Join(data, "nothing"), "--out", taken}, "is no data directory", exitFailed},
-		{[]string{blockstest.FirstEdition(t), "--out", taken}, "is of an older bullet-metrics: start \"bullet-metrics serve --data-dir", exitFailed},
-		{[]string{held, "--out", taken}, "where a collector runs on it, ask that over HTTP", exitFailed},
-		{[]string{data, "--out", taken}, "export: mkdir " + taken, exitFailed},
+		{nil, "export blocks takes one data directory, 0 arguments are there", exit.Usage},
+		{[]string{data, data, "--out", "x"}, "2 arguments are there", exit.Usage},
+		{[]string{data}, "--out names the directory", exit.Usage},
+		{[]string{data, "--out", taken, "--start", "yesterday"}, `--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exit.Usage},
+		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22" is neither`, exit.Usage},
+		{[]string{filepath.Join(data, "nothing"), "--out", taken}, "is no data directory", exit.Failed},
+		{[]string{blockstest.FirstEdition(t), "--out", taken}, "is of an older bullet-metrics: start \"bullet-metrics serve --data-dir", exit.Failed},
+		{[]string{held, "--out", taken}, "where a collector runs on it, ask that over HTTP", exit.Failed},
+		{[]string{data, "--out", taken}, "export: mkdir " + taken, exit.Failed},
 	} {
 		_, err := program(append([]string{"export", "blocks"}, test.args...)...)
 		if assert.ErrorContains(t, err, test.want, test.args) {

@@ -15,6 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
 var updateDashboards = flag.Bool("update-dashboards", false, "write dashboards/ anew")
@@ -90,7 +92,7 @@ func TestGrafanaExportOfAGuardedCollector(t *testing.T) {
 		exported("--user", "viewer", "--password-file", "/p", "--tls-cert", "/c", "--tls-key", "/k"))
 	for _, args := range [][]string{{"--user", "a"}, {"--user", "a", "--password-file", "p", "--token-file", "t"}, {"--tls-key", "k"}} {
 		_, err := program(append([]string{"grafana", "export", "--dir", t.TempDir()}, args...)...)
-		assert.Equal(t, exitUsage, exitCode(err), args)
+		assert.Equal(t, exit.Usage, exitCode(err), args)
 	}
 }
 
@@ -102,10 +104,10 @@ func TestGrafanaExportSaysWhatIsWrong(t *testing.T) {
 		want string
 		code int
 	}{
-		{[]string{"grafana", "export"}, "--dir is missing", exitUsage},
-		{[]string{"grafana", "import"}, `unknown command "grafana import"`, exitUsage},
-		{[]string{"grafana", "export", "x"}, "takes no argument", exitUsage},
-		{[]string{"grafana", "export", "--dir", taken}, "grafana export: mkdir", exitFailed},
+		{[]string{"grafana", "export"}, "--dir is missing", exit.Usage},
+		{[]string{"grafana", "import"}, `unknown command "grafana import"`, exit.Usage},
+		{[]string{"grafana", "export", "x"}, "takes no argument", exit.Usage},
+		{[]string{"grafana", "export", "--dir", taken}, "grafana export: mkdir", exit.Failed},
 	} {
 		_, err := program(test.args...)
 		if assert.ErrorContains(t, err, test.want) {

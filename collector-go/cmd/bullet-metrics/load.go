@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
@@ -24,9 +25,6 @@ const (
 	targetGateway = "gateway"
 	targetDRPC    = "drpc"
 )
-
-// exitCrossed is the exit code where a threshold was crossed.
-const exitCrossed = 99
 
 // loadOptions are the command's flags.
 type loadOptions struct {
@@ -238,8 +236,7 @@ func (n thresholdsCrossed) Error() string {
 	return fmt.Sprintf("%d thresholds were crossed", int(n))
 }
 
-// ExitCode is the verdict FAIL's.
-func (thresholdsCrossed) ExitCode() int { return exitCrossed }
+func (thresholdsCrossed) ExitCode() int { return exit.Missed }
 
 // order has the record source make what the queries look for, if there is one.
 func (r *loadRun) order(ctx context.Context) (takeBack func() error, err error) {

@@ -20,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
 // fakeBullet is a gateway whose topology answers a RAW query when its limit of matching records is made, as the record source makes
@@ -121,7 +123,7 @@ func runLoad(t *testing.T, ctx context.Context, args ...string) (string, int) {
 	root.SetOut(&out)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return out.String(), exitDone
+		return out.String(), exit.Done
 	}
 	return out.String() + err.Error(), exitCode(err)
 }
@@ -135,7 +137,7 @@ func TestLoadAtARate(t *testing.T) {
 		args = append(args, map[string]string{".csv": "--histogram", ".png": "--picture", ".jsonl": "--outcomes"}[filepath.Ext(name)], filepath.Join(dir, name))
 	}
 	text, code := runLoad(t, t.Context(), append(args, "--threshold", "p99<10s", "--threshold", "completeness>=100%", "--output", "json")...)
-	require.Equal(t, exitDone, code, text)
+	require.Equal(t, exit.Done, code, text)
 	var result loadResult
 	require.NoError(t, json.Unmarshal([]byte(text), &result))
 	assert.Equal(t, 60, result.Queries.Due)
@@ -162,7 +164,7 @@ func TestLoadTellsOfCrossedThresholdsAndLostRecords(t *testing.T) {
 	bullet.drop = true
 	text, code := runLoad(t, t.Context(), "--url", address, "--held", "3", "--duration", "1s", "--query-duration", "4s", "--limit", "50", "--matching-per-second", "10",
 		"--threshold", "completeness>=99.9%", "--threshold", "p50 > 1ms")
-	assert.Equal(t, exitCrossed, code, text)
+	assert.Equal(t, exit.Missed, code, text)
 	assert.Contains(t, text, "✗ completeness>=99.9%")
 	assert.Contains(t, text, "✓ p50>1ms")
 	assert.Contains(t, text, "a threshold was crossed")
@@ -198,14 +200,14 @@ func TestLoadRefusesWhatCannotBeMeant(t *testing.T) {
 		"queries share 1 to 1000 probes, not 0":  {"--rate", "1", "--probes", "0"},
 	} {
 		text, code := runLoad(t, t.Context(), args...)
-		assert.Equal(t, exitUsage, code, text)
+		assert.Equal(t, exit.Usage, code, text)
 		assert.Contains(t, text, says)
 	}
 }
 
 func TestLoadSaysThatNobodyIsThere(t *testing.T) {
 	text, code := runLoad(t, t.Context(), "--url", "127.0.0.1:1", "--held", "1")
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, exit.Failed, code)
 	assert.Contains(t, text, "ask the record source what it makes")
 	assert.Contains(t, text, "--source none")
 }

@@ -11,18 +11,12 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
 // version is set by the linker.
 var version = "unknown"
-
-// Exit codes that users meet.
-const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
-	exitFAIL   = 99 // a verdict or a threshold was FAIL
-)
 
 func main() {
 	// A second signal ends the process at once: the first one only asks.
@@ -37,7 +31,7 @@ func run(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitDone
+		return exit.Done
 	}
 	fmt.Fprintf(os.Stderr, "bullet-metrics: %s\n", err)
 	return exitCode(err)
@@ -51,13 +45,13 @@ func exitCode(err error) int {
 	if errors.As(err, &coder) {
 		return coder.ExitCode()
 	}
-	return exitFailed
+	return exit.Failed
 }
 
 // usageError is a command line that cannot be meant.
 type usageError struct{ error }
 
-func (usageError) ExitCode() int { return exitUsage }
+func (usageError) ExitCode() int { return exit.Usage }
 
 func unknownCommand(root *cobra.Command, name string) error {
 	if near := root.SuggestionsFor(name); len(near) > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/snippet"
 )
 
@@ -58,6 +59,6 @@ func TestSnippetUsage(t *testing.T) {
 	} {
 		_, err := program(strings.Fields(line)...)
 		require.ErrorContains(t, err, says, line)
-		assert.Equal(t, exitUsage, exitCode(err), line)
+		assert.Equal(t, exit.Usage, exitCode(err), line)
 	}
 }

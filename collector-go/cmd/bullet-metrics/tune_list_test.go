@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
@@ -37,7 +38,7 @@ func TestListTellsEachRunsVerdict(t *testing.T) {
 	_, err = tune(t, "list", filepath.Join(dir, "none"))
 	require.ErrorContains(t, err, "there are no runs in")
 	_, err = tune(t, "list", dir, dir)
-	assert.Equal(t, exitUsage, code(err))
+	assert.Equal(t, exit.Usage, code(err))
 }
 
 func TestRunRefusesWhatItCannotRun(t *testing.T) {
@@ -46,12 +47,12 @@ func TestRunRefusesWhatItCannotRun(t *testing.T) {
 		code int
 		want string
 	}{
-		"nothing":     {[]string{"run"}, exitUsage, "takes an experiment's file, or --resume"},
-		"both":        {[]string{"run", smallest, "--resume", "x"}, exitUsage, "takes an experiment's file"},
-		"no file":     {[]string{"run", "none.yaml"}, exitFailed, "none.yaml"},
-		"no run":      {[]string{"run", "--resume", t.TempDir()}, exitFailed, "not a run's directory"},
-		"a run there": {[]string{"run", smallest, "--out", "../../internal/rundir/testdata/sample"}, exitFailed, "holds a run already"},
-		"not built":   {[]string{"run", smallest, "--out", filepath.Join(t.TempDir(), "x"), "--build-dir", t.TempDir()}, exitFailed, "type make build"},
+		"nothing":     {[]string{"run"}, exit.Usage, "takes an experiment's file, or --resume"},
+		"both":        {[]string{"run", smallest, "--resume", "x"}, exit.Usage, "takes an experiment's file"},
+		"no file":     {[]string{"run", "none.yaml"}, exit.Failed, "none.yaml"},
+		"no run":      {[]string{"run", "--resume", t.TempDir()}, exit.Failed, "not a run's directory"},
+		"a run there": {[]string{"run", smallest, "--out", "../../internal/rundir/testdata/sample"}, exit.Failed, "holds a run already"},
+		"not built":   {[]string{"run", smallest, "--out", filepath.Join(t.TempDir(), "x"), "--build-dir", t.TempDir()}, exit.Failed, "type make build"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tune(t, c.args...)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
@@ -78,11 +79,11 @@ func TestPlanRefusesWhatItCannotRead(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
 	require.NoError(t, os.WriteFile(bad, []byte("experiment: x\nsteps:\n  valeus: [1]\n"), 0o644))
 	_, err := tune(t, "plan", bad)
-	assert.Equal(t, exitFailed, code(err))
+	assert.Equal(t, exit.Failed, code(err))
 	assert.ErrorContains(t, err, bad+":3:3: unknown field \"steps.valeus\"; did you mean \"steps.values\"?")
 	_, err = tune(t, "plan")
-	assert.Equal(t, exitUsage, code(err))
+	assert.Equal(t, exit.Usage, code(err))
 	assert.ErrorContains(t, err, "takes one argument, the experiment's file")
 	_, err = tune(t, "plan", smallest, "--output", "xml")
-	assert.Equal(t, exitUsage, code(err))
+	assert.Equal(t, exit.Usage, code(err))
 }

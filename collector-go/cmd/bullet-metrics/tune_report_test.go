@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
 const sampleRun = "../../internal/rundir/testdata/sample"
@@ -41,7 +43,7 @@ func TestTuneCompareTellsWhatChanged(t *testing.T) {
 
 	_, err = program("tune", "compare", after, before, "--fail-on-regression", "10")
 	require.ErrorContains(t, err, "80 queries: filter latency, mean")
-	assert.Equal(t, exitFAIL, exitCode(err))
+	assert.Equal(t, exit.Missed, exitCode(err))
 }
 
 func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
@@ -52,7 +54,7 @@ func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 	} {
 		_, err := program(line...)
 		require.ErrorContains(t, err, want)
-		assert.Equal(t, exitFailed, exitCode(err))
+		assert.Equal(t, exit.Failed, exitCode(err))
 	}
 	for want, line := range map[string][]string{
 		"takes one directory":   {"tune", "report"},
@@ -62,6 +64,6 @@ func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 	} {
 		_, err := program(line...)
 		require.ErrorContains(t, err, want)
-		assert.Equal(t, exitUsage, exitCode(err))
+		assert.Equal(t, exit.Usage, exitCode(err))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
@@ -212,12 +213,12 @@ func (o *tuneRunOptions) conclude(dir string, result rundir.Result, took time.Du
 	}
 	say.Say("%s after its start the report is in %s", took.Round(time.Second), filepath.Join(out, "report.html"))
 	switch result.ExitCode {
-	case exitDone:
+	case exit.Done:
 		return nil
-	case exitFAIL:
-		return verdictFailed{exitFAIL, "a goal was missed: " + string(result.Verdict)}
+	case exit.Missed:
+		return verdictFailed{exit.Missed, "a goal was missed: " + string(result.Verdict)}
 	}
-	return verdictFailed{exitFailed, "not every trial could be measured; bullet-metrics tune run --resume " + dir + " tries these again"}
+	return verdictFailed{exit.Failed, "not every trial could be measured; bullet-metrics tune run --resume " + dir + " tries these again"}
 }
 
 func commandLine() string { return strings.Join(os.Args, " ") }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
@@ -101,20 +102,20 @@ func TestRunsThatHaveNotWhatIsAskedFor(t *testing.T) {
 		says []string
 		code int
 	}{
-		"no run":            {[]string{"analyze", "queries", "--input", t.TempDir()}, []string{"is a directory and no run's: it has no experiment.yaml", "name a CSV file, or the directory that tune run wrote"}, exitFailed},
-		"a trial":           {[]string{"analyze", "queries", "--input", run7 + "/trials/01-4-filter-bolts"}, []string{"is a directory of one trial; name its run's, " + filepath.Clean(run7)}, exitFailed},
-		"of queries":        {[]string{"analyze", "data", "--input", run7}, []string{"is a run of experiment document, which is about filter bolts by queries (analysis: queries) and has no table of data volumes", "name a run of an experiment with analysis: data"}, exitFailed},
-		"of volumes":        {[]string{"analyze", "concurrency", "--input", run6}, []string{"about data volumes (analysis: data) and has no table of simultaneous queries"}, exitFailed},
-		"of one, scaling":   {[]string{"analyze", "scaling", "--input", run7}, []string{"has no table of data volumes"}, exitFailed},
-		"nothing measured":  {[]string{"analyze", "data", "--input", empty}, []string{"no step of the run was measured", "tune run --resume " + empty}, exitFailed},
-		"a damaged step":    {[]string{"analyze", "data", "--input", damaged}, []string{"is not what was written"}, exitFailed},
-		"no components":     {[]string{"analyze", "resources", "--input", sampleRun}, []string{"told what it asks of the scheduler"}, exitFailed},
-		"size, one of two":  {append(load, run6), []string{"has no table of filter bolts by queries", "the directory of a run with analysis: queries (Test 7)"}, exitUsage},
-		"size, two of one":  {append(load, run7, run7), []string{"are both tables of filter bolts by queries"}, exitUsage},
-		"no step was OK":    {[]string{"analyze", "data", "--input", failing(t, run6)}, []string{"no configuration of the run is known to hold any of its loads (steps: 5 FAIL, 11 inconclusive)", "tune report"}, exitFailed},
-		"size, none was OK": {append(load, run6, failing(t, run7)), []string{"is known to hold any of its loads (steps: 6 FAIL, 16 inconclusive)"}, exitFailed},
-		"size, below all":   {append(load, run6, run7, "--limit", "1ms"), []string{"every measured point is above the limit of 1 ms"}, exitFailed},
-		"size, nothing yet": {append(load, empty, run7), []string{"no step of the run was measured"}, exitFailed},
+		"no run":            {[]string{"analyze", "queries", "--input", t.TempDir()}, []string{"is a directory and no run's: it has no experiment.yaml", "name a CSV file, or the directory that tune run wrote"}, exit.Failed},
+		"a trial":           {[]string{"analyze", "queries", "--input", run7 + "/trials/01-4-filter-bolts"}, []string{"is a directory of one trial; name its run's, " + filepath.Clean(run7)}, exit.Failed},
+		"of queries":        {[]string{"analyze", "data", "--input", run7}, []string{"is a run of experiment document, which is about filter bolts by queries (analysis: queries) and has no table of data volumes", "name a run of an experiment with analysis: data"}, exit.Failed},
+		"of volumes":        {[]string{"analyze", "concurrency", "--input", run6}, []string{"about data volumes (analysis: data) and has no table of simultaneous queries"}, exit.Failed},
+		"of one, scaling":   {[]string{"analyze", "scaling", "--input", run7}, []string{"has no table of data volumes"}, exit.Failed},
+		"nothing measured":  {[]string{"analyze", "data", "--input", empty}, []string{"no step of the run was measured", "tune run --resume " + empty}, exit.Failed},
+		"a damaged step":    {[]string{"analyze", "data", "--input", damaged}, []string{"is not what was written"}, exit.Failed},
+		"no components":     {[]string{"analyze", "resources", "--input", sampleRun}, []string{"told what it asks of the scheduler"}, exit.Failed},
+		"size, one of two":  {append(load, run6), []string{"has no table of filter bolts by queries", "the directory of a run with analysis: queries (Test 7)"}, exit.Usage},
+		"size, two of one":  {append(load, run7, run7), []string{"are both tables of filter bolts by queries"}, exit.Usage},
+		"no step was OK":    {[]string{"analyze", "data", "--input", failing(t, run6)}, []string{"no configuration of the run is known to hold any of its loads (steps: 5 FAIL, 11 inconclusive)", "tune report"}, exit.Failed},
+		"size, none was OK": {append(load, run6, failing(t, run7)), []string{"is known to hold any of its loads (steps: 6 FAIL, 16 inconclusive)"}, exit.Failed},
+		"size, below all":   {append(load, run6, run7, "--limit", "1ms"), []string{"every measured point is above the limit of 1 ms"}, exit.Failed},
+		"size, nothing yet": {append(load, empty, run7), []string{"no step of the run was measured"}, exit.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := tune(t, c.args...)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
 // documents is where the document's own tables are.
@@ -28,7 +30,7 @@ func tune(t *testing.T, args ...string) (out string, failure error) {
 
 func code(err error) int {
 	if err == nil {
-		return exitDone
+		return exit.Done
 	}
 	return exitCode(err)
 }
@@ -213,7 +215,7 @@ func TestWrongUsageOfTune(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := tune(t, c.args...)
 			require.Error(t, err)
-			assert.Equal(t, exitUsage, code(err), err.Error())
+			assert.Equal(t, exit.Usage, code(err), err.Error())
 			assert.Contains(t, err.Error(), c.says)
 			assert.Empty(t, out)
 		})
@@ -226,9 +228,9 @@ func TestWrongUsageOfTune(t *testing.T) {
 
 func TestAFileThatCannotBeJudgedIsAFailure(t *testing.T) {
 	_, err := tune(t, "analyze", "data", "--input", filepath.Join(t.TempDir(), "absent.csv"))
-	assert.Equal(t, exitFailed, code(err))
+	assert.Equal(t, exit.Failed, code(err))
 	assert.ErrorContains(t, err, "absent.csv")
 	_, err = tune(t, "analyze", "data", "--input", t.TempDir())
-	assert.Equal(t, exitFailed, code(err))
+	assert.Equal(t, exit.Failed, code(err))
 	assert.ErrorContains(t, err, "is a directory")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
@@ -250,7 +251,7 @@ func TestWorkersAreWaitedForAsLongAsTheFileSays(t *testing.T) {
 		}
 		result, err := goOn(t, t.Context(), begin(t, liveData), w, &journal{}, campaign.Options{Wait: 5 * time.Minute})
 		require.NoError(t, err)
-		require.Equal(t, campaign.ExitFailed, result.ExitCode)
+		require.Equal(t, exit.Failed, result.ExitCode)
 		assert.Contains(t, result.Trials[0].Error, "waited 5m0s for 1 workers to report")
 		assert.Contains(t, result.Trials[0].Error, "the workers' logs on the cluster")
 		assert.Contains(t, result.Trials[0].Error, "(0 report)")

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
@@ -84,7 +85,7 @@ func TestAGridIsSearched(t *testing.T) {
 		result, err := goOn(t, t.Context(), dir, w, say, campaign.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, tuning.OK, result.Verdict, "a bracketed capacity is what was looked for")
-		assert.Equal(t, campaign.ExitDone, result.ExitCode)
+		assert.Equal(t, exit.Done, result.ExitCode)
 		require.Len(t, result.Rows, 2)
 		assert.Equal(t, "[30, 40)", result.Rows[0].Capacity.String())
 		assert.Equal(t, "at least 70", result.Rows[1].Capacity.String())
@@ -144,7 +145,7 @@ func TestATrialThatCannotBeLaunchedEndsNoOther(t *testing.T) {
 		dir := begin(t, grid)
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, campaign.ExitFailed, result.ExitCode)
+		assert.Equal(t, exit.Failed, result.ExitCode)
 		assert.Equal(t, tuning.Inconclusive, result.Verdict)
 		assert.Equal(t, rundir.Failed, result.Trials[0].State)
 		assert.Equal(t, "Nimbus is away", result.Trials[0].Error)
@@ -158,7 +159,7 @@ func TestATrialThatCannotBeLaunchedEndsNoOther(t *testing.T) {
 		result, err = goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, append(before, "grid-01-launch2"), w.launches)
-		assert.Equal(t, campaign.ExitDone, result.ExitCode)
+		assert.Equal(t, exit.Done, result.ExitCode)
 		assert.Equal(t, "[10, 20)", result.Rows[0].Capacity.String())
 	})
 }
@@ -301,7 +302,7 @@ func TestAStarvedMachineIsInconclusive(t *testing.T) {
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, tuning.Inconclusive, result.Verdict)
-		assert.Equal(t, campaign.ExitDone, result.ExitCode)
+		assert.Equal(t, exit.Done, result.ExitCode)
 		for _, trial := range reread(t, dir).Trials {
 			for _, step := range trial.Steps {
 				assert.Equal(t, tuning.Inconclusive, step.Verdict)
@@ -321,7 +322,7 @@ func TestAFailThatFailsIs99(t *testing.T) {
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, tuning.Fail, result.Verdict)
-		assert.Equal(t, campaign.ExitFAIL, result.ExitCode)
+		assert.Equal(t, exit.Missed, result.ExitCode)
 		assert.Equal(t, tuning.OK, result.Rows[1].Verdict)
 	})
 }
@@ -335,7 +336,7 @@ func TestAGoalOfTheCapacity(t *testing.T) {
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, []tuning.Verdict{tuning.Fail, tuning.OK}, []tuning.Verdict{result.Rows[0].Verdict, result.Rows[1].Verdict})
-		assert.Equal(t, campaign.ExitFAIL, result.ExitCode)
+		assert.Equal(t, exit.Missed, result.ExitCode)
 	})
 }
 

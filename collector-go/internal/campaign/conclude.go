@@ -4,15 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-)
-
-// Exit codes of a run.
-const (
-	ExitDone   = 0
-	ExitFailed = 1
-	ExitFAIL   = 99
 )
 
 // Conclude draws a run's result from what its trials measured.
@@ -119,11 +113,11 @@ func exitCode(plan rundir.Plan, r rundir.Result) int {
 	judged := slices.ContainsFunc(plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.CapacityFigure })
 	switch {
 	case r.Verdict == tuning.Fail && (plan.FailFails || judged):
-		return ExitFAIL
+		return exit.Missed
 	case slices.ContainsFunc(r.Trials, func(t rundir.TrialResult) bool { return t.State == rundir.Failed }):
-		return ExitFailed
+		return exit.Failed
 	}
-	return ExitDone
+	return exit.Done
 }
 
 // Summary is the result in lines: a row each, then what is to be known.

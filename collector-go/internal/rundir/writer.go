@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // Writer writes a run's directory. What it has written survives a crash: files are written aside, synced and renamed, events are
@@ -127,7 +129,7 @@ func (w *Writer) open() error {
 	if err == nil {
 		err = file.Truncate(int64(bytes.LastIndexByte(text, '\n') + 1))
 	}
-	if err = errors.Join(err, file.Sync(), syncDir(w.dir)); err != nil {
+	if err = errors.Join(err, file.Sync(), disk.System{}.SyncDir(w.dir)); err != nil {
 		return errors.Join(err, file.Close())
 	}
 	w.progress = file
@@ -169,27 +171,7 @@ func checksum(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// writeSynced writes aside, syncs, renames and syncs the directory.
+// writeSynced replaces a file, whole or not at all.
 func writeSynced(path string, text []byte) error {
-	aside := path + ".new"
-	file, err := os.Create(aside)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(aside, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return disk.WriteAside(disk.System{}, filepath.Dir(path), path, text)
 }

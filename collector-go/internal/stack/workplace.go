@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 // ErrBusy says that another run holds the directory.
@@ -87,11 +89,7 @@ func (w *workplace) save() error {
 	if err != nil {
 		return err
 	}
-	aside := w.recordPath() + ".new"
-	if err := os.WriteFile(aside, text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(aside, w.recordPath())
+	return disk.WriteAside(disk.System{}, w.dir, w.recordPath(), text)
 }
 
 // leftoverGrace is how long a left process may take to end in order.
