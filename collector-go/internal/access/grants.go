@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // grants are what a token file says, one a line:
@@ -190,7 +190,7 @@ func (p *grantParser) token(text string, g grant) {
 	}
 	const wanted = "the first word is no SHA-256 of a token (64 hex digits), cert:NAME or user:NAME"
 	if kind, _, found := strings.Cut(text, ":"); found && len(kind) < 16 {
-		p.fault("%s; did you mean %q?", wanted, nearest(kind+":", ofCertificate, ofUser))
+		p.fault("%s; did you mean %q?", wanted, yamlfile.Nearest(kind+":", ofCertificate, ofUser))
 		return
 	}
 	p.fault("%s; printf %%s \"$TOKEN\" | sha256sum makes a hash", wanted)
@@ -210,7 +210,7 @@ func (p *grantParser) grant(scopes string, topologies []string) (g grant, ok boo
 			p.fault("scope \"ingest\" is called \"write\"")
 			return g, false
 		default:
-			p.fault("scope %.20q is unknown; did you mean %q?", scope, nearest(scope, string(Read), string(Write), string(none)))
+			p.fault("scope %.20q is unknown; did you mean %q?", scope, yamlfile.Nearest(scope, string(Read), string(Write), string(none)))
 			return g, false
 		}
 	}
@@ -223,11 +223,4 @@ func (p *grantParser) grant(scopes string, topologies []string) (g grant, ok boo
 		return g, false
 	}
 	return g, true
-}
-
-// nearest is the known word with the fewest edits.
-func nearest(word string, known ...string) string {
-	return slices.MinFunc(known, func(a, b string) int {
-		return levenshtein.ComputeDistance(word, a) - levenshtein.ComputeDistance(word, b)
-	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nesting"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // defaultWeb is what a web configuration file means that says nothing.
@@ -31,10 +31,7 @@ func readWeb(path string, text []byte) (web.Config, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return c, fmt.Errorf("%s: the file is empty", path)
 	}
-	if err := nesting.Check(text); err != nil {
-		return c, fmt.Errorf("%s: %w", path, err)
-	}
-	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
+	if err := yamlfile.Decode(text, &c, yaml.Strict()); err != nil {
 		return c, webFault(path, err)
 	}
 	if err := errors.Join(checkWebTLS(c.TLSConfig), checkUsers(c), checkHeaders(c.HTTPConfig.Header)); err != nil {
@@ -51,14 +48,14 @@ var (
 
 // webFault has the YAML library's words with the place that they are about; what it draws of the source stays out, with its passwords.
 func webFault(path string, err error) error {
-	first, _, _ := strings.Cut(err.Error(), "\n")
+	first := yamlfile.FirstLine(err)
 	place := faultPlace.FindStringSubmatch(first)
 	if place == nil {
 		return fmt.Errorf("%s: %s", path, first)
 	}
 	says := place[2]
 	if field := unknownField.FindStringSubmatch(says); field != nil {
-		says = fmt.Sprintf("unknown field %q; did you mean %q?", field[1], nearest(field[1], webFields...))
+		says = fmt.Sprintf("unknown field %q; did you mean %q?", field[1], yamlfile.Nearest(field[1], webFields...))
 	}
 	return fmt.Errorf("%s:%s: %s", path, place[1], says)
 }
@@ -120,7 +117,7 @@ func checkHeaders(headers map[string]string) (err error) {
 		values, known := configurable[name]
 		switch {
 		case !known:
-			err = errors.Join(err, fmt.Errorf("http_server_config.headers: %q cannot be set; did you mean %q?", name, nearest(name, slices.Sorted(maps.Keys(configurable))...)))
+			err = errors.Join(err, fmt.Errorf("http_server_config.headers: %q cannot be set; did you mean %q?", name, yamlfile.Nearest(name, slices.Sorted(maps.Keys(configurable))...)))
 		case values != nil && !slices.Contains(values, headers[name]):
 			err = errors.Join(err, fmt.Errorf("http_server_config.headers: %s must be one of %s", name, strings.Join(values, ", ")))
 		}

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nesting"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // LoadFile reads a YAML file into the settings, except those of the keys for which given says that a flag was set. Every fault
@@ -25,22 +24,16 @@ func LoadFile(path string, settings []Setting, given func(Setting) bool) (Lines,
 }
 
 func load(path string, data []byte, settings []Setting, given func(Setting) bool) (Lines, error) {
-	if err := nesting.Check(data); err != nil {
-		return Lines{}, fmt.Errorf("%s: %w", path, err)
-	}
-	file, err := parser.ParseBytes(data, 0)
+	document, err := yamlfile.Document(path, data)
 	if err != nil {
-		return Lines{}, fmt.Errorf("%s: %s", path, firstLine(err))
+		return Lines{}, err
 	}
 	l := loader{path: path, settings: map[string]Setting{}, given: given, seen: map[string]int{}}
 	for _, s := range settings {
 		l.settings[s.Key] = s
 	}
-	if len(file.Docs) > 1 && file.Docs[1].Body != nil {
-		return Lines{}, fmt.Errorf("%s: more than one YAML document; only one is read", path)
-	}
-	if len(file.Docs) > 0 && file.Docs[0].Body != nil {
-		l.mapping("", file.Docs[0].Body)
+	if document != nil {
+		l.mapping("", document)
 	}
 	return Lines{path, l.seen}, errors.Join(l.faults...)
 }
@@ -75,12 +68,6 @@ func (l Lines) Locate(err error) error {
 	return fmt.Errorf("%s:%d: %w", l.path, l.of[best], err)
 }
 
-// firstLine of a YAML error is "[line:column] what"; the rest draws the source.
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
-}
-
 // loader walks a document and gathers all faults, so that an operator mends a file in one go.
 type loader struct {
 	path     string
@@ -96,20 +83,16 @@ func (l *loader) fault(node ast.Node, format string, args ...any) {
 
 // mapping reads the keys below a prefix; "a: {b: 1}" and "a.b: 1" mean the same.
 func (l *loader) mapping(prefix string, node ast.Node) {
-	var entries []*ast.MappingValueNode
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		entries = n.Values
-	case *ast.MappingValueNode:
-		entries = []*ast.MappingValueNode{n}
-	case *ast.NullNode:
+	if _, empty := node.(*ast.NullNode); empty {
 		return
-	default:
+	}
+	entries, ok := yamlfile.Entries(node)
+	if !ok {
 		l.fault(node, "%s holds settings, not a value; write \"key: value\" lines below it", orTop(prefix))
 		return
 	}
 	for _, entry := range entries {
-		l.entry(prefix+strings.TrimSpace(entry.Key.GetToken().Value), entry)
+		l.entry(prefix+yamlfile.Key(entry), entry)
 	}
 }
 
@@ -128,7 +111,7 @@ func (l *loader) entry(key string, entry *ast.MappingValueNode) {
 	case l.isPrefix(key):
 		l.mapping(key+".", entry.Value)
 	default:
-		l.fault(entry, "unknown setting %q; did you mean %q?", key, nearest(key, l.settings))
+		l.fault(entry, "unknown setting %q; did you mean %q?", key, l.nearest(key))
 	}
 }
 
@@ -189,7 +172,7 @@ func textOf(node ast.Node, kind string) (string, bool) {
 	case *ast.SequenceNode:
 		switch kind {
 		case kindList:
-			return joinText(n.Values, scalarText)
+			return joinText(n.Values, yamlfile.Scalar)
 		case kindPairs:
 			return joinText(n.Values, pairOrText)
 		}
@@ -202,21 +185,9 @@ func textOf(node ast.Node, kind string) (string, bool) {
 			return pairText(n)
 		}
 	default:
-		return scalarText(node)
+		return yamlfile.Scalar(node)
 	}
 	return "", false
-}
-
-// scalarText is that of a value that is one, and not several.
-func scalarText(node ast.Node) (string, bool) {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.SequenceNode, *ast.MappingNode, *ast.MappingValueNode, *ast.LiteralNode, *ast.AnchorNode, *ast.AliasNode, *ast.NullNode, *ast.TagNode:
-		return "", false
-	default:
-		return n.GetToken().Value, true
-	}
 }
 
 // pairOrText is an item of a list of pairs: `k: v` or "k=v".
@@ -224,12 +195,12 @@ func pairOrText(node ast.Node) (string, bool) {
 	if n, is := node.(*ast.MappingValueNode); is {
 		return pairText(n)
 	}
-	return scalarText(node)
+	return yamlfile.Scalar(node)
 }
 
 func pairText(n *ast.MappingValueNode) (string, bool) {
-	text, ok := scalarText(n.Value)
-	return n.Key.GetToken().Value + "=" + text, ok
+	text, ok := yamlfile.Scalar(n.Value)
+	return yamlfile.Key(n) + "=" + text, ok
 }
 
 func joinText[N ast.Node](nodes []N, one func(N) (string, bool)) (string, bool) {
@@ -245,17 +216,13 @@ func joinText[N ast.Node](nodes []N, one func(N) (string, bool)) (string, bool) 
 }
 
 // nearest is the known key, or group of keys, with the fewest edits to key.
-func nearest(key string, known map[string]Setting) string {
-	best, least := "", len(key)+1<<16
-	for full := range known {
-		for _, candidate := range prefixes(withNames(full, key)) {
-			d := levenshtein.ComputeDistance(key, candidate)
-			if d < least || (d == least && candidate < best) {
-				best, least = candidate, d
-			}
-		}
+func (l *loader) nearest(key string) string {
+	var known []string
+	for full := range l.settings {
+		known = append(known, prefixes(withNames(full, key))...)
 	}
-	return best
+	slices.Sort(known)
+	return yamlfile.Nearest(key, known...)
 }
 
 // prefixes of "a.b.c" are "a", "a.b" and "a.b.c".

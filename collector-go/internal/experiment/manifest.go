@@ -13,10 +13,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nesting"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // Manifest says what ran: versions, sizes and flags from the collector, which has them from the topology itself, the machine, and what
@@ -79,11 +79,8 @@ func Settings(path string, over []string) ([]report.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := nesting.Check(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	var settings yaml.MapSlice
-	if err := yaml.Unmarshal(text, &settings); err != nil {
+	if err := yamlfile.Decode(text, &settings); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var entries []report.Entry

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // Bounds of what may be asked for.
@@ -33,7 +34,7 @@ func (c *checker) fault(field, format string, args ...any) {
 
 func (c *checker) oneOf(field, value string, known ...string) {
 	if !slices.Contains(known, value) {
-		c.fault(field, "%q is none of %s; did you mean %q?", value, strings.Join(known, ", "), nearest(value, known))
+		c.fault(field, "%q is none of %s; did you mean %q?", value, strings.Join(known, ", "), yamlfile.Nearest(value, known...))
 	}
 }
 

@@ -9,12 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nesting"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
 // maxFileBytes bounds an experiment's file.
@@ -35,33 +33,21 @@ func Parse(path string, text []byte) (*File, error) {
 	if len(text) > maxFileBytes {
 		return nil, fmt.Errorf("%s: an experiment's file has at most %d bytes, this one %d", path, maxFileBytes, len(text))
 	}
-	if err := nesting.Check(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	document, err := parser.ParseBytes(text, 0)
+	document, err := yamlfile.Document(path, text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", path, firstLine(err))
+		return nil, err
 	}
 	f := defaults()
 	r := reader{path: path, places: places{}}
 	f.path, f.places = path, r.places
-	if len(document.Docs) > 1 && document.Docs[1].Body != nil {
-		return nil, fmt.Errorf("%s: more than one YAML document; an experiment is one", path)
-	}
-	if len(document.Docs) == 0 || document.Docs[0].Body == nil {
+	if document == nil {
 		return nil, fmt.Errorf("%s: the file is empty; docs/experiments.md tells what an experiment has", path)
 	}
-	r.into(reflect.ValueOf(f).Elem(), "", document.Docs[0].Body)
+	r.into(reflect.ValueOf(f).Elem(), "", document)
 	if err := errors.Join(r.faults...); err != nil {
 		return nil, err
 	}
 	return f, f.check()
-}
-
-// firstLine of a YAML error is "[line:column] what"; the rest draws the source.
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // places say where in the file each field is, "line:column" by the field's path.
@@ -162,7 +148,7 @@ func plain(v reflect.Value, text string) error {
 }
 
 func (r *reader) scalar(field string, node ast.Node, set func(string) error) {
-	text, ok := scalarText(node)
+	text, ok := yamlfile.Scalar(node)
 	if !ok {
 		r.fault(node, field, "this is one value, not a list or a mapping")
 		return
@@ -170,18 +156,6 @@ func (r *reader) scalar(field string, node ast.Node, set func(string) error) {
 	if err := set(text); err != nil {
 		r.fault(node, field, "%s", err)
 	}
-}
-
-func scalarText(node ast.Node) (string, bool) {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.LiteralNode:
-		return strings.TrimSpace(n.Value.Value), true
-	case *ast.MappingNode, *ast.MappingValueNode, *ast.SequenceNode:
-		return "", false
-	}
-	return node.GetToken().Value, true
 }
 
 func (r *reader) list(v reflect.Value, field string, node ast.Node) {
@@ -196,31 +170,20 @@ func (r *reader) list(v reflect.Value, field string, node ast.Node) {
 	}
 }
 
-// entriesOf are the lines of a mapping.
-func entriesOf(node ast.Node) ([]*ast.MappingValueNode, bool) {
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		return n.Values, true
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, true
-	}
-	return nil, false
-}
-
 func (r *reader) fields(v reflect.Value, field string, node ast.Node) {
-	entries, ok := entriesOf(node)
+	entries, ok := yamlfile.Entries(node)
 	if !ok {
 		r.fault(node, field, "this has fields; write \"name: value\" lines: %s", strings.Join(names(v.Type()), ", "))
 		return
 	}
 	seen := map[string]bool{}
 	for _, entry := range entries {
-		name := strings.TrimSpace(entry.Key.GetToken().Value)
+		name := yamlfile.Key(entry)
 		within := strings.TrimPrefix(field+"."+name, ".")
 		i := slices.Index(names(v.Type()), name)
 		switch {
 		case i < 0:
-			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within, strings.TrimPrefix(field+"."+nearest(name, names(v.Type())), "."))
+			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within, strings.TrimPrefix(field+"."+yamlfile.Nearest(name, names(v.Type())...), "."))
 		case seen[name]:
 			r.fault(entry.Key, within, "it is there twice; keep one")
 		default:
@@ -240,28 +203,22 @@ func names(t reflect.Type) (all []string) {
 	return all
 }
 
-func nearest(name string, known []string) string {
-	return slices.MinFunc(known, func(a, b string) int {
-		return levenshtein.ComputeDistance(name, a) - levenshtein.ComputeDistance(name, b)
-	})
-}
-
 // settings keeps values as they would stand behind "-c name=".
 func (r *reader) settings(into *Settings, field string, node ast.Node) {
-	entries, ok := entriesOf(node)
+	entries, ok := yamlfile.Entries(node)
 	if !ok {
 		r.fault(node, field, "these are settings; write \"name: value\" lines")
 		return
 	}
 	for _, entry := range entries {
-		key := strings.TrimSpace(entry.Key.GetToken().Value)
+		key := yamlfile.Key(entry)
 		if slices.ContainsFunc(*into, func(s Setting) bool { return s.Key == key }) {
 			r.fault(entry.Key, field, "%s is there twice; keep one", key)
 			continue
 		}
 		value, err := flow(entry.Value)
 		if err != nil {
-			r.fault(entry.Value, field, "%s: %s", key, firstLine(err))
+			r.fault(entry.Value, field, "%s: %s", key, yamlfile.FirstLine(err))
 			continue
 		}
 		*into = append(*into, Setting{key, value})

@@ -1,4 +1,4 @@
-package nesting
+package yamlfile
 
 import (
 	"os"
@@ -12,10 +12,10 @@ import (
 
 func TestWhatNestsTooDeepIsRefused(t *testing.T) {
 	for _, unit := range []string{"[", "{", "{a: ", "- ", "? ", "[\n", "&a [*a, ", "- ["} {
-		assert.NoError(t, Check([]byte(strings.Repeat(unit, Most/2))), unit)
-		assert.ErrorContains(t, Check([]byte("\n"+strings.Repeat(unit, Most+1))), "nests deeper than 500 levels", unit)
+		assert.NoError(t, checkDepth([]byte(strings.Repeat(unit, most/2))), unit)
+		assert.ErrorContains(t, checkDepth([]byte("\n"+strings.Repeat(unit, most+1))), "nests deeper than 500 levels", unit)
 	}
-	assert.NoError(t, Check([]byte(strings.Repeat("a: [b, {c: d}]\n- e: f\n", 10_000))))
+	assert.NoError(t, checkDepth([]byte(strings.Repeat("a: [b, {c: d}]\n- e: f\n", 10_000))))
 }
 
 func TestOurOwnFilesAreTaken(t *testing.T) {
@@ -25,6 +25,6 @@ func TestOurOwnFilesAreTaken(t *testing.T) {
 	for _, path := range files {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		assert.NoError(t, Check(text), path)
+		assert.NoError(t, checkDepth(text), path)
 	}
 }
