@@ -2,23 +2,26 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
 )
 
 // explain tells what changed before an alert, from what this collector knows.
 func (col *collector) explain(s config.Slice) func(context.Context, why.Question) (*why.Answer, error) {
-	ports := why.Ports{Figures: ranges{col.engine}, Active: col.activeAlerts, Events: col.eventsOf, Limit: limitation(col.httpListener.Addr(), s.Width)}
+	ports := why.Ports{Figures: ranges{col.engine}, Active: col.activeAlerts, Events: col.eventsOf, Limit: col.limitation(s.Width)}
 	return func(ctx context.Context, q why.Question) (*why.Answer, error) { return why.Explain(ctx, ports, q) }
 }
 
@@ -77,18 +80,14 @@ func (col *collector) eventsOf(topology string, from, to time.Time) (all []why.E
 	return all
 }
 
-// limitation judges what a topology was limited by as experiments do: over the collector's own API.
-func limitation(listens net.Addr, width time.Duration) func(context.Context, string, time.Time, time.Time) (string, error) {
+// limitation judges what a topology was limited by as experiments do.
+func (col *collector) limitation(width time.Duration) func(context.Context, string, time.Time, time.Time) (string, error) {
 	return func(ctx context.Context, topology string, from, to time.Time) (string, error) {
-		ourselves, err := experiment.NewCollector(callable(listens))
+		known, err := col.topology(topology)
 		if err != nil {
 			return "", err
 		}
-		known, err := ourselves.Topology(ctx, topology)
-		if err != nil {
-			return "", fmt.Errorf("topology %s: %w", topology, err)
-		}
-		evidence, err := experiment.GatherEvidence(ctx, ourselves, known, experiment.Stretch{From: from, To: to, Width: width, Workers: len(known.Workers)})
+		evidence, err := experiment.GatherEvidence(ctx, stored{col.engine}, known, experiment.Stretch{From: from, To: to, Width: width, Workers: len(known.Workers)})
 		if err != nil {
 			return "", err
 		}
@@ -96,10 +95,45 @@ func limitation(listens net.Addr, width time.Duration) func(context.Context, str
 	}
 }
 
-// callable is where a listener answers us: on the loopback where it listens on all addresses.
-func callable(listens net.Addr) string {
-	if tcp, ok := listens.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
+// topology is what the API answers of one, as experiments read it.
+func (col *collector) topology(name string) (t experiment.Topology, err error) {
+	known, found := col.known.Topology(name, "")
+	if !found {
+		return t, fmt.Errorf("topology %s has not reported", name)
 	}
-	return listens.String()
+	text, err := json.Marshal(known)
+	if err != nil {
+		return t, err
+	}
+	return t, json.Unmarshal(text, &t)
+}
+
+// stored asks the engine what experiments ask a collector over HTTP.
+type stored struct{ engine *query.Engine }
+
+// Slices implements experiment.Stored.
+func (s stored) Slices(ctx context.Context, selector string, from, to time.Time) ([]experiment.Series, error) {
+	asked, err := s.engine.Instant(ctx, nil, fmt.Sprintf("%s[%dms]", selector, to.Sub(from).Milliseconds()), to)
+	if err != nil {
+		return nil, err
+	}
+	defer asked.Close()
+	matrix, err := asked.Exec(ctx).Matrix()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]experiment.Series, 0, len(matrix))
+	for _, series := range matrix {
+		slices := report.Slices{}
+		for _, p := range series.Floats {
+			slices.TimesMs, slices.Values = append(slices.TimesMs, p.T), append(slices.Values, report.Figure(p.F))
+		}
+		all = append(all, experiment.Series{Labels: series.Metric.Map(), Slices: slices})
+	}
+	return all, nil
+}
+
+// Collection implements experiment.Collections.
+func (s stored) Collection(ctx context.Context, topology string, from, to time.Time) (*collection.Collection, error) {
+	return collection.Read(ctx, httpapi.Instant(s.engine), topology, from, to)
 }

@@ -50,7 +50,7 @@ func workersOf(run *report.Run) (most int) {
 }
 
 // wholeness notes what came late or was dropped on its way. A collector that cannot tell, as an older one, leaves it unknown.
-func (g *evidence) wholeness(ctx context.Context, collector Slices) {
+func (g *evidence) wholeness(ctx context.Context, collector Stored) {
 	asked, can := collector.(Collections)
 	if !can {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
 
-// Collections tells how whole it is what was collected. A Slices that is one is asked; Collector is.
+// Collections tells how whole it is what was collected. A Stored that is one is asked; Collector is.
 type Collections interface {
 	Collection(ctx context.Context, topology string, from, to time.Time) (*collection.Collection, error)
 }

@@ -21,9 +21,14 @@ type Source interface {
 	Status(context.Context) (load.Status, error)
 }
 
+// Stored is where stored slices are read: of the series that a selector names, those with ends in (from, to].
+type Stored interface {
+	Slices(ctx context.Context, selector string, from, to time.Time) ([]Series, error)
+}
+
 // Slices is what the collector stored. Collector is one.
 type Slices interface {
-	Slices(ctx context.Context, selector string, from, to time.Time) ([]Series, error)
+	Stored
 	Newest(ctx context.Context, selector string, at time.Time) ([]Newest, error)
 }
 

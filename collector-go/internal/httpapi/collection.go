@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
 // collectionSpan is the time that /collection tells of where start is left out.
@@ -28,7 +29,7 @@ func (a *api) collection(r request) answer {
 	if !start.Before(end) {
 		return invalidParameter("start", errors.New("it must be before end"))
 	}
-	whole, err := collection.Read(r.Context(), a.instant, name, start, end)
+	whole, err := collection.Read(r.Context(), Instant(a.options.Engine), name, start, end)
 	switch {
 	case err != nil:
 		return answer{err: failed(err)}
@@ -38,14 +39,19 @@ func (a *api) collection(r request) answer {
 	return answer{data: whole}
 }
 
-// instant answers a vector, or all values of a range selector.
-func (a *api) instant(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
-	q, err := a.options.Engine.Instant(ctx, promql.NewPrometheusQueryOpts(false, holds), expr, at)
-	if err != nil {
-		return nil, err
+// Instant answers the vector that an expression is at a time, or all values of a range selector; a value holds for so long.
+func Instant(engine *query.Engine) func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
+	return func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
+		q, err := engine.Instant(ctx, promql.NewPrometheusQueryOpts(false, holds), expr, at)
+		if err != nil {
+			return nil, err
+		}
+		defer q.Close()
+		return valuesOf(q.Exec(ctx))
 	}
-	defer q.Close()
-	result := q.Exec(ctx)
+}
+
+func valuesOf(result *promql.Result) ([]collection.Value, error) {
 	if matrix, err := result.Matrix(); err == nil {
 		var values []collection.Value
 		for _, series := range matrix {
