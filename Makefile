@@ -38,14 +38,20 @@ tune-all: build ## Run the small experiments of Tests 1 to 7 on a local cluster,
 	build/bullet-metrics tune list --last 7; exit $$worst
 
 .PHONY: test
-test: test-proto test-plugin ## Run every test of every part
-	@$(MAKE) --jobs=2 test-topology test-others
+test: test-proto build ## Run every test of every part
+	@$(MAKE) --jobs=3 test-java test-others test-servers
+	@$(MAKE) test-cluster
 	@echo "all tests passed"
 
-# What needs no cluster, one part after the other, while the tests of the cluster wait for it.
+# What measures no cluster waits for most of its time: these two run beside the tests in Java, each one part after the other. What is measured on a cluster
+# then has the machine to itself.
 .PHONY: test-others
 test-others:
-	@for part in collector client stores dashboards page chaos; do MAKEFLAGS= $(MAKE) test-$$part || exit; done
+	@for part in collector client page chaos; do MAKEFLAGS= $(MAKE) test-$$part || exit; done
+
+.PHONY: test-servers
+test-servers:
+	@for part in stores dashboards; do MAKEFLAGS= $(MAKE) test-$$part || exit; done
 
 # --- build ---------------------------------------------------------------------------------------------------------------------
 
@@ -114,6 +120,11 @@ test-proto: toolchain build/tools/go.stamp build/tools/java.stamp ## Lint the sc
 
 # --- tests -----------------------------------------------------------------------------------------------------------------------
 
+# One reactor for all modules, since plugin and topology share some; two of them at a time, since clusters are slow to start.
+.PHONY: test-java
+test-java: build
+	@$(run) $(mvn) --threads 2 -Dbullet.metrics.binary=$$PWD/build/bullet-metrics verify
+
 .PHONY: test-plugin
 test-plugin: build ## Test the Storm plugin, the finished jar included
 	@$(run) $(mvn) -pl plugin-java -am -Dbullet.metrics.binary=$$PWD/build/bullet-metrics verify
@@ -151,9 +162,21 @@ test-stores: toolchain build/tools/influxd ## Test every store on the network ag
 	@$(run) cd collector-go && go test -tags stores -timeout 15m ./internal/store/servertest/... -rapid.checks=10
 
 .PHONY: test-topology
-test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts
-	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests,topology/compat-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
-	@$(run) cd collector-go && go test -tags e2e -count=1 -timeout 30m -v ./e2e/...
+test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts (test-cluster)
+	@$(run) $(mvn) --threads 2 -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests,topology/compat-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
+	@$(MAKE) test-cluster
+
+# Two tests at a time: the topology that is measured comes alone; then come the demo and the experiments, which have a cluster each and whose figures are
+# not looked at.
+on_cluster := go test -tags e2e -count=1 -parallel 2 -v
+
+.PHONY: test-cluster
+test-cluster: build ## Test everything together on a real cluster, alone on the machine
+	@$(run) cd collector-go && $(on_cluster) -timeout 60m ./e2e
+
+.PHONY: test-long
+test-long: build ## Test what takes minutes more on a real cluster: a worker that stays away and is rebalanced away, topologies that are killed
+	@$(run) cd collector-go && BULLET_METRICS_LONG=1 $(on_cluster) -timeout 90m -run 'TestRunningTopology/(worker_away|topologies_killed|journal)' ./e2e
 
 dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-lock.json
 	@command -v npm >/dev/null || { echo "the check of dashboards against Grafana's types needs Node.js 20 or newer, with npm" >&2; exit 1; }

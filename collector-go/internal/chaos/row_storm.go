@@ -17,7 +17,7 @@ import (
 // they say at their end is held to the table here. `make chaos` builds both.
 
 // worker is row 18: SIGKILL of a worker under load; one that stays away and is rebalanced away, and topologies that are killed, are played with it, since
-// each goes by the alerts that wake somebody. TestRunningTopology, a part of make test, plays all but two killed topologies too.
+// each goes by the alerts that wake somebody. TestRunningTopology plays them in make test-long too, and the worker's SIGKILL in make test.
 func worker() Row {
 	return Row{Number: 18, Fault: "worker killed", Full: 3, Long: true, Try: func(ctx context.Context, g *Ground, tries int) (all Outcome, err error) {
 		for range tries {

@@ -29,6 +29,8 @@ type Options struct {
 	SliceWidth, SliceLateness time.Duration
 	// CollectorFlags are more flags for the collector, such as --alertmanager-urls.
 	CollectorFlags []string
+	// GatewayFlags are more flags for the query gateway, such as --grace-ms.
+	GatewayFlags []string
 	// Topology is the name to submit under.
 	Topology string
 	// BulletConf is the Bullet YAML of the topology.
@@ -124,7 +126,7 @@ func (s *Stack) gatewayCommand() command {
 	o := s.options
 	args := []string{"-Xmx256m", "-XX:+UseSerialGC", "-cp", o.built("bullet-topology.jar"),
 		"io.github.bulletmetrics.topology.gateway.QueryGateway", "--bullet-conf", o.BulletConf, "--listen", o.GatewayListen}
-	return command{name: "gateway", path: o.Java, log: s.logPath("gateway"), args: append(args, o.settingArgs()...)}
+	return command{name: "gateway", path: o.Java, log: s.logPath("gateway"), args: slices.Concat(args, o.GatewayFlags, o.settingArgs())}
 }
 
 func (s *Stack) submitCommand(name string, settings []string) command {
