@@ -209,7 +209,7 @@ CHAOS_SCALE ?= 1
 CHAOS_SEED ?= 1
 
 .PHONY: chaos
-chaos: build ## Play every fault of docs/reliability.md at full count (hours; CHAOS_SCALE=0.01 for 20 minutes, ROWS=1,5 for some, CHAOS_SEED=n)
+chaos: build ## Play every fault of docs/reliability.md at full count (hours, going on where it was ended; CHAOS_SCALE=0.01 for 20 minutes, ROWS=1,5 for some again, CHAOS_SEED=n)
 	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package # what row 20 measures the plugin with
 	@$(run) (cd collector-go && go build -o ../build/chaos ./cmd/chaos) && build/chaos --scale $(CHAOS_SCALE) --seed $(CHAOS_SEED) --rows '$(ROWS)'
 

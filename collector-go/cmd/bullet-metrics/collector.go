@@ -350,6 +350,9 @@ func (col *collector) close(ctx context.Context) error {
 	col.judge.end(ctx)
 	col.mirror.end(ctx)
 	col.prof.end(ctx)
+	if err == nil {
+		err = col.closeStore(ctx)
+	}
 	return errors.Join(err, col.release(ctx))
 }
 

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chaos"
 )
@@ -22,7 +24,7 @@ type settings struct {
 	binary, out, rows, repository string
 	scale                         float64
 	seed                          uint64
-	skipLong, debug               bool
+	skipLong, debug, again        bool
 }
 
 func main() {
@@ -34,9 +36,10 @@ func main() {
 	flag.Float64Var(&s.scale, "scale", 1, "how much of each row is played; each at least once")
 	flag.Uint64Var(&s.seed, "seed", 1, "what tries draw from")
 	flag.BoolVar(&s.skipLong, "skip-long", false, "leave out the rows about time and memory")
+	flag.BoolVar(&s.again, "again", false, "play rows again that this version has played whole, with this seed and at this scale; those of --rows are anyway")
 	flag.BoolVar(&s.debug, "debug", false, "a line a try")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := play(ctx, s); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
@@ -59,35 +62,65 @@ func play(ctx context.Context, s settings) error {
 	if err := os.MkdirAll(s.out, 0o750); err != nil {
 		return err
 	}
-	options := &slog.HandlerOptions{}
-	if s.debug {
-		options.Level = slog.LevelDebug
+	record, err := chaos.ReadRecord(s.out, s.seed, s.scale)
+	if err != nil {
+		return err
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, options))
-	var results []chaos.Result
+	version, err := versionOf(ctx, s.binary)
+	if err != nil {
+		return err
+	}
+	log := s.log()
 	broken := false
 	for _, row := range rows {
-		if s.skipLong && row.Long || ctx.Err() != nil {
+		if s.skipLong && row.Long {
+			continue
+		}
+		if s.rows == "" && !s.again && record.Whole(row, version) {
+			log.Info("already played", "row", row.Number, "fault", row.Fault, "version", version)
 			continue
 		}
 		tries := row.Tries(s.scale)
 		log.Info("playing", "row", row.Number, "fault", row.Fault, "tries", tries)
-		ground := chaos.Ground{Binary: s.binary, Dir: filepath.Join(s.out, fmt.Sprintf("row-%02d", row.Number)), Seed: s.seed, Scale: s.scale, Repository: s.repository,
-			Log: log.With("row", row.Number)}
+		ground := chaos.Ground{Binary: s.binary, Version: version, Dir: filepath.Join(s.out, fmt.Sprintf("row-%02d", row.Number)), Seed: s.seed, Scale: s.scale,
+			Repository: s.repository, Log: log.With("row", row.Number)}
 		result := chaos.Play(ctx, row, ground, tries)
-		results = append(results, result)
+		if ctx.Err() != nil {
+			break // it was not played
+		}
 		broken = broken || !result.Kept()
+		if err := record.Keep(result); err != nil {
+			return err
+		}
 	}
-	if err := chaos.WriteJSON(s.out, s.seed, s.scale, results); err != nil {
-		return err
-	}
-	if err := chaos.WriteTable(os.Stdout, results); err != nil {
+	if err := chaos.WriteTable(os.Stdout, record.Faults); err != nil {
 		return err
 	}
 	if broken {
 		return errBroken
 	}
 	return ctx.Err()
+}
+
+func (s settings) log() *slog.Logger {
+	options := &slog.HandlerOptions{}
+	if s.debug {
+		options.Level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, options))
+}
+
+// versionOf is what a program says that it is: the last word of its --version.
+func versionOf(ctx context.Context, binary string) (string, error) {
+	said, err := exec.CommandContext(ctx, binary, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", binary, err)
+	}
+	words := strings.Fields(string(said))
+	if len(words) == 0 {
+		return "", fmt.Errorf("%s --version printed nothing", binary)
+	}
+	return words[len(words)-1], nil
 }
 
 // chosen are the rows that a list names; all for an empty one.

@@ -15,6 +15,8 @@ import (
 type Ground struct {
 	// Binary is build/bullet-metrics.
 	Binary string
+	// Version is what the program says that it is.
+	Version string
 	// Dir is the row's own; empty at its start.
 	Dir string
 	// Seed makes the tries: each draws from Random(try).

@@ -22,8 +22,8 @@ type ProducerOptions struct {
 	Topology, Host string
 	// Series is how many samples a batch has; 20 where it is 0.
 	Series int
-	// From is the event time of the first batch, whole seconds; an hour ago where it is zero. Step is from batch to batch, whole seconds, 1 s where it
-	// is 0: an hour of event time with 1 s goes by with 3,600 batches, whatever time that takes.
+	// From is the event time of the first batch, whole seconds; ten hours ago where it is zero. Step is from batch to batch, whole seconds, 1 s where it
+	// is 0: an hour of event time with 1 s goes by with 3,600 batches, whatever time that takes. No batch is made before its time.
 	From time.Time
 	Step time.Duration
 	// Pause is between batches that are made; 0 for as fast as they are acknowledged.
@@ -53,7 +53,7 @@ func (o ProducerOptions) completed(place int) ProducerOptions {
 		o.Series = 20
 	}
 	if o.From.IsZero() {
-		o.From = time.Now().Add(-time.Hour)
+		o.From = time.Now().Add(-10 * time.Hour)
 	}
 	o.From = o.From.Truncate(time.Second)
 	o.Step = max(o.Step, time.Second)

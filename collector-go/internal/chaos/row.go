@@ -10,7 +10,7 @@ import (
 
 // Row is one fault of the table in docs/reliability.md.
 type Row struct {
-	// Number is the table's, 1 to 24.
+	// Number is the table's, 1 to 25.
 	Number int
 	// Fault is its name in the table: "SIGKILL", "power loss", ...
 	Fault string
@@ -83,7 +83,7 @@ func Rows() []Row {
 	rows := []Row{
 		kill(), crash(), powerLoss(), damagedTail(), fullDisk(), inputOutput(), storeDown(), catchUp(), slowStore(), order(), clocks(), malformed(), oversize(),
 		slowLoris(), floods(), identities(), cardinality(), worker(), collectorRestarts(), blackhole(),
-		partition(), configuration(), soak(),
+		partition(), configuration(), soak(), everything(),
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return a.Number - b.Number })
 	return rows

@@ -134,10 +134,10 @@ func (d *smallDisk) play(ctx context.Context, seed uint64, before int) (o Outcom
 	if err := fresh.awaitMore(ctx, uint64(before)); err != nil {
 		return o, err
 	}
-	if err := d.fill(); err != nil {
-		return o, err
-	}
-	if !d.oldData { // else room is made for them
+	if !d.oldData { // else room is made for them, by the collector that starts on the full disk
+		if err := d.fill(); err != nil {
+			return o, err
+		}
 		if err := d.awaitTurnedAway(ctx); err != nil {
 			return o, err
 		}
@@ -212,9 +212,9 @@ func (d *smallDisk) keepOld(ctx context.Context, old *Ledger) error {
 
 func (d *smallDisk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
-// fill leaves not a byte.
+// fill leaves not a byte. What the collector has made room for since it was called last is filled too.
 func (d *smallDisk) fill() error {
-	f, err := os.Create(d.ballast())
+	f, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o640)
 	if err != nil {
 		return err
 	}
@@ -249,13 +249,30 @@ func (d *smallDisk) awaitTurnedAway(ctx context.Context) error {
 			return fmt.Errorf("the disk is full, and batches are not turned away: %w", err)
 		}
 	}
-	if _, err := d.c.Get(ctx, "/-/ready"); err == nil {
-		d.broken = append(d.broken, "/-/ready says 200 while the disk is full")
+	if err := d.awaitUnready(ctx); err != nil {
+		return err
 	}
 	if _, err := d.c.Get(ctx, "/-/healthy"); err != nil {
 		d.broken = append(d.broken, fmt.Sprintf("/-/healthy while the disk is full: %v", err))
 	}
 	return nil
+}
+
+// awaitUnready waits until the collector says that it is not ready. One that has just made a little room by itself, as by a checkpoint that is old, is
+// for as long as that lasts: it is filled.
+func (d *smallDisk) awaitUnready(ctx context.Context) error {
+	for {
+		if _, err := d.c.Get(ctx, "/-/ready"); err != nil {
+			return nil
+		}
+		if err := d.fill(); err != nil {
+			return err
+		}
+		if wait(ctx, 10*time.Millisecond) != nil {
+			d.broken = append(d.broken, "/-/ready says 200 while the disk is full")
+			return nil
+		}
+	}
 }
 
 // restart ends the collector and starts it without a byte of room.
@@ -266,10 +283,9 @@ func (d *smallDisk) restart(ctx context.Context) error {
 	case "kill":
 		d.c.Kill()
 	case "stop":
-		_ = d.c.Stop() // it fails where it says what it could not write: that is in the journal
-	}
-	if err := os.Remove(d.ballast()); err != nil {
-		return err
+		if err := d.c.Stop(); err != nil {
+			d.broken = append(d.broken, fmt.Sprintf("stopped while the disk is full, with all that was acknowledged in the journal: %v", err))
+		}
 	}
 	if err := d.fill(); err != nil {
 		return err

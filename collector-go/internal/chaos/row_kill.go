@@ -51,7 +51,7 @@ func killsInADirectory(ctx context.Context, g *Ground, from, kills int) (o Outco
 	ledger := NewLedger(g.Seed + uint64(from))
 	defer ledger.Stop()
 	for range 4 {
-		ledger.Produce(ctx, c.GRPC(), ProducerOptions{Pause: 4 * time.Millisecond})
+		ledger.Produce(ctx, c.GRPC(), ProducerOptions{Pause: 4 * time.Millisecond, From: time.Now().Add(-20 * time.Hour)})
 	}
 	for try := range kills {
 		random := g.Random(from + try)

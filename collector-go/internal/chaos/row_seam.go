@@ -32,6 +32,13 @@ func inputOutput() Row {
 	return p.row(Row{Number: 6, Fault: "I/O errors", Full: 50}, "write", "sync", "create", "rename", "remove", "syncdir", "truncate", "sealed_segments", "refused", "not_ready")
 }
 
+// everything is the row behind the table's: producers, network, journal, feeds and stores in one goroutine under one seed, and any of the faults at any time.
+func everything() Row {
+	p := property{pkg: "./internal/feed", test: "TestSimulation", first: "sim.first", count: "sim.seeds", atOnce: 250}
+	return p.row(Row{Number: 25, Fault: "all at once", Full: 20_000}, "kills", "power_losses", "disk_errors", "fills", "cuts", "partitions", "clock_steps", "store_away", "duplicates", "late",
+		"expired", "forgotten")
+}
+
 // row is one that plays nothing but a property; figures are those of its tally that are worth keeping.
 func (p property) row(row Row, figures ...string) Row {
 	row.Try = func(ctx context.Context, g *Ground, tries int) (Outcome, error) {

@@ -10,12 +10,20 @@ import (
 )
 
 // storeDown is row 7: a store on the network is away for a day of event time, in which the collector is killed three times; then it is back, and
-// has each slice once. What goes where the journal has no room for it all is tried by the tests of internal/feed.
+// has each slice once. Then another is away for longer than a small journal has room for.
 func storeDown() Row {
-	return Row{Number: 7, Fault: "store down", Full: 1, Short: 1, Try: playStoreDown}
+	return Row{Number: 7, Fault: "store down", Full: 1, Short: 1, Try: func(ctx context.Context, g *Ground, _ int) (Outcome, error) {
+		o, err := playStoreDown(ctx, g)
+		if err != nil {
+			return o, err
+		}
+		bounded, err := playBeyondTheBound(ctx, g)
+		o.Add(bounded)
+		return o, err
+	}}
 }
 
-func playStoreDown(ctx context.Context, g *Ground, _ int) (o Outcome, err error) {
+func playStoreDown(ctx context.Context, g *Ground) (o Outcome, err error) {
 	const step = 10 * time.Second
 	day := g.Duration(24*time.Hour-10*time.Minute, 2*time.Hour) // the door takes nothing older than a day
 	store, err := NewReceiver()

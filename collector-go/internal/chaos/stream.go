@@ -88,6 +88,9 @@ func (s *sendingStream) send(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := wait(ctx, time.Until(p.at(next))); err != nil { // what is ahead of the clock is refused
+			return err
+		}
 		var held uint64
 		var fresh, end bool
 		p.change(func() { // what a number stands for is settled with its sending: a producer may be finished at any moment

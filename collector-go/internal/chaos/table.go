@@ -1,22 +1,11 @@
 package chaos
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"text/tabwriter"
+	"time"
 )
-
-// Result is a row with what came of it.
-type Result struct {
-	Number int    `json:"row"`
-	Fault  string `json:"fault"`
-	Outcome
-	Verdict string  `json:"verdict"`
-	Seconds float64 `json:"seconds"`
-}
 
 // WriteTable writes one line a row, and behind them what was measured and what is broken.
 func WriteTable(to io.Writer, results []Result) error {
@@ -30,22 +19,10 @@ func WriteTable(to io.Writer, results []Result) error {
 	}
 	fmt.Fprintln(to)
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "row\tfault\ttries\tacknowledged\tlost\tdoubled\tdamaged\texpired\tseconds\tverdict\t")
+	fmt.Fprintln(t, "row\tfault\ttries\tacknowledged\tlost\tdoubled\tdamaged\texpired\tseconds\tverdict\tversion\tended\t")
 	for _, r := range results {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.0f\t%s\t\n", r.Number, r.Fault, r.Tries, r.Acknowledged, r.Lost, r.Doubled, r.Damaged, r.Expired, r.Seconds, r.Verdict)
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.0f\t%s\t%s\t%s\t\n", r.Number, r.Fault, r.Tries, r.Acknowledged, r.Lost, r.Doubled, r.Damaged, r.Expired, r.Seconds, r.Verdict,
+			r.Version, r.Date.Format(time.DateTime))
 	}
 	return t.Flush()
-}
-
-// WriteJSON writes chaos.json into a directory.
-func WriteJSON(dir string, seed uint64, scale float64, results []Result) error {
-	text, err := json.MarshalIndent(struct {
-		Seed   uint64   `json:"seed"`
-		Scale  float64  `json:"scale"`
-		Faults []Result `json:"faults"`
-	}{seed, scale, results}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "chaos.json"), append(text, '\n'), 0o640)
 }

@@ -162,7 +162,7 @@ func (c *core) tryOpen() error {
 		return err
 	}
 	c.retention = NewRetention(c.journal.Release)
-	c.retention.Join("journaled")
+	c.retention.Join("journaled", nil)
 	if err := c.tryOpenStore(); err != nil {
 		_ = c.journal.Close()
 		return err

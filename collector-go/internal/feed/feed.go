@@ -110,6 +110,7 @@ type Feed struct {
 	tickMs   int64            // of the last tick
 
 	leave    chan leaving // see Leave
+	hurried  atomic.Bool  // see hurry
 	pause    pause        // nil but in simulations
 	patience journal.Patience
 	figures  *figures
@@ -124,7 +125,7 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	}
 	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved, figures: newFigures(o), leave: make(chan leaving),
 		patience: journal.DefaultPatience()}
-	retention.Join(o.Name)
+	retention.Join(o.Name, f.hurry)
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
 	}
@@ -179,7 +180,7 @@ func (f *Feed) Run(ctx context.Context) error {
 	defer func() { _ = reader.Close() }()
 	for {
 		if word, is := f.told(); is {
-			if reader, err = f.obey(ctx, reader, word); err != nil && ctx.Err() == nil {
+			if reader, err = f.obey(ctx, reader, word, false); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("feed %s: %w", f.options.Name, err)
 			}
 		}
@@ -198,7 +199,7 @@ func (f *Feed) Run(ctx context.Context) error {
 			err = f.take(ctx, position, entry)
 		}
 		if word, left := asLeft(err); left {
-			reader, err = f.obey(ctx, reader, word)
+			reader, err = f.obey(ctx, reader, word, true)
 		}
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("feed %s: %w", f.options.Name, err)
@@ -298,18 +299,42 @@ func (f *Feed) take(ctx context.Context, position journal.Position, entry journa
 		f.ticks++
 		f.waiting++
 	}
-	due := f.ticks >= f.options.CheckpointTicks
+	hurried := f.hurried.Swap(false)
+	due := f.ticks >= f.options.CheckpointTicks || hurried
 	if !due && !f.full() {
 		return nil
 	}
 	if err := f.flush(ctx); err != nil {
 		return err
 	}
+	if hurried {
+		f.moveCursor(ctx)
+	}
 	if due {
 		f.ticks = 0
 		f.checkpoint()
 	}
 	return nil
+}
+
+// hurry asks for a checkpoint before it is due, and for the store's cursor to be where it is, if all before upTo was handed over: the journal has no
+// more room. It is for any goroutine.
+func (f *Feed) hurry(upTo journal.Position) {
+	if f.caught.Load() >= uint64(upTo) {
+		f.hurried.Store(true)
+	}
+}
+
+// moveCursor makes durable what the store was given. Where that fails, as on a full disk, the journal keeps it, and asks again.
+func (f *Feed) moveCursor(ctx context.Context) {
+	store, ok := f.store.(interface{ Flush(context.Context) error })
+	if !ok {
+		return
+	}
+	if err := store.Flush(ctx); err != nil {
+		f.figures.failures.Inc()
+		f.options.Logger.Warn("a store could not write what it was given, and the journal is nearly full", "store", f.options.Name, "error", err)
+	}
 }
 
 // full says whether it is time to hand over. A hand-over ends where the store's cursor stood at the start, so that nothing that the

@@ -14,19 +14,21 @@ type Retention struct {
 
 	mu       sync.Mutex
 	needs    map[string]journal.Position
+	hurry    map[string]func(upTo journal.Position)
 	optional map[string]*Feed
 }
 
 // NewRetention releases through release, which is the journal's.
 func NewRetention(release func(journal.Position) error) *Retention {
-	return &Retention{release: release, needs: map[string]journal.Position{}, optional: map[string]*Feed{}}
+	return &Retention{release: release, needs: map[string]journal.Position{}, hurry: map[string]func(journal.Position){}, optional: map[string]*Feed{}}
 }
 
-// Join makes the journal wait for a reader from now on.
-func (r *Retention) Join(reader string) {
+// Join makes the journal wait for a reader from now on. hurry, which may be nil, asks a reader that has read what lies before upTo to keep a
+// checkpoint soon, so that it no longer needs that; it must not block.
+func (r *Retention) Join(reader string, hurry func(upTo journal.Position)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.needs[reader] = 0
+	r.needs[reader], r.hurry[reader] = 0, hurry
 }
 
 // MayLag lets a feed be left behind where the journal has no more room: Relieve makes it give up the oldest that it lacks.
@@ -51,7 +53,8 @@ func (r *Retention) Need(reader string, p journal.Position) error {
 }
 
 // Relieve lets go of the oldest segment while the journal is crowded and only feeds that may lag still need it; each of these gives up
-// what it lacks of it first. crowded is the journal's. Where another reader needs the segment, the journal will say that it is full.
+// what it lacks of it first. crowded is the journal's. Another reader that needs the segment is hurried: the next call finds it gone where that
+// reader only had not kept a checkpoint yet, and else the journal will say that it is full.
 func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journal.Position, is bool)) error {
 	for {
 		end, is := crowded()
@@ -76,19 +79,23 @@ func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journ
 	}
 }
 
-// behind are the feeds that need something before p; free says that no reader needs it that must not be left behind.
+// behind are the feeds that need something before p; free says that no reader needs it that must not be left behind. Those are hurried.
 func (r *Retention) behind(p journal.Position) (lagging []*Feed, free bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	free = true
 	for reader, need := range r.needs {
 		if need >= p {
 			continue
 		}
-		f := r.optional[reader]
-		if f == nil {
-			return nil, false
+		if f := r.optional[reader]; f != nil {
+			lagging = append(lagging, f)
+			continue
 		}
-		lagging = append(lagging, f)
+		free = false
+		if hurry := r.hurry[reader]; hurry != nil {
+			hurry(p)
+		}
 	}
-	return lagging, true
+	return lagging, free
 }

@@ -49,7 +49,7 @@ func (w *simulated) tryStart() (err error) {
 		return err
 	}
 	l.retention = NewRetention(l.journal.Release)
-	l.retention.Join("journaled")
+	l.retention.Join("journaled", nil)
 	door := ingest.DefaultOptions()
 	door.Now, door.Window, door.MaxAhead, door.MaxAge = w.clock, 8, doorAhead, doorAge
 	l.server, err = ingest.New(l.journal, door)

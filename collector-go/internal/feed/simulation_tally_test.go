@@ -39,7 +39,7 @@ func (h happenings) requireMuch(t *testing.T) {
 // line is the tally for programs to read. Where something is lost or doubled the test fails before there is one.
 func (h happenings) line() string {
 	var line strings.Builder
-	fmt.Fprintf(&line, "sim: seeds=%d lost=0 doubled=0", h["seeds"])
+	fmt.Fprintf(&line, "tally: seeds=%d", h["seeds"])
 	for _, what := range slices.Sorted(maps.Keys(h)) {
 		if what != "seeds" {
 			fmt.Fprintf(&line, " %s=%d", what, h[what])

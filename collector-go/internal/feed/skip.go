@@ -20,7 +20,8 @@ type leaving struct {
 }
 
 // Leave makes the feed give up what it has not read before upTo, so that the journal can let go of it, and returns when a restart
-// would not read it either. It is for another goroutine than Run's, while Run runs. A feed that has read so far only saves a checkpoint.
+// would not read it either. It is for another goroutine than Run's, while Run runs. A feed that has read so far saves a checkpoint, at once or with
+// the next tick; one whose store does not take what closed before that gives up those slices.
 func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
 	word := leaving{upTo, make(chan error, 1)}
 	select {
@@ -43,9 +44,20 @@ func (leftBehind) Error() string { return "the journal lets go of what the store
 
 // obey does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk, the journal keeps
 // what it would have let go of, and asks again.
-func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving) (*journal.Reader, error) {
+// interrupted says that the store was being given what it does not take.
+func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving, interrupted bool) (*journal.Reader, error) {
 	before := f.position
-	err := f.skip(ctx, word.upTo)
+	var err error
+	switch {
+	case f.position < word.upTo:
+		err = f.skip(ctx, word.upTo)
+	case f.pipeline.closed().Len() == 0:
+		f.checkpoint()
+	case interrupted:
+		err = f.giveUpClosed(ctx)
+	default: // no checkpoint holds slices that wait to be handed over: with the next tick they are, or that is interrupted
+		f.hurried.Store(true)
+	}
 	word.done <- err
 	if err != nil {
 		f.figures.failures.Inc()
@@ -65,10 +77,6 @@ func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving) (
 // expires. The slicer's clock stands still meanwhile, so that no source counts as silent; each series gets its gap's marker when it
 // goes on, and counters go on from where they were.
 func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
-	if f.position >= upTo {
-		f.checkpoint()
-		return nil
-	}
 	from := f.position
 	samples, err := f.passOver(ctx, upTo)
 	if err != nil {
@@ -86,6 +94,22 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 		return err
 	}
 	f.rewind(f.position)
+	f.figures.publish(f.pipeline, f.position)
+	f.checkpoint()
+	return nil
+}
+
+// giveUpClosed gives up the slices that the store does not take: what they were cut from has to go from the journal, and a checkpoint holds none. What
+// is open stays.
+func (f *Feed) giveUpClosed(ctx context.Context) error {
+	dropped := f.pipeline.dropClosed()
+	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
+	f.figures.expired.Inc()
+	f.options.Logger.Error("the journal is full and lets go of what this store does not take; that is missing in the store",
+		"store", f.options.Name, "before", f.position, "slices", dropped)
+	if err := f.settle(ctx); err != nil {
+		return err
+	}
 	f.figures.publish(f.pipeline, f.position)
 	f.checkpoint()
 	return nil
@@ -142,6 +166,11 @@ func (f *Feed) settle(ctx context.Context) error {
 // of the series is owed a gap's marker in the place of the first slice that it lost.
 func (p *pipeline) dropOpen() int {
 	p.slicer.CloseAll()
+	return p.dropClosed()
+}
+
+// dropClosed forgets the slices that are closed, as dropOpen does.
+func (p *pipeline) dropClosed() int {
 	closed := p.closed()
 	n := closed.Len()
 	for i, ref := range closed.Refs {

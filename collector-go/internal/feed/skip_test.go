@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,6 +82,42 @@ func (r *running) stop(t *testing.T) {
 // awaitEnd waits until a feed has handed over what the journal has.
 func (r *running) awaitEnd(t *testing.T, w *world) {
 	require.Eventually(t, func() bool { return journal.Position(r.Position()) == w.journal.Durable() }, 10e9, 1e6)
+}
+
+// A store that goes away while its feed has read beyond the oldest segment, and no checkpoint was due since, is left behind like any other: what it
+// does not take is given up and counted, and the feed goes on.
+func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
+	small := journal.DefaultOptions()
+	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
+	w := newWorldIn(t, small)
+	store := newInstant()
+	retention := NewRetention(w.journal.Release)
+	o := options(t.TempDir())
+	o.CheckpointTicks = 1e9
+	registry := prometheus.NewRegistry()
+	o.Registerer = registry
+	f, err := New(w.journal, store, retention, o)
+	require.NoError(t, err)
+	retention.MayLag(f)
+	r := &running{f, func() {}, make(chan error, 1)}
+	go func() { r.done <- f.Run(t.Context()) }()
+	for range 150 { // more than a segment
+		w.second()
+	}
+	r.awaitEnd(t, w)
+	store.down.Store(true)
+	for range 1000 {
+		w.second()
+		require.NoError(t, retention.Relieve(t.Context(), w.journal.Crowded))
+	}
+	store.down.Store(false)
+	r.awaitEnd(t, w)
+	require.NotZero(t, w.journal.Oldest())
+	require.NoError(t, w.journal.Close())
+	require.NoError(t, <-r.done)
+	books := f.Books()
+	require.Equal(t, books.Read, books.InSlices+books.Open+books.Expired, "%+v", books)
+	require.Positive(t, testutil.ToFloat64(f.figures.slices.WithLabelValues("expired", "")))
 }
 
 // A store that is down for longer than the journal has room for neither stops the door nor another store, also over restarts. When it is

@@ -39,7 +39,7 @@ type told struct {
 
 type noRetention struct{}
 
-func (noRetention) Join(string)                         {}
+func (noRetention) Join(string, func(journal.Position)) {}
 func (noRetention) Need(string, journal.Position) error { return nil }
 
 func startTold(t *testing.T) *told {

@@ -24,8 +24,9 @@ const keptCheckpoints = 2
 
 // Retention is what the journal is kept for. feed.Retention is one.
 type Retention interface {
-	// Join makes the journal wait for a reader from now on.
-	Join(reader string)
+	// Join makes the journal wait for a reader from now on. hurry asks the reader, if it has read what lies before upTo, for a checkpoint soon; it does
+	// not block, and is for any goroutine.
+	Join(reader string, hurry func(upTo journal.Position))
 	// Need says that a reader no longer needs what is before p; 0 that it needs all.
 	Need(reader string, p journal.Position) error
 }
@@ -42,6 +43,7 @@ type Registry struct {
 	figures     *figures
 
 	applied atomic.Uint64 // position, for Position
+	hurried atomic.Bool   // a checkpoint is asked for
 
 	mu     sync.Mutex
 	state  *state
@@ -62,7 +64,7 @@ func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) 
 		patience: journal.DefaultPatience()}
 	r.figures = newFigures(r, o.Registerer)
 	r.writer = newWriter()
-	retention.Join(name)
+	retention.Join(name, r.hurry)
 	if err := r.restore(); err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
@@ -165,10 +167,18 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	r.position = position
 	r.applied.Store(uint64(position))
 	if _, tick := entry.(*journal.Tick); tick {
-		if r.ticks++; r.ticks >= r.options.CheckpointTicks {
+		if r.ticks++; r.hurried.Swap(false) || r.ticks >= r.options.CheckpointTicks {
 			r.ticks = 0
 			r.checkpoint()
 		}
+	}
+}
+
+// hurry asks for a checkpoint with the next tick: the journal has no more room. As many are kept as ever, so that the journal can let go of what lies
+// before the second one that it asks for.
+func (r *Registry) hurry(upTo journal.Position) {
+	if r.applied.Load() >= uint64(upTo) {
+		r.hurried.Store(true)
 	}
 }
 

@@ -34,7 +34,7 @@ type retention struct {
 	keep    bool
 }
 
-func (retention) Join(string) {}
+func (retention) Join(string, func(journal.Position)) {}
 
 func (r retention) Need(_ string, p journal.Position) error {
 	if p == 0 || r.keep {
@@ -154,6 +154,51 @@ func (w *world) files() []string {
 	files, err := filepath.Glob(filepath.Join(w.options.Dir, "checkpoint-*"))
 	require.NoError(w.t, err)
 	return files
+}
+
+// hurrying is a retention that asks for checkpoints.
+type hurrying struct {
+	retention
+	hurry func(upTo journal.Position)
+}
+
+func (h *hurrying) Join(_ string, hurry func(journal.Position)) { h.hurry = hurry }
+
+// Where the journal has no more room, checkpoints are kept that are not due: with the second the journal can let go of what came before the first.
+func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.options.CheckpointTicks = 1e9 })
+	w.crash()
+	asked := &hurrying{}
+	w.options.Dir = filepath.Join(w.dir, "hurried")
+	o := journal.DefaultOptions()
+	o.SegmentBytes = 4 << 10
+	var err error
+	w.journal, err = journal.Open(filepath.Join(w.dir, "journal"), o)
+	require.NoError(t, err)
+	asked.journal = w.journal
+	w.registry, err = New(w.journal, asked, w.options)
+	require.NoError(t, err)
+	go func() { w.ran <- w.registry.Run(context.Background()) }()
+	w.define()
+	w.seconds(200)
+	await := func() journal.Position {
+		end := w.journal.Durable()
+		require.Eventually(t, func() bool { return w.registry.Position() >= uint64(end) }, patience, time.Millisecond)
+		return end
+	}
+	end := await()
+	require.Zero(t, w.journal.Oldest(), "no checkpoint was due")
+	asked.hurry(1 << 62) // it has not read so far
+	w.seconds(1)
+	await()
+	require.Empty(t, w.files())
+	for n := range 2 {
+		asked.hurry(end)
+		w.seconds(1)
+		require.Eventually(t, func() bool { return len(w.files()) == n+1 }, patience, time.Millisecond)
+	}
+	require.Eventually(t, func() bool { return w.journal.Oldest() > 0 }, patience, time.Millisecond)
+	w.close()
 }
 
 func TestWhatTheJournalHasLetGoOfIsInTheCheckpoint(t *testing.T) {

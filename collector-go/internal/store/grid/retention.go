@@ -2,6 +2,7 @@ package grid
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -124,5 +125,8 @@ func (s *Store) room(wanted int64) error {
 	if err != nil || short <= 0 {
 		return err
 	}
-	return fmt.Errorf("grid store: %s lacks %.3g MiB of the room that must be free: free space or lower the retention", s.dir, float64(short)/(1<<20))
+	return fmt.Errorf("grid store: %s lacks %.3g MiB of %w: free space or lower the retention", s.dir, float64(short)/(1<<20), ErrNoRoom)
 }
+
+// ErrNoRoom is that nothing was written since the disk is nearly full. What was handed over is not durable then, and stays where it came from.
+var ErrNoRoom = errors.New("the room that must be free")
