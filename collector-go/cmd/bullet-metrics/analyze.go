@@ -223,7 +223,7 @@ func newAnalyzeScaling() *cobra.Command {
 			return show.write(out, result, report.OfScaling(result))
 		}),
 	}
-	in.addFlag(command.Flags(), "nodes, cores or total_cpu_cores, and throughput, records_per_s or rows_per_s")
+	in.addFlag(command.Flags(), "nodes, cores, senders or total_cpu_cores, and throughput, records_per_s or rows_per_s")
 	command.Flags().Float64Var(&discount, "discount", tuning.DefaultDiscount, "share of what is added that the projection takes for overhead, as a ratio")
 	addConfidence(command.Flags(), &confidence)
 	show.addFlags(command.Flags(), "table", "json", "markdown")

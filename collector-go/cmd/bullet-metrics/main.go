@@ -88,6 +88,6 @@ func newRootCommand() *cobra.Command {
 		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
 	})
 	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(), newExportCommand(), newFsckCommand(),
-		newStormCommand(), newDoctorCommand(), newWhyCommand(), newGrafanaCommand(), newLoadCommand(), newCanaryCommand())
+		newStormCommand(), newDoctorCommand(), newWhyCommand(), newGrafanaCommand(), newLoadCommand(), newCanaryCommand(), newBenchCommand())
 	return root
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 )
 
 // memory is what 200,000 live series with an hour of slices take.
@@ -16,53 +18,52 @@ func memory(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	empty, err := v.residentBytes()
+	empty, err := v.Resident(ctx)
 	if err != nil {
 		return err
 	}
 	startMs := time.Now().Add(-2*time.Hour).UnixMilli() / 10_000 * 10_000
-	sh := shape{hosts: 2000, metrics: 100, steps: int(360 * s.scale), step: 10 * time.Second, width: 10 * time.Second}
-	l := newLoad(sh.hosts, sh.metrics, sh.steps, startMs, sh.step.Milliseconds())
-	if err := fill(ctx, v, l, sh, s.wire); err != nil {
+	sh := shape{hosts: 2000, metrics: 100, steps: int(360 * s.scale), step: 10 * time.Second, width: 10 * time.Second, streams: 4, perMessage: 50}
+	if err := fill(ctx, v, startMs, sh, s.wire); err != nil {
 		return err
 	}
-	full, err := v.residentBytes()
+	full, err := v.Resident(ctx)
 	if err != nil {
 		return err
 	}
 	series := int64(sh.hosts * sh.metrics)
 	say("memory of the series", "%d MiB over %d MiB empty: %d bytes a series", full>>20, empty>>20, (full-empty)/series)
-	if err := v.sayMemory(series); err != nil {
+	if err := v.sayMemory(ctx, series); err != nil {
 		return err
 	}
 	if err := v.heap(s, "memory"); err != nil {
 		return err
 	}
-	_, _, err = v.end()
+	_, _, err = v.End()
 	return err
 }
 
-// fill sends a load in messages of 50 hosts over four streams, and waits until all of its slices are there.
-func fill(ctx context.Context, v *server, l *load, sh shape, wire string) error {
-	f, err := connect(ctx, v.grpc, l, 4, 50, wire)
+// fill sends a shape's rows, and waits until all of its slices are there.
+func fill(ctx context.Context, v *server, startMs int64, sh shape, wire string) error {
+	f, err := bench.Connect(ctx, v.target, sh.rows(), sh.load(startMs, wire))
 	if err != nil {
 		return err
 	}
-	if err := f.define(l); err != nil {
+	if err := f.Define(); err != nil {
 		return err
 	}
-	if err := f.sendSteps(l, sh.steps+sh.closing()); err != nil {
+	if _, err := f.Send(ctx, sh.steps+sh.closing(), 1, time.Time{}); err != nil {
 		return err
 	}
-	if err := f.close(); err != nil {
+	if err := f.Close(); err != nil {
 		return err
 	}
-	return v.awaitSliced(ctx, l.samples())
+	return bench.Await(ctx, sh.samples(sh.steps), v.InSlices)
 }
 
 // sayMemory prints what a server's memory is made of.
-func (v *server) sayMemory(series int64) error {
-	body, err := v.get("/metrics")
+func (v *server) sayMemory(ctx context.Context, series int64) error {
+	body, err := v.Get(ctx, "/metrics")
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (v *server) sayMemory(series int64) error {
 
 // mappedBytes is how much of the process' memory is files that are mapped.
 func (v *server) mappedBytes() (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", v.command.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", v.Command.Process.Pid))
 	if err != nil {
 		return 0, err
 	}

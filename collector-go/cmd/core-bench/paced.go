@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 )
 
 // paced is what a collector costs beside a topology that runs as it always does: 500 workers of 100 samples a second over four streams, sent
@@ -13,70 +15,49 @@ func paced(ctx context.Context, s settings) error {
 		return err
 	}
 	seconds := max(1, int(60*s.scale))
-	l := newLoad(500, 100, seconds, time.Now().UnixMilli(), 1000)
-	f, err := connect(ctx, v.grpc, l, 4, 1, s.wire)
+	sh := shape{hosts: 500, metrics: 100, steps: seconds, step: time.Second, streams: 4, perMessage: 1}
+	f, err := bench.Connect(ctx, v.target, sh.rows(), sh.load(time.Now().UnixMilli(), s.wire))
 	if err != nil {
 		return err
 	}
-	if err := f.define(l); err != nil {
+	if err := f.Define(); err != nil {
 		return err
 	}
-	if err := f.second(ctx, l, time.Now()); err != nil { // what is learnt of new series is no cost of every second
+	if err := f.Pace(ctx, time.Now()); err != nil { // what is learnt of new series is no cost of every second
 		return err
 	}
-	before, err := v.cpu()
+	before, err := v.CPU(ctx)
 	if err != nil {
 		return err
 	}
 	begun := time.Now()
 	stop := v.profile(s, "paced")
 	for second := range seconds {
-		l.next()
-		if err := f.second(ctx, l, begun.Add(time.Duration(second)*time.Second)); err != nil {
+		if err := f.Pace(ctx, begun.Add(time.Duration(second)*time.Second)); err != nil {
 			return err
 		}
 	}
 	took := time.Since(begun)
-	after, err := v.cpu()
+	after, err := v.CPU(ctx)
 	if err != nil {
 		return err
 	}
-	resident, err := v.residentBytes()
+	resident, err := v.Resident(ctx)
 	if err != nil {
 		return err
 	}
 	if err := stop(); err != nil {
 		return err
 	}
-	if err := f.close(); err != nil {
+	if err := f.Close(); err != nil {
 		return err
 	}
-	if _, _, err := v.end(); err != nil {
+	if _, _, err := v.End(); err != nil {
 		return err
 	}
-	all := l.samples()
-	say("samples sent", "%d in %.1f s, in %d messages", all, took.Seconds(), seconds*l.hosts)
-	say("cores used", "%.3f: %.1f us a message", (after-before).Seconds()/took.Seconds(), float64((after-before).Microseconds())/float64(seconds*l.hosts))
+	all := sh.samples(seconds)
+	say("samples sent", "%d in %.1f s, in %d messages", all, took.Seconds(), seconds*sh.hosts)
+	say("cores used", "%.3f: %.1f us a message", (after-before).Seconds()/took.Seconds(), float64((after-before).Microseconds())/float64(seconds*sh.hosts))
 	say("memory", "%d MiB", resident>>20)
-	return nil
-}
-
-// second sends the present values of all hosts over the second that begins then.
-func (f *fleet) second(ctx context.Context, l *load, begins time.Time) error {
-	const slots = 50
-	for slot := range slots {
-		select {
-		case <-time.After(time.Until(begins.Add(time.Duration(slot) * time.Second / slots))):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		for _, s := range f.streams {
-			for m := slot; m*f.perMessage < len(s.hosts); m += slots {
-				if err := f.sendMessage(l, s, m, begins.UnixMilli()); err != nil {
-					return err
-				}
-			}
-		}
-	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 )
 
 func victoriaOwnSlice(ctx context.Context, s settings) error {
@@ -19,32 +21,31 @@ func victoriaOwnSlice(ctx context.Context, s settings) error {
 
 func victoriaDay(ctx context.Context, s settings) error {
 	sh := shape{hosts: 500, metrics: 20, steps: int(8280 * s.scale), step: 10 * time.Second, doubles: true, back: 23*time.Hour + 30*time.Minute}
-	return intoVictoria(ctx, s, sh, func(v *server, end time.Time) error { return queries(v, end, "cpu_usage_user", "cpu_usage_system") })
-}
-
-func startVictoria(ctx context.Context, s settings) (*server, error) {
-	v := &server{base: "http://" + freeAddress(), log: filepath.Join(s.dir, "log")}
-	return v, v.start(ctx, s.victoria, []string{"-storageDataPath=" + filepath.Join(s.dir, "data"), "-httpListenAddr=" + strings.TrimPrefix(v.base, "http://"),
-		"-retentionPeriod=100y", "-search.maxUniqueTimeseries=2000000", "-search.disableCache"}, "/health")
+	return intoVictoria(ctx, s, sh, func(ctx context.Context, v *server, end time.Time) error {
+		return queries(ctx, v, end, "cpu_usage_user", "cpu_usage_system")
+	})
 }
 
 // intoVictoria sends the same rows as Influx lines, 1,000 a request over four connections.
-func intoVictoria(ctx context.Context, s settings, sh shape, after func(*server, time.Time) error) error {
+func intoVictoria(ctx context.Context, s settings, sh shape, after func(context.Context, *server, time.Time) error) error {
 	v, err := startVictoria(ctx, s)
 	if err != nil {
 		return err
 	}
 	stepMs := sh.step.Milliseconds()
 	startMs := (time.Now().UnixMilli()-sh.back.Milliseconds())/600_000*600_000 + stepMs
-	l := newLoad(sh.hosts, sh.metrics, sh.steps, startMs, stepMs)
-	l.doubles = sh.doubles
+	every := make([]int, sh.hosts)
+	for h := range every {
+		every[h] = h
+	}
+	walk := sh.rows().Walk(every)
 	requests := make(chan []byte, 4)
 	failures := make(chan error, 4)
 	var posting sync.WaitGroup
 	for range 4 {
 		posting.Go(func() {
 			for body := range requests {
-				if err := v.post(body); err != nil {
+				if err := v.post(ctx, body); err != nil {
 					failures <- err
 					return
 				}
@@ -53,10 +54,10 @@ func intoVictoria(ctx context.Context, s settings, sh shape, after func(*server,
 	}
 	begun := time.Now()
 	for step := range sh.steps {
-		l.next()
+		walk.Next()
 		stamp := strconv.FormatInt((startMs+int64(step)*stepMs)*1_000_000, 10)
 		for first := 0; first < sh.hosts; first += 1000 {
-			body := l.lines(first, min(first+1000, sh.hosts), stamp)
+			body := lines(walk, sh.metrics, first, min(first+1000, sh.hosts), stamp)
 			select {
 			case requests <- body:
 			case err := <-failures:
@@ -70,11 +71,11 @@ func intoVictoria(ctx context.Context, s settings, sh shape, after func(*server,
 	posting.Wait()
 	acknowledged := time.Since(begun)
 	end := time.UnixMilli(startMs + int64(sh.steps-1)*stepMs)
-	resident, err := v.residentBytes()
+	resident, err := v.Resident(ctx)
 	if err != nil {
 		return err
 	}
-	cpu, written, err := v.end()
+	cpu, written, err := v.End()
 	if err != nil {
 		return err
 	}
@@ -82,31 +83,45 @@ func intoVictoria(ctx context.Context, s settings, sh shape, after func(*server,
 		return err
 	}
 	for metric := range sh.metrics {
-		if err := v.counts(storedName(metric), end.UnixMilli()-startMs+1, end, sh.hosts*sh.steps); err != nil {
+		if err := v.counts(ctx, metric, end.UnixMilli()-startMs+1, end, sh.hosts*sh.steps); err != nil {
 			return err
 		}
 	}
-	n, err := bytesIn(filepath.Join(s.dir, "data"))
+	n, err := bench.BytesIn(filepath.Join(s.dir, "data"))
 	if err != nil {
 		return err
 	}
-	say("samples sent", "%d", l.samples())
+	say("samples sent", "%d", sh.samples(sh.steps))
 	say("taken after", "%.1f s by the clock", acknowledged.Seconds())
-	say("CPU until all is on disk", "%.2f s: %.2f M samples a CPU-second, %.1f ns a sample", cpu.Seconds(), float64(l.samples())/1e6/cpu.Seconds(), float64(cpu.Nanoseconds())/float64(l.samples()))
+	say("CPU until all is on disk", "%.2f s: %.2f M samples a CPU-second, %.1f ns a sample", cpu.Seconds(), float64(sh.samples(sh.steps))/1e6/cpu.Seconds(), float64(cpu.Nanoseconds())/float64(sh.samples(sh.steps)))
 	say("memory when all was taken", "%d MiB", resident>>20)
-	say("bytes on disk", "%.2f a sample (%.1f MiB)", float64(n)/float64(l.samples()), float64(n)/(1<<20))
-	say("bytes written to the disk", "%.2f a sample", float64(written)/float64(l.samples()))
+	say("bytes on disk", "%.2f a sample (%.1f MiB)", float64(n)/float64(sh.samples(sh.steps)), float64(n)/(1<<20))
+	say("bytes written to the disk", "%.2f a sample", float64(written)/float64(sh.samples(sh.steps)))
 	if after != nil {
-		if err := after(v, end); err != nil {
+		if err := after(ctx, v, end); err != nil {
 			return err
 		}
 	}
-	_, _, err = v.end()
+	_, _, err = v.End()
 	return err
 }
 
-func (v *server) post(body []byte) error {
-	response, err := http.Post(v.base+"/write", "text/plain", bytes.NewReader(body))
+// counts holds how many points of a metric answer against how many there should be.
+func (v *server) counts(ctx context.Context, metric int, windowMs int64, last time.Time, want int) error {
+	name := strings.ReplaceAll(bench.Field(metric), ".", "_")
+	got, err := v.Query(ctx, fmt.Sprintf("sum(count_over_time(%s[%dms]))", name, windowMs), last)
+	if err == nil && int(got) != want {
+		err = fmt.Errorf("%d points of %s answer, %d were sent", int(got), name, want)
+	}
+	return err
+}
+
+func (v *server) post(ctx context.Context, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, v.Base()+"/write", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
@@ -119,16 +134,16 @@ func (v *server) post(body []byte) error {
 }
 
 // lines are the present rows of some hosts, with TSBS' ten tags.
-func (l *load) lines(first, last int, stamp string) []byte {
+func lines(w *bench.Walk, metrics, first, last int, stamp string) []byte {
 	var to []byte
 	for h := first; h < last; h++ {
-		to = fmt.Appendf(to, "cpu,hostname=host_%d,region=eu-west-1,datacenter=eu-west-1c,rack=%d,os=Ubuntu16.04LTS,arch=x86,team=SF,service=%d,service_version=1,service_environment=test ", h, h%100, h%20)
-		for metric := range l.metrics {
+		to = fmt.Appendf(to, "cpu,hostname=host_%d,%s ", h, bench.Tags(h))
+		for metric := range metrics {
 			if metric > 0 {
 				to = append(to, ',')
 			}
-			to = append(append(to, strings.TrimPrefix(fieldName(metric), "cpu.")...), '=')
-			to = strconv.AppendFloat(to, l.now[h*l.metrics+metric], 'g', -1, 64)
+			to = append(append(to, strings.TrimPrefix(bench.Field(metric), "cpu.")...), '=')
+			to = strconv.AppendFloat(to, w.Values[h*metrics+metric], 'g', -1, 64)
 		}
 		to = append(append(append(to, ' '), stamp...), '\n')
 	}

@@ -48,6 +48,9 @@ var health = Board{
 		{"How fast is it?", []Panel{
 			{Kind: Lines, Title: "From a batch's arrival to its acknowledgement", Unit: Seconds, Description: "Time until a batch is on disk: TP50, TP99, TP99.9.", Queries: classic("bullet_metrics_ingest_acknowledge_duration_seconds")},
 			{Kind: Lines, Title: "The journal's fsync", Unit: Seconds, Description: "Time of one fsync of the journal: TP50, TP99, TP99.9.", Queries: classic("bullet_metrics_journal_fsync_duration_seconds")},
+			{Kind: Lines, Title: "Accepting a batch", Unit: Seconds, Width: 8, Description: "Time from a batch's decoding to its place in the journal's queue, fsync apart: TP50, TP99, TP99.9.", Queries: classic("bullet_metrics_ingest_accept_duration_seconds")},
+			{Kind: Lines, Title: "Extracting a batch", Unit: Seconds, Width: 8, Description: "Time from a batch of the journal to its samples' slices, of all stores: TP50, TP99, TP99.9.", Queries: classic("bullet_metrics_feed_extract_duration_seconds")},
+			{Kind: Lines, Title: "Writing slices", Unit: Seconds, Width: 8, Description: "Time that a store took to accept the slices handed over at once, of all stores: TP50, TP99, TP99.9.", Queries: classic("bullet_metrics_feed_write_duration_seconds")},
 			{Kind: Lines, Title: "Answers over HTTP", Unit: Seconds, Width: 24, Description: "Time until a request is answered, 99th percentile by route.", Queries: one(`histogram_quantile(0.99, sum by (route, le) (rate(bullet_metrics_http_request_seconds_bucket[$__rate_interval])))`, "{{route}}")},
 		}},
 		{"Do the stores keep up?", []Panel{

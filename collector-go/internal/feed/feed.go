@@ -292,7 +292,7 @@ func (f *Feed) openReader() (*journal.Reader, error) {
 
 // take applies one entry and hands on what it closed.
 func (f *Feed) take(ctx context.Context, position journal.Position, entry journal.Entry) error {
-	f.pipeline.apply(entry)
+	f.apply(entry)
 	f.position = position
 	if tick, is := entry.(*journal.Tick); is {
 		f.tickMs = tick.TimeMs
@@ -337,6 +337,17 @@ func (f *Feed) moveCursor(ctx context.Context) {
 	}
 }
 
+// apply gives an entry to the pipeline; a batch's time is the stage "extract".
+func (f *Feed) apply(entry journal.Entry) {
+	if _, is := entry.(*journal.Batch); !is {
+		f.pipeline.apply(entry)
+		return
+	}
+	begun := time.Now()
+	f.pipeline.apply(entry)
+	f.figures.extract.Observe(time.Since(begun).Seconds())
+}
+
 // full says whether it is time to hand over. A hand-over ends where the store's cursor stood at the start, so that nothing that the
 // store has already comes with something that it has not.
 func (f *Feed) full() bool {
@@ -369,8 +380,12 @@ func (f *Feed) flush(ctx context.Context) error {
 	f.waiting = 0
 	f.figures.pending.Set(float64(closed.Len()))
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
+		begun := time.Now()
 		rejected, err := f.store.Append(ctx, uint64(f.position), closed)
 		if err == nil {
+			if closed.Len() > 0 {
+				f.figures.write.Observe(time.Since(begun).Seconds())
+			}
 			f.figures.handedOn(closed.Len(), rejected)
 			closed.Reset()
 			f.figures.pending.Set(0)

@@ -20,6 +20,8 @@ type figures struct {
 	unreadable prometheus.Counter
 	slices     *prometheus.CounterVec
 	pending    prometheus.Gauge
+	extract    prometheus.Histogram // a batch
+	write      prometheus.Histogram // a hand-over
 }
 
 // books is one reading of the feed's side of the books.
@@ -58,9 +60,15 @@ func newFigures(o Options) *figures {
 		Name: "bullet_metrics_feed_slices_pending", ConstLabels: labels,
 		Help: "Slices and gap markers that are closed and being handed to the store.",
 	})
+	stage := func(name, help string, least float64) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: "bullet_metrics_feed_" + name, Help: help, ConstLabels: labels,
+			Buckets: prometheus.ExponentialBuckets(least, 4, 10), NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160})
+	}
+	f.extract = stage("extract_duration_seconds", "Time that decoding a batch of the journal and adding it to its slices took, in seconds.", 0.000001)
+	f.write = stage("write_duration_seconds", "Time that the store took to accept the slices that were handed over at once, in seconds; failed attempts apart.", 0.00001)
 	f.books.Store(&books{})
 	if o.Registerer != nil {
-		o.Registerer.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f)
+		o.Registerer.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f.extract, f.write, f)
 	}
 	return f
 }

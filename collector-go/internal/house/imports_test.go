@@ -60,6 +60,7 @@ var allowed = map[string][]string{
 	"internal/load":              {},
 	"internal/probe":             {"internal/load", "internal/tuning"},
 	"internal/sender":            {"internal/block", "gen/bulletmetrics/v1"},
+	"internal/bench":             {"internal/sender", "gen/bulletmetrics/v1"},
 	"internal/canary":            {"internal/load", "internal/sender", "gen/bulletmetrics/v1"},
 	"internal/stack":             {"internal/disk"},
 	"internal/snippet":           {},
@@ -153,7 +154,7 @@ func TestLibrariesHaveOneRoom(t *testing.T) {
 		"github.com/prometheus/prometheus/tsdb":   {"internal/store/blocks", "internal/alerting"},
 		"github.com/prometheus/prometheus/promql": {"internal/query", "internal/httpapi", "internal/alerting"},
 		"github.com/prometheus/prometheus/rules":  {"internal/alerting", "internal/httpapi"},
-		"google.golang.org/grpc":                  {"internal/ingest", "internal/sender", "internal/chaos", "gen/bulletmetrics/v1"},
+		"google.golang.org/grpc":                  {"internal/ingest", "internal/sender", "internal/bench", "internal/chaos", "gen/bulletmetrics/v1"},
 		"gonum.org/v1/plot":                       {"internal/report"},
 	}
 	for _, p := range packages(t) {

@@ -44,6 +44,7 @@ type ledger struct {
 
 	taken, duplicates, full, skipped prometheus.Counter // batches by outcome
 
+	accept             prometheus.Histogram
 	latency            prometheus.Histogram
 	streams            prometheus.Gauge
 	streamEnds         *prometheus.CounterVec
@@ -73,6 +74,10 @@ func newLedger(registerer prometheus.Registerer, connections *quota.Places) *led
 		rateLimited: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rate_limited_batches_total",
 			Help: "Batches that wait at their sender since their topology sends more samples a second than limits.samples_per_second_per_topology, by topology."},
 			[]string{"topology"}),
+		accept: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "accept_duration_seconds",
+			Help:                        "Time that decoding a batch, checking it and queueing it for the journal took, its write and fsync apart, in seconds.",
+			Buckets:                     prometheus.ExponentialBuckets(0.000001, 4, 10),
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160}),
 		latency: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "acknowledge_duration_seconds",
 			Help:    "Time from a batch's arrival to its durability, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 16)}),

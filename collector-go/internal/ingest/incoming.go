@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
@@ -19,6 +20,7 @@ import (
 type incoming struct {
 	request pb.ExportRequest
 	refused error
+	decoded time.Duration // what decoding took
 
 	// What a request of blocks is decoded into.
 	wrapped pb.ExportRequest_Batch
@@ -58,6 +60,8 @@ func owned(data mem.BufferSlice) []byte {
 
 // decode takes over the encoded request.
 func (in *incoming) decode(encoded []byte) {
+	begun := time.Now()
+	defer func() { in.decoded = time.Since(begun) }()
 	in.forget()
 	if in.refused = checkBounds(encoded); in.refused != nil {
 		return

@@ -217,6 +217,7 @@ func (s *stream) take(in *incoming) error {
 	if s.closed {
 		return errStopped
 	}
+	begun := time.Now().Add(-in.decoded) // less what the batch waited for room in between
 	if in.refused != nil && !errors.Is(in.refused, errWire) {
 		return broken(codes.InvalidArgument, in.refused)
 	}
@@ -235,7 +236,7 @@ func (s *stream) take(in *incoming) error {
 		s.server.ledger.skipped.Inc()
 		return nil
 	}
-	return s.hand(b, now)
+	return s.hand(b, now, begun)
 }
 
 // check holds a batch to the protocol and takes its definitions.
@@ -253,7 +254,8 @@ func (s *stream) check(b *pb.Batch) error {
 }
 
 // hand gives a batch to the journal, less what is rejected, or says Full.
-func (s *stream) hand(b *pb.Batch, arrived time.Time) error {
+// begun is when decoding it would have begun, had the batch not waited since.
+func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 	defer s.admission.release()
 	sequence, topology, samples := b.GetSequence(), s.producer.place.Topology, s.admission.samples(b)
 	if err := s.server.rates.take(topology, samples, arrived); err != nil {
@@ -269,6 +271,7 @@ func (s *stream) hand(b *pb.Batch, arrived time.Time) error {
 	switch {
 	case err == nil:
 		s.window.launch(sequence, rejected.messages(sequence))
+		s.server.ledger.accept.Observe(time.Since(begun).Seconds())
 		return nil
 	case errors.Is(err, journal.ErrFull), errors.Is(err, journal.ErrProducerLimit):
 		s.sayFull(sequence, err)

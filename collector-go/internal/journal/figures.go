@@ -44,6 +44,8 @@ func newFigures(registerer prometheus.Registerer) *figures {
 			Name:    "bullet_metrics_journal_fsync_duration_seconds",
 			Help:    "Time that one write and fsync of a group of records took, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
+
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
 		}),
 		fsyncFailed:   counter("failed_writes_total", "Writes or fsyncs that failed; each seals a segment."),
 		queueBytes:    gauge("queue_bytes", "Bytes that wait to be written."),

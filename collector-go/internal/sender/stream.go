@@ -23,7 +23,7 @@ const answerLimit = 30 * time.Second
 
 // Run delivers until ctx ends. It returns an error only where connecting can never work.
 func (s *Sender) Run(ctx context.Context) error {
-	transport, err := s.options.TLS.credentials()
+	transport, err := s.options.TLS.Credentials()
 	if err != nil {
 		return err
 	}
@@ -161,10 +161,15 @@ func unexpected(a answer) error {
 
 // authorized adds the token.
 func (s *Sender) authorized(ctx context.Context) (context.Context, error) {
-	if s.options.TokenFile == "" {
+	return Authorized(ctx, s.options.TokenFile)
+}
+
+// Authorized is a context whose calls show the token on a file's first line; "" for none.
+func Authorized(ctx context.Context, tokenFile string) (context.Context, error) {
+	if tokenFile == "" {
 		return ctx, nil
 	}
-	content, err := os.ReadFile(s.options.TokenFile)
+	content, err := os.ReadFile(tokenFile)
 	if err != nil {
 		return nil, fmt.Errorf("the token: %w", err)
 	}
@@ -172,7 +177,8 @@ func (s *Sender) authorized(ctx context.Context) (context.Context, error) {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strings.TrimSpace(token)), nil
 }
 
-func (t TLS) credentials() (credentials.TransportCredentials, error) {
+// Credentials protect a connection as the files say; an error names the one that cannot be used.
+func (t TLS) Credentials() (credentials.TransportCredentials, error) {
 	if !t.Enabled {
 		return insecure.NewCredentials(), nil
 	}

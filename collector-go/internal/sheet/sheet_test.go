@@ -230,7 +230,7 @@ func TestCurves(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, tuning.ScalingColumns{Size: "nodes", Throughput: "throughput"}, curve.Names)
 	_, err = sheet.Scaling(file(t, "node,throughput\n1,100\n"))
-	assert.ErrorContains(t, err, `none of the columns nodes, cores, total_cpu_cores is there (the nearest there is "node")`)
+	assert.ErrorContains(t, err, `none of the columns nodes, cores, senders, total_cpu_cores is there (the nearest there is "node")`)
 	curve, err = sheet.Scaling(file(t, "nodes,throughput\n1,100\n2,190\n2,191\n"))
 	require.NoError(t, err)
 	_, err = tuning.AnalyzeScaling(curve.Rows, curve.Names, 0.25, 0.95)

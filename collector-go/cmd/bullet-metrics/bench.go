@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
+)
+
+func newBenchCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure what a collector takes on this machine, and when it is full",
+		Long: `Measure what a collector takes: rows, small senders, queries. Without --target the program starts a collector of its own, on loopback in an
+empty directory that is removed afterwards. What was written is counted and added up through queries; a difference is an error.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: subcommands,
+	}
+	command.SuggestionsMinimumDistance = 2
+	command.AddCommand(newBenchIngestCommand())
+	return command
+}
+
+// measuring are the flags of what measures a collector.
+type measuring struct {
+	asking
+	target string
+	tls    bool
+	dir    string
+	output string
+}
+
+func (m *measuring) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&m.target, "target", "", "gRPC address of a collector that runs, HOST:PORT (default a collector of its own)")
+	m.asking.addFlags(flags, "", "address of the target's HTTP, host:port or a URL (default the target's host, port 9320); a token must also be one that may read")
+	flags.BoolVar(&m.tls, "tls", false, "speak TLS with the target's gRPC")
+	flags.StringVar(&m.dir, "dir", "", "directory in which an own collector keeps its data; what it puts there is removed (default the system's for temporary files)")
+	flags.StringVar(&m.output, "output", outputText, "text or json")
+}
+
+func (m *measuring) validate() error {
+	if m.target == "" && (m.collector != "" || m.tls || m.access != experiment.CollectorAccess{}) {
+		return errors.New("--collector, --tls... and --token-file are for a --target")
+	}
+	if m.target != "" {
+		if _, _, err := net.SplitHostPort(m.target); err != nil {
+			return fmt.Errorf("--target %q: give HOST:PORT, such as 127.0.0.1:4320", m.target)
+		}
+	}
+	return checkOutput(m.output)
+}
+
+// remote is the collector that was named; nil for none.
+func (m *measuring) remote() (*bench.Remote, error) {
+	if m.target == "" {
+		return nil, nil
+	}
+	host, _, err := net.SplitHostPort(m.target)
+	if err != nil {
+		return nil, err
+	}
+	if m.collector == "" {
+		m.collector = net.JoinHostPort(host, "9320")
+	}
+	base, client, err := m.client()
+	if err != nil {
+		return nil, err
+	}
+	protected := sender.TLS{Enabled: m.tls}
+	if m.tls {
+		protected.CA, protected.Cert, protected.Key = m.access.CA, m.access.Cert, m.access.Key
+	}
+	ip := net.ParseIP(host)
+	target := bench.Target{Address: m.target, Loopback: host == "localhost" || ip.To4() != nil && ip.IsLoopback(), TLS: protected, TokenFile: m.access.TokenFile}
+	return &bench.Remote{Target: target, Server: bench.NewServer(base, client)}, nil
+}
+
+// within runs what needs a directory of its own, and removes that.
+func (m *measuring) within(measure func(program, dir string) error) error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the program itself: %w", err)
+	}
+	dir, err := os.MkdirTemp(m.dir, "bullet-metrics-bench-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(measure(program, dir), os.RemoveAll(dir))
+}
+
+// describeMachine is the machine that this runs on.
+func describeMachine() (rundir.Machine, error) {
+	proc, err := experiment.NewProc()
+	if err != nil {
+		return rundir.Machine{}, err
+	}
+	return proc.Describe(), nil
+}
+
+// benchError is what a measurement that failed ends with: an interrupt, where there was one.
+func benchError(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return interrupted{}
+	}
+	return err
+}
+
+// printJSON prints a result as JSON.
+func printJSON(out io.Writer, result any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(result)
+}
+
+// lasted writes a time in seconds.
+func lasted(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// asProgram is the environment in which the tests' binary is the program itself, for commands that start it.
+const asProgram = "BULLET_METRICS_TESTS_RUN_THE_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// keys are those of an object of JSON.
+func keys(t *testing.T, text []byte) (all []string) {
+	var object map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(text, &object), string(text))
+	for key := range object {
+		all = append(all, key)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// A small run with a collector of its own: what was written is counted and added up by the command itself, which fails where it differs.
+func TestBenchIngest(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	printed, err := program("bench", "ingest", "--hosts", "50", "--rows", "3000", "--rows-per-batch", "20", "--clients", "1,2", "--step", "5s", "--duration", "0",
+		"--dir", dir, "--out", out, "--output", "json", "--worker-samples", "10")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ack_ms", "disk_bytes_per_sample", "machine", "rejected", "rows_per_s", "samples_per_s", "samples_per_server_cpu_second", "server_rss_mib", "settings",
+		"stages", "steps", "version"}, keys(t, []byte(printed)))
+	var result ingestResult
+	require.NoError(t, json.Unmarshal([]byte(printed), &result))
+	require.Len(t, result.Steps, 2)
+	for i, s := range result.Steps {
+		assert.Equal(t, i+1, s.Clients)
+		assert.Equal(t, 3000, s.Rows)
+		assert.Equal(t, 30000, s.Samples)
+		assert.Equal(t, "rows", s.EndedBy)
+		for _, stage := range []string{"accept", "journal", "extract", "write"} {
+			assert.Positive(t, s.Stages[stage].Count, stage)
+			assert.Positive(t, s.Stages[stage].P50, stage)
+			assert.GreaterOrEqual(t, s.Stages[stage].P99, s.Stages[stage].P50, stage)
+		}
+		assert.Greater(t, s.WireBytes, 8.0, "a sample is eight bytes")
+		assert.Greater(t, s.Journal, 8.0)
+		require.NotNil(t, s.Disk)
+		assert.Positive(t, *s.Disk)
+		assert.Positive(t, s.ServerMiB)
+		assert.Positive(t, s.Ack.P50)
+		assert.Equal(t, int(s.SamplesPerS/10), s.Workers)
+	}
+	assert.Empty(t, result.Steps[0].SaturatedBy)
+	assert.Equal(t, "clients", result.Steps[1].SaturatedBy)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left, "what the collector kept is removed")
+
+	page, err := os.ReadFile(filepath.Join(out, "ingest.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "workers of your kind (10 samples/s each)")
+	assert.Contains(t, string(page), "<svg")
+	analyzed, err := program("tune", "analyze", "scaling", "--input", filepath.Join(out, "scaling.csv"))
+	require.NoError(t, err)
+	assert.Contains(t, analyzed, "Scaling: rows_per_s over senders")
+}
+
+// A collector that runs already is measured by what it states of itself.
+func TestBenchIngestOfACollectorThatRuns(t *testing.T) {
+	c := startCollector(t, settings(filepath.Join(t.TempDir(), "data")))
+	printed, err := program("bench", "ingest", "--hosts", "20", "--rows", "400", "--clients", "3", "--duration", "0", "--out", "", "--output", "json",
+		"--target", c.col.grpcListener.Addr().String(), "--collector", c.col.httpListener.Addr().String())
+	require.NoError(t, err)
+	var result ingestResult
+	require.NoError(t, json.Unmarshal([]byte(printed), &result))
+	require.Len(t, result.Steps, 1)
+	assert.Equal(t, 4000, result.Steps[0].Samples)
+	assert.Positive(t, result.ServerRSSMiB)
+}
+
+func TestBenchOfWrongUsage(t *testing.T) {
+	for _, args := range [][]string{
+		{"ingest", "--step", "7s"},
+		{"ingest", "--clients", "0"},
+		{"ingest", "--clients", "1001"},
+		{"ingest", "--hosts", "0"},
+		{"ingest", "--rows-per-batch", "0"},
+		{"ingest", "--rows", "10"},
+		{"ingest", "--worker-samples", "0"},
+		{"ingest", "--output", "yaml"},
+		{"ingest", "--target", "nowhere"},
+		{"ingest", "--token-file", "token"},
+		{"injest"},
+	} {
+		_, err := program(append([]string{"bench"}, args...)...)
+		assert.Equal(t, exitUsage, exitCode(err), "%v: %v", args, err)
+	}
+}

@@ -1,0 +1,326 @@
+package bench
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"google.golang.org/grpc"
+
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+)
+
+// Wires are what samples can be sent as: blocks, or columns as before them.
+const (
+	Blocks  = "blocks"
+	Columns = "columns"
+)
+
+// client is one sender: a stream, the hosts whose rows it sends, and the batches that are under way. One goroutine sends.
+type client struct {
+	load   Load
+	hosts  []int
+	walk   *Walk
+	export pb.IngestService_ExportClient
+	conn   *grpc.ClientConn
+	epoch  [16]byte
+
+	sequence uint64
+	slots    []slot // of the batches under way, by sequence
+
+	mu           sync.Mutex
+	moved        sync.Cond
+	acknowledged uint64
+	back         uint64        // the sequence that the collector wants again; 0 for none
+	rest         time.Duration // and after how long
+	fulls        uint64
+	rejected     uint64
+	example      string
+	failure      error
+	latency      *hdrhistogram.Histogram // us, from the first sending of a batch to its acknowledgement
+	received     chan struct{}
+
+	at atomic.Int64 // steps sent
+}
+
+// slot is a batch that is under way, in memory that is used again.
+type slot struct {
+	batch  *pb.Batch
+	block  *pb.Block
+	values []byte
+	sent   time.Time
+}
+
+// longestLatency is what latencies are cut to, us.
+const longestLatency = int64(10 * time.Minute / time.Microsecond)
+
+// open begins a stream of a topology.
+func (c *client) open(ctx context.Context, topology string, number int) error {
+	var err error
+	if c.export, err = pb.NewIngestServiceClient(c.conn).Export(ctx); err != nil {
+		return err
+	}
+	open := &pb.Open{Topology: topology, TopologyId: topology + "-1-1", Host: "sender", Port: uint32(number % 65000)}
+	if err := c.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}); err != nil && !errors.Is(err, io.EOF) {
+		return err // EOF: the status is what Recv returns
+	}
+	answer, err := c.export.Recv()
+	if err != nil {
+		return err
+	}
+	if c.load.Wire == Blocks && !answer.GetOpened().GetTakesBlocks() {
+		return errors.New("this collector takes no blocks: it is older than this program")
+	}
+	inFlight := int(answer.GetOpened().GetWindow())
+	if c.load.InFlight > 0 {
+		inFlight = min(inFlight, c.load.InFlight)
+	}
+	c.slots = make([]slot, inFlight)
+	go c.receive()
+	return nil
+}
+
+func (c *client) receive() {
+	defer close(c.received)
+	for {
+		answer, err := c.export.Recv()
+		c.mu.Lock()
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			c.failure = err
+		case answer.GetFull() != nil:
+			c.fulls++
+			c.back, c.rest = answer.GetFull().GetSequence(), time.Duration(answer.GetFull().GetRetryAfterMs())*time.Millisecond
+		case err == nil:
+			c.acknowledge(answer.GetAcknowledgement())
+		}
+		c.moved.Broadcast()
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// acknowledge is called under the lock.
+func (c *client) acknowledge(a *pb.Acknowledgement) {
+	now := time.Now()
+	for ; c.acknowledged < a.GetSequence(); c.acknowledged++ {
+		if s := &c.slots[(c.acknowledged+1)%uint64(len(c.slots))]; !s.sent.IsZero() {
+			_ = c.latency.RecordValue(min(now.Sub(s.sent).Microseconds(), longestLatency))
+		}
+	}
+	for _, r := range a.GetRejections() {
+		c.rejected += r.GetSamples()
+		c.example = r.GetReason().String() + ": " + r.GetExample()
+	}
+}
+
+// await returns once at most so many batches are under way; it sends again what the collector had no room for.
+func (c *client) await(underWay uint64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		switch {
+		case c.failure != nil:
+			return c.failure
+		case c.back > c.acknowledged && c.back <= c.sequence:
+			from, rest := c.back, c.rest
+			c.back = 0
+			c.mu.Unlock()
+			err := c.again(from, rest)
+			c.mu.Lock()
+			if err != nil {
+				return err
+			}
+		case c.sequence-c.acknowledged <= underWay:
+			return nil
+		default:
+			c.moved.Wait()
+		}
+	}
+}
+
+// again sends batches once more, from a sequence on.
+func (c *client) again(from uint64, rest time.Duration) error {
+	select {
+	case <-time.After(rest):
+	case <-c.export.Context().Done():
+	}
+	for n := from; n <= c.sequence; n++ {
+		if err := c.put(c.slots[n%uint64(len(c.slots))].batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *client) put(b *pb.Batch) error {
+	err := c.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}})
+	if errors.Is(err, io.EOF) { // the stream has ended: what receive was told says why
+		<-c.received
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.failure
+	}
+	return err
+}
+
+// next is the slot of the next batch, once there is room for one.
+func (c *client) next() (*slot, error) {
+	if err := c.await(uint64(len(c.slots)) - 1); err != nil {
+		return nil, err
+	}
+	return &c.slots[(c.sequence+1)%uint64(len(c.slots))], nil
+}
+
+// send sends a slot's batch. measured says whether its latency counts.
+func (c *client) send(s *slot, measured bool) error {
+	c.mu.Lock()
+	if s.sent = (time.Time{}); measured {
+		s.sent = time.Now()
+	}
+	oldest := c.acknowledged + 1
+	c.mu.Unlock()
+	c.sequence++
+	s.batch.Epoch, s.batch.Sequence, s.batch.OldestHeldSequence = c.epoch[:], c.sequence, min(oldest, c.sequence)
+	return c.put(s.batch)
+}
+
+// sendBatch sends definitions.
+func (c *client) sendBatch(b *pb.Batch) error {
+	s, err := c.next()
+	if err != nil {
+		return err
+	}
+	*s = slot{batch: b}
+	return c.send(s, false)
+}
+
+// Bounds of a batch of definitions.
+const hostsDefinedAtOnce = 1000
+
+// define sends what the samples refer to: a layout for each message.
+func (c *client) define() error {
+	metrics := c.walk.rows.Metrics
+	for m := range c.messages() {
+		hosts, first := c.part(m)
+		for from := 0; from < len(hosts); from += hostsDefinedAtOnce {
+			b := &pb.Batch{}
+			for i, h := range hosts[from:min(from+hostsDefinedAtOnce, len(hosts))] {
+				b.Series = append(b.Series, c.definitions(h, first+from+i)...)
+			}
+			if err := c.sendBatch(b); err != nil {
+				return err
+			}
+		}
+		if c.load.Wire != Blocks {
+			continue
+		}
+		layout := &pb.Layout{Id: uint32(m) + 1}
+		for i := range len(hosts) * metrics {
+			layout.SeriesIds = append(layout.SeriesIds, uint32(first*metrics+i)+1)
+		}
+		if err := c.sendBatch(&pb.Batch{Layouts: []*pb.Layout{layout}}); err != nil {
+			return err
+		}
+	}
+	return c.await(0)
+}
+
+// definitions are the series of a host, the n-th of the client.
+func (c *client) definitions(host, n int) (all []*pb.SeriesDefinition) {
+	metrics := c.walk.rows.Metrics
+	for metric := range metrics {
+		d := &pb.SeriesDefinition{Id: uint32(n*metrics+metric) + 1, Host: fmt.Sprintf("host_%d", host), Port: 6700, Component: "__system", Task: -1,
+			Name: Field(metric), IntervalMs: uint32(c.load.Step.Milliseconds()), Temporality: pb.Temporality_TEMPORALITY_GAUGE, Shape: pb.Shape_SHAPE_NUMBER}
+		if c.load.Tags {
+			d.Key, d.Shape = []string{Tags(host)}, pb.Shape_SHAPE_MAP
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// messages is how many messages a step takes.
+func (c *client) messages() int {
+	return (len(c.hosts) + c.load.RowsPerBatch - 1) / c.load.RowsPerBatch
+}
+
+// part is the hosts of a message, and the place of the first among the client's.
+func (c *client) part(m int) (hosts []int, first int) {
+	first = m * c.load.RowsPerBatch
+	return c.hosts[first:min(first+c.load.RowsPerBatch, len(c.hosts))], first
+}
+
+// sendStep sends the present values of all hosts.
+func (c *client) sendStep(timeMs int64, measured bool) error {
+	for m := range c.messages() {
+		if err := c.sendMessage(m, timeMs, measured); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendMessage sends the present values of a message's hosts.
+func (c *client) sendMessage(m int, timeMs int64, measured bool) error {
+	s, err := c.next()
+	if err != nil {
+		return err
+	}
+	hosts, first := c.part(m)
+	metrics := c.walk.rows.Metrics
+	values := c.walk.Values[first*metrics : (first+len(hosts))*metrics]
+	if c.load.Wire == Blocks {
+		s.fill(values, uint32(m)+1, timeMs)
+	} else {
+		columns := &pb.SampleColumns{BaseTimeMs: timeMs, TimeOffsetsMs: make([]int64, len(values)), Values: append([]float64(nil), values...)}
+		for i := range values {
+			columns.SeriesIds = append(columns.SeriesIds, uint32(first*metrics+i)+1)
+		}
+		*s = slot{batch: &pb.Batch{Samples: columns}}
+	}
+	return c.send(s, measured)
+}
+
+// fill makes the slot's batch a block of one row.
+func (s *slot) fill(values []float64, layout uint32, timeMs int64) {
+	if s.block == nil {
+		s.block = &pb.Block{Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES}
+		s.batch = &pb.Batch{Blocks: []*pb.Block{s.block}}
+	}
+	if cap(s.values) < 8*len(values) {
+		s.values = make([]byte, 8*len(values))
+	}
+	s.values = s.values[:8*len(values)]
+	for i, v := range values {
+		binary.LittleEndian.PutUint64(s.values[8*i:], math.Float64bits(v))
+	}
+	s.block.LayoutId, s.block.FirstTimeMs, s.block.Values = layout, timeMs, s.values
+}
+
+// close waits until all is acknowledged, and ends the stream.
+func (c *client) close() error {
+	if err := c.await(0); err != nil {
+		return err
+	}
+	if err := c.export.CloseSend(); err != nil {
+		return err
+	}
+	<-c.received
+	switch {
+	case c.failure != nil:
+		return c.failure
+	case c.rejected > 0:
+		return fmt.Errorf("the collector rejected %d samples: %s", c.rejected, c.example)
+	}
+	return c.conn.Close()
+}

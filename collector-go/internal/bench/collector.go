@@ -1,0 +1,88 @@
+// Package bench measures a collector: it makes rows that follow from a seed, sends them as so many clients, and holds what the collector's
+// queries answer against them. It owns the rows, the clients and how a server is measured; it will never know what a figure is judged by.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// StartCollector starts a collector over a directory, on loopback, with room for a load.
+func StartCollector(ctx context.Context, program, dir string, more ...string) (*Process, Target, error) {
+	web, err := FreeAddress()
+	if err != nil {
+		return nil, Target{}, err
+	}
+	wire, err := FreeAddress()
+	if err != nil {
+		return nil, Target{}, err
+	}
+	arguments := append([]string{"serve", "--data-dir", filepath.Join(dir, "data"), "--grpc-listen", wire, "--http-listen", web,
+		"--limits-streams", "1000", "--shutdown-timeout", "5m", "--rules-builtin=false"}, more...)
+	p, err := Start(ctx, program, arguments, "http://"+web, "/-/ready", filepath.Join(dir, "log"))
+	return p, Target{Address: wire, Loopback: true}, err
+}
+
+// StoredName is what a collector makes of a field's name.
+func StoredName(metric int) string { return "storm_" + strings.ReplaceAll(Field(metric), ".", "_") }
+
+// Written is what a load wrote into whole slices, to be held against queries.
+type Written struct {
+	Topology       string
+	Hosts, Metrics int
+	StartMs        int64
+	Steps          int
+	StepMs         int64
+	WidthMs        int64
+	// Sums are of each metric's values; nil where they are not looked at.
+	Sums []float64
+}
+
+// perSlice is how many steps a slice takes.
+func (w Written) perSlice() int { return int(max(1, w.WidthMs/w.StepMs)) }
+
+// Check asks the collector how much it has, and compares: slices and, where they are known, sums. A sum of whole numbers is exact, though the
+// slices of several samples hold their mean.
+func (w Written) Check(ctx context.Context, v *Server) error {
+	slices := w.Steps / w.perSlice()
+	if slices < 1 {
+		return fmt.Errorf("%d steps fill no slice of %d", w.Steps, w.perSlice())
+	}
+	first := (w.StartMs + w.WidthMs - 1) / w.WidthMs * w.WidthMs
+	last := first + int64(slices-1)*w.WidthMs
+	for m := range w.Metrics {
+		if err := w.checkMetric(ctx, v, m, slices, first, last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w Written) checkMetric(ctx context.Context, v *Server, metric, slices int, first, last int64) error {
+	name := StoredName(metric)
+	answer := func(function string) (float64, error) {
+		return v.Query(ctx, fmt.Sprintf("sum(%s(%s{topology=%q}[%dms]))", function, name, w.Topology, last-first+1), time.UnixMilli(last))
+	}
+	got, err := answer("count_over_time")
+	if err != nil {
+		return err
+	}
+	if want := w.Hosts * slices; int(got) != want {
+		return fmt.Errorf("%d slices of %s answer, and %d were written", int(got), name, want)
+	}
+	if w.Sums == nil {
+		return nil
+	}
+	mean, err := answer("sum_over_time")
+	if err != nil {
+		return err
+	}
+	if got := math.Round(mean * float64(w.perSlice())); got != w.Sums[metric] {
+		return fmt.Errorf("the values of %s add up to %.0f, and %.0f was written", name, got, w.Sums[metric])
+	}
+	return nil
+}

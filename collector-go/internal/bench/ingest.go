@@ -1,0 +1,369 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Ingest is how rows are sent to see what a collector takes.
+type Ingest struct {
+	Seed           uint64
+	Hosts, Metrics int
+	RowsPerBatch   int
+	InFlight       int
+	Step, Width    time.Duration
+	Duration       time.Duration
+	MostRows       int // of a step of the curve; 0 for no bound
+	WorkerSamples  float64
+	Program, Dir   string  // of an own collector
+	Remote         *Remote // in its place; nil for an own one
+}
+
+// Remote is a collector that runs already.
+type Remote struct {
+	Target Target
+	Server *Server
+}
+
+// Step is what so many clients brought.
+type Step struct {
+	Clients int `json:"clients"`
+	// Rows and Samples are what was written and checked; further ones closed the last slices.
+	Rows    int     `json:"rows"`
+	Samples int     `json:"samples"`
+	Seconds float64 `json:"seconds"`
+	// RowsPerS and SamplesPerS are all that was sent over the time until every slice could be queried; AckedRowsPerS counts up to the acknowledgement alone.
+	RowsPerS      float64 `json:"rows_per_s"`
+	SamplesPerS   float64 `json:"samples_per_s"`
+	AckedRowsPerS float64 `json:"acknowledged_rows_per_s"`
+	// SamplesPerCPUSecond is by the server's CPU without that of definitions and of the queries that check; 0 where it could not be measured.
+	SamplesPerCPUSecond float64          `json:"samples_per_server_cpu_second"`
+	CPUSeconds          float64          `json:"server_cpu_seconds"`
+	DefiningCPUSeconds  float64          `json:"server_cpu_seconds_of_definitions"`
+	Ack                 Quantiles        `json:"ack_ms"`
+	Stages              map[string]Stage `json:"stages"`
+	// Rejected is how often the collector answered that it has no room for now; nothing of that is lost.
+	Rejected  int     `json:"rejected"`
+	ServerMiB float64 `json:"server_rss_mib"`
+	WireBytes float64 `json:"wire_bytes_per_sample"`
+	Journal   float64 `json:"journal_bytes_per_sample"`
+	// Disk is the store's, index included, when all was in parts; nil where nothing was settled in time.
+	Disk    *float64 `json:"disk_bytes_per_sample"`
+	Written *float64 `json:"written_bytes_per_sample"`
+	// Workers is how many workers of the kind that was asked about these samples are.
+	Workers int `json:"workers"`
+	// EndedBy is what ended the sending: duration, rows, or window, the day in which samples are taken.
+	EndedBy string `json:"ended_by"`
+	// SaturatedBy is why the curve ended here; "" for all but the last step.
+	SaturatedBy string `json:"saturated_by,omitempty"`
+	Best        bool   `json:"best,omitempty"`
+}
+
+// back is how far before now rows begin: what is older than a day is not taken, and the run takes time itself.
+const back = 22 * time.Hour
+
+// Validate tells which option makes no sense.
+func (o *Ingest) Validate() error {
+	switch {
+	case o.Hosts < 1 || o.Hosts > 1_000_000:
+		return fmt.Errorf("--hosts must be 1 to 1,000,000, not %d", o.Hosts)
+	case o.RowsPerBatch < 1 || o.RowsPerBatch*o.Metrics > 250_000:
+		return fmt.Errorf("--rows-per-batch must be 1 to %d, not %d: a batch has a bound", 250_000/o.Metrics, o.RowsPerBatch)
+	case o.InFlight < 1:
+		return errors.New("--in-flight must be at least 1")
+	case o.Step < time.Second || o.Step%time.Second != 0 || o.Width%o.Step != 0 || o.Width < o.Step:
+		return fmt.Errorf("--step must be whole seconds and --slice-width a multiple of it, not %s and %s", o.Step, o.Width)
+	case o.Width > time.Hour:
+		return fmt.Errorf("--slice-width must be at most 1h, not %s", o.Width)
+	case o.Duration <= 0 && o.MostRows <= 0:
+		return errors.New("give --duration or --rows above 0")
+	case o.MostRows < 0 || o.MostRows > 0 && o.MostRows < o.Hosts*o.perSlice():
+		return fmt.Errorf("--rows must be at least %d: a slice of every host", o.Hosts*o.perSlice())
+	case o.WorkerSamples <= 0:
+		return errors.New("--worker-samples must be above 0")
+	}
+	return nil
+}
+
+func (o *Ingest) perSlice() int { return int(o.Width / o.Step) }
+
+// closing is how many steps behind those that are measured close the last slices that are.
+func closing(step, width time.Duration) int { return int((2*time.Minute+2*width)/step) + 1 }
+
+// run is one step of a curve.
+type run struct {
+	*Ingest
+	clients  int
+	server   *Server
+	measured Measured
+	process  *Process // nil for one that runs already
+	dir      string
+	target   Target
+	fleet    *Fleet
+	topology string
+	startMs  int64
+	base     bases
+	step     Step
+}
+
+// bases are the collector's figures before the first sample.
+type bases struct {
+	cpu                                  time.Duration
+	inSlices                             int
+	journal, flushedBytes, flushedSlices float64
+	stages                               StageReading
+}
+
+// Measure sends rows from so many clients, waits until all answer, and checks that they do. A collector that has no room for so many streams
+// gives a step with a rejection and no rows.
+func (o *Ingest) Measure(ctx context.Context, clients int) (Step, error) {
+	r := &run{Ingest: o, clients: clients, step: Step{Clients: clients}}
+	defer r.clear()
+	if err := r.start(ctx); err != nil {
+		return r.step, err
+	}
+	rows := NewRows(o.Seed, o.Hosts, o.Metrics, false)
+	load := Load{Topology: r.topology, Clients: min(clients, o.Hosts), RowsPerBatch: o.RowsPerBatch, InFlight: o.InFlight, StartMs: r.startMs, Step: o.Step, Tags: true,
+		Wire: Blocks, Lead: max(16, o.perSlice())}
+	var err error
+	if r.fleet, err = Connect(ctx, r.target, rows, load); Full(err) {
+		r.step.Rejected++
+		return r.step, nil
+	} else if err != nil {
+		return r.step, err
+	}
+	if err := r.define(ctx); err != nil {
+		return r.step, err
+	}
+	steps, took, err := r.send(ctx)
+	if err != nil {
+		return r.step, err
+	}
+	return r.step, r.settle(ctx, steps, took)
+}
+
+// start starts an own collector, or takes the one that runs.
+func (r *run) start(ctx context.Context) error {
+	now := time.Now()
+	r.startMs = now.Add(-back).UnixMilli()/r.Width.Milliseconds()*r.Width.Milliseconds() + r.Step.Milliseconds()
+	r.topology = fmt.Sprintf("bench-%d-%d", now.Unix(), r.clients)
+	if r.Remote != nil {
+		r.server, r.measured, r.target = r.Remote.Server, r.Remote.Server, r.Remote.Target
+		return nil
+	}
+	r.dir = filepath.Join(r.Dir, fmt.Sprintf("clients-%d", r.clients))
+	var err error
+	r.process, r.target, err = StartCollector(ctx, r.Program, r.dir, "--slice-width", r.Width.String(), "--limits-series-per-topology", fmt.Sprint(max(250_000, r.Hosts*r.Metrics*2)))
+	if err != nil {
+		return err
+	}
+	r.server, r.measured = r.process.Server, r.process
+	return nil
+}
+
+// clear ends what was started, and removes what it kept.
+func (r *run) clear() {
+	if r.fleet != nil {
+		r.fleet.Abandon()
+	}
+	if r.process != nil {
+		r.process.Kill()
+	}
+	if r.dir != "" {
+		_ = os.RemoveAll(r.dir) // below a temporary directory, which is removed at the end
+	}
+}
+
+func (r *run) define(ctx context.Context) error {
+	before, err := r.measured.CPU(ctx)
+	if err != nil {
+		return err
+	}
+	defined, err := r.server.Defined(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.fleet.Define(); err != nil {
+		return fmt.Errorf("define %d series: %w", r.Hosts*r.Metrics, err)
+	}
+	if err := Await(ctx, defined+r.Hosts*r.Metrics, r.server.Defined); err != nil {
+		return err
+	}
+	return r.read(ctx, before)
+}
+
+// read takes the figures before the first sample.
+func (r *run) read(ctx context.Context, before time.Duration) (err error) {
+	b := &r.base
+	if b.cpu, err = r.measured.CPU(ctx); err != nil {
+		return err
+	}
+	r.step.DefiningCPUSeconds = (b.cpu - before).Seconds()
+	if b.inSlices, err = r.server.InSlices(ctx); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		to   *float64
+	}{{journalBytes, &b.journal}, {flushedBytes, &b.flushedBytes}, {flushedSlices, &b.flushedSlices}} {
+		if *f.to, err = r.server.Figure(ctx, f.name); err != nil {
+			return err
+		}
+	}
+	b.stages, err = r.server.ReadStages(ctx)
+	return err
+}
+
+const (
+	journalBytes  = "bullet_metrics_journal_appended_bytes_total"
+	flushedBytes  = "bullet_metrics_embedded_flushed_bytes_total"
+	flushedSlices = "bullet_metrics_embedded_flushed_slices_total"
+)
+
+// send sends for the run's time, then what closes the last slices.
+func (r *run) send(ctx context.Context) (steps int, took time.Duration, err error) {
+	closes := closing(r.Step, r.Width)
+	window := int(back/r.Step) - closes - int(time.Minute/r.Step)
+	most, by := window, "window"
+	if r.MostRows > 0 && r.MostRows/r.Hosts < most {
+		most, by = r.MostRows/r.Hosts, "rows"
+	}
+	var until time.Time
+	begun := time.Now()
+	if r.Duration > 0 {
+		until = begun.Add(r.Duration)
+	}
+	wire := r.fleet.WireBytes()
+	if steps, err = r.fleet.Send(ctx, most, r.perSlice(), until); err == nil {
+		err = r.fleet.Await()
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if r.step.EndedBy = by; steps < most/r.perSlice()*r.perSlice() {
+		r.step.EndedBy = "duration"
+	}
+	s := &r.step
+	acknowledged := time.Since(begun)
+	s.Rows, s.Samples, s.Seconds = steps*r.Hosts, steps*r.Hosts*r.Metrics, acknowledged.Seconds()
+	s.AckedRowsPerS = float64(s.Rows) / acknowledged.Seconds()
+	s.Ack = r.fleet.Latency()
+	s.WireBytes = float64(r.fleet.WireBytes()-wire) / float64(s.Samples)
+	written := Written{Topology: r.topology, Hosts: r.Hosts, Metrics: r.Metrics, StartMs: r.startMs, Steps: steps, StepMs: r.Step.Milliseconds(), WidthMs: r.Width.Milliseconds(), Sums: r.fleet.Sums()}
+	if _, err := r.fleet.Send(ctx, closes, 1, time.Time{}); err != nil {
+		return 0, 0, err
+	}
+	s.Rejected = int(r.fleet.Fulls())
+	if err := r.fleet.Close(); err != nil {
+		return 0, 0, err
+	}
+	if err := Await(ctx, r.base.inSlices+s.Samples, r.server.InSlices); err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(begun)
+	return steps + closes, took, r.check(ctx, written)
+}
+
+// patience is how long what was written may take to answer, once enough is in slices: one client's may be behind the others'.
+const patience = time.Minute
+
+// check compares until it agrees; its CPU is not the samples'.
+func (r *run) check(ctx context.Context, written Written) error {
+	before, err := r.measured.CPU(ctx)
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(patience)
+	looking := time.NewTicker(awaitEvery)
+	defer looking.Stop()
+	for err = written.Check(ctx, r.server); err != nil && time.Now().Before(deadline) && ctx.Err() == nil; err = written.Check(ctx, r.server) {
+		select {
+		case <-looking.C:
+		case <-ctx.Done():
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("what was written does not answer: %w", err)
+	}
+	after, err := r.measured.CPU(ctx)
+	r.base.cpu += after - before
+	return err
+}
+
+// settle takes what the collector has cost once all is on disk.
+func (r *run) settle(ctx context.Context, steps int, took time.Duration) error {
+	s, all := &r.step, float64(steps*r.Hosts*r.Metrics)
+	s.RowsPerS, s.SamplesPerS = float64(steps*r.Hosts)/took.Seconds(), all/took.Seconds()
+	s.Workers = int(s.SamplesPerS / r.WorkerSamples)
+	resident, err := r.measured.Resident(ctx)
+	if err != nil {
+		return err
+	}
+	s.ServerMiB = float64(resident) / (1 << 20)
+	stages, err := r.server.ReadStages(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Stages, err = stages.Since(r.base.stages); err != nil {
+		return err
+	}
+	journal, err := r.server.Figure(ctx, journalBytes)
+	if err != nil {
+		return err
+	}
+	s.Journal = (journal - r.base.journal) / all
+	var cpu time.Duration
+	if r.process != nil {
+		cpu, err = r.end(all)
+	} else {
+		cpu, err = r.flushed(ctx, all)
+	}
+	if err != nil {
+		return err
+	}
+	s.CPUSeconds = cpu.Seconds()
+	if cpu > 0 {
+		s.SamplesPerCPUSecond = all / cpu.Seconds()
+	}
+	return nil
+}
+
+// end ends an own collector, which puts all into parts.
+func (r *run) end(all float64) (time.Duration, error) {
+	cpu, written, err := r.process.End()
+	if err != nil {
+		return 0, err
+	}
+	store, err := BytesIn(filepath.Join(r.dir, "data", "grid"))
+	if err != nil {
+		return 0, err
+	}
+	perSample, inAll := float64(store)/all, float64(written)/all
+	r.step.Disk, r.step.Written = &perSample, &inAll
+	return cpu + r.process.Begun - r.base.cpu, nil
+}
+
+// flushed takes what a collector that goes on running has cost so far; of what is in parts already, the bytes a slice.
+func (r *run) flushed(ctx context.Context, all float64) (time.Duration, error) {
+	cpu, err := r.measured.CPU(ctx)
+	if err != nil {
+		return 0, err
+	}
+	size, err := r.server.Figure(ctx, flushedBytes)
+	if err != nil {
+		return 0, err
+	}
+	slices, err := r.server.Figure(ctx, flushedSlices)
+	if err != nil {
+		return 0, err
+	}
+	if n := slices - r.base.flushedSlices; n > 0 {
+		perSample := (size - r.base.flushedBytes) / n / float64(r.perSlice())
+		r.step.Disk = &perSample
+	}
+	return cpu - r.base.cpu, nil
+}

@@ -1,0 +1,146 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Process is a server that was started to be measured.
+type Process struct {
+	*Server
+	Command *exec.Cmd
+	// Begun is its CPU when it was ready.
+	Begun time.Duration
+
+	log  string
+	over chan struct{} // closed when it has ended
+}
+
+// FreeAddress is one on loopback that nobody listens at.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// readyEvery is how often it is looked whether a server that was started answers.
+const readyEvery = 20 * time.Millisecond
+
+// Start starts a program that serves HTTP at base, and waits until the path ready answers. What it prints is added to the file log. Whoever
+// started it ends it: by End, or by Kill.
+func Start(ctx context.Context, program string, arguments []string, base, ready, log string) (*Process, error) {
+	if err := os.MkdirAll(filepath.Dir(log), 0o750); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p := &Process{Server: NewServer(base, plain), Command: exec.Command(program, arguments...), log: log}
+	p.Command.Stdout, p.Command.Stderr = file, file
+	if err := p.Command.Start(); err != nil {
+		return nil, err
+	}
+	p.over = make(chan struct{})
+	go func() { _ = p.Command.Wait(); close(p.over) }()
+	looking := time.NewTicker(readyEvery)
+	defer looking.Stop()
+	for {
+		if _, err := p.Get(ctx, ready); err == nil {
+			p.Begun, err = p.CPU(ctx)
+			return p, err
+		}
+		select {
+		case <-p.over:
+			return nil, fmt.Errorf("%s ended at its start: %s", program, p.lastLine())
+		case <-ctx.Done():
+			p.Kill()
+			return nil, ctx.Err()
+		case <-looking.C:
+		}
+	}
+}
+
+// CPU is what the process has used so far, by the operating system.
+func (p *Process) CPU(context.Context) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	rest := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+2:]))
+	user, _ := strconv.ParseInt(rest[11], 10, 64)
+	system, _ := strconv.ParseInt(rest[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond, nil // USER_HZ is 100 on every Linux
+}
+
+// Resident is the memory that the process has now, bytes.
+func (p *Process) Resident(context.Context) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
+
+// End asks the process to end, and returns the CPU since it was ready, and the bytes that it had written to the disk.
+func (p *Process) End() (cpu time.Duration, written int64, err error) {
+	if err := p.Command.Process.Signal(syscall.SIGTERM); err != nil {
+		return 0, 0, err
+	}
+	<-p.over
+	state := p.Command.ProcessState
+	if !state.Success() {
+		return 0, 0, fmt.Errorf("the server ended with %s: %s", state, p.lastLine())
+	}
+	usage := state.SysUsage().(*syscall.Rusage)
+	return state.UserTime() + state.SystemTime() - p.Begun, usage.Oublock * 512, nil
+}
+
+// Kill ends the process at once, as a crash does, where it has not ended.
+func (p *Process) Kill() {
+	_ = p.Command.Process.Kill()
+	<-p.over
+}
+
+// lastLine is the last that the server printed.
+func (p *Process) lastLine() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	text = bytes.TrimSpace(text)
+	return string(text[bytes.LastIndexByte(text, '\n')+1:])
+}
+
+// BytesIn is what files below a directory take; 0 where there is none.
+func BytesIn(dir string) (sum int64, err error) {
+	if _, err := os.Stat(dir); os.IsNotExist(err) {
+		return 0, nil
+	}
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			sum += info.Size()
+		}
+		return err
+	})
+	return sum, err
+}

@@ -1,0 +1,114 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/prometheus/model/histogram"
+)
+
+// stageMetrics are the stages of a sample's way, and the native histograms that a collector has of them.
+var stageMetrics = []struct{ stage, metric string }{
+	{"accept", "bullet_metrics_ingest_accept_duration_seconds"},
+	{"journal", "bullet_metrics_journal_fsync_duration_seconds"},
+	{"extract", "bullet_metrics_feed_extract_duration_seconds"},
+	{"write", "bullet_metrics_feed_write_duration_seconds"},
+}
+
+// StageNames are the stages in the order of a sample's way.
+func StageNames() (all []string) {
+	for _, s := range stageMetrics {
+		all = append(all, s.stage)
+	}
+	return all
+}
+
+// Stage is how long one stage took, ms, and how often it was passed: by a batch, by a group of them (journal), or by what was handed to the
+// store at once (write).
+type Stage struct {
+	Count uint64 `json:"count"`
+	Quantiles
+}
+
+// StageReading is the stages' histograms at one moment.
+type StageReading map[string]*histogram.FloatHistogram
+
+// ReadStages reads the stages of a collector; those that an older one does not have are missing.
+func (v *Server) ReadStages(ctx context.Context) (StageReading, error) {
+	format := expfmt.NewFormat(expfmt.TypeProtoDelim)
+	body, err := v.get(ctx, "/metrics", string(format))
+	if err != nil {
+		return nil, err
+	}
+	reading := StageReading{}
+	for decoder := expfmt.NewDecoder(bytes.NewReader(body), format); ; {
+		var family dto.MetricFamily
+		if err := decoder.Decode(&family); errors.Is(err, io.EOF) {
+			return reading, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read /metrics: %w", err)
+		}
+		for _, s := range stageMetrics {
+			if s.metric == family.GetName() {
+				reading.add(s.stage, &family)
+			}
+		}
+	}
+}
+
+func (r StageReading) add(stage string, family *dto.MetricFamily) {
+	for _, m := range family.GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "store" && l.GetValue() != "embedded" {
+				return
+			}
+		}
+		if h := m.GetHistogram(); len(h.GetPositiveSpan()) > 0 {
+			r[stage] = native(h)
+		}
+	}
+}
+
+func native(h *dto.Histogram) *histogram.FloatHistogram {
+	out := histogram.Histogram{Schema: h.GetSchema(), Count: h.GetSampleCount(), Sum: h.GetSampleSum(), ZeroThreshold: h.GetZeroThreshold(), ZeroCount: h.GetZeroCount(),
+		PositiveBuckets: h.GetPositiveDelta()}
+	for _, s := range h.GetPositiveSpan() {
+		out.PositiveSpans = append(out.PositiveSpans, histogram.Span{Offset: s.GetOffset(), Length: s.GetLength()})
+	}
+	return out.ToFloat(nil)
+}
+
+// Since is what was added after another reading.
+func (r StageReading) Since(before StageReading) (map[string]Stage, error) {
+	out := map[string]Stage{}
+	for name, h := range r {
+		if earlier := before[name]; earlier != nil {
+			less, _, _, err := h.Copy().Sub(earlier)
+			if err != nil {
+				return nil, fmt.Errorf("stage %s: %w", name, err)
+			}
+			h = less
+		}
+		out[name] = Stage{uint64(h.Count), Quantiles{P50: quantileMs(h, 0.5), P99: quantileMs(h, 0.99), P999: quantileMs(h, 0.999)}}
+	}
+	return out, nil
+}
+
+// quantileMs is a quantile of a histogram of seconds, between its bucket's bounds as they grow.
+func quantileMs(h *histogram.FloatHistogram, q float64) float64 {
+	rank := q*h.Count - h.ZeroCount
+	for buckets := h.PositiveBucketIterator(); buckets.Next(); {
+		b := buckets.At()
+		if b.Count >= rank && b.Count > 0 {
+			return 1000 * b.Lower * math.Pow(b.Upper/b.Lower, max(rank, 0)/b.Count)
+		}
+		rank -= b.Count
+	}
+	return 0
+}
