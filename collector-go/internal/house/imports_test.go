@@ -77,6 +77,8 @@ var allowed = map[string][]string{
 	"internal/exit":              {},
 	"internal/campaign":          {"internal/exit", "internal/experiment", "internal/load", "internal/stack", "internal/report", "internal/rundir", "internal/tuning"},
 	"internal/house":             {},
+	"internal/bom":               {},
+	"internal/advisory":          {},
 	"internal/chaos":             {"internal/block", "internal/sender", "gen/bulletmetrics/v1"}, // it stays outside of the program that it tries
 }
 
