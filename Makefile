@@ -120,10 +120,10 @@ test-proto: toolchain build/tools/go.stamp build/tools/java.stamp ## Lint the sc
 
 # --- tests -----------------------------------------------------------------------------------------------------------------------
 
-# One reactor for all modules, since plugin and topology share some; two of them at a time, since clusters are slow to start.
+# One reactor for all modules: plugin and topology share some, which two at a time would write at once.
 .PHONY: test-java
 test-java: build
-	@$(run) $(mvn) --threads 2 -Dbullet.metrics.binary=$$PWD/build/bullet-metrics verify
+	@$(run) $(mvn) -Dbullet.metrics.binary=$$PWD/build/bullet-metrics verify
 
 .PHONY: test-plugin
 test-plugin: build ## Test the Storm plugin, the finished jar included
@@ -163,7 +163,7 @@ test-stores: toolchain build/tools/influxd ## Test every store on the network ag
 
 .PHONY: test-topology
 test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts (test-cluster)
-	@$(run) $(mvn) --threads 2 -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests,topology/compat-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
+	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests,topology/compat-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
 	@$(MAKE) test-cluster
 
 # Two tests at a time: the topology that is measured comes alone; then come the demo and the experiments, which have a cluster each and whose figures are

@@ -33,8 +33,8 @@ const (
 // What a machine that others have most of needs to do the same, only later.
 var (
 	patientTopology = []string{
-		// A second is short for what filter bolts have of a query past its time.
-		"bullet.topology.join.bolt.query.post.finish.buffer.ticks=20",
+		// The join bolt waits so many ticks of 100 ms for what filter bolts have of a query past its time; a second is short.
+		"bullet.topology.join.bolt.query.post.finish.buffer.ticks=30",
 		// A worker that did not say for 30 s that it lives is ended by Storm. One that was killed is seen to have ended at once.
 		"bullet.topology.custom.topology.worker.timeout.secs=300",
 	}

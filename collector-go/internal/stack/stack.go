@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// Limits of how long a part may take to come up or to stop.
+// Limits of how long a part may take to come up or to stop. They end what hangs; a machine that others have most of is slow.
 const (
-	collectorReadyLimit = 60 * time.Second // opening a store replays its journal
-	clusterReadyLimit   = 150 * time.Second
-	gatewayReadyLimit   = 60 * time.Second
-	submitLimit         = 120 * time.Second
-	commandLimit        = 60 * time.Second
+	collectorReadyLimit = 180 * time.Second // opening a store replays its journal
+	clusterReadyLimit   = 300 * time.Second // the launcher promises 270 s
+	gatewayReadyLimit   = 180 * time.Second
+	submitLimit         = 300 * time.Second
+	commandLimit        = 180 * time.Second // to kill a topology takes the launcher up to 120 s
 
 	clusterStopGrace   = 25 * time.Second // the launcher promises 20 s
 	gatewayStopGrace   = 8 * time.Second  // it answers those who wait

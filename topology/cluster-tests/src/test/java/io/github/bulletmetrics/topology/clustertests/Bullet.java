@@ -29,8 +29,8 @@ import java.util.concurrent.CompletableFuture;
 final class Bullet implements AutoCloseable {
     private static final String MAIN = "io.github.bulletmetrics.topology.BulletTopology";
     private static final String GATEWAY = "io.github.bulletmetrics.topology.gateway.QueryGateway";
-    private static final Duration GATEWAY_LIMIT = Duration.ofSeconds(60);
-    private static final Duration RUNNING_LIMIT = Duration.ofSeconds(120);
+    private static final Duration GATEWAY_LIMIT = Duration.ofSeconds(180);
+    private static final Duration RUNNING_LIMIT = Duration.ofSeconds(300);
 
     private final HttpClient http = HttpClient.newHttpClient();
     private final StormCluster cluster;

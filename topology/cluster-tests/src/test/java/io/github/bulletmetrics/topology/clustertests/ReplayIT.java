@@ -25,7 +25,7 @@ import java.util.stream.Stream;
 /** Replay after a worker's death: three workers with a filter task each; the one that dies holds neither join nor replay bolt. */
 @ExtendWith(ClusterExtension.class)
 class ReplayIT {
-    private static final Duration LONG = Duration.ofSeconds(120);
+    private static final Duration LONG = Duration.ofSeconds(300);
     private static final int PER_SECOND = 20;
     /** Of consecutive records. With one of three filter tasks not knowing the query, a third of the records is missing. */
     private static final int WHOLE_STRETCH = 6 * PER_SECOND;

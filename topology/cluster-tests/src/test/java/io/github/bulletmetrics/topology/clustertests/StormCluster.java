@@ -31,8 +31,8 @@ final class StormCluster implements AutoCloseable {
     private static final Path HOME = TOPOLOGY.resolve("local-storm/target/storm");
     private static final int SLOTS = 4;
     private static final int WORKER_HEAP_MIB = 320;
-    private static final Duration UP_LIMIT = Duration.ofSeconds(120);
-    private static final Duration COMMAND_LIMIT = Duration.ofSeconds(120);
+    private static final Duration UP_LIMIT = Duration.ofSeconds(300);
+    private static final Duration COMMAND_LIMIT = Duration.ofSeconds(300);
     private static final int DEATH_LIMIT_SECS = 20;
 
     private final Path folder;

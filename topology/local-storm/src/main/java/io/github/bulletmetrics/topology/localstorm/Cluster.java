@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
  * middle of the start, and more than once.
  */
 final class Cluster {
-    private static final Duration START_LIMIT = Duration.ofSeconds(120);
+    private static final Duration START_LIMIT = Duration.ofSeconds(270);
     private static final int CONNECT_TIMEOUT_MS = 500;
 
     /** A launcher must have stopped within 20 s: this long it tries in order, then it sweeps up what is left. */

@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 @Command(name = "kill", mixinStandardHelpOptions = true, description = "Kills a topology and waits until its workers have ended.")
 final class KillCommand implements Callable<Integer> {
     /** Beyond the wait that Storm was asked for: a second for Nimbus, one for the Supervisor, two until it forces the workers. */
-    private static final Duration WORKERS_LIMIT = Duration.ofSeconds(30);
+    private static final Duration WORKERS_LIMIT = Duration.ofSeconds(120);
 
     @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of a running cluster.")
     private Path dir;
