@@ -83,7 +83,7 @@ func Rows() []Row {
 	rows := []Row{
 		kill(), crash(), powerLoss(), damagedTail(), fullDisk(), inputOutput(), storeDown(), catchUp(), slowStore(), order(), clocks(), malformed(), oversize(),
 		slowLoris(), floods(), identities(), cardinality(), worker(), collectorRestarts(), blackhole(),
-		partition(), configuration(), soak(), everything(),
+		partition(), configuration(), soak(), upgrade(), everything(),
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return a.Number - b.Number })
 	return rows

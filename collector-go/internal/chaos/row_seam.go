@@ -16,7 +16,7 @@ func crash() Row {
 
 // powerLoss is row 3.
 func powerLoss() Row {
-	p := property{pkg: "./internal/feed", test: "TestWhateverHappens", first: "core.first", count: "core.seeds", atOnce: 100}
+	p := property{pkg: "./internal/feed", test: "TestWhateverHappens", first: "core.first", count: "core.seeds", atOnce: 500}
 	return p.row(Row{Number: 3, Fault: "power loss", Full: 10_000}, "power_losses", "kills", "restarts", "refused_batches", "late")
 }
 

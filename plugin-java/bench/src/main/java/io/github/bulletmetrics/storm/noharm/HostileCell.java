@@ -35,15 +35,16 @@ public final class HostileCell {
     public static void main(String[] arguments) throws Exception {
         Reports reports = new Reports(new Shapes(Paths.get(arguments[1])), INTERVALS, false);
         warmReports(reports);
+        // What is measured takes heap too, over an hour twice what the plugin may: it is there before that is looked at.
+        long[][] latencies = new long[2][TICKS * (Layout.EXECUTORS + Layout.WORKERS)];
+        Control control = new Control(TICKS * Layout.WORKERS, STEP_NS, CALLS_OF_A_WORKER);
         long heapBefore = Plugin.heapBytes();
         try (Plugin plugin = new Plugin(arguments[2])) {
             tick(plugin, reports, System.currentTimeMillis() / 1_000 - 7_200);
             long heapAtStart = Plugin.heapBytes() - heapBefore;
             long seconds = warmUp(plugin, reports);
             awaitDrained(plugin, arguments[0]);
-            long[][] latencies = new long[2][TICKS * (Layout.EXECUTORS + Layout.WORKERS)];
             int count = 0;
-            Control control = new Control(TICKS * Layout.WORKERS, STEP_NS, CALLS_OF_A_WORKER);
             long threads = plugin.threadsNs();
             long calls = plugin.callsNs();
             long process = Plugin.processNs();
@@ -59,11 +60,11 @@ public final class HostileCell {
             double inThreads = plugin.threadsNs() - threads;
             double atMost = Plugin.processNs() - process - (Plugin.callerNs() - caller) + inCalls;
             double load = ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
+            long heap = Plugin.heapBytes() - heapBefore;
             long[][] ofControl = control.took();
             for (long[] sorted : latencies) {
                 Arrays.sort(sorted, 0, count);
             }
-            long heap = Plugin.heapBytes() - heapBefore;
             long queued = plugin.queued();
             long dropped = plugin.dropped();
             double[] throughput = throughput(plugin, reports, seconds);
