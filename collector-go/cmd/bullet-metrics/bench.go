@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,7 +28,7 @@ empty directory that is removed afterwards. What was written is counted and adde
 		RunE: subcommands,
 	}
 	command.SuggestionsMinimumDistance = 2
-	command.AddCommand(newBenchIngestCommand())
+	command.AddCommand(newBenchIngestCommand(), newBenchSendersCommand(), newBenchQueryCommand())
 	return command
 }
 
@@ -124,6 +123,3 @@ func printJSON(out io.Writer, result any) error {
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(result)
 }
-
-// lasted writes a time in seconds.
-func lasted(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }

@@ -90,6 +90,34 @@ func TestBenchIngestOfACollectorThatRuns(t *testing.T) {
 	assert.Positive(t, result.ServerRSSMiB)
 }
 
+// Small senders: what the first part wrote is read back, what the second sent is in the books; else the command fails.
+func TestBenchSenders(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	printed, err := program("bench", "senders", "--streams", "5", "--workers", "10", "--over", "2", "--duration", "1s", "--dir", t.TempDir(), "--output", "json")
+	require.NoError(t, err)
+	var result sendersResult
+	require.NoError(t, json.Unmarshal([]byte(printed), &result))
+	assert.Equal(t, 5, result.Saturated.Clients)
+	assert.Zero(t, result.Saturated.Samples%(5*100*10), "whole slices of 100 metrics")
+	assert.Positive(t, result.Saturated.Samples)
+	assert.Equal(t, 1000, result.Paced.Samples)
+	assert.Equal(t, 2, result.Paced.Streams)
+}
+
+func TestBenchQuery(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	printed, err := program("bench", "query", "--hosts", "10", "--span", "1h", "--dir", t.TempDir(), "--output", "json")
+	require.NoError(t, err)
+	var result queryResult
+	require.NoError(t, json.Unmarshal([]byte(printed), &result))
+	assert.Equal(t, 36000, result.Written.Samples)
+	require.Len(t, result.Queries, 4)
+	for _, q := range result.Queries {
+		assert.Greater(t, q.AnswerBytes, 100, "%s finds something", q.Expression)
+	}
+	assert.Greater(t, result.Queries[2].AnswerBytes, 3600, "every slice of every worker")
+}
+
 func TestBenchOfWrongUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"ingest", "--step", "7s"},
@@ -102,6 +130,10 @@ func TestBenchOfWrongUsage(t *testing.T) {
 		{"ingest", "--output", "yaml"},
 		{"ingest", "--target", "nowhere"},
 		{"ingest", "--token-file", "token"},
+		{"senders", "--streams", "1001"},
+		{"senders", "--workers", "0"},
+		{"query", "--span", "23h"},
+		{"query", "--hosts", "0"},
 		{"injest"},
 	} {
 		_, err := program(append([]string{"bench"}, args...)...)

@@ -123,27 +123,37 @@ type bases struct {
 func (o *Ingest) Measure(ctx context.Context, clients int) (Step, error) {
 	r := &run{Ingest: o, clients: clients, step: Step{Clients: clients}}
 	defer r.clear()
-	if err := r.start(ctx); err != nil {
-		return r.step, err
+	err := r.write(ctx)
+	if Full(err) {
+		return Step{Clients: clients, Rejected: 1}, nil
 	}
-	rows := NewRows(o.Seed, o.Hosts, o.Metrics, false)
-	load := Load{Topology: r.topology, Clients: min(clients, o.Hosts), RowsPerBatch: o.RowsPerBatch, InFlight: o.InFlight, StartMs: r.startMs, Step: o.Step, Tags: true,
-		Wire: Blocks, Lead: max(16, o.perSlice())}
-	var err error
-	if r.fleet, err = Connect(ctx, r.target, rows, load); Full(err) {
-		r.step.Rejected++
-		return r.step, nil
-	} else if err != nil {
-		return r.step, err
+	return r.step, err
+}
+
+// write sends the rows, checks them, and lets them settle.
+func (r *run) write(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	if err := r.connect(ctx, r.startMs); err != nil {
+		return err
 	}
 	if err := r.define(ctx); err != nil {
-		return r.step, err
+		return err
 	}
 	steps, took, err := r.send(ctx)
 	if err != nil {
-		return r.step, err
+		return err
 	}
-	return r.step, r.settle(ctx, steps, took)
+	return r.settle(ctx, steps, took)
+}
+
+// connect opens the clients' streams; the first rows are of a time.
+func (r *run) connect(ctx context.Context, startMs int64) (err error) {
+	load := Load{Topology: r.topology, Clients: min(r.clients, r.Hosts), RowsPerBatch: r.RowsPerBatch, InFlight: r.InFlight, StartMs: startMs, Step: r.Step, Tags: true,
+		Wire: Blocks, Lead: max(16, r.perSlice())}
+	r.fleet, err = Connect(ctx, r.target, NewRows(r.Seed, r.Hosts, r.Metrics, false), load)
+	return err
 }
 
 // start starts an own collector, or takes the one that runs.
@@ -156,12 +166,16 @@ func (r *run) start(ctx context.Context) error {
 		return nil
 	}
 	r.dir = filepath.Join(r.Dir, fmt.Sprintf("clients-%d", r.clients))
-	var err error
-	r.process, r.target, err = StartCollector(ctx, r.Program, r.dir, "--slice-width", r.Width.String(), "--limits-series-per-topology", fmt.Sprint(max(250_000, r.Hosts*r.Metrics*2)))
+	return r.serve(ctx)
+}
+
+// serve starts an own collector over the run's directory.
+func (r *run) serve(ctx context.Context) error {
+	p, target, err := StartCollector(ctx, r.Program, r.dir, "--slice-width", r.Width.String(), "--limits-series-per-topology", fmt.Sprint(max(250_000, r.Hosts*r.Metrics*2)))
 	if err != nil {
 		return err
 	}
-	r.server, r.measured = r.process.Server, r.process
+	r.process, r.target, r.server, r.measured = p, target, p.Server, p
 	return nil
 }
 

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
+
+// benchSenders are the command's flags.
+type benchSenders struct {
+	measuring
+	bench.Ingest
+	streams, workers, over int
+}
+
+// sendersResult is what the command prints as JSON.
+type sendersResult struct {
+	Saturated bench.Step     `json:"saturated"`
+	Paced     bench.Paced    `json:"paced"`
+	Machine   rundir.Machine `json:"machine"`
+	Version   string         `json:"version"`
+}
+
+// senderSamples are those of a message: as many metrics as a worker has.
+const senderSamples = 100
+
+func newBenchSendersCommand() *cobra.Command {
+	o := benchSenders{Ingest: bench.Ingest{Metrics: senderSamples, RowsPerBatch: 1, Step: time.Second, Width: 10 * time.Second, WorkerSamples: senderSamples}}
+	command := &cobra.Command{
+		Use:   "senders",
+		Short: "Measure many small senders: as fast as they are taken, and as they fall due",
+		Long: `Send messages of 100 samples of one second each: first over --streams streams as fast as the collector takes them, then of --workers workers
+over --over streams as they fall due, one message a worker and second. What the first part wrote is counted and added up through queries; of
+the second every sample must be in the collector's books.`,
+		Example: `  bullet-metrics bench senders
+  bullet-metrics bench senders --streams 100 --workers 2000 --duration 60s --output json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Hosts = o.streams
+			if err := errors.Join(o.measuring.validate(), o.validate()); err != nil {
+				return usageError{err}
+			}
+			result, err := o.measure(cmd.Context(), newTerminal("bench", os.Stderr))
+			if err != nil {
+				return benchError(cmd.Context(), err)
+			}
+			if o.output == outputJSON {
+				return printJSON(cmd.OutOrStdout(), result)
+			}
+			return result.text(cmd.OutOrStdout())
+		},
+	}
+	flags := command.Flags()
+	o.addFlags(flags)
+	flags.Uint64Var(&o.Seed, "seed", 1, "what the rows are made from: the same seed gives the same rows")
+	flags.IntVar(&o.streams, "streams", 500, "streams that send as fast as they are taken")
+	flags.IntVar(&o.InFlight, "in-flight", 8, "messages that one of them has under way unacknowledged")
+	flags.IntVar(&o.workers, "workers", 500, "workers that send as it falls due")
+	flags.IntVar(&o.over, "over", 4, "streams that they share")
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "how long each part sends")
+	return command
+}
+
+func (o *benchSenders) validate() error {
+	if o.streams > 1000 || o.over < 1 || o.over > 1000 || o.workers < 1 {
+		return errors.New("--streams and --over must be 1 to 1000, --workers at least 1")
+	}
+	return o.Ingest.Validate()
+}
+
+func (o *benchSenders) measure(ctx context.Context, say *terminal) (*sendersResult, error) {
+	machine, err := describeMachine()
+	if err != nil {
+		return nil, err
+	}
+	r := &sendersResult{Machine: machine, Version: version}
+	if o.Remote, err = o.remote(); err != nil {
+		return nil, err
+	}
+	return r, o.within(func(program, dir string) error {
+		o.Program, o.Dir = program, dir
+		say.Show("%d streams, as fast as they are taken", o.streams)
+		if r.Saturated, err = o.Measure(ctx, o.streams); err != nil {
+			return fmt.Errorf("%d streams: %w", o.streams, err)
+		}
+		if r.Saturated.Rows == 0 {
+			return fmt.Errorf("the collector has no room for %d streams; give fewer --streams, or set its limits.streams", o.streams)
+		}
+		say.Show("%d workers, as it falls due", o.workers)
+		o.Hosts = o.workers
+		if r.Paced, err = o.Pace(ctx, o.over); err != nil {
+			return fmt.Errorf("%d workers: %w", o.workers, err)
+		}
+		return nil
+	})
+}
+
+// text prints the result for people.
+func (r *sendersResult) text(to io.Writer) error {
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	s, p := r.Saturated, r.Paced
+	fmt.Fprintf(table, "%d streams, %d samples a message, as fast as they are taken\n", s.Clients, senderSamples)
+	fmt.Fprintf(table, "  samples/s until queries have them\t%.0f\n  samples a server CPU-second\t%.0f\n", s.SamplesPerS, s.SamplesPerCPUSecond)
+	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n  server memory\t%.0f MiB\n", s.Ack.P50, s.Ack.P99, s.Ack.P999, s.ServerMiB)
+	fmt.Fprintf(table, "  answered with FULL and sent again\t%d\n", s.Rejected)
+	fmt.Fprintf(table, "%d workers over %d streams, as it falls due\n", p.Workers, p.Streams)
+	fmt.Fprintf(table, "  samples/s\t%.0f for %.3g s\n  server CPU\t%.3f cores\n  server memory\t%.0f MiB\n", p.SamplesPerS, p.Seconds, p.Cores, p.ServerMiB)
+	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n", p.Ack.P50, p.Ack.P99, p.Ack.P999)
+	return table.Flush()
+}

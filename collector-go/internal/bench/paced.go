@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Paced is what workers cost that send as they always do.
+type Paced struct {
+	Workers     int       `json:"workers"`
+	Streams     int       `json:"streams"`
+	Samples     int       `json:"samples"`
+	SamplesPerS float64   `json:"samples_per_s"`
+	Seconds     float64   `json:"seconds"`
+	Cores       float64   `json:"server_cores"`
+	ServerMiB   float64   `json:"server_rss_mib"`
+	Ack         Quantiles `json:"ack_ms"`
+}
+
+const journaled = "bullet_metrics_ingest_journaled_samples_total"
+
+// Pace sends each host's row every Step as it falls due, over so many streams, one message a host, spread over the time. Every sample must be
+// acknowledged and, by the collector's books, journaled.
+func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
+	r := &run{Ingest: o, clients: streams}
+	defer r.clear()
+	result := Paced{Workers: o.Hosts, Streams: min(streams, o.Hosts)}
+	if err := r.start(ctx); err != nil {
+		return result, err
+	}
+	if err := r.connect(ctx, time.Now().UnixMilli()); err != nil {
+		return result, err
+	}
+	if err := r.define(ctx); err != nil {
+		return result, err
+	}
+	before, err := r.server.Figure(ctx, journaled)
+	if err != nil {
+		return result, err
+	}
+	if err := r.fleet.Pace(ctx, time.Now()); err != nil { // what is learnt of new series is no cost of every second
+		return result, err
+	}
+	cpu, err := r.measured.CPU(ctx)
+	if err != nil {
+		return result, err
+	}
+	begun, steps := time.Now(), max(1, int(o.Duration/o.Step))
+	for n := range steps {
+		if err := r.fleet.Pace(ctx, begun.Add(time.Duration(n)*o.Step)); err != nil {
+			return result, err
+		}
+	}
+	took := time.Since(begun)
+	after, err := r.measured.CPU(ctx)
+	if err != nil {
+		return result, err
+	}
+	resident, err := r.measured.Resident(ctx)
+	if err != nil {
+		return result, err
+	}
+	if err := r.fleet.Close(); err != nil {
+		return result, err
+	}
+	result.Samples = steps * o.Hosts * o.Metrics
+	result.Seconds, result.SamplesPerS = took.Seconds(), float64(result.Samples)/took.Seconds()
+	result.Cores, result.ServerMiB, result.Ack = (after-cpu).Seconds()/took.Seconds(), float64(resident)/(1<<20), r.fleet.Latency()
+	return result, r.booked(ctx, before, result.Samples+o.Hosts*o.Metrics)
+}
+
+// booked compares the collector's books with what was sent. Of a collector that others send to they may have more.
+func (r *run) booked(ctx context.Context, before float64, sent int) error {
+	now, err := r.server.Figure(ctx, journaled)
+	if err != nil {
+		return err
+	}
+	if got := int(now - before); got < sent || r.Remote == nil && got != sent {
+		return fmt.Errorf("%d samples were journaled, and %d were sent", got, sent)
+	}
+	return nil
+}

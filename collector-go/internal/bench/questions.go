@@ -1,0 +1,78 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Question is a query and what it cost.
+type Question struct {
+	What       string  `json:"what"`
+	Expression string  `json:"expression"`
+	StepS      float64 `json:"step_s"`
+	// CPUMs is the server's CPU and Ms the time until the answer was there, of the cheapest of three times each.
+	CPUMs       float64 `json:"server_cpu_ms"`
+	Ms          float64 `json:"ms"`
+	AnswerBytes int     `json:"answer_bytes"`
+}
+
+// questions are asked of all hours that were written.
+func (r *run) questions() []Question {
+	metric := fmt.Sprintf("%s{topology=%q}", StoredName(0), r.topology)
+	return []Question{
+		{What: "average by topology, every 5 minutes", Expression: fmt.Sprintf("avg by (topology) (avg_over_time(%s[5m]))", metric), StepS: 300},
+		{What: "most of an hour, by worker", Expression: fmt.Sprintf("max by (worker) (max_over_time(%s[1h]))", metric), StepS: 3600},
+		{What: "raw, every slice of every worker", Expression: metric, StepS: r.Width.Seconds()},
+		{What: "average of each of the ten metrics, every 5 minutes", Expression: fmt.Sprintf("avg by (__name__) ({__name__=~\"storm_cpu_usage_.+\", topology=%q})", r.topology), StepS: 300},
+	}
+}
+
+// Ask writes rows as Measure does, and asks the questions of a day about them. An own collector starts anew in between, so that what is asked
+// comes from the disk.
+func (o *Ingest) Ask(ctx context.Context, clients int, told func(Question)) (Step, []Question, error) {
+	r := &run{Ingest: o, clients: clients, step: Step{Clients: clients}}
+	defer r.clear()
+	if err := r.write(ctx); err != nil {
+		return r.step, nil, err
+	}
+	if r.Remote == nil {
+		if err := r.serve(ctx); err != nil {
+			return r.step, nil, err
+		}
+	}
+	end := time.UnixMilli(r.startMs).Add(time.Duration(r.step.Rows/r.Hosts-1) * r.Step)
+	questions := r.questions()
+	for i := range questions {
+		if err := r.ask(ctx, &questions[i], time.UnixMilli(r.startMs), end); err != nil {
+			return r.step, nil, fmt.Errorf("%s: %w", questions[i].Expression, err)
+		}
+		told(questions[i])
+	}
+	return r.step, questions, nil
+}
+
+// ask asks a question three times, without the server's memory of answers.
+func (r *run) ask(ctx context.Context, q *Question, start, end time.Time) error {
+	for n := range 3 {
+		before, err := r.measured.CPU(ctx)
+		if err != nil {
+			return err
+		}
+		begun := time.Now()
+		if q.AnswerBytes, err = r.server.Range(ctx, q.Expression, start, end, time.Duration(q.StepS)*time.Second); err != nil {
+			return err
+		}
+		ms := float64(time.Since(begun).Microseconds()) / 1000
+		after, err := r.measured.CPU(ctx)
+		if err != nil {
+			return err
+		}
+		cpu := (after - before).Seconds() * 1000
+		if n == 0 {
+			q.Ms, q.CPUMs = ms, cpu
+		}
+		q.Ms, q.CPUMs = min(q.Ms, ms), min(q.CPUMs, cpu)
+	}
+	return nil
+}
