@@ -111,6 +111,7 @@ public final class SamplePack {
                         + VERSION + ": are there two versions of the plugin's jar in the topology?");
             }
             int collectors = bytes.get(Process.COLLECTORS_AT) & 0xff;
+            check(collectors <= ProcessReader.MAX_COLLECTORS, collectors, "garbage collectors");
             int at = Process.COLLECTORS_AT + 1;
             for (int i = 0; i < collectors; i++) {
                 at += 2 + (bytes.getShort(at) & 0xffff);
@@ -118,6 +119,7 @@ public final class SamplePack {
             boolean hasClock = version == VERSION;
             int head = at + headBytes(hasClock);
             int samples = bytes.getShort(head) & 0xffff;
+            check(samples <= SampleBuffer.CAPACITY, samples, "samples");
             int columns = columns(collectors);
             int length = head + 2 + samples * columns * 8;
             if (length != pack.length || CpuMode.of(bytes.get(1)) == null) {
@@ -126,6 +128,12 @@ public final class SamplePack {
             return new SamplePack(bytes, at, hasClock, samples, columns);
         } catch (IndexOutOfBoundsException tooShort) {
             throw new IllegalArgumentException("a worker's sampler sent a pack that ends early, after " + pack.length + " bytes", tooShort);
+        }
+    }
+
+    private static void check(boolean holds, int number, String what) {
+        if (!holds) {
+            throw new IllegalArgumentException("a worker's sampler sent a pack of " + number + " " + what);
         }
     }
 

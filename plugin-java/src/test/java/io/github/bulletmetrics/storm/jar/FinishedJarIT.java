@@ -2,9 +2,13 @@ package io.github.bulletmetrics.storm.jar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
@@ -17,6 +21,7 @@ import org.junit.jupiter.api.Test;
 /** Looks into the jar that users drop into their topology. */
 class FinishedJarIT {
     private static final String OURS = "io/github/bulletmetrics/";
+    private static final String SHADED = OURS + "storm/shaded/";
     private static final int JAVA_8 = 52;
     /** A class in a descriptor. */
     private static final Pattern DESCRIBED = Pattern.compile("L([^;]+);");
@@ -86,6 +91,32 @@ class FinishedJarIT {
             assertThat(entries(jar, "")).contains("META-INF/licenses/THIRD-PARTY.txt", "META-INF/licenses/Apache-2.0.txt",
                     "META-INF/licenses/BSD-3-Clause-protobuf.txt");
         }
+    }
+
+    /** The bill of materials names what each class of another's in the jar is from: whatever is looked up in it was looked up for the whole jar. */
+    @Test
+    void theBillOfMaterialsNamesWhateverIsInside() throws IOException {
+        TreeSet<String> listed = new TreeSet<>();
+        JsonObject bill = JsonParser.parseString(Files.readString(PluginJar.path().resolveSibling("bom.json"))).getAsJsonObject();
+        for (JsonElement element : bill.getAsJsonArray("components")) {
+            JsonObject component = element.getAsJsonObject();
+            listed.add(component.get("name").getAsString() + "-" + component.get("version").getAsString() + ".jar");
+        }
+        TreeSet<String> inside = new TreeSet<>();
+        try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
+            for (String name : entries(jar, ".class")) {
+                if (name.startsWith(SHADED)) {
+                    inside.add(origin(name.substring(SHADED.length())));
+                }
+            }
+        }
+        assertThat(inside).hasSizeGreaterThan(10).isSubsetOf(listed);
+    }
+
+    /** The jar that a class has on this JVM's class path. */
+    private static String origin(String name) {
+        String[] parts = FinishedJarIT.class.getClassLoader().getResource(name).getPath().split("!")[0].split("/");
+        return parts[parts.length - 1];
     }
 
     @Test

@@ -3,8 +3,11 @@ package io.github.bulletmetrics.storm.latency;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.bulletmetrics.storm.Seeded;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -54,22 +57,37 @@ class LatencyPackTest {
 
     @Test
     void whatIsWrittenIsRead() {
-        long seed = new Random().nextLong();
-        Random random = new Random(seed);
-        for (int run = 0; run < 200; run++) {
-            LatencyHistogram histogram = new LatencyHistogram();
-            for (int n = random.nextInt(300); n > 0; n--) {
-                histogram.record((random.nextLong() >>> random.nextInt(64)) - 1);
+        Seeded.cases(500, random -> {
+            List<String> texts = new ArrayList<>();
+            List<LatencyHistogram> histograms = new ArrayList<>();
+            LatencyPack pack = LatencyPack.read(write(random, texts, histograms));
+            assertThat(pack.schema()).isEqualTo(Buckets.SCHEMA);
+            assertThat(pack.zeroThreshold()).isEqualTo(LatencyHistogram.ZERO_THRESHOLD_SECONDS);
+            assertThat(pack.distributions()).flatExtracting(LatencyPack.Distribution::name, LatencyPack.Distribution::key).isEqualTo(texts);
+            for (int i = 0; i < histograms.size(); i++) {
+                assertSame(histograms.get(i), pack.distributions().get(i));
             }
-            LatencyPack pack = LatencyPack.read(new LatencyPack.Writer().add("filter", "", histogram).add("é", "fail", new LatencyHistogram()).write());
-            assertSame(histogram, pack.distributions().get(0), seed);
-            assertSame(new LatencyHistogram(), pack.distributions().get(1), seed);
-            assertThat(pack.distributions()).extracting(LatencyPack.Distribution::name).containsExactly("filter", "é");
-        }
+        });
     }
 
-    private static void assertSame(LatencyHistogram written, LatencyPack.Distribution read, long seed) {
-        assertThat(read.count()).as("seed %d", seed).isEqualTo(written.count());
+    private static byte[] write(Random random, List<String> texts, List<LatencyHistogram> histograms) {
+        LatencyPack.Writer writer = new LatencyPack.Writer();
+        for (int n = random.nextInt(4) == 0 ? random.nextInt(LatencyPack.MAX_DISTRIBUTIONS + 1) : 1; n > 0; n--) {
+            LatencyHistogram histogram = new LatencyHistogram();
+            for (int records = random.nextInt(200); records > 0; records--) {
+                histogram.record((random.nextLong() >>> random.nextInt(64)) - 1);
+            }
+            String name = "m" + Seeded.text(random, 254);
+            String key = random.nextBoolean() ? "" : Seeded.text(random, 255);
+            writer.add(name, key, histogram);
+            texts.addAll(List.of(name, key));
+            histograms.add(histogram);
+        }
+        return writer.write();
+    }
+
+    private static void assertSame(LatencyHistogram written, LatencyPack.Distribution read) {
+        assertThat(read.count()).isEqualTo(written.count());
         assertThat(read.zeros()).isEqualTo(written.zeros());
         assertThat(read.negatives()).isEqualTo(written.negatives());
         assertThat(read.sumSeconds()).isEqualTo(written.sumSeconds());
@@ -80,7 +98,7 @@ class LatencyPackTest {
             }
         }
         for (int i = 0; i < buckets.length; i++) {
-            assertThat(buckets[i]).as("bucket %d, seed %d", i, seed).isEqualTo(written.inBucket(LatencyHistogram.FIRST_BUCKET + i));
+            assertThat(buckets[i]).as("bucket %d", i).isEqualTo(written.inBucket(LatencyHistogram.FIRST_BUCKET + i));
         }
     }
 
@@ -122,20 +140,45 @@ class LatencyPackTest {
                 .hasMessageContaining(why);
     }
 
+    /** What is no pack is refused, by a message that names it; what is taken keeps within the format, and its counts add up. */
     @Test
-    void bytesOfChanceAreReadOrRefusedAndNothingElse() {
-        long seed = new Random().nextLong();
-        Random random = new Random(seed);
-        for (int run = 0; run < 20_000; run++) {
-            byte[] pack = HexFormat.of().parseHex(GOLDEN);
-            for (int n = 1 + random.nextInt(4); n > 0; n--) {
-                pack[random.nextInt(pack.length)] = (byte) random.nextInt();
-            }
+    void whateverIsReadIsAPackOrRefused() {
+        int[] taken = new int[1];
+        Seeded.cases(50_000, random -> {
+            byte[] from = random.nextBoolean() ? HexFormat.of().parseHex(GOLDEN) : write(random, new ArrayList<>(), new ArrayList<>());
+            LatencyPack pack;
             try {
-                assertThat(LatencyPack.read(pack).distributions()).hasSizeLessThanOrEqualTo(LatencyPack.MAX_DISTRIBUTIONS);
+                pack = LatencyPack.read(Seeded.mangled(random, from));
             } catch (IllegalArgumentException refused) {
-                assertThat(refused).as("seed %d", seed).hasMessageContaining("pack");
+                assertThat(refused).hasMessageContaining("pack");
+                return;
+            }
+            taken[0]++;
+            assertThat(pack.schema()).isBetween(-4, 8);
+            assertThat(pack.zeroThreshold()).isFinite().isNotNegative();
+            assertThat(pack.distributions()).hasSizeLessThanOrEqualTo(LatencyPack.MAX_DISTRIBUTIONS);
+            pack.distributions().forEach(LatencyPackTest::isOne);
+        });
+        assertThat(taken[0]).as("packs that were changed and taken").isGreaterThan(1_000);
+    }
+
+    private static void isOne(LatencyPack.Distribution distribution) {
+        assertThat(distribution.name()).isNotEmpty();
+        assertThat(distribution.sumSeconds()).isFinite();
+        assertThat(distribution.negatives()).isNotNegative();
+        long count = distribution.zeros();
+        int buckets = 0;
+        int end = Integer.MIN_VALUE;
+        for (int run = 0; run < distribution.runs(); run++) {
+            assertThat(distribution.firstBucket(run)).as("runs do not overlap").isGreaterThanOrEqualTo(end);
+            end = distribution.firstBucket(run) + distribution.length(run);
+            buckets += distribution.length(run);
+            for (int i = 0; i < distribution.length(run); i++) {
+                assertThat(distribution.inBucket(run, i)).isNotNegative();
+                count = Math.addExact(count, distribution.inBucket(run, i));
             }
         }
+        assertThat(buckets).isLessThanOrEqualTo(LatencyPack.MAX_BUCKETS);
+        assertThat(distribution.count()).isEqualTo(count);
     }
 }

@@ -3,7 +3,10 @@ package io.github.bulletmetrics.storm.sampler;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.bulletmetrics.storm.Seeded;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
@@ -78,27 +81,123 @@ class SamplePackTest {
     }
 
     @Test
-    void noBytesMakeTheReaderFailInAnotherWay() {
-        long seed = System.nanoTime();
-        Random random = new Random(seed);
-        byte[] good = HexFormat.of().parseHex(GOLDEN);
-        for (int i = 0; i < 200_000; i++) {
-            byte[] bytes = good.clone();
-            for (int flips = 1 + random.nextInt(4); flips > 0; flips--) {
-                bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
-            }
+    void moreThanTheFormatHoldsIsRefused() {
+        List<long[]> rows = Collections.nCopies(SampleBuffer.CAPACITY + 1, new long[6]);
+        SamplePack.Process none = new SamplePack.Process(CpuMode.TOTAL, 1, 1, List.of());
+        assertThat(SamplePack.read(SamplePack.encode(none, 0, 0, 0, 0, rows.subList(1, rows.size()))).samples()).isEqualTo(SampleBuffer.CAPACITY);
+        assertThatThrownBy(() -> SamplePack.read(SamplePack.encode(none, 0, 0, 0, 0, rows))).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("131 samples");
+        SamplePack.Process many = new SamplePack.Process(CpuMode.TOTAL, 1, 1, Collections.nCopies(ProcessReader.MAX_COLLECTORS + 1, "G1"));
+        assertThatThrownBy(() -> SamplePack.read(SamplePack.encode(many, 0, 0, 0, 0, List.of()))).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("17 garbage collectors");
+    }
+
+    @Test
+    void whateverIsWrittenIsReadWithAClockAndWithout() {
+        Seeded.cases(2_000, random -> {
+            Written written = new Written(random);
+            readsAs(written, SamplePack.read(written.pack()), written.handOverMs);
+            readsAs(written, SamplePack.read(written.packOfVersionOne()), 0);
+        });
+    }
+
+    /** What is no pack is refused, by a message that names the sampler; what is taken keeps within the format, and is written to the same bytes. */
+    @Test
+    void whateverIsReadIsAPackOrRefused() {
+        int[] taken = new int[1];
+        Seeded.cases(50_000, random -> {
+            Written written = new Written(random);
+            byte[] bytes = Seeded.mangled(random, random.nextInt(4) == 0 ? written.packOfVersionOne() : written.pack());
+            SamplePack pack;
             try {
-                SamplePack pack = SamplePack.read(bytes);
-                pack.process();
-                for (int sample = 0; sample < pack.samples(); sample++) {
-                    pack.timeMs(sample);
-                    for (int collector = 0; collector < pack.process().collectors().size(); collector++) {
-                        pack.gcTimeMs(sample, collector);
-                    }
-                }
+                pack = SamplePack.read(bytes);
             } catch (IllegalArgumentException refused) {
-                assertThat(refused).as("seed %d", seed).hasMessageContaining("sampler");
+                assertThat(refused).hasMessageContaining("sampler");
+                return;
             }
+            taken[0]++;
+            SamplePack.Process process = pack.process();
+            assertThat(process.collectors()).hasSizeLessThanOrEqualTo(ProcessReader.MAX_COLLECTORS);
+            assertThat(pack.samples()).isLessThanOrEqualTo(SampleBuffer.CAPACITY);
+            assertThat(pack.isOf(pack.processHead())).isTrue();
+            byte[] again = SamplePack.encode(process, pack.lost(), pack.firstLostMs(), pack.lastLostMs(), pack.handOverMs(), rows(pack));
+            boolean namesAreText = again.length == bytes.length && !String.join("", process.collectors()).contains("\ufffd");
+            if (bytes[0] == SamplePack.VERSION && namesAreText) {
+                assertThat(again).isEqualTo(bytes);
+            }
+        });
+        assertThat(taken[0]).as("packs that were changed and taken").isGreaterThan(1_000);
+    }
+
+    private static void readsAs(Written written, SamplePack pack, long handOverMs) {
+        assertThat(pack.process()).usingRecursiveComparison().isEqualTo(written.process);
+        assertThat(new long[] {pack.lost(), pack.firstLostMs(), pack.lastLostMs(), pack.handOverMs()})
+                .containsExactly(written.lost, written.firstLostMs, written.lastLostMs, handOverMs);
+        assertThat(rows(pack)).usingElementComparator(Arrays::compare).isEqualTo(written.rows);
+    }
+
+    private static List<long[]> rows(SamplePack pack) {
+        List<long[]> rows = new ArrayList<>();
+        for (int sample = 0; sample < pack.samples(); sample++) {
+            int collectors = pack.process().collectors().size();
+            long[] row = new long[SamplePack.columns(collectors)];
+            row[SamplePack.TIME] = pack.timeMs(sample);
+            row[SamplePack.CPU] = pack.cpuMs(sample);
+            row[SamplePack.CPU_SYSTEM] = pack.cpuSystemMs(sample);
+            row[SamplePack.HEAP_USED] = pack.heapUsedBytes(sample);
+            row[SamplePack.HEAP_COMMITTED] = pack.heapCommittedBytes(sample);
+            row[SamplePack.HEAP_LIMIT] = pack.heapLimitBytes(sample);
+            for (int collector = 0; collector < collectors; collector++) {
+                row[SamplePack.gcCount(collector)] = pack.gcCount(sample, collector);
+                row[SamplePack.gcTime(collector)] = pack.gcTimeMs(sample, collector);
+            }
+            rows.add(row);
+        }
+        return rows;
+    }
+
+    /** What a pack is written from. */
+    private static final class Written {
+        private final SamplePack.Process process;
+        private final int lost;
+        private final long firstLostMs;
+        private final long lastLostMs;
+        private final long handOverMs;
+        private final List<long[]> rows = new ArrayList<>();
+
+        Written(Random random) {
+            List<String> collectors = new ArrayList<>();
+            for (int n = upTo(random, ProcessReader.MAX_COLLECTORS); n > 0; n--) {
+                collectors.add(Seeded.text(random, 256));
+            }
+            process = new SamplePack.Process(CpuMode.values()[random.nextInt(2)], random.nextLong(), random.nextLong(), collectors);
+            lost = random.nextInt();
+            firstLostMs = random.nextLong();
+            lastLostMs = random.nextLong();
+            handOverMs = random.nextLong();
+            for (int n = upTo(random, SampleBuffer.CAPACITY); n > 0; n--) {
+                rows.add(random.longs(SamplePack.columns(collectors.size())).toArray());
+            }
+        }
+
+        /** Often none, one, or as many as there may be. */
+        private static int upTo(Random random, int most) {
+            int[] often = {0, 1, 2, most};
+            return random.nextInt(8) == 0 ? random.nextInt(most + 1) : often[random.nextInt(random.nextInt(8) == 0 ? 4 : 3)];
+        }
+
+        byte[] pack() {
+            return SamplePack.encode(process, lost, firstLostMs, lastLostMs, handOverMs, rows);
+        }
+
+        /** The same without the eight bytes of the clock. */
+        byte[] packOfVersionOne() {
+            byte[] two = pack();
+            int clock = SamplePack.read(two).processHead().length + 4 + 8 + 8;
+            byte[] one = Arrays.copyOf(two, two.length - 8);
+            System.arraycopy(two, clock + 8, one, clock, one.length - clock);
+            one[0] = 1;
+            return one;
         }
     }
 }
