@@ -34,7 +34,7 @@ var variables = map[Colour]string{
 	shade: "var(--shade)", warmUp: "var(--warm-up)", paper: "var(--paper)",
 }
 
-// series can be told apart by most colour-blind readers (after Okabe and Ito), and repeat.
+// series can be distinguished by most colour-blind readers (after Okabe and Ito), and repeat.
 var series = []Colour{
 	rgb(0x2b7bd6), rgb(0xd97706), rgb(0x129c78), rgb(0xb85ca8),
 	rgb(0x8a8f1e), rgb(0x3da9c9), rgb(0xc44e52), rgb(0x7a68c8),

@@ -32,7 +32,8 @@ const oneMachine = "Everything ran on one machine: the cluster, the load client 
 	"processors with the workers. " +
 	"Each step states how much of the host was idle and what each process took."
 
-// generalCaveats hold for every run; percentiles says whether the latency hook told the filter latency's distribution.
+// generalCaveats hold for every run; percentiles is whether the latency hook reported the filter latency's
+// distribution.
 func generalCaveats(percentiles bool) []string {
 	distribution := "no percentile can be made from it, and none of the latency hook's (topology.auto.task.hooks) is " +
 		"kept with the figures."
@@ -54,7 +55,7 @@ func generalCaveats(percentiles bool) []string {
 	}
 }
 
-// idleTolerance is how far from the calibration's goal the first step's idle may be before the reader is told.
+// idleTolerance is how far from the calibration's goal the first step's idle may be before it is a caveat.
 const idleTolerance = 0.1
 
 func idleCaveat(run *Run) []string {

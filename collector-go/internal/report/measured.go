@@ -61,8 +61,8 @@ func (m measured) mean(figure func(*StepReport) Figure) Figure {
 	return average(all)
 }
 
-// size is what a configuration takes: what it asks of the scheduler, or, where it told nothing, the CPU that it used at
-// most.
+// size is what a configuration takes: what it asks of the scheduler, or, where it reported nothing, the CPU that it
+// used at most.
 type size struct {
 	cores, memoryMiB Figure
 	filterBolts      int
@@ -116,7 +116,7 @@ func filterBoltsOf(t TrialReport) (bolts int) {
 	return bolts
 }
 
-// components are what a configuration consists of, CPU and heap by instance; none where its topology did not tell.
+// components are what a configuration consists of, CPU and heap by instance; none where its topology reported none.
 func (r *RunReport) components(configuration int) (all []tuning.Component) {
 	for _, t := range r.Trials {
 		if t.Configuration != configuration || t.Report == nil || t.Report.Asked == nil {
@@ -144,8 +144,8 @@ const (
 	dslBoltEnable  = "bullet.topology.dsl.bolt.enable"
 )
 
-// componentName tells the DSL's spout that stands alone from Bullet's own: Bullet calls both DataSource, and they have
-// settings of their own.
+// componentName distinguishes the DSL's spout that stands alone from Bullet's own: Bullet calls both DataSource, and
+// they have settings of their own.
 func (r *RunReport) componentName(t TrialReport, name string) string {
 	if name == "DataSource" && strings.EqualFold(r.setting(t, dslSpoutEnable), "true") &&
 		!strings.EqualFold(r.setting(t, dslBoltEnable), "true") {

@@ -44,7 +44,7 @@ func OpenRunReport(dir string) (*RunReport, error) {
 		if trial.Changes = []tuning.Change{}; before != nil {
 			trial.Changes = tuning.DiffSettings(before, values)
 		}
-		if trial.Report == nil { // what it did not live to tell did not go away
+		if trial.Report == nil { // what it did not live to report did not go away
 			trial.Changes = slices.DeleteFunc(trial.Changes, func(c tuning.Change) bool { return c.After == nil })
 		}
 		if trial.Report != nil {

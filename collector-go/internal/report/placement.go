@@ -45,7 +45,7 @@ type ComponentFlow struct {
 // Traffic is what one worker sent to another.
 type Traffic struct {
 	From string `json:"from"`
-	// To is "" where Storm told only what was to be sent to all other workers.
+	// To is "" where Storm reported only what was to be sent to all other workers.
 	To                string `json:"to,omitempty"`
 	MessagesPerSecond Figure `json:"messages_per_second"`
 }

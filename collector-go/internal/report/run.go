@@ -60,7 +60,8 @@ type Step struct {
 	RecordsLag       int64  `json:"records_lag"`
 	// Evidence is of what limited the step; nil where nobody gathered any.
 	Evidence *tuning.Evidence `json:"evidence,omitempty"`
-	// FilterLatency are the percentiles that the latency hook told, Sharing is who shared what; nil where nobody told.
+	// FilterLatency are the percentiles that the latency hook reported, Sharing is who shared what; nil where there are
+	// none.
 	FilterLatency *Percentiles `json:"filter_latency,omitempty"`
 	Sharing       *Sharing     `json:"sharing,omitempty"`
 }
@@ -119,14 +120,14 @@ type Run struct {
 	// bullet_filter_latency's mean of each filter task.
 	QueriesRunning       Slices   `json:"queries_running"`
 	FilterLatencySeconds []Slices `json:"filter_latency_seconds"`
-	// Asked is nil where the topology did not tell.
+	// Asked is nil where the topology reported none.
 	Asked *Asked `json:"asked,omitempty"`
-	// Placement is where the tasks ran when the figures were read; nil where the topology did not tell.
+	// Placement is where the tasks ran when the figures were read; nil where it is not known.
 	Placement *Placement `json:"placement,omitempty"`
-	// Marks are the collector's annotations of the topology, by time; nil where the collector did not tell.
+	// Marks are the collector's annotations of the topology, by time; nil where the collector reported none.
 	Marks             []Mark `json:"marks,omitzero"`
 	CollectorRestarts int    `json:"collector_restarts"`
-	// Health is how the samples came; nil where the collector did not tell.
+	// Health is how the samples came; nil where the collector reported none.
 	Health *collection.Collection `json:"health,omitempty"`
 	// OneMachine says that cluster, load and collector shared the machine with the topology.
 	OneMachine bool `json:"one_machine,omitempty"`
@@ -177,12 +178,12 @@ func (r *Run) filterLatencyMs(fromMs, toMs int64) []Figure {
 	return tasks
 }
 
-// hasPercentiles tells whether the hook told any.
+// hasPercentiles is whether the hook reported any.
 func (r *Run) hasPercentiles() bool {
 	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.FilterLatency != nil })
 }
 
-// adopt tells the run's steps what only the trial's own files know of them; those of older runs say less of themselves.
+// adopt gives the run's steps what only the trial's own files know of them; those of older runs hold less.
 func (r *Run) adopt(steps []rundir.Step) {
 	for i := range r.Steps {
 		for _, s := range steps {

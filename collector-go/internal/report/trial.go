@@ -84,7 +84,7 @@ type StepReport struct {
 	TotalHeapUsedBytes    Figure `json:"total_heap_used_bytes"`
 	AverageResultSize     Figure `json:"average_result_size"`
 	FilterLatencyMeanMs   Figure `json:"filter_latency_mean_ms"`
-	// FilterLatency are the percentiles that the latency hook told; nil where it told none.
+	// FilterLatency are the percentiles that the latency hook reported; nil where it reported none.
 	FilterLatency      *Percentiles   `json:"filter_latency,omitempty"`
 	Verdict            tuning.Verdict `json:"verdict"`
 	Reasons            []string       `json:"reasons"`
@@ -118,7 +118,7 @@ type Collection struct {
 	// ran in between: a known gap, in which no slices are expected.
 	Relaunches        int   `json:"relaunches,omitempty"`
 	BetweenLaunchesMs int64 `json:"between_launches_ms,omitempty"`
-	// Health is how the samples came, by worker and metric; nil where the collector did not tell.
+	// Health is how the samples came, by worker and metric; nil where the collector reported none.
 	Health *collection.Collection `json:"health,omitempty"`
 }
 
