@@ -49,7 +49,7 @@ exit code is 0 however much changed; with --fail-on-regression it is 99 where a 
 			if err != nil {
 				return err
 			}
-			if err := show.write(out, c, c.Analysis()); err != nil {
+			if err := show.write(out, c, c.Document()); err != nil {
 				return err
 			}
 			if worse := c.Regressions(regression / 100); len(worse) > 0 {

@@ -368,10 +368,10 @@ func (r *loadRun) write() error {
 	for _, p := range load.Points(latencies) {
 		shares, seconds = append(shares, p.Share), append(seconds, p.Seconds)
 	}
-	chart := report.LatencyChart("load", r.title(), shares, seconds)
-	draw := chart.PNG
+	figure := report.LatencyChart("load", r.title(), shares, seconds)
+	draw := figure.PNG
 	if filepath.Ext(r.picture) == ".svg" {
-		draw = chart.SVG
+		draw = figure.SVG
 	}
 	picture, err := draw()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -113,7 +114,7 @@ func (o *sizeOptions) write(out io.Writer, result *tuning.Sizing) error {
 		return o.show.write(out, result, report.OfSizing(result))
 	}
 	if o.show.figures != "" {
-		if err := report.WriteCharts(report.OfSizing(result).Charts, o.show.figures); err != nil {
+		if err := chart.WriteFigures(report.OfSizing(result).Figures, o.show.figures); err != nil {
 			return fmt.Errorf("write the figures: %w", err)
 		}
 	}

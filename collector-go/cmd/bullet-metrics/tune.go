@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -62,9 +63,9 @@ func (p *presentation) validate() error {
 }
 
 // write writes what an analysis found, and its figures.
-func (p *presentation) write(out io.Writer, result any, a *report.Analysis) error {
+func (p *presentation) write(out io.Writer, result any, d *document.Document) error {
 	if p.figures != "" {
-		if err := report.WriteCharts(a.Charts, p.figures); err != nil {
+		if err := chart.WriteFigures(d.Figures, p.figures); err != nil {
 			return fmt.Errorf("write the figures: %w", err)
 		}
 	}
@@ -77,9 +78,9 @@ func (p *presentation) write(out io.Writer, result any, a *report.Analysis) erro
 		}
 		text = string(encoded) + "\n"
 	case "markdown":
-		text = a.Markdown(filepath.ToSlash(p.figures))
+		text = d.Markdown(filepath.ToSlash(p.figures))
 	default:
-		text = a.Text()
+		text = d.Text()
 	}
 	_, err := io.WriteString(out, text)
 	return err

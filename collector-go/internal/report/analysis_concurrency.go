@@ -2,72 +2,109 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // OfConcurrency shows which steps were complete and what a query costs.
-func OfConcurrency(c *tuning.Concurrency) *Analysis {
-	a := &Analysis{Title: "Simultaneous queries: completeness and cost", notes: c.Notes}
-	a.Findings = append(a.Findings, "Capacity: "+capacity(c.Capacity)+" simultaneous queries."+sentence(c.Capacity.Note),
-		fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.", tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize)))
-	a.Findings = append(a.Findings, costFindings(c)...)
-	a.add("Steps", concurrencyTable(c))
-	a.Charts = []Chart{costChart(c), completenessChart(c)}
-	return a
+func OfConcurrency(c *tuning.Concurrency) *document.Document {
+	d := &document.Document{Title: "Simultaneous queries: completeness and cost", Notes: c.Notes}
+	d.Findings = append(d.Findings,
+		"Capacity: "+c.Capacity.Text()+" simultaneous queries."+tuning.InBrackets(c.Capacity.Note),
+		fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.",
+			tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize)))
+	d.Findings = append(d.Findings, costFindings(c)...)
+	d.Add("Steps", document.Tabled(concurrencyTable(c)))
+	d.Figures = []chart.Figure{costChart(c).Figure(), completenessChart(c).Figure()}
+	return d
 }
 
-// sentence is a note behind a finding.
-func sentence(note string) string {
-	if note == "" {
-		return ""
-	}
-	return " (" + note + ")"
+// OfCost shows what queries cost, of steps that are judged by something else than their completeness.
+func OfCost(c *tuning.Concurrency) *document.Document {
+	d := &document.Document{Title: "What a query costs", Findings: costFindings(c), Notes: c.Notes}
+	d.Add("Steps", document.Tabled(concurrencyTable(c)))
+	cost := costChart(c)
+	cost.Name, cost.Points[0].Name = "cost-cpu", "measured (hollow: FAIL)"
+	d.Figures = []chart.Figure{cost.Figure()}
+	return d
 }
 
-func concurrencyTable(c *tuning.Concurrency) table {
-	t := table{Heads: []string{"Queries", "Verdict", "Average result size", "Average CPU ms/min", "Average cores", "Workers", "Total CPU ms/min", "Total cores"},
-		Numeric: []bool{true, false, true, true, true, true, true, true}}
-	gc := c.GCCorrelation.Known() || len(c.Steps) > 0 && c.Steps[0].GCShareOfTime.Known()
-	if gc {
-		t.Heads, t.Numeric = append(t.Heads, "GC of CPU", "GC of time", "Total GC ms/min"), append(t.Numeric, true, true, true)
+func concurrencyTable(c *tuning.Concurrency) document.Table {
+	type step = tuning.ConcurrencyStep
+	columns := []document.Of[step]{
+		wholeColumn("Queries", func(s step) int { return s.Queries }),
+		document.Text("Verdict", func(s step) string { return string(s.Verdict) }),
+		digitsColumn("Average result size", "", func(s step) Figure { return s.AverageResultSize }),
+		digitsColumn("Average CPU", "ms/min", func(s step) Figure { return s.AverageCPUMsPerMinute }),
+		digitsColumn("Average cores", "", func(s step) Figure { return s.AverageCPUCores }),
+		digitsColumn("Workers", "", func(s step) Figure { return s.Workers }),
+		digitsColumn("Total CPU", "ms/min", func(s step) Figure { return s.TotalCPUMsPerMinute }),
+		digitsColumn("Total cores", "", func(s step) Figure { return s.TotalCPUCores }),
 	}
+	if c.GCCorrelation.Known() || len(c.Steps) > 0 && c.Steps[0].GCShareOfTime.Known() {
+		columns = append(columns,
+			percentColumn("GC of CPU", func(s step) Figure { return s.GCShareOfCPU }),
+			percentColumn("GC of time", func(s step) Figure { return s.GCShareOfTime }),
+			digitsColumn("Total GC", "ms/min", func(s step) Figure { return s.TotalGCMsPerMinute }))
+	}
+	return document.TableOf(c.Steps, columns...)
+}
+
+// overQueries are a figure of the steps over their queries, hollow where a step failed.
+func overQueries(name string, colour int, c *tuning.Concurrency,
+	figure func(tuning.ConcurrencyStep) Figure) chart.Points {
+	queries := func(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
+	points := measuredPoints(name, colour, c.Steps, queries, figure)
 	for _, s := range c.Steps {
-		row := []string{strconv.Itoa(s.Queries), string(s.Verdict), tuning.Digits(s.AverageResultSize), tuning.Digits(s.AverageCPUMsPerMinute), tuning.Digits(s.AverageCPUCores),
-			tuning.Digits(s.Workers), tuning.Digits(s.TotalCPUMsPerMinute), tuning.Digits(s.TotalCPUCores)}
-		if gc {
-			row = append(row, percent(s.GCShareOfCPU), percent(s.GCShareOfTime), tuning.Digits(s.TotalGCMsPerMinute))
-		}
-		t.Rows = append(t.Rows, row)
+		points.Full = append(points.Full, s.Verdict != tuning.Fail)
 	}
-	return t
+	return points
 }
 
-func notFailed(steps []tuning.ConcurrencyStep) (ok []bool) {
-	for _, s := range steps {
-		ok = append(ok, s.Verdict != tuning.Fail)
+const measuredCompleteness = "measured (hollow: records were lost)"
+
+func costChart(c *tuning.Concurrency) chart.Plot {
+	plot := chart.Plot{
+		Name: "concurrency-cpu", Title: "CPU time of a worker over simultaneous queries", XLabel: simultaneousQueries,
+		YLabel: "CPU ms per minute, mean over workers (60K is a core)", Limit: chart.NoLimit,
+		Points: []chart.Points{overQueries(measuredCompleteness, 0, c,
+			func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })},
 	}
-	return ok
-}
-
-func queriesOf(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
-
-func costChart(c *tuning.Concurrency) Chart {
-	chart := Chart{Name: "concurrency-cpu", Title: "CPU time of a worker over simultaneous queries", xLabel: "simultaneous queries", yLabel: "CPU ms per minute, mean over workers (60K is a core)", limit: Unknown}
-	chart.marks = append(chart.marks, marks{name: "measured (hollow: records were lost)", colour: workerColour(0), x: floats(c.Steps, queriesOf),
-		y: floats(c.Steps, func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute }), verdicts: notFailed(c.Steps)})
 	if c.CPUFit.Slope.Known() {
 		last := float64(c.Steps[len(c.Steps)-1].Queries)
-		chart.marks = append(chart.marks, straight("least squares", 1, 0, last, c.CPUFit.At, false))
+		plot.Points = append(plot.Points, fittedLine("least squares", 1, 0, last, c.CPUFit.At))
 	}
-	return chart
+	return plot
 }
 
-func completenessChart(c *tuning.Concurrency) Chart {
-	chart := Chart{Name: "concurrency-completeness", Title: "Average result size over simultaneous queries", xLabel: "simultaneous queries", yLabel: "records a query",
-		limit: c.SmallestResultSize, limitAs: "least that is complete: " + tuning.Digits(c.SmallestResultSize)}
-	chart.marks = append(chart.marks, marks{name: "measured (hollow: records were lost)", colour: workerColour(0), x: floats(c.Steps, queriesOf),
-		y: floats(c.Steps, func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize }), verdicts: notFailed(c.Steps)})
-	return chart
+func completenessChart(c *tuning.Concurrency) chart.Plot {
+	return chart.Plot{
+		Name: "concurrency-completeness", Title: "Average result size over simultaneous " +
+			"queries", XLabel: simultaneousQueries,
+		YLabel: "records a query",
+		Limit: chart.Limit{
+			At: float64(c.SmallestResultSize), Name: "least that is complete: " + tuning.Digits(c.SmallestResultSize),
+		},
+		Points: []chart.Points{overQueries(measuredCompleteness, 0, c,
+			func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize })},
+	}
+}
+
+// configurationsChart is the topology's CPU over queries, a line a configuration.
+func configurationsChart(all []NamedConcurrency) chart.Plot {
+	plot := chart.Plot{
+		Name: "configurations", Title: "CPU of the whole topology over simultaneous queries, by configuration " +
+			"(hollow: FAIL)",
+		XLabel: simultaneousQueries, YLabel: "CPU ms/min of all workers", Limit: chart.NoLimit,
+	}
+	for i, c := range all {
+		points := overQueries(c.Label, i, c.Concurrency,
+			func(s tuning.ConcurrencyStep) Figure { return s.TotalCPUMsPerMinute })
+		joined := points
+		joined.Name, joined.Full, joined.Joined = "", nil, true
+		plot.Points = append(plot.Points, joined, points)
+	}
+	return plot
 }

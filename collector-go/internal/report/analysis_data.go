@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -10,56 +12,118 @@ import (
 type fitted struct {
 	name, title, unit, perCore string
 	line                       tuning.Line
-	value                      func(tuning.Volume) Figure
+	value, residual            func(tuning.Volume) Figure
 }
+
+func coresOf(v tuning.Volume) Figure { return v.TotalCPUCores }
 
 func fittedOf(d *tuning.Data) []fitted {
 	return []fitted{
-		{"data-records", "Records a second over the topology's cores", "records/s", "R/s per core", d.Fits.RecordsPerCore, func(v tuning.Volume) Figure { return v.RecordsPerS }},
-		{"data-volume", "Data volume over the topology's cores", "MiB/s", "MiB/s per core", d.Fits.MiBPerCore, func(v tuning.Volume) Figure { return v.DataMiBPerS }},
-		{"data-memory", "Memory over the topology's cores", "GiB", "GiB per core", d.Fits.GiBPerCore, func(v tuning.Volume) Figure { return v.TotalMemoryMiB / 1024 }},
+		{
+			"data-records", "Records a second over the topology's " +
+				"cores", "records/s", "R/s per core", d.Fits.RecordsPerCore,
+			func(v tuning.Volume) Figure { return v.RecordsPerS },
+			func(v tuning.Volume) Figure { return v.ResidualRecords },
+		},
+		{
+			"data-volume", "Data volume over the topology's cores", "MiB/s", "MiB/s per core", d.Fits.MiBPerCore,
+			func(v tuning.Volume) Figure { return v.DataMiBPerS },
+			func(v tuning.Volume) Figure { return v.ResidualMiB },
+		},
+		{
+			"data-memory", "Memory over the topology's cores", "GiB", "GiB per core", d.Fits.GiBPerCore,
+			func(v tuning.Volume) Figure { return v.TotalMemoryMiB / 1024 },
+			func(v tuning.Volume) Figure { return v.ResidualGiB },
+		},
 	}
 }
 
 // OfData shows what a core carries.
-func OfData(d *tuning.Data) *Analysis {
-	a := &Analysis{Title: "Data scaling: what a core carries", notes: d.Notes}
-	fits := table{Heads: []string{"Fit", "Least squares", "Interval", "Intercept", "R-squared", "Scatter about the line", "Through the origin", "Interval"},
-		Numeric: []bool{false, true, true, true, true, true, true, true}}
-	for _, f := range fittedOf(d) {
+func OfData(d *tuning.Data) *document.Document {
+	out := &document.Document{Title: "Data scaling: what a core carries", Notes: d.Notes}
+	fits := fittedOf(d)
+	for _, f := range fits {
 		l := f.line
-		a.Findings = append(a.Findings, fmt.Sprintf("%s: %s by least squares (R-squared %s), %s through the origin.%s", f.perCore, tuning.Digits(l.Slope), tuning.Digits(l.R2), tuning.Digits(l.ThroughOrigin), sentence(l.Note)))
-		fits.Rows = append(fits.Rows, []string{f.perCore, tuning.Digits(l.Slope), between(l.Low, l.High), tuning.Digits(l.Intercept) + " " + f.unit, tuning.Digits(l.R2),
-			tuning.Digits(l.ResidualDeviation) + " " + f.unit, tuning.Digits(l.ThroughOrigin), between(l.ThroughOriginLow, l.ThroughOriginHigh)})
-		a.Charts = append(a.Charts, f.chart(d))
+		out.Findings = append(out.Findings,
+			fmt.Sprintf("%s: %s by least squares (R-squared %s), %s through the origin.%s", f.perCore,
+				tuning.Digits(l.Slope), tuning.Digits(l.R2), tuning.Digits(l.ThroughOrigin), tuning.InBrackets(l.Note)))
+		out.Figures = append(out.Figures, f.chart(d).Figure())
 	}
-	a.Findings = append(a.Findings, auditFindings(d.Audit, d.AuditedTotals)...)
-	rows := table{Heads: []string{"MiB/s", "Records/s", "CPU cores", "Memory MiB", "R/s per core", "MiB/s per core", "GiB per core", "Bytes a record", "Residual R/s", "Residual MiB/s", "Residual GiB"},
-		Numeric: []bool{true, true, true, true, true, true, true, true, true, true, true}}
-	for _, v := range d.Rows {
-		rows.Rows = append(rows.Rows, []string{tuning.Digits(v.DataMiBPerS), tuning.Digits(v.RecordsPerS), tuning.Digits(v.TotalCPUCores), tuning.Digits(v.TotalMemoryMiB), tuning.Digits(v.RecordsPerCore),
-			tuning.Digits(v.MiBPerCore), tuning.Digits(v.GiBPerCore), tuning.Digits(v.RecordBytes), tuning.Digits(v.ResidualRecords), tuning.Digits(v.ResidualMiB), tuning.Digits(v.ResidualGiB)})
-	}
-	a.add(fmt.Sprintf("Fits over cores, intervals of %s%%", tuning.Digits(Figure(100*d.Confidence))), fits)
-	a.add("Volumes, with each row's own ratios and what the least-squares lines leave of it", rows)
-	a.add("Audit", auditTable(d.Audit))
-	return a
+	out.Findings = append(out.Findings, auditFindings(d.Audit, d.AuditedTotals)...)
+	out.Add("Fits over cores, intervals of "+tuning.ConfidencePercent(d.Confidence), document.Tabled(document.TableOf(
+		fits,
+		document.Text("Fit", func(f fitted) string { return f.perCore }),
+		digitsColumn("Least squares", "", func(f fitted) Figure { return f.line.Slope }),
+		document.Number("Interval", "", func(f fitted) string { return tuning.Between(f.line.Low, f.line.High) }),
+		document.Number("Intercept", "",
+			func(f fitted) string { return tuning.Digits(f.line.Intercept) + " " + f.unit }),
+		digitsColumn("R-squared", "", func(f fitted) Figure { return f.line.R2 }),
+		document.Number("Scatter about the line", "", func(f fitted) string {
+			return tuning.Digits(f.line.ResidualDeviation) + " " + f.unit
+		}),
+		digitsColumn("Through the origin", "", func(f fitted) Figure { return f.line.ThroughOrigin }),
+		document.Number("Interval", "", func(f fitted) string {
+			return tuning.Between(f.line.ThroughOriginLow, f.line.ThroughOriginHigh)
+		}),
+	)))
+	out.Add("Volumes, with each row's own ratios and what the least-squares lines leave of it",
+		document.Tabled(volumeTable(d)))
+	out.Add("Audit", document.Tabled(auditTable(d.Audit)))
+	return out
 }
 
-func (f fitted) chart(d *tuning.Data) Chart {
-	cores := floats(d.Rows, func(v tuning.Volume) Figure { return v.TotalCPUCores })
-	last := cores[len(cores)-1]
-	for _, c := range cores {
-		last = max(last, c)
+func volumeTable(d *tuning.Data) document.Table {
+	type volume = tuning.Volume
+	return document.TableOf(d.Rows,
+		digitsColumn("MiB/s", "", func(v volume) Figure { return v.DataMiBPerS }),
+		digitsColumn("Records/s", "", func(v volume) Figure { return v.RecordsPerS }),
+		digitsColumn("CPU cores", "", coresOf),
+		digitsColumn("Memory", "MiB", func(v volume) Figure { return v.TotalMemoryMiB }),
+		digitsColumn("R/s per core", "", func(v volume) Figure { return v.RecordsPerCore }),
+		digitsColumn("MiB/s per core", "", func(v volume) Figure { return v.MiBPerCore }),
+		digitsColumn("GiB per core", "", func(v volume) Figure { return v.GiBPerCore }),
+		digitsColumn("Bytes a record", "", func(v volume) Figure { return v.RecordBytes }),
+		digitsColumn("Residual", "R/s", func(v volume) Figure { return v.ResidualRecords }),
+		digitsColumn("Residual", "MiB/s", func(v volume) Figure { return v.ResidualMiB }),
+		digitsColumn("Residual", "GiB", func(v volume) Figure { return v.ResidualGiB }),
+	)
+}
+
+const coresOfTopology = "CPU cores of the topology"
+
+func (f fitted) chart(d *tuning.Data) chart.Plot {
+	points := measuredPoints("measured", 0, d.Rows, coresOf, f.value)
+	last := 0.0
+	for _, cores := range points.X {
+		last = max(last, cores)
 	}
-	chart := Chart{Name: f.name, Title: f.title, xLabel: "CPU cores of the topology", yLabel: f.unit, limit: Unknown}
-	chart.marks = append(chart.marks, marks{name: "measured", colour: workerColour(0), x: cores, y: floats(d.Rows, f.value)})
+	plot := chart.Plot{
+		Name: f.name, Title: f.title, XLabel: coresOfTopology, YLabel: f.unit, Limit: chart.NoLimit,
+		Points: []chart.Points{points},
+	}
 	if f.line.Slope.Known() {
-		chart.marks = append(chart.marks, straight(fmt.Sprintf("least squares: %s %s", tuning.Digits(f.line.Slope), f.perCore), 1, 0, last*1.02, f.line.At, false))
+		name := fmt.Sprintf("least squares: %s %s", tuning.Digits(f.line.Slope), f.perCore)
+		plot.Points = append(plot.Points, fittedLine(name, 1, 0, last*1.02, f.line.At))
 	}
 	if f.line.ThroughOrigin.Known() {
-		origin := func(x float64) Figure { return f.line.ThroughOrigin * Figure(x) }
-		chart.marks = append(chart.marks, straight(fmt.Sprintf("through the origin: %s", tuning.Digits(f.line.ThroughOrigin)), 2, 0, last*1.02, origin, true))
+		origin := fittedLine("through the origin: "+tuning.Digits(f.line.ThroughOrigin), 2, 0, last*1.02,
+			func(x float64) Figure { return f.line.ThroughOrigin * Figure(x) })
+		origin.Dashed = true
+		plot.Points = append(plot.Points, origin)
 	}
-	return chart
+	return plot
+}
+
+// residualChart is what each volume has more or less than the least-squares line, in the share of what it has.
+func residualChart(d *tuning.Data) chart.Plot {
+	plot := chart.Plot{
+		Name: "data-residuals", Title: "What each volume has more (or less) than its least-squares " +
+			"line", XLabel: coresOfTopology,
+		YLabel: "% of what was measured", Limit: chart.NoLimit,
+	}
+	for i, f := range fittedOf(d) {
+		share := func(v tuning.Volume) Figure { return 100 * f.residual(v) / f.value(v) }
+		plot.Points = append(plot.Points, measuredPoints(f.unit, i, d.Rows, coresOf, share))
+	}
+	return plot
 }

@@ -3,48 +3,69 @@ package report
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // OfResources shows what a topology takes.
-func OfResources(r *tuning.Resources) *Analysis {
-	a := &Analysis{Title: "What the topology takes", notes: r.Notes}
-	a.Findings = append(a.Findings,
-		fmt.Sprintf("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", tuning.Grouped(strconv.Itoa(r.Totals.Parallelism)), tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Totals.TotalMemoryMiB)),
+func OfResources(r *tuning.Resources) *document.Document {
+	d := &document.Document{Title: "What the topology takes", Notes: r.Notes}
+	d.Findings = append(d.Findings,
+		fmt.Sprintf("Totals: parallelism %s, %s CPU cores, %s MiB of memory.",
+			grouped(r.Totals.Parallelism), tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Totals.TotalMemoryMiB)),
 		machines(r))
-	a.Findings = append(a.Findings, auditFindings(r.Audit, r.AuditedTotals)...)
+	d.Findings = append(d.Findings, auditFindings(r.Audit, r.AuditedTotals)...)
 	if s := r.Spouts; s != nil {
-		a.Findings = append(a.Findings, pendingText(s))
+		d.Findings = append(d.Findings, pendingText(s))
 		if s.FilterBoltsPerSpout.Known() {
-			a.Findings = append(a.Findings, fmt.Sprintf("Fan-out: %s filter bolts a spout.", tuning.Digits(s.FilterBoltsPerSpout)))
+			d.Findings = append(d.Findings,
+				fmt.Sprintf("Fan-out: %s filter bolts a spout.", tuning.Digits(s.FilterBoltsPerSpout)))
 		}
 		for _, w := range s.Warnings {
-			a.Findings = append(a.Findings, "Warning: "+w+".")
+			d.Findings = append(d.Findings, "Warning: "+w+".")
 		}
 	}
-	t := table{Heads: []string{"Component", "Parallelism", "CPU cores each", "CPU cores", "On-heap MiB", "Off-heap MiB", "Memory MiB", "Share of CPU", "Share of memory"},
-		Numeric: []bool{false, true, true, true, true, true, true, true, true}}
-	chart := Chart{Name: "resources", Title: "Each component's share of the topology's CPU cores and memory", xLabel: "share of the total", limit: Unknown}
-	for _, c := range r.Components {
-		t.Rows = append(t.Rows, []string{c.Component, strconv.Itoa(c.Parallelism), tuning.Digits(c.CPUCoresEach), tuning.Digits(c.CPUCores), tuning.Digits(c.OnHeapMiB),
-			tuning.Digits(c.OffHeapMiB), tuning.Digits(c.TotalMemoryMiB), percent(c.CPUShare), percent(c.MemoryShare)})
-		chart.bars = append(chart.bars, bar{c.Component, []Figure{c.CPUShare, c.MemoryShare}})
+	type component = tuning.ComponentShare
+	t := document.TableOf(r.Components,
+		document.Text("Component", func(c component) string { return c.Component }),
+		wholeColumn("Parallelism", func(c component) int { return c.Parallelism }),
+		digitsColumn("CPU cores each", "", func(c component) Figure { return c.CPUCoresEach }),
+		digitsColumn("CPU cores", "", func(c component) Figure { return c.CPUCores }),
+		digitsColumn("On-heap", "MiB", func(c component) Figure { return c.OnHeapMiB }),
+		digitsColumn("Off-heap", "MiB", func(c component) Figure { return c.OffHeapMiB }),
+		digitsColumn("Memory", "MiB", func(c component) Figure { return c.TotalMemoryMiB }),
+		percentColumn("Share of CPU", func(c component) Figure { return c.CPUShare }),
+		percentColumn("Share of memory", func(c component) Figure { return c.MemoryShare }),
+	)
+	t.Add("Total", strconv.Itoa(r.Totals.Parallelism), "", tuning.Digits(r.Totals.CPUCores), "", "",
+		tuning.Digits(r.Totals.TotalMemoryMiB), "", "")
+	d.Add("Components", document.Tabled(t))
+	d.Add("Audit", document.Tabled(auditTable(r.Audit)))
+	bars := chart.Bars{
+		Name: "resources", Title: "Each component's share of the topology's CPU cores and " +
+			"memory", XLabel: "share of the total",
+		Shares: []string{"CPU cores", "memory"},
 	}
-	t.Rows = append(t.Rows, []string{"Total", strconv.Itoa(r.Totals.Parallelism), "", tuning.Digits(r.Totals.CPUCores), "", "", tuning.Digits(r.Totals.TotalMemoryMiB), "", ""})
-	a.add("Components", t)
-	a.add("Audit", auditTable(r.Audit))
-	a.Charts = []Chart{chart}
-	return a
+	for _, c := range r.Components {
+		bars.Rows = append(bars.Rows,
+			chart.Bar{Name: c.Component, Shares: []float64{float64(c.CPUShare), float64(c.MemoryShare)}})
+	}
+	d.Figures = []chart.Figure{bars.Figure()}
+	return d
 }
 
 // pendingText is how many records can be on their way.
 func pendingText(s *tuning.SpoutPending) string {
 	if s.MaxSpoutPending == 0 {
-		return fmt.Sprintf("Nothing bounds the records of the %d spouts that are on their way: topology.max.spout.pending is not set.", s.Spouts)
+		return fmt.Sprintf(
+			"Nothing bounds the records of the %d spouts that are on their way: topology.max.spout.pending is not set.",
+			s.Spouts)
 	}
 	return fmt.Sprintf("True max spout pending: %s records a spout (batches of %d x %d), %s in %d spouts.",
-		tuning.Grouped(strconv.Itoa(s.RecordsPerSpout)), s.BatchSize, s.MaxSpoutPending, tuning.Grouped(strconv.Itoa(s.RecordsInAll)), s.Spouts)
+		grouped(s.RecordsPerSpout), s.BatchSize, s.MaxSpoutPending, grouped(s.RecordsInAll), s.Spouts)
 }
 
 // machinesUnknown stands for a number of machines where nothing is known of one.
@@ -54,10 +75,57 @@ func machines(r *tuning.Resources) string {
 	if r.Machines == 0 {
 		return machinesUnknown
 	}
-	text := fmt.Sprintf("Machines: %d, limited by %s (%s cores / %s = %s", r.Machines, r.Limiting, tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Machine.CPUCores),
+	text := fmt.Sprintf("Machines: %d, limited by %s (%s cores / %s = %s", r.Machines, r.Limiting,
+		tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Machine.CPUCores),
 		tuning.Digits(r.Totals.CPUCores/r.Machine.CPUCores))
 	if r.Machine.MemoryMiB.Known() {
-		text += fmt.Sprintf("; %s MiB / %s = %s", tuning.Digits(r.Totals.TotalMemoryMiB), tuning.Digits(r.Machine.MemoryMiB), tuning.Digits(r.Totals.TotalMemoryMiB/r.Machine.MemoryMiB))
+		text += fmt.Sprintf("; %s MiB / %s = %s", tuning.Digits(r.Totals.TotalMemoryMiB),
+			tuning.Digits(r.Machine.MemoryMiB), tuning.Digits(r.Totals.TotalMemoryMiB/r.Machine.MemoryMiB))
 	}
 	return text + ")."
+}
+
+// Resources are what a topology requests of the scheduler, added up and audited; an error where they cannot be. CPU
+// that is not set counts as 0 and is noted, since a scheduler that is not resource-aware is requested nothing.
+func (a *Asked) Resources(machine tuning.Machine) (*tuning.Resources, error) {
+	var components []tuning.Component
+	var unset []string
+	for _, c := range a.Components {
+		cpu, memory := c.CPUCoresTotal, c.OnHeapMiB
+		if !cpu.Known() {
+			cpu, unset = 0, append(unset, c.Name)
+		}
+		if !memory.Known() && !c.MemoryMiB.Known() {
+			memory = 0
+		}
+		components = append(components, tuning.Component{
+			Name: c.Name, Parallelism: max(1, c.Parallelism), CPUCoresTotal: cpu, CPUCoresEach: Unknown,
+			OnHeapMiB: memory, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: c.MemoryMiB,
+		})
+	}
+	totals := a.Totals
+	totals.CPUColumn = tuning.ColumnCPUTotal
+	r, err := tuning.AnalyzeResources(components, &totals, machine)
+	if err != nil {
+		return nil, err
+	}
+	if len(unset) > 0 {
+		r.Notes = append(r.Notes, "no CPU is asked for by "+strings.Join(unset, ", "))
+	}
+	r.Spouts = a.Spouts
+	return r, nil
+}
+
+// requestBlocks are what the topology requests of the scheduler.
+func (r *Report) requestBlocks(machine tuning.Machine) []document.Block {
+	if r.Asked == nil {
+		return nil
+	}
+	resources, err := r.Asked.Resources(machine)
+	if err != nil {
+		return []document.Block{document.Paragraph("The components' table cannot be added up: %v.", err)}
+	}
+	d := OfResources(resources)
+	d.Figures = nil
+	return d.Blocks()
 }

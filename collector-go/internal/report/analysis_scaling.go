@@ -3,43 +3,68 @@ package report
 import (
 	"fmt"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // OfScaling shows a scaling curve beside what it might have been.
-func OfScaling(s *tuning.Scaling) *Analysis {
-	a := &Analysis{Title: fmt.Sprintf("Scaling: %s over %s", s.Columns.Throughput, s.Columns.Size), notes: s.Notes}
-	last := s.Rows[len(s.Rows)-1]
-	a.Findings = append(a.Findings, fmt.Sprintf("At %s %s: %s, which is %s of the ideal and %s of the projection discounted by %s.", tuning.Digits(last.Size), s.Columns.Size,
-		tuning.Digits(last.Throughput), percent(last.Efficiency), percent(last.VersusDiscounted), percent(s.Discount)))
-	u := s.USL
+func OfScaling(s *tuning.Scaling) *document.Document {
+	d := &document.Document{
+		Title: fmt.Sprintf("Scaling: %s over %s", s.Columns.Throughput, s.Columns.Size), Notes: s.Notes,
+	}
+	last, u := s.Rows[len(s.Rows)-1], s.USL
+	d.Findings = append(d.Findings,
+		fmt.Sprintf("At %s %s: %s, which is %s of the ideal and %s of the projection discounted by %s.",
+			tuning.Digits(last.Size), s.Columns.Size, tuning.Digits(last.Throughput), tuning.Percent(last.Efficiency),
+			tuning.Percent(last.VersusDiscounted), tuning.Percent(s.Discount)))
 	if u.Rate.Value.Known() {
-		a.Findings = append(a.Findings, "Universal Scalability Law: rate "+estimate(u.Rate, u.Confidence, "of one unit alone")+".",
-			"Contention: "+estimate(u.Contention, u.Confidence, "of the work waits")+"; coherency: "+estimate(u.Coherency, u.Confidence, "a pair")+"; R-squared "+tuning.Digits(u.R2)+".")
+		d.Findings = append(d.Findings,
+			"Universal Scalability Law: rate "+u.Rate.Text(u.Confidence, "of one unit alone")+".",
+			"Contention: "+u.Contention.Text(u.Confidence, "of the work waits")+"; coherency: "+u.Coherency.Text(
+				u.Confidence, "a pair")+
+				"; R-squared "+tuning.Digits(
+				u.R2,
+			)+".")
 	}
 	if u.PeakAt.Known() {
-		a.Findings = append(a.Findings, fmt.Sprintf("The law's peak: %s at %s %s.", tuning.Digits(u.Peak), tuning.Digits(u.PeakAt), s.Columns.Size))
+		d.Findings = append(d.Findings,
+			fmt.Sprintf("The law's peak: %s at %s %s.", tuning.Digits(u.Peak), tuning.Digits(u.PeakAt), s.Columns.Size))
 	}
-	t := table{Heads: []string{s.Columns.Size, s.Columns.Throughput, "Ideal", "Of ideal", "Discounted", "Of discounted", "USL"}, Numeric: []bool{true, true, true, true, true, true, true}}
-	for _, r := range s.Rows {
-		t.Rows = append(t.Rows, []string{tuning.Digits(r.Size), tuning.Digits(r.Throughput), tuning.Digits(r.Ideal), percent(r.Efficiency), tuning.Digits(r.Discounted), percent(r.VersusDiscounted), tuning.Digits(r.Law)})
-	}
-	a.add("Curve", t)
-	a.Charts = []Chart{scalingChart(s)}
-	return a
+	type point = tuning.ScalingPoint
+	d.Add("Curve", document.Tabled(document.TableOf(s.Rows,
+		digitsColumn(s.Columns.Size, "", func(p point) Figure { return p.Size }),
+		digitsColumn(s.Columns.Throughput, "", func(p point) Figure { return p.Throughput }),
+		digitsColumn("Ideal", "", func(p point) Figure { return p.Ideal }),
+		percentColumn("Of ideal", func(p point) Figure { return p.Efficiency }),
+		digitsColumn("Discounted", "", func(p point) Figure { return p.Discounted }),
+		percentColumn("Of discounted", func(p point) Figure { return p.VersusDiscounted }),
+		digitsColumn("USL", "", func(p point) Figure { return p.Law }),
+	)))
+	d.Figures = []chart.Figure{scalingChart(s).Figure()}
+	return d
 }
 
-func scalingChart(s *tuning.Scaling) Chart {
-	size := func(p tuning.ScalingPoint) Figure { return p.Size }
-	x := floats(s.Rows, size)
-	chart := Chart{Name: "scaling", Title: fmt.Sprintf("%s over %s", s.Columns.Throughput, s.Columns.Size), xLabel: s.Columns.Size, yLabel: s.Columns.Throughput, limit: Unknown}
-	chart.marks = []marks{
-		{name: "measured", colour: workerColour(0), x: x, y: floats(s.Rows, func(p tuning.ScalingPoint) Figure { return p.Throughput })},
-		{name: "ideal", colour: muted, joined: true, dashed: true, x: x, y: floats(s.Rows, func(p tuning.ScalingPoint) Figure { return p.Ideal })},
-		{name: "discounted by " + percent(s.Discount), colour: workerColour(2), joined: true, dashed: true, x: x, y: floats(s.Rows, func(p tuning.ScalingPoint) Figure { return p.Discounted })},
+func scalingChart(s *tuning.Scaling) chart.Plot {
+	curve := func(name string, colour chart.Colour, y func(tuning.ScalingPoint) Figure) chart.Points {
+		points := measuredPoints(name, 0, s.Rows, func(p tuning.ScalingPoint) Figure { return p.Size }, y)
+		points.Colour, points.Joined, points.Dashed = colour, true, true
+		return points
+	}
+	measured := curve("measured", chart.Series(0), func(p tuning.ScalingPoint) Figure { return p.Throughput })
+	measured.Joined, measured.Dashed = false, false
+	plot := chart.Plot{
+		Name: "scaling", Title: fmt.Sprintf("%s over %s", s.Columns.Throughput, s.Columns.Size),
+		XLabel: s.Columns.Size, YLabel: s.Columns.Throughput, Limit: chart.NoLimit, Points: []chart.Points{
+			measured,
+			curve("ideal", chart.Muted, func(p tuning.ScalingPoint) Figure { return p.Ideal }),
+			curve("discounted by "+tuning.Percent(s.Discount), chart.Series(2),
+				func(p tuning.ScalingPoint) Figure { return p.Discounted }),
+		},
 	}
 	if s.USL.Rate.Value.Known() {
-		chart.marks = append(chart.marks, straight("Universal Scalability Law", 1, x[0], x[len(x)-1], s.USL.At, false))
+		x := measured.X
+		plot.Points = append(plot.Points, fittedLine("Universal Scalability Law", 1, x[0], x[len(x)-1], s.USL.At))
 	}
-	return chart
+	return plot
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -20,7 +22,7 @@ func TestHostileComponentsStayText(t *testing.T) {
 		OnHeapMiB: 1, OffHeapMiB: 1, TotalMemoryMiB: tuning.Unknown}}, nil, tuning.Machine{CPUCores: 47, MemoryMiB: tuning.Unknown})
 	require.NoError(t, err)
 	a := report.OfResources(r)
-	svg, err := a.Charts[0].SVG()
+	svg, err := a.Figures[0].SVG()
 	require.NoError(t, err)
 	assertXML(t, svg)
 	assert.NotContains(t, string(svg), "<script")
@@ -57,7 +59,7 @@ func TestCapacitiesAsPeopleReadThem(t *testing.T) {
 
 // Charts draw what is open as open: a row that never failed is an arrow, a failed point a ring, and nothing of it is NaN.
 func TestChartsOfOpenIntervals(t *testing.T) {
-	for _, chart := range report.OfQueries(queries(t)).Charts {
+	for _, chart := range report.OfQueries(queries(t)).Figures {
 		svg, err := chart.SVG()
 		require.NoError(t, err)
 		assertXML(t, svg)
@@ -79,7 +81,7 @@ func TestEveryPointIsDrawn(t *testing.T) {
 		}
 		s, err := tuning.AnalyzeScaling(rows, tuning.ScalingColumns{Size: "nodes", Throughput: "throughput"}, 0.25, 0.95)
 		require.NoError(t, err)
-		svg, err := report.OfScaling(s).Charts[0].SVG()
+		svg, err := report.OfScaling(s).Figures[0].SVG()
 		require.NoError(t, err)
 		return len(regexp.MustCompile(`<path d="M[^"]*A[^"]*"`).FindAllString(string(svg), -1))
 	}
@@ -94,9 +96,9 @@ func TestAnalysesOfOneRow(t *testing.T) {
 	require.NoError(t, err)
 	s, err := tuning.AnalyzeScaling([]tuning.ScalingRow{{Size: 1, Throughput: 5}}, tuning.ScalingColumns{Size: "nodes", Throughput: "throughput"}, 0.25, 0.95)
 	require.NoError(t, err)
-	for name, a := range map[string]*report.Analysis{"concurrency": report.OfConcurrency(c), "data": report.OfData(d), "scaling": report.OfScaling(s)} {
+	for name, a := range map[string]*document.Document{"concurrency": report.OfConcurrency(c), "data": report.OfData(d), "scaling": report.OfScaling(s)} {
 		t.Run(name, func(t *testing.T) {
-			require.NoError(t, report.WriteCharts(a.Charts, t.TempDir()))
+			require.NoError(t, chart.WriteFigures(a.Figures, t.TempDir()))
 			text := a.Text() + a.Markdown("")
 			for _, never := range []string{"NaN", "Inf", "%!"} {
 				assert.NotContains(t, text, never)

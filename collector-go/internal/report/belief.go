@@ -4,55 +4,56 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// beliefBlocks tell what the figures are worth: how busy the host was and with what, and how whole the collection was.
-func (r *RunReport) beliefBlocks() []block {
-	blocks := []block{tabled(r.beliefTable())}
-	if shares, left := r.busiestTable(); len(shares.Rows) > 0 {
-		blocks = append(blocks, heading4("Share of the "+r.host()+"'s processors in each trial's step with the least idle"), tabled(shares), paragraph("%s", r.sharesNote(left)))
+// beliefBlocks are what the figures are worth: how busy the host was and with what, and how whole the collection was.
+func (r *RunReport) beliefBlocks() []document.Block {
+	blocks := []document.Block{document.Tabled(r.beliefTable())}
+	if shares, left := r.busiestTable(); shares.Rows() > 0 {
+		blocks = append(blocks,
+			document.Heading("Share of the "+r.host()+"'s processors in each trial's step with the least idle"),
+			document.Tabled(shares), document.Paragraph("%s", r.sharesNote(left)))
 	}
 	return append(blocks, r.healthBlocks()...)
 }
 
-func (r *RunReport) beliefTable() table {
-	t := table{Heads: []string{"Trial", "Collection", "Missing slices", "Between launches, a known gap", "Collector restarts", "Worker restarts", "Least " + r.host() + " idle"},
-		Numeric: []bool{false, false, true, true, true, true, true}}
-	for _, trial := range r.Trials {
-		if trial.Report == nil {
-			continue
-		}
-		c, restarts := trial.Report.Collection, 0
-		for _, w := range trial.Report.Workers {
-			restarts += len(w.RestartsMs)
-		}
-		idle := Unknown
-		if step := trial.Report.busiestStep(); step != nil {
-			idle = step.HostIdle
-		}
-		t.Rows = append(t.Rows, []string{trial.name(), markOf(c.Health), fmt.Sprintf("%d of %d", c.MissingSlices, c.ExpectedSlices), c.betweenLaunches(),
-			strconv.Itoa(c.CollectorRestarts), strconv.Itoa(restarts), percent(idle)})
-	}
-	return t.withoutBlank()
+func (r *RunReport) beliefTable() document.Table {
+	type trial = *TrialReport
+	return document.TableOf(r.reported(), document.Text("Trial", func(t trial) string { return t.name() }),
+		document.Text("Collection", func(t trial) string { return stateOf(t.Report.Collection.Health) }),
+		document.Number("Missing slices", "", func(t trial) string {
+			return fmt.Sprintf("%d of %d", t.Report.Collection.MissingSlices, t.Report.Collection.ExpectedSlices)
+		}),
+		document.Number("Between launches, a known gap", "",
+			func(t trial) string { return t.Report.Collection.betweenLaunches() }),
+		wholeColumn("Collector restarts", func(t trial) int { return t.Report.Collection.CollectorRestarts }),
+		wholeColumn("Worker restarts", func(t trial) (restarts int) {
+			for _, w := range t.Report.Workers {
+				restarts += len(w.RestartsMs)
+			}
+			return restarts
+		}),
+		percentColumn("Least "+r.host()+" idle", func(t trial) Figure {
+			if step := t.Report.busiestStep(); step != nil {
+				return step.HostIdle
+			}
+			return Unknown
+		})).WithoutBlank()
 }
 
-// name tells the trial from the other launches of its configuration.
-func (t *TrialReport) name() string {
-	if t.Repeat > 1 {
-		return fmt.Sprintf("%s (repeat %d)", t.Label, t.Repeat)
-	}
-	return t.Label
-}
-
-// busiestStep is the one in which the least of the host was idle; nil where no step knows.
-func (r *Report) busiestStep() (busiest *StepReport) {
-	for i := range r.Steps {
-		if s := &r.Steps[i]; s.HostIdle.Known() && (busiest == nil || s.HostIdle < busiest.HostIdle) {
-			busiest = s
+// healthBlocks are the collection's health in detail, for the first page.
+func (r *RunReport) healthBlocks() (blocks []document.Block) {
+	for _, t := range r.reported() {
+		whole := wholeBlocks(t.Report.Collection.Health)
+		if len(r.Trials) > 1 && len(whole) > 0 {
+			whole[0].Text = t.name() + ": " + whole[0].Text
 		}
+		blocks = append(blocks, whole...)
 	}
-	return busiest
+	return blocks
 }
 
 // mostShareColumns is of how many trials the first page shows the processes: of those with the least idle.
@@ -64,17 +65,13 @@ type busy struct {
 	step *StepReport
 }
 
-// busiestTable is what took the host in each trial's busiest step: a column a trial, which adds up to the whole host. left counts the
-// trials for which there is no room.
-func (r *RunReport) busiestTable() (t table, left int) {
+// busiestTable is what took the host in each trial's busiest step: a column a trial, which adds up to the whole host.
+// left counts the trials for which there is no room.
+func (r *RunReport) busiestTable() (t document.Table, left int) {
 	var all []busy
-	for i := range r.Trials {
-		trial := &r.Trials[i]
-		if trial.Report == nil {
-			continue
-		}
-		if step := trial.Report.busiestStep(); step != nil && len(step.Shares) > 0 {
-			all = append(all, busy{fmt.Sprintf("%s: %s", trial.name(), stepName(*step)), step})
+	for _, t := range r.reported() {
+		if step := t.Report.busiestStep(); step != nil && len(step.Shares) > 0 {
+			all = append(all, busy{fmt.Sprintf("%s: %s", t.name(), step.name()), step})
 		}
 	}
 	if left = len(all) - mostShareColumns; left > 0 {
@@ -85,42 +82,29 @@ func (r *RunReport) busiestTable() (t table, left int) {
 }
 
 // sharesOf lays the steps' processes beside each other, what took most first; what was idle stands above them.
-func sharesOf(all []busy) table {
-	t := table{Heads: []string{"Process"}, Numeric: []bool{false}}
-	if len(all) == 0 {
-		return t
-	}
-	idle, most := []string{"idle"}, map[string]Figure{}
-	var names []string
+func sharesOf(all []busy) document.Table {
+	var heads []string
 	for _, b := range all {
-		t.Heads, t.Numeric, idle = append(t.Heads, b.name), append(t.Numeric, true), append(idle, percent(b.step.HostIdle))
+		heads = append(heads, b.name)
+	}
+	t, most := newGrid(heads, "Process"), map[string]Figure{}
+	for i, b := range all {
 		for _, s := range b.step.Shares {
-			before, seen := most[s.Process]
-			if !seen {
-				names = append(names, s.Process)
-			}
-			if !seen || s.Ratio > before {
+			t.set(i, tuning.Percent(s.Ratio), s.Process)
+			if before, seen := most[s.Process]; !seen || s.Ratio > before {
 				most[s.Process] = s.Ratio
 			}
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(most[b], most[a]) })
-	t.Rows = [][]string{idle}
-	for _, name := range names {
-		row := blanks(name, len(all))
-		for i, b := range all {
-			for _, s := range b.step.Shares {
-				if s.Process == name {
-					row[i+1] = percent(s.Ratio)
-				}
-			}
-		}
-		t.Rows = append(t.Rows, row)
+	slices.SortStableFunc(t.names, func(a, b string) int { return cmp.Compare(most[b], most[a]) })
+	for i, b := range all {
+		t.set(i, tuning.Percent(b.step.HostIdle), "idle")
 	}
-	return t
+	t.first("idle")
+	return t.table()
 }
 
-// sharesNote says of which host the shares are, and how many trials the table leaves out.
+// sharesNote is of which host the shares are, and how many trials the table leaves out.
 func (r *RunReport) sharesNote(left int) string {
 	note := "The host is the one that everything ran on."
 	if hostOfClient(r.plan) {
@@ -130,12 +114,4 @@ func (r *RunReport) sharesNote(left int) string {
 		note += fmt.Sprintf(" %s with more idle stand only below, with the trials.", numbered(left, "trial"))
 	}
 	return note
-}
-
-// numbered is "1 trial", "2 trials".
-func numbered(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%s %ss", number(Figure(n), 0), what)
 }

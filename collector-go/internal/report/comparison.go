@@ -6,76 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/compare"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Comparison is what changed between two runs, configuration by configuration and step by step.
+// Comparison is what changed between two runs, with the reports that its figures are drawn from.
 type Comparison struct {
-	Before Side `json:"before"`
-	After  Side `json:"after"`
-	// Configurations are those that both have; of two that have one each, these.
-	Configurations []ComparedConfiguration `json:"configurations"`
-	Confidence     float64                 `json:"confidence"`
-	Notes          []string                `json:"notes"`
-}
+	*compare.Comparison
 
-// Side is one of the two.
-type Side struct {
-	Directory string `json:"directory"`
-	ID        string `json:"id"`
-	StartedMs int64  `json:"started_ms"`
-}
-
-// ComparedConfiguration is one configuration before and after.
-type ComparedConfiguration struct {
-	Before string `json:"before"`
-	After  string `json:"after"`
-	// Changes are the settings, versions, machine and load that differ; Moved are the controlled variables that they move.
-	Changes []tuning.Change   `json:"changes"`
-	Moved   []tuning.Variable `json:"moved"`
-	// Lines are the changes as a configuration diff, "- key: before", "+ key: after". Untold are the controlled variables of which
-	// nobody can say whether they moved.
-	Lines  []string          `json:"lines"`
-	Untold []tuning.Variable `json:"untold"`
-	// Capacity is nil where there is none to compare, such as of timelines.
-	Capacity *ComparedCapacity `json:"capacity,omitempty"`
-	Steps    []ComparedStep    `json:"steps"`
-	GC       []ComparedGC      `json:"gc"`
-	// Marginal is what a query costs, where the steps ascend along queries and tell it on both sides.
-	Marginal []ComparedFigure `json:"marginal,omitempty"`
-	// GCBefore and GCAfter are how GC time went along with CPU and with the filter latency.
-	GCBefore *GCReport `json:"gc_before,omitempty"`
-	GCAfter  *GCReport `json:"gc_after,omitempty"`
-
-	before, after configuration
-}
-
-// ComparedStep is one place on the axis.
-type ComparedStep struct {
-	Value         float64          `json:"value"`
-	Name          string           `json:"name"`
-	VerdictBefore tuning.Verdict   `json:"verdict_before"`
-	VerdictAfter  tuning.Verdict   `json:"verdict_after"`
-	Figures       []ComparedFigure `json:"figures"`
-}
-
-// ComparedFigure is one figure in one step.
-type ComparedFigure struct {
-	Name string `json:"name"`
-	Unit string `json:"unit"`
-	// Worse is "up" or "down": which way it changes for the worse; "" for neither.
-	Worse string `json:"worse,omitempty"`
-	tuning.Difference
-}
-
-// ComparedGC is one collector in one step; nil where a side has no such collector.
-type ComparedGC struct {
-	Step      string            `json:"step"`
-	Collector string            `json:"collector"`
-	Before    *GCStep           `json:"before"`
-	After     *GCStep           `json:"after"`
-	Change    tuning.Difference `json:"total_ms_per_minute"`
+	before, after *side
 }
 
 // Compare compares two runs' directories, or two trials' of one run.
@@ -88,164 +30,198 @@ func Compare(before, after string, confidence float64) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Before: Side{a.dir, a.id, a.startedMs}, After: Side{b.dir, b.id, b.startedMs}, Confidence: confidence, Configurations: []ComparedConfiguration{}, Notes: []string{}}
-	for _, pair := range c.pairs(a, b) {
-		c.Configurations = append(c.Configurations, c.compare(pair[0], pair[1]))
+	c, err := compare.Sides(a.Side, b.Side, confidence)
+	if err != nil {
+		return nil, fmt.Errorf("%w; name a trial of each, a directory below %s", err,
+			filepath.Join(before, rundir.TrialsDir))
 	}
-	if len(c.Configurations) == 0 {
-		return nil, fmt.Errorf("%s and %s have no configuration in common (%s against %s); name a trial of each, a directory below %s",
-			before, after, a.labels(), b.labels(), filepath.Join(before, rundir.TrialsDir))
-	}
-	return c, nil
+	return &Comparison{c, a, b}, nil
 }
 
-func (s *side) labels() string {
-	var all []string
-	for _, c := range s.configurations {
-		all = append(all, fmt.Sprintf("%q", c.label))
+// Document is the comparison as people read it.
+func (c *Comparison) Document() *document.Document {
+	d := &document.Document{
+		Title: fmt.Sprintf("%s against %s", c.After.Directory, c.Before.Directory), Notes: slices.Clone(c.Notes),
+		Findings: []string{fmt.Sprintf("Before: %s, %s. After: %s, %s.",
+			c.Before.ID, moment(c.Before.StartedMs), c.After.ID, moment(c.After.StartedMs))},
 	}
-	return strings.Join(all, ", ")
+	d.Add("Capacity", document.Tabled(capacitiesTable(c.Configurations)))
+	for i := range c.Configurations {
+		p, suffix := &c.Configurations[i], ""
+		if len(c.Configurations) > 1 {
+			suffix = ": " + p.After
+		}
+		c.add(d, p, suffix)
+	}
+	d.Note("A change is after less before. " + compare.NotClear + " marks one whose interval of " +
+		tuning.ConfidencePercent(c.Confidence) + " holds 0: it may be none; the relative change has an interval of " +
+		"its own, of the logarithms. Where a figure has no interval it was measured once a side.")
+	d.Note(compare.WorkersMean)
+	d.Note(tuning.GCIsWallTime + ".")
+	return d
 }
 
-// pairs matches configurations by their labels; two that stand alone are a pair whatever they are called.
-func (c *Comparison) pairs(a, b *side) (pairs [][2]configuration) {
-	if len(a.configurations) == 1 && len(b.configurations) == 1 {
-		return [][2]configuration{{a.configurations[0], b.configurations[0]}}
+func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, suffix string) {
+	d.Findings = append(d.Findings, p.Findings(c.Confidence, suffix)...)
+	addDiff(d, p, suffix)
+	for _, s := range p.Steps {
+		t := figureTable(c.Confidence)
+		t.Add("verdict", "", string(s.VerdictBefore), string(s.VerdictAfter), "", "", "")
+		addFigures(&t, s.Figures)
+		d.Add(s.Name+suffix, document.Tabled(t))
 	}
-	for _, before := range a.configurations {
-		i := slices.IndexFunc(b.configurations, func(after configuration) bool { return after.label == before.label })
-		if i < 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("configuration %q is only in %s", before.label, a.dir))
-			continue
-		}
-		pairs = append(pairs, [2]configuration{before, b.configurations[i]})
+	for _, doubt := range p.Doubts(suffix) {
+		d.Note(doubt)
 	}
-	for _, after := range b.configurations {
-		if !slices.ContainsFunc(a.configurations, func(before configuration) bool { return before.label == after.label }) {
-			c.Notes = append(c.Notes, fmt.Sprintf("configuration %q is only in %s", after.label, b.dir))
-		}
-	}
-	return pairs
+	addCosts(d, p, c.Confidence, suffix)
+	d.Figures = append(append(d.Figures, changeFigures(p, suffix)...),
+		overlay(c.before.first[p.Before], c.after.first[p.After], suffix))
 }
 
-func (c *Comparison) compare(a, b configuration) ComparedConfiguration {
-	out := ComparedConfiguration{Before: a.label, After: b.label, before: a, after: b, Changes: tuning.DiffSettings(a.values, b.values), Lines: []string{}, Untold: tuning.Untold(a.values, b.values), Steps: []ComparedStep{}, GC: []ComparedGC{},
-		GCBefore: a.gc(), GCAfter: b.gc()}
-	out.Moved, out.Marginal, out.Capacity = tuning.Moved(out.Changes), marginal(a, b, c.Confidence), compareCapacities(a, b)
-	for _, change := range out.Changes {
-		out.Lines = append(out.Lines, change.Lines()...)
-	}
-	for _, place := range a.places() {
-		before, after := a.at(place.value), b.at(place.value)
-		if len(after) == 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s was measured only before", place.name))
-			continue
+// addDiff adds what differs as lines, and which controlled variables that moves.
+func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string) {
+	d.Add("Configuration diff"+suffix, document.Diff(strings.Join(p.Lines, "\n")))
+	cell := func(v *string) string {
+		if v == nil {
+			return document.Unknown
 		}
-		step := ComparedStep{Value: place.value, Name: place.name, VerdictBefore: agreed(before), VerdictAfter: agreed(after)}
-		for _, f := range comparedFigures {
-			difference := tuning.Compare(repeated(before, f.of), repeated(after, f.of), c.Confidence)
-			if difference.Before.Known() || difference.After.Known() {
-				step.Figures = append(step.Figures, ComparedFigure{f.name, f.unit, f.worse, difference})
+		return *v
+	}
+	d.Add("What differs, by controlled variable"+suffix, document.Tabled(document.TableOf(p.Changes,
+		document.Text("Value", func(c tuning.Change) string { return c.Key }),
+		document.Text("Before", func(c tuning.Change) string { return cell(c.Before) }),
+		document.Text("After", func(c tuning.Change) string { return cell(c.After) }),
+		document.Text("Controlled variable", func(c tuning.Change) string {
+			if c.Variable == "" {
+				return document.Unknown
 			}
-		}
-		out.Steps = append(out.Steps, step)
-		out.GC = append(out.GC, c.compareGC(place.name, before, after)...)
+			return string(c.Variable)
+		}),
+	)))
+	if text := p.UnknownMoves(); text != "" {
+		d.Note(text)
 	}
-	for _, place := range b.places() {
-		if len(a.at(place.value)) == 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s was measured only after", place.name))
-		}
-	}
-	return out
 }
 
-// places are the steps of a configuration by their value.
-func (c configuration) places() (all []placed) {
-	for _, l := range c.launches {
-		for _, p := range l.steps {
-			if !slices.ContainsFunc(all, func(known placed) bool { return known.value == p.value }) {
-				all = append(all, p)
+// addCosts adds what a query costs, and the garbage collectors.
+func addCosts(d *document.Document, p *compare.ConfigurationChange, confidence float64, suffix string) {
+	t := figureTable(confidence)
+	addFigures(&t, p.Marginal)
+	d.Add("What a query costs"+suffix, document.Tabled(t))
+	d.Add("Garbage collectors before and after"+suffix, document.Tabled(collectorTable(p.GC, confidence)))
+}
+
+// capacitiesTable has a row for each configuration.
+func capacitiesTable(all []compare.ConfigurationChange) document.Table {
+	type change = compare.ConfigurationChange
+	with := slices.DeleteFunc(slices.Clone(all), func(c change) bool { return c.Capacity == nil })
+	return document.TableOf(with,
+		document.Text("Configuration", func(c change) string {
+			switch {
+			case c.Before != c.After && c.Before != "":
+				return c.Before + " against " + c.After
+			case c.After == "":
+				return "the only one"
 			}
+			return c.After
+		}),
+		document.Number("Capacity before", "", func(c change) string { return c.Capacity.Before.Text() }),
+		document.Number("Capacity after", "", func(c change) string { return c.Capacity.After.Text() }),
+		document.Text("Unit", func(c change) string { return c.Capacity.Unit }),
+		document.Text("Intervals overlap", func(c change) string { return c.Capacity.OverlapText() }),
+	)
+}
+
+// figureTable is the head of a table of figures before and after, with their changes.
+func figureTable(confidence float64) document.Table {
+	within := " (" + tuning.ConfidencePercent(confidence) + ")"
+	return document.NewTable(document.Words("Figure"), document.Words("Unit"), document.Numbers("Before", ""),
+		document.Numbers("After", ""), document.Numbers("Change"+within, ""), document.Numbers("Relative"+within, ""),
+		document.Words(""))
+}
+
+// addFigures adds rows of figures, whose cells begin with more where the table has columns before.
+func addFigures(t *document.Table, figures []compare.FigureChange, more ...string) {
+	add := func(cells ...string) {
+		t.Add(slices.Concat(more, cells)...)
+		for i := range more {
+			more[i] = "" // each name once
 		}
 	}
-	slices.SortFunc(all, func(a, b placed) int { return int(a.value*1000 - b.value*1000) })
-	return all
-}
-
-// stepOf is a step of one launch.
-type stepOf struct {
-	launch
-	placed
-}
-
-// at are the steps at a value, one a launch.
-func (c configuration) at(value float64) (all []stepOf) {
-	for _, l := range c.launches {
-		for _, p := range l.steps {
-			if p.value == value {
-				all = append(all, stepOf{l, p})
-			}
+	for _, f := range figures {
+		add(f.Name, f.Unit, tuning.Digits(f.Before), tuning.Digits(f.After), f.Absolute(), f.Relative(), f.Mark())
+		if strings.HasPrefix(f.Name, "CPU") { // GC time is no CPU
+			const perCore = Figure(minuteMs)
+			add("  the same", "cores", tuning.Digits(f.Before/perCore), tuning.Digits(f.After/perCore),
+				tuning.SignedDigits(f.Change.Value/perCore), "", "")
 		}
 	}
-	return all
 }
 
-func agreed(steps []stepOf) tuning.Verdict {
-	m := measured{}
-	for _, s := range steps {
-		m.verdicts = append(m.verdicts, s.verdict)
-	}
-	return m.verdict()
-}
-
-func repeated(steps []stepOf, figure func(stepOf) []Figure) (r tuning.Repeated) {
-	for _, s := range steps {
-		r = append(r, figure(s))
-	}
-	return r
-}
-
-func (c *Comparison) compareGC(step string, before, after []stepOf) (all []ComparedGC) {
-	names := collectorsOf(append(slices.Clone(before[0].run.Workers), after[0].run.Workers...))
-	for _, name := range names {
-		total := func(s stepOf) []Figure {
-			return s.slices(func(w Worker) Slices { return w.collector(name).Seconds }, totalOrUnknown)
+func collectorTable(all []compare.GCChange, confidence float64) document.Table {
+	type change = compare.GCChange
+	of := func(step *tuning.GCStep, text func(*tuning.GCStep) string) string {
+		if step == nil {
+			return document.Unknown
 		}
-		all = append(all, ComparedGC{Step: step, Collector: name, Before: gcOf(before[0], name), After: gcOf(after[0], name),
-			Change: tuning.Compare(repeated(before, total), repeated(after, total), c.Confidence)})
+		return text(step)
 	}
-	return all
+	columns := []document.Of[change]{
+		document.Text("Step", func(c change) string { return c.Step }),
+		document.Text("Collector", func(c change) string { return c.Collector }),
+	}
+	pair := func(before, after string, text func(*tuning.GCStep) string) {
+		columns = append(columns,
+			document.Number(before, "", func(c change) string { return of(c.Before, text) }),
+			document.Number(after, "", func(c change) string { return of(c.After, text) }))
+	}
+	pair("Total ms/min before", "after", func(s *tuning.GCStep) string { return number(s.TotalMsPerMinute, 0) })
+	columns = append(columns, document.Number("Relative", "", func(c change) string {
+		if c.Before == nil || c.After == nil {
+			return "only on one side"
+		}
+		return compare.FigureChange{Difference: c.Change}.Text(confidence)
+	}))
+	pair("of CPU before", "after", func(s *tuning.GCStep) string { return tuning.Percent(s.ShareOfCPU) })
+	pair("of time before", "after", func(s *tuning.GCStep) string { return tuning.Percent(s.ShareOfTime) })
+	pair("Collections/min before", "after", func(s *tuning.GCStep) string { return number(s.CollectionsPerMin, 1) })
+	return document.TableOf(all, columns...)
 }
 
-func gcOf(s stepOf, name string) *GCStep {
-	step := gcStep(s.run, s.step, name)
-	if step.Workers == 0 {
+// inFigure are the figures that the figure of changes shows.
+var inFigure = []string{compare.TotalCPU, compare.TotalGC, compare.FilterLatency, compare.MeanHeap}
+
+// changeFigures are by how much the figures that matter changed in each step; none where no step is in both.
+func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure {
+	if len(p.Steps) == 0 {
 		return nil
 	}
-	return &step
-}
-
-// collector is one of the worker's collectors; one that it does not have is empty.
-func (w Worker) collector(name string) Collector {
-	for _, c := range w.Collectors {
-		if c.Name == name {
-			return c
-		}
+	plot := chart.Plot{
+		Name: "changes" + nameSuffix(suffix), Title: "Relative change of each step, with its interval" + suffix,
+		XLabel: "steps, each figure beside the others", YLabel: "% of what it was before",
+		Limit: chart.Limit{At: 0, Name: "no change"}, Crop: true,
 	}
-	return Collector{}
-}
-
-// Regressions are the figures that clearly changed for the worse by more than a ratio, as sentences.
-func (c *Comparison) Regressions(ratio float64) (all []string) {
-	for _, configuration := range c.Configurations {
-		for _, s := range configuration.Steps {
+	for _, s := range p.Steps {
+		plot.XNames = append(plot.XNames, s.Name)
+	}
+	for i, name := range inFigure {
+		at := chart.Points{Name: name, Colour: chart.Series(i)}
+		bars := chart.Points{Colour: chart.Series(i), Low: []float64{}}
+		for n, s := range p.Steps {
 			for _, f := range s.Figures {
-				worse := f.Worse == "up" && f.Ratio.Value > Figure(ratio) || f.Worse == "down" && f.Ratio.Value < Figure(-ratio)
-				if f.Clear && worse {
-					all = append(all, fmt.Sprintf("%s: %s %s", s.Name, f.Name, f.changeText(c.Confidence)))
+				if f.Name != name || !f.Ratio.Value.Known() {
+					continue
+				}
+				x := float64(n+1) + 0.12*float64(i) - 0.18
+				at.X, at.Y = append(at.X, x), append(at.Y, 100*float64(f.Ratio.Value))
+				if f.Ratio.Low.Known() && f.Ratio.High.Known() {
+					bars.X = append(bars.X, x)
+					bars.Low = append(bars.Low, 100*float64(f.Ratio.Low))
+					bars.High = append(bars.High, 100*float64(f.Ratio.High))
 				}
 			}
 		}
+		plot.Points = append(plot.Points, bars, at)
 	}
-	return all
+	return []chart.Figure{plot.Figure()}
 }

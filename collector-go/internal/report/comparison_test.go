@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/compare"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -24,7 +26,7 @@ func told(t *testing.T) (before, after string) {
 	return before, after
 }
 
-func figureOf(t *testing.T, s report.ComparedStep, name string) report.ComparedFigure {
+func figureOf(t *testing.T, s compare.StepChange, name string) compare.FigureChange {
 	t.Helper()
 	for _, f := range s.Figures {
 		if f.Name == name {
@@ -32,7 +34,7 @@ func figureOf(t *testing.T, s report.ComparedStep, name string) report.ComparedF
 		}
 	}
 	require.Failf(t, "no figure", "%s has no %q", s.Name, name)
-	return report.ComparedFigure{}
+	return compare.FigureChange{}
 }
 
 // storyLines are what differs in Test 4's story: the filter bolts' heap, and that of the workers in effect.
@@ -87,7 +89,7 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	before, after := told(t)
 	c, err := report.Compare(before, after, 0.95)
 	require.NoError(t, err)
-	a := c.Analysis()
+	a := c.Document()
 	text := a.Text()
 	for _, want := range []string{"3 values differ, none of them one of the document's eight controlled variables", "bullet.topology.filter.bolt.memory.on.heap.load", "CPU of all workers -2", "G1 Young Generation",
 		"the same", "cores", "one launch against one"} {
@@ -102,7 +104,7 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 		require.NoError(t, os.MkdirAll(out, 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(out, "compare.txt"), []byte(text), 0o644))
 	}
-	require.NoError(t, report.WriteCharts(a.Charts, out))
+	require.NoError(t, chart.WriteFigures(a.Figures, out))
 	if os.Getenv("UPDATE_IMAGES") != "" {
 		drawn, err := os.ReadFile(filepath.Join(out, "overlay.svg"))
 		require.NoError(t, err)
@@ -157,7 +159,7 @@ func TestCapacitiesAreCompared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			compared, err := report.Compare(c.before, c.after, 0.95)
 			require.NoError(t, err)
-			a := compared.Analysis()
+			a := compared.Document()
 			assert.Contains(t, a.Text(), c.says)
 			assert.Contains(t, a.Text(), "Intervals overlap")
 			assert.Contains(t, a.Markdown(""), c.says)
@@ -228,5 +230,5 @@ func TestTheReportsPageIsTrue(t *testing.T) {
 	_, block, found := strings.Cut(string(page), "```\n100 queries\n")
 	require.True(t, found)
 	block, _, _ = strings.Cut(block, "```")
-	assert.Contains(t, c.Analysis().Text(), "100 queries\n"+block)
+	assert.Contains(t, c.Document().Text(), "100 queries\n"+block)
 }

@@ -31,7 +31,7 @@ func TestARunComparesItsConfigurations(t *testing.T) {
 	assert.Equal(t, storyLines, c.Lines)
 	for _, want := range []string{
 		"## 1024 MiB against 384 MiB", "Before is 384 MiB, after is 1024 MiB, of the same run.",
-		"| bullet.topology.filter.bolt.memory.on.heap.load | 384 | 1024 | – |", "\n```\n" + strings.Join(storyLines, "\n") + "\n```\n",
+		"| bullet.topology.filter.bolt.memory.on.heap.load | 384 | 1024 | – |", "\n```diff\n" + strings.Join(storyLines, "\n") + "\n```\n",
 		"| 0 queries | CPU of all workers | ms/min |", "| GC of all workers | ms/min |", "| heap used, all workers | MiB |", "| heap used, mean of a worker | MiB |",
 		"| 100 queries | G1 Young Generation |", "GC time is wall time", "figures/changes-1024-MiB.svg", "Intervals are of one launch against one",
 	} {
@@ -59,7 +59,7 @@ func TestTheCostOfAQueryIsCompared(t *testing.T) {
 	assert.InEpsilon(t, truth(muchHeap), float64(total.After), 0.1)
 	change := tuning.Figure(truth(muchHeap) - truth(littleHeap))
 	assert.True(t, total.Change.Low <= change && change <= total.Change.High, "%v holds %g", total.Change, change)
-	text := c.Analysis().Text()
+	text := c.Document().Text()
 	assert.Contains(t, text, "What a query costs")
 	assert.Contains(t, text, "CPU that a query adds, all workers, over the steps that were OK: ")
 
@@ -104,9 +104,9 @@ func TestConfigurationsWithoutACommonStepHaveNoPictureOfChanges(t *testing.T) {
 	r, err := report.OpenRunReport("testdata/runs/test7")
 	require.NoError(t, err)
 	require.Len(t, r.Compared, 2)
-	common, apart := r.Compared[0].Analysis(), r.Compared[1].Analysis()
-	assert.Len(t, common.Charts, 1)
+	common, apart := r.Compared[0].Document(), r.Compared[1].Document()
+	assert.Len(t, common.Figures, 1)
 	assert.NotContains(t, strings.Join(common.Findings, "\n"), "in both")
-	assert.Empty(t, apart.Charts)
+	assert.Empty(t, apart.Figures)
 	assert.Contains(t, apart.Findings, "No step was measured in both, so that no figures are compared.")
 }

@@ -123,8 +123,8 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 	return dir
 }
 
-// document reads one of the document's tables.
-func document(t *testing.T, name string) (rows []map[string]string) {
+// documentTable reads one of the document's tables.
+func documentTable(t *testing.T, name string) (rows []map[string]string) {
 	t.Helper()
 	file, err := os.Open("../sheet/testdata/document/" + name)
 	require.NoError(t, err)
@@ -165,7 +165,7 @@ func written(t *testing.T, dir string) (*report.RunReport, string) {
 // test7 are the document's rows of Test 7: filter bolts beside 16 spouts and the ackers, at 68,400 R/s and 105 MiB/s.
 func test7(t *testing.T) (columns []column) {
 	t.Helper()
-	for _, row := range document(t, "query-scaling-test7.csv") {
+	for _, row := range documentTable(t, "query-scaling-test7.csv") {
 		bolts := int(numberIn(t, row, "filter_bolts"))
 		if len(columns) == 0 || columns[len(columns)-1].filterBolts != bolts {
 			c := column{label: fmt.Sprintf("%d filter bolts", bolts), filterBolts: bolts, cores: numberIn(t, row, "topology_cpu_cores"), memoryMiB: numberIn(t, row, "topology_memory_mib"),
@@ -207,7 +207,7 @@ func test6(t *testing.T) (columns []column) {
 	volumes := map[float64]column{}
 	var order []float64
 	bulletsName := map[string]string{"DataSource spout": "DataSpout", "DataSource bolt": "DataSource", "Filter bolt": "FilterBolt"}
-	for _, row := range document(t, "data-scaling-test6.csv") {
+	for _, row := range documentTable(t, "data-scaling-test6.csv") {
 		rate := numberIn(t, row, "records_per_s")
 		c, found := volumes[rate]
 		if !found {
@@ -253,7 +253,7 @@ func TestTheReportOfTest6(t *testing.T) {
 func TestTheReportOfTest1(t *testing.T) {
 	timeline := &tuning.Timeline{Queries: 100, Returned: 100, AddedDelay: tuning.Estimate{Value: 1.66, Low: 1.5, High: 1.8}, FindTime: tuning.Estimate{Value: 10.3, Low: 9, High: 11.6},
 		Skews: []tuning.Skew{{From: "kafka-1", To: "host-a", LeastMs: 0.1, MostMs: 0.7, Method: "round trips"}}}
-	for _, row := range document(t, "latency-test1.csv") {
+	for _, row := range documentTable(t, "latency-test1.csv") {
 		mean := tuning.Figure(numberIn(t, row, "delay_ms"))
 		timeline.Stages = append(timeline.Stages, tuning.Stage{Name: row["stage"], Host: "host-a", Count: 100, MeanMs: mean, DeviationMs: 0.2 * max(mean, -mean), LeastMs: mean - 0.5*max(mean, -mean), MedianMs: mean, MostMs: mean + 0.5*max(mean, -mean)})
 	}

@@ -4,49 +4,50 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// GCReport is what garbage collection cost, collector by collector, and what it goes along with.
-type GCReport struct {
-	Steps []GCStep `json:"steps"`
-	// The correlations are of all workers' GC time with their CPU time and with the mean filter latency, over the slices that lie in
-	// the measured time of a step.
-	WithCPU     tuning.Estimate `json:"correlation_with_cpu"`
-	WithLatency tuning.Estimate `json:"correlation_with_filter_latency"`
-	Confidence  float64         `json:"confidence"`
-}
-
-// GCStep is one collector in one step. Means are over the workers that have the collector.
-type GCStep struct {
-	Queries   int    `json:"queries"`
-	StartMs   int64  `json:"start_ms"` // of the step
-	Collector string `json:"collector"`
-	Workers   int    `json:"workers"`
-	// AverageMsPerMinute is a worker's, TotalMsPerMinute the topology's.
-	AverageMsPerMinute  Figure `json:"average_ms_per_minute"`
-	TotalMsPerMinute    Figure `json:"total_ms_per_minute"`
-	CollectionsPerMin   Figure `json:"average_collections_per_minute"`
-	ShareOfCPU          Figure `json:"share_of_cpu"`
-	ShareOfTime         Figure `json:"share_of_time"`
-	MostShareOfTime     Figure `json:"share_of_time_in_the_worst_worker"`
-	WorkerOfMost        string `json:"worst_worker"`
-	MeanCollectionInMs  Figure `json:"mean_collection_ms"`
-	totalCPUMsPerMinute Figure
-}
-
-// gcReport is nil where no worker told of its collectors.
-func gcReport(run *Run, r *Report) *GCReport {
-	g := &GCReport{Confidence: tuning.DefaultConfidence}
+// gcReport is nil where no worker reported its collectors.
+func gcReport(run *Run, r *Report) *tuning.GCReport {
+	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
 	for _, step := range run.Steps {
 		for _, name := range collectorsOf(run.Workers) {
 			g.Steps = append(g.Steps, gcStep(run, step, name))
 		}
 	}
+	return correlated(g, []*Report{r})
+}
+
+// gcOverLaunches is the garbage collection of several launches of one configuration: the steps of all, and the
+// correlations over the slices of all. Nil where no worker reported its collectors.
+func gcOverLaunches(launches []*Report) *tuning.GCReport {
+	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
+	var reported []*Report
+	for _, r := range launches {
+		if r.GC != nil {
+			g.Steps, reported = append(g.Steps, r.GC.Steps...), append(reported, r)
+		}
+	}
+	return correlated(g, reported)
+}
+
+// correlated adds how GC time went along with CPU time and the filter latency, over the measured slices of all
+// launches.
+func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 	if len(g.Steps) == 0 {
 		return nil
 	}
-	gc, cpu, latency := r.measuredSlices()
+	var gc, cpu, latency []Figure
+	for _, r := range launches {
+		times := r.overWorkers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, totalOrUnknown)
+		used := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUMsPerMinute }, totalOrUnknown)
+		for i, t := range r.TimesMs {
+			if r.anyStep(func(s StepReport) bool { return t-r.SliceMs >= s.MeasuredFromMs && t <= s.EndMs }) {
+				gc, cpu, latency = append(gc, times[i]), append(cpu, used[i]), append(latency, r.FilterLatencyMeanMs[i])
+			}
+		}
+	}
 	g.WithCPU, g.WithLatency = tuning.Correlate(gc, cpu, g.Confidence), tuning.Correlate(gc, latency, g.Confidence)
 	return g
 }
@@ -54,17 +55,19 @@ func gcReport(run *Run, r *Report) *GCReport {
 func collectorsOf(workers []Worker) (names []string) {
 	for _, w := range workers {
 		for _, c := range w.Collectors {
-			if !slices.Contains(names, c.Name) {
-				names = append(names, c.Name)
-			}
+			names = append(names, c.Name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
-func gcStep(run *Run, step Step, name string) GCStep {
-	out := GCStep{Queries: step.Queries, StartMs: step.StartMs, Collector: name, MostShareOfTime: Unknown}
+func gcStep(run *Run, step Step, name string) tuning.GCStep {
+	out := tuning.GCStep{
+		Queries: step.Queries, StartMs: step.StartMs, Collector: name, MostShareOfTime: Unknown,
+		MeanCollectionInMs: Unknown,
+	}
+	perMinute := func(s Slices) Figure { return s.rate(step.MeasuredFromMs, step.EndMs) * 60 }
 	var times, counts, cpu []Figure
 	for _, w := range run.Workers {
 		for _, c := range w.Collectors {
@@ -73,52 +76,45 @@ func gcStep(run *Run, step Step, name string) GCStep {
 				continue
 			}
 			out.Workers++
-			times, counts = append(times, rate*1000*60), append(counts, c.Collections.rate(step.MeasuredFromMs, step.EndMs)*60)
+			times, counts = append(times, rate*1000*60), append(counts, perMinute(c.Collections))
 			cpu = append(cpu, w.CPUSeconds.rate(step.MeasuredFromMs, step.EndMs)*1000*60)
 			if !(rate <= out.MostShareOfTime) {
 				out.MostShareOfTime, out.WorkerOfMost = rate, w.Name
 			}
 		}
 	}
-	out.AverageMsPerMinute, out.TotalMsPerMinute, out.CollectionsPerMin = average(times), totalOrUnknown(times), average(counts)
-	out.totalCPUMsPerMinute = totalOrUnknown(cpu)
-	out.ShareOfCPU, out.ShareOfTime = out.TotalMsPerMinute/out.totalCPUMsPerMinute, out.AverageMsPerMinute/Figure(minuteMs)
+	out.AverageMsPerMinute, out.TotalMsPerMinute = average(times), totalOrUnknown(times)
+	out.CollectionsPerMin = average(counts)
+	out.ShareOfCPU = out.TotalMsPerMinute / totalOrUnknown(cpu)
+	out.ShareOfTime = out.AverageMsPerMinute / Figure(minuteMs)
 	if out.CollectionsPerMin > 0 {
 		out.MeanCollectionInMs = out.AverageMsPerMinute / out.CollectionsPerMin
-	} else {
-		out.MeanCollectionInMs = Unknown
 	}
 	return out
 }
 
-// measuredSlices are the workers' sums of GC and CPU time and the filter latency of the slices that lie in a step's measured time.
-func (r *Report) measuredSlices() (gc, cpu, latency []Figure) {
-	for i, t := range r.TimesMs {
-		if !slices.ContainsFunc(r.Steps, func(s StepReport) bool { return t-r.SliceMs >= s.MeasuredFromMs && t <= s.EndMs }) {
-			continue
-		}
-		var times, used []Figure
-		for _, w := range r.Workers {
-			times, used = append(times, w.GCMsPerMinute[i]), append(used, w.CPUMsPerMinute[i])
-		}
-		gc, cpu, latency = append(gc, totalOrUnknown(times)), append(cpu, totalOrUnknown(used)), append(latency, r.FilterLatencyMeanMs[i])
-	}
-	return gc, cpu, latency
-}
-
-func (r *Report) gcBlocks() []block {
+func (r *Report) gcBlocks() []document.Block {
 	if r.GC == nil {
 		return nil
 	}
-	t := table{Heads: []string{r.stepHead(), "Collector", "Average ms/min", "of CPU", "of time", "of time, worst worker", "Collections/min", "Mean collection ms", "Total ms/min", "Workers"},
-		Numeric: []bool{true, false, true, true, true, true, true, true, true, true}}
-	for _, s := range r.GC.Steps {
-		t.Rows = append(t.Rows, []string{r.stepCell(*r.stepAt(s.StartMs)), s.Collector, number(s.AverageMsPerMinute, 0), percent(s.ShareOfCPU), percent(s.ShareOfTime),
-			percent(s.MostShareOfTime), number(s.CollectionsPerMin, 1), number(s.MeanCollectionInMs, 1), number(s.TotalMsPerMinute, 0), strconv.Itoa(s.Workers)})
-	}
-	return []block{tabled(t), list([]string{
+	type step = tuning.GCStep
+	t := document.TableOf(r.GC.Steps,
+		document.Number(r.stepHead(), "", func(s step) string { return r.stepCell(*r.stepAt(s.StartMs)) }),
+		document.Text("Collector", func(s step) string { return s.Collector }),
+		document.Number("Average", "ms/min", func(s step) string { return number(s.AverageMsPerMinute, 0) }),
+		document.Number("of CPU", "", func(s step) string { return tuning.Percent(s.ShareOfCPU) }),
+		document.Number("of time", "", func(s step) string { return tuning.Percent(s.ShareOfTime) }),
+		document.Number("of time, worst worker", "", func(s step) string { return tuning.Percent(s.MostShareOfTime) }),
+		document.Number("Collections/min", "", func(s step) string { return number(s.CollectionsPerMin, 1) }),
+		document.Number("Mean collection", "ms", func(s step) string { return number(s.MeanCollectionInMs, 1) }),
+		document.Number("Total", "ms/min", func(s step) string { return number(s.TotalMsPerMinute, 0) }),
+		document.Number("Workers", "", func(s step) string { return strconv.Itoa(s.Workers) }),
+	)
+	return []document.Block{document.Tabled(t), document.List([]string{
 		tuning.GCIsWallTime + ".",
-		"Correlation of GC time with CPU time over the measured slices: " + estimate(r.GC.WithCPU, r.GC.Confidence, "") + ".",
-		"Correlation of GC time with the mean filter latency over the measured slices: " + estimate(r.GC.WithLatency, r.GC.Confidence, "") + ".",
+		"Correlation of GC time with CPU time over the measured slices: " + r.GC.WithCPU.Text(r.GC.Confidence,
+			"") + ".",
+		"Correlation of GC time with the mean filter latency over the measured slices: " +
+			r.GC.WithLatency.Text(r.GC.Confidence, "") + ".",
 	})}
 }

@@ -9,25 +9,26 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 )
 
-// The marks of a collection.
+// The states of a collection.
 const (
-	markComplete = "complete"
-	markGaps     = "gaps"
+	complete = "complete"
+	gaps     = "gaps"
 )
 
-func markOf(c *collection.Collection) string {
+func stateOf(c *collection.Collection) string {
 	switch {
 	case c == nil:
 		return "not told"
 	case c.Complete:
-		return markComplete
+		return complete
 	}
-	return markGaps
+	return gaps
 }
 
-// howWhole is a collection's health in a sentence, with its mark.
+// howWhole is a collection's health in a sentence, with its state.
 func howWhole(c *collection.Collection) string {
 	metrics := map[string]bool{}
 	for _, w := range c.Workers {
@@ -36,24 +37,29 @@ func howWhole(c *collection.Collection) string {
 		}
 	}
 	if c.Complete {
-		return fmt.Sprintf("Collection %s: all %s samples of %d metrics of %d workers are there.", markComplete, samples(c.Samples), len(metrics), len(c.Workers))
+		return fmt.Sprintf("Collection %s: all %s samples of %d metrics of %d workers are there.",
+			complete, samples(c.Samples), len(metrics), len(c.Workers))
 	}
-	parts := []string{fmt.Sprintf("%s of %s samples of %d metrics of %d workers are missing (%s), %s of them since they came late", samples(c.Missing), samples(c.Expected()),
-		len(metrics), len(c.Workers), percentOf(c.Missing, c.Expected()), samples(c.Late))}
+	parts := []string{
+		fmt.Sprintf("%s of %s samples of %d metrics of %d workers are missing (%s), %s of them since they came late",
+			samples(c.Missing), samples(c.Expected()), len(metrics), len(c.Workers), percentOf(c.Missing, c.Expected()),
+			samples(c.Late)),
+	}
 	if dropped := reasonsOf(c.Dropped); dropped != "" {
 		parts = append(parts, "the plugin dropped "+dropped)
 	}
 	if c.StormDropped > 0 {
-		parts = append(parts, fmt.Sprintf("Storm dropped %s reports before the metrics consumer", samples(c.StormDropped)))
+		parts = append(parts,
+			fmt.Sprintf("Storm dropped %s reports before the metrics consumer", samples(c.StormDropped)))
 	}
-	return fmt.Sprintf("Collection with %s: %s.", markGaps, strings.Join(parts, "; "))
+	return fmt.Sprintf("Collection with %s: %s.", gaps, strings.Join(parts, "; "))
 }
 
 func samples(n uint64) string { return number(Figure(n), 0) }
 
 func percentOf(part, whole uint64) string {
 	if whole == 0 {
-		return "–"
+		return document.Unknown
 	}
 	return number(Figure(part)/Figure(whole)*100, 2) + "%"
 }
@@ -69,83 +75,85 @@ func reasonsOf(counts map[string]uint64) string {
 	return strings.Join(parts, ", ")
 }
 
-// wholeBlocks are the collection's health for the first page: the sentence, a line a worker, and where there are gaps.
-func wholeBlocks(c *collection.Collection) []block {
-	if c == nil {
-		return nil
-	}
-	workers := table{Heads: []string{"Worker", "Samples", "Missing", "Late", "Refused", "Clock skew s", "Restarts"}, Numeric: []bool{false, true, true, true, false, true, true}}
-	for _, w := range c.Workers {
-		workers.Rows = append(workers.Rows, []string{w.Worker, samples(w.Samples), samples(w.Missing), samples(w.Late), reasonsOf(w.Refused), secondsOf(w.SkewSeconds), samples(w.Restarts)})
-	}
-	blocks := []block{paragraph("%s", howWhole(c)), tabled(workers)}
-	if gaps := metricTable(c, func(m *collection.Metric) bool { return !m.Whole() || m.Silent }); len(gaps.Rows) > 0 {
-		slices.SortStableFunc(gaps.Rows, func(a, b []string) int { return -cmp.Compare(missingIn(a), missingIn(b)) })
-		more := ""
-		if n := len(gaps.Rows) - mostGaps; n > 0 {
-			more, gaps.Rows = fmt.Sprintf("%d more are in the table of all below.", n), gaps.Rows[:mostGaps]
-		}
-		blocks = append(blocks, heading4("Where samples are missing"), tabled(gaps), block{Text: more})
-	}
-	return blocks
-}
-
 // mostGaps are as many rows as the first page has of what is missing.
 const mostGaps = 12
 
-const missingColumn = 6
-
-func missingIn(row []string) int {
-	n, _ := strconv.Atoi(strings.ReplaceAll(row[missingColumn], ",", ""))
-	return n
+// wholeBlocks are the collection's health for the first page: the sentence, a line a worker, and where there are gaps.
+func wholeBlocks(c *collection.Collection) []document.Block {
+	if c == nil {
+		return nil
+	}
+	type worker = collection.Worker
+	blocks := []document.Block{document.Paragraph("%s", howWhole(c)), document.Tabled(document.TableOf(c.Workers,
+		document.Text("Worker", func(w worker) string { return w.Worker }),
+		document.Number("Samples", "", func(w worker) string { return samples(w.Samples) }),
+		document.Number("Missing", "", func(w worker) string { return samples(w.Missing) }),
+		document.Number("Late", "", func(w worker) string { return samples(w.Late) }),
+		document.Text("Refused", func(w worker) string { return reasonsOf(w.Refused) }),
+		document.Number("Clock skew", "s", func(w worker) string { return secondsOf(w.SkewSeconds) }),
+		document.Number("Restarts", "", func(w worker) string { return samples(w.Restarts) }),
+	))}
+	missing := metricsOf(c, func(m *collection.Metric) bool { return !m.Whole() || m.Silent })
+	if len(missing) == 0 {
+		return blocks
+	}
+	slices.SortStableFunc(missing, func(a, b workerMetric) int { return -cmp.Compare(a.Missing, b.Missing) })
+	more := ""
+	if n := len(missing) - mostGaps; n > 0 {
+		more, missing = fmt.Sprintf("%d more are in the table of all below.", n), missing[:mostGaps]
+	}
+	return append(blocks, document.Heading("Where samples are missing"), document.Tabled(metricTable(missing)),
+		document.Paragraph("%s", more))
 }
 
-// metricTable has a row for each metric of a worker that is chosen.
-func metricTable(c *collection.Collection, chosen func(*collection.Metric) bool) table {
-	t := table{Heads: []string{"Worker", "Metric", "Interval s", "Seen, median s", "Seen, longest s", "Samples", "Missing", "Late", "Refused"},
-		Numeric: []bool{false, false, true, true, true, true, true, true, false}}
+// collectedBlocks are all that was collected.
+func collectedBlocks(c *collection.Collection) []document.Block {
+	if c == nil {
+		return nil
+	}
+	return []document.Block{document.Tabled(metricTable(metricsOf(c, func(*collection.Metric) bool { return true })))}
+}
+
+// workerMetric is a metric of a worker.
+type workerMetric struct {
+	worker string
+	*collection.Metric
+}
+
+func metricsOf(c *collection.Collection, chosen func(*collection.Metric) bool) (all []workerMetric) {
 	for _, w := range c.Workers {
 		for i := range w.Metrics {
-			m := &w.Metrics[i]
-			if !chosen(m) {
-				continue
+			if m := &w.Metrics[i]; chosen(m) {
+				all = append(all, workerMetric{w.Worker, m})
 			}
-			name := m.Metric
-			if m.Silent {
-				name += " (silent at the end)"
-			}
-			t.Rows = append(t.Rows, []string{w.Worker, name, secondsOf(m.IntervalSeconds), secondsOf(m.SeenMedianSeconds), secondsOf(m.SeenMaxSeconds),
-				samples(m.Samples), samples(m.Missing), samples(m.Late), reasonsOf(m.Refused)})
 		}
 	}
-	return t
+	return all
+}
+
+// metricTable has a row for each metric of a worker.
+func metricTable(all []workerMetric) document.Table {
+	return document.TableOf(all,
+		document.Text("Worker", func(m workerMetric) string { return m.worker }),
+		document.Text("Metric", func(m workerMetric) string {
+			if m.Silent {
+				return m.Metric.Metric + " (silent at the end)"
+			}
+			return m.Metric.Metric
+		}),
+		document.Number("Interval", "s", func(m workerMetric) string { return secondsOf(m.IntervalSeconds) }),
+		document.Number("Seen, median", "s", func(m workerMetric) string { return secondsOf(m.SeenMedianSeconds) }),
+		document.Number("Seen, longest", "s", func(m workerMetric) string { return secondsOf(m.SeenMaxSeconds) }),
+		document.Number("Samples", "", func(m workerMetric) string { return samples(m.Samples) }),
+		document.Number("Missing", "", func(m workerMetric) string { return samples(m.Missing) }),
+		document.Number("Late", "", func(m workerMetric) string { return samples(m.Late) }),
+		document.Text("Refused", func(m workerMetric) string { return reasonsOf(m.Refused) }),
+	)
 }
 
 func secondsOf(v *float64) string {
 	if v == nil {
-		return "–"
+		return document.Unknown
 	}
 	return strconv.FormatFloat(*v, 'f', -1, 64)
-}
-
-// addCollected adds the table of all that was collected, folded.
-func (p *page) addCollected(title string, c *collection.Collection) {
-	if c != nil {
-		p.add(title, tabled(metricTable(c, func(*collection.Metric) bool { return true }))).folded = true
-	}
-}
-
-// healthBlocks are the collection's health in detail, for the first page.
-func (r *RunReport) healthBlocks() (blocks []block) {
-	for _, trial := range r.Trials {
-		if trial.Report == nil || trial.Report.Collection.Health == nil {
-			continue
-		}
-		whole := wholeBlocks(trial.Report.Collection.Health)
-		if len(r.Trials) > 1 {
-			whole[0].Text = trial.name() + ": " + whole[0].Text
-		}
-		blocks = append(blocks, whole...)
-	}
-	return blocks
 }

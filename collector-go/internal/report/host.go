@@ -2,7 +2,8 @@ package report
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 
-// A host whose processors were looked at is the one that everything ran on, or the load client's alone, and is called so.
+// A host whose processors were looked at is the one that everything ran on, or the load client's alone, and is called
+// so.
 const (
 	theHost       = "host"
 	theClientHost = "load client's host"
@@ -12,26 +13,10 @@ const (
 const hostIdle = "host idle"
 
 // WorkerHosts is the caveat of runs whose workers run on other machines than the load client.
-const WorkerHosts = "Worker hosts: not measured. The host of the figures is the load client's, on which no worker runs: it excuses no missed goal, and whether the workers' machines " +
-	"had processors to spare is for you to look up. The workers' own CPU is measured."
-
-// host names the machine that the steps' idle is of.
-func (r *Report) host() string {
-	for _, s := range r.Steps {
-		if s.Evidence != nil && s.Evidence.Host.OfClient {
-			return theClientHost
-		}
-	}
-	return theHost
-}
-
-// host names the machine that the run's idle is of.
-func (r *RunReport) host() string {
-	if hostOfClient(r.plan) {
-		return theClientHost
-	}
-	return theHost
-}
+const WorkerHosts = "Worker hosts: not measured. The host of the figures is the load client's, on which no worker " +
+	"runs: " +
+	"it excuses no missed goal, and whether the workers' machines had processors to spare is for you to look up. " +
+	"The workers' own CPU is measured."
 
 func hostOfClient(p rundir.Plan) bool { return p.Launch == "command" }
 

@@ -2,13 +2,14 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
-
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -23,7 +24,7 @@ type Ingest struct {
 	// Scaling is rows a second over clients; nil where there is too little to say.
 	Scaling *tuning.Scaling
 	// Run is what was run, on what.
-	Run   []Entry
+	Run   []rundir.Entry
 	Notes []string
 }
 
@@ -46,113 +47,129 @@ type IngestStage struct {
 }
 
 // OfIngest shows what a collector took.
-func OfIngest(i *Ingest) *Analysis {
-	a := &Analysis{Title: "What the collector takes", Findings: append([]string{i.Capacity}, i.Findings...), notes: i.Notes}
-	steps := table{Heads: []string{"Clients", "Rows/s", "Acknowledged rows/s", "Samples/s", "Samples a server CPU-second", "Ack p50, ms", "p99, ms", "p999, ms", "Rejected",
-		"Server MiB", "Wire, bytes a sample", "Journal", "Store"}}
-	for range steps.Heads {
-		steps.Numeric = append(steps.Numeric, true)
+func OfIngest(i *Ingest) *document.Document {
+	d := &document.Document{
+		Title: "What the collector takes", Findings: append([]string{i.Capacity}, i.Findings...), Notes: i.Notes,
 	}
-	for _, s := range i.Steps {
-		row := []string{strconv.Itoa(s.Clients)}
-		for _, f := range []Figure{s.RowsPerS, s.AckedRowsPerS, s.SamplesPerS, s.SamplesPerCPUSecond} {
-			row = append(row, whole(f))
+	i.addTables(d)
+	d.Figures = i.figures()
+	return d
+}
+
+func (i *Ingest) addTables(d *document.Document) {
+	type step = IngestStep
+	type stage = IngestStage
+	d.Add("Clients", document.Tabled(document.TableOf(i.Steps,
+		wholeColumn("Clients", func(s step) int { return s.Clients }),
+		roundColumn("Rows/s", "", func(s step) Figure { return s.RowsPerS }),
+		roundColumn("Acknowledged rows/s", "", func(s step) Figure { return s.AckedRowsPerS }),
+		roundColumn("Samples/s", "", func(s step) Figure { return s.SamplesPerS }),
+		roundColumn("Samples a server CPU-second", "", func(s step) Figure { return s.SamplesPerCPUSecond }),
+		digitsColumn("Ack p50", "ms", func(s step) Figure { return s.AckP50Ms }),
+		digitsColumn("p99", "ms", func(s step) Figure { return s.AckP99Ms }),
+		digitsColumn("p999", "ms", func(s step) Figure { return s.AckP999Ms }),
+		wholeColumn("Rejected", func(s step) int { return s.Rejected }),
+		roundColumn("Server", "MiB", func(s step) Figure { return s.ServerMiB }),
+		digitsColumn("Wire", "bytes a sample", func(s step) Figure { return s.WireBytes }),
+		digitsColumn("Journal", "bytes a sample", func(s step) Figure { return s.JournalBytes }),
+		digitsColumn("Store", "bytes a sample", func(s step) Figure { return s.DiskBytes }),
+	)))
+	d.Add("Stages", document.Tabled(document.TableOf(i.Stages,
+		document.Text("Stage", func(s stage) string { return s.Name }),
+		document.Text("Of", func(s stage) string { return s.Of }),
+		document.Number("Count", "", func(s stage) string { return tuning.Grouped(strconv.FormatUint(s.Count, 10)) }),
+		digitsColumn("p50", "ms", func(s stage) Figure { return s.P50Ms }),
+		digitsColumn("p99", "ms", func(s stage) Figure { return s.P99Ms }),
+		digitsColumn("p999", "ms", func(s stage) Figure { return s.P999Ms }),
+	)))
+}
+
+// roundColumn is a column of figures without digits behind the point.
+func roundColumn[T any](head, unit string, figure func(T) Figure) document.Of[T] {
+	return document.Number(head, unit, func(row T) string {
+		if f := figure(row); f.Known() {
+			return tuning.Grouped(strconv.FormatFloat(float64(f), 'f', 0, 64))
 		}
-		row = append(row, tuning.Digits(s.AckP50Ms), tuning.Digits(s.AckP99Ms), tuning.Digits(s.AckP999Ms), strconv.Itoa(s.Rejected), whole(s.ServerMiB))
-		steps.Rows = append(steps.Rows, append(row, tuning.Digits(s.WireBytes), tuning.Digits(s.JournalBytes), tuning.Digits(s.DiskBytes)))
-	}
-	a.add("Clients", steps)
-	stages := table{Heads: []string{"Stage", "Of", "Count", "p50, ms", "p99, ms", "p999, ms"}, Numeric: []bool{false, false, true, true, true, true}}
-	for _, s := range i.Stages {
-		stages.Rows = append(stages.Rows, []string{s.Name, s.Of, tuning.Grouped(strconv.FormatUint(s.Count, 10)), tuning.Digits(s.P50Ms), tuning.Digits(s.P99Ms), tuning.Digits(s.P999Ms)})
-	}
-	a.add("Stages", stages)
-	a.Charts = []Chart{i.saturation(), i.latency()}
+		return document.Unknown
+	})
+}
+
+func (i *Ingest) figures() []chart.Figure {
+	all := []chart.Figure{i.saturation().Figure(), i.latency().Figure()}
 	if len(i.Stages) > 0 {
-		a.Charts = append(a.Charts, i.stages())
-	}
-	return a
-}
-
-// whole is a figure without digits behind the point.
-func whole(f Figure) string {
-	if !f.Known() {
-		return "–"
-	}
-	return tuning.Grouped(strconv.FormatFloat(float64(f), 'f', 0, 64))
-}
-
-// curve is a figure over the steps' clients, as a line and, where hollow is set, points that are hollow where the collector had no room.
-func (i *Ingest) curve(name string, colour int, figure func(IngestStep) Figure, points bool) (all []marks) {
-	x := floats(i.Steps, func(s IngestStep) Figure { return Figure(s.Clients) })
-	y := floats(i.Steps, figure)
-	all = []marks{{name: name, colour: workerColour(colour), joined: true, x: x, y: y}}
-	if points {
-		dots := marks{colour: workerColour(colour), x: x, y: y}
-		for _, s := range i.Steps {
-			dots.verdicts = append(dots.verdicts, s.Rejected == 0)
-		}
-		all = append(all, dots)
+		all = append(all, i.stages().Figure())
 	}
 	return all
 }
 
-// saturation is the curve of rows over clients.
-func (i *Ingest) saturation() Chart {
-	c := Chart{Name: "saturation", Title: "Rows a second over clients (hollow: the collector had no room for some batches)", xLabel: "clients", yLabel: "rows/s", limit: Unknown}
-	c.marks = append(i.curve("until queries have them", 0, func(s IngestStep) Figure { return s.RowsPerS }, true),
-		i.curve("until acknowledged", 1, func(s IngestStep) Figure { return s.AckedRowsPerS }, false)...)
-	return c
+// curve is a figure over the steps' clients, as a line.
+func (i *Ingest) curve(name string, colour int, figure func(IngestStep) Figure) chart.Points {
+	points := measuredPoints(name, colour, i.Steps, func(s IngestStep) Figure { return Figure(s.Clients) }, figure)
+	points.Joined = true
+	return points
 }
 
-func (i *Ingest) latency() Chart {
-	c := Chart{Name: "acknowledgement", Title: "Time from a batch's sending to its acknowledgement, fsync included", xLabel: "clients", yLabel: "ms", logY: true, limit: Unknown}
-	for n, q := range []struct {
-		name   string
-		figure func(IngestStep) Figure
-	}{{"p50", func(s IngestStep) Figure { return s.AckP50Ms }}, {"p99", func(s IngestStep) Figure { return s.AckP99Ms }}, {"p999", func(s IngestStep) Figure { return s.AckP999Ms }}} {
-		c.marks = append(c.marks, i.curve(q.name, n, q.figure, false)...)
+// saturation is the curve of rows over clients, with points that are hollow where the collector had no room.
+func (i *Ingest) saturation() chart.Plot {
+	queryable := i.curve("until queries have them", 0, func(s IngestStep) Figure { return s.RowsPerS })
+	dots := queryable
+	dots.Name, dots.Joined = "", false
+	for _, s := range i.Steps {
+		dots.Full = append(dots.Full, s.Rejected == 0)
 	}
-	return c
+	return chart.Plot{
+		Name: "saturation", Title: "Rows a second over clients (hollow: the collector had no room for some batches)",
+		XLabel: "clients", YLabel: "rows/s", Limit: chart.NoLimit, Points: []chart.Points{queryable, dots,
+			i.curve("until acknowledged", 1, func(s IngestStep) Figure { return s.AckedRowsPerS })},
+	}
 }
 
-func (i *Ingest) stages() Chart {
-	c := Chart{Name: "stages", Title: "Time of each stage of a sample's way, with the most rows a second", yLabel: "ms", logY: true, limit: Unknown}
+func (i *Ingest) latency() chart.Plot {
+	return chart.Plot{
+		Name: "acknowledgement", Title: "Time from a batch's sending to its acknowledgement, fsync included",
+		XLabel: "clients", YLabel: "ms", LogY: true, Limit: chart.NoLimit, Points: []chart.Points{
+			i.curve("p50", 0, func(s IngestStep) Figure { return s.AckP50Ms }),
+			i.curve("p99", 1, func(s IngestStep) Figure { return s.AckP99Ms }),
+			i.curve("p999", 2, func(s IngestStep) Figure { return s.AckP999Ms }),
+		},
+	}
+}
+
+func (i *Ingest) stages() chart.Plot {
+	plot := chart.Plot{
+		Name: "stages", Title: "Time of each stage of a sample's way, with the most rows a second",
+		YLabel: "ms", LogY: true, Limit: chart.NoLimit,
+	}
+	var place []float64
 	for n, s := range i.Stages {
-		c.xNames = append(c.xNames, plot.Tick{Value: float64(n + 1), Label: s.Name})
+		plot.XNames, place = append(plot.XNames, s.Name), append(place, float64(n+1))
 	}
-	dots := func(name string, colour color.RGBA, figure func(IngestStage) Figure) {
-		m := marks{name: name, colour: colour, y: floats(i.Stages, figure)}
-		for n := range i.Stages {
-			m.x = append(m.x, float64(n+1))
-		}
-		c.marks = append(c.marks, m)
+	for n, of := range []func(IngestStage) Figure{
+		func(s IngestStage) Figure { return s.P50Ms }, func(s IngestStage) Figure { return s.P99Ms },
+		func(s IngestStage) Figure { return s.P999Ms },
+	} {
+		points := measuredPoints([]string{"p50", "p99", "p999"}[n], n, i.Stages, of, of)
+		points.X = place
+		plot.Points = append(plot.Points, points)
 	}
-	dots("p50", workerColour(0), func(s IngestStage) Figure { return s.P50Ms })
-	dots("p99", workerColour(1), func(s IngestStage) Figure { return s.P99Ms })
-	dots("p999", workerColour(2), func(s IngestStage) Figure { return s.P999Ms })
-	return c
+	return plot
 }
 
 // HTML is the report as one page that needs nothing beside it.
 func (i *Ingest) HTML() ([]byte, error) {
-	a := OfIngest(i)
-	p := &page{title: a.Title, lead: i.Capacity}
-	p.add("The saturation curve", drawn(a.Charts[0].drawing()), list(i.Findings))
-	for _, s := range a.tables {
-		p.add(s.title, tabled(s.table))
-	}
-	for n := range a.Charts[1:] {
-		c := &a.Charts[n+1]
-		p.add(strings.ToUpper(c.Name[:1])+c.Name[1:], drawn(c.drawing()))
+	d := &document.Document{Title: "What the collector takes", Lead: i.Capacity, Notes: i.Notes}
+	figures := i.figures()
+	d.Add("The saturation curve", document.Drawn(figures[0]), document.List(i.Findings))
+	i.addTables(d)
+	for _, f := range figures[1:] {
+		d.Add(strings.ToUpper(f.Name[:1])+f.Name[1:], document.Drawn(f))
 	}
 	if i.Scaling != nil {
 		s := OfScaling(i.Scaling)
-		p.add(s.Title, s.blocks()...)
+		d.Add(s.Title, s.Blocks()...)
 	}
-	p.add("What ran", tabled(entryTable(i.Run)))
-	p.add("Notes", list(i.Notes))
-	return p.HTML()
+	d.Add("What ran", document.Tabled(entryTable("", "", i.Run)))
+	return d.HTML()
 }
 
 // Write writes the page ingest.html, and other files by their names, into dir.
@@ -164,8 +181,11 @@ func (i *Ingest) Write(dir string, others map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := writeFiles(dir, others); err != nil {
-		return err
+	others["ingest.html"] = html
+	for name, text := range others {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
 	}
-	return writeFiles(dir, map[string][]byte{"ingest.html": html})
+	return nil
 }

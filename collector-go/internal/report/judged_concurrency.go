@@ -53,7 +53,10 @@ func (m measured) concurrency() tuning.ConcurrencyRow {
 		TotalCPUMsPerMinute:   m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute }),
 		AverageGCMsPerMinute:  m.mean(func(s *StepReport) Figure { return s.AverageGCMsPerMinute })}
 	for _, s := range m.steps {
-		row.Launches = append(row.Launches, tuning.LaunchCost{AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute})
+		row.Launches = append(row.Launches, tuning.LaunchCost{
+			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute,
+			TotalCPUMsPerMinute:   s.TotalCPUMsPerMinute,
+		})
 	}
 	return row
 }

@@ -1,15 +1,12 @@
 package report
 
-import (
-	"slices"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-)
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 
 // hookHistogram is the filter latency as a distribution, from the latency hook (proto/METRICS.md).
 const hookHistogram = "bullet_filter_latency_seconds"
 
-// Percentiles are of the filter latency in a step's measured time, ms, from the latency hook's histogram over all filter tasks.
+// Percentiles are of the filter latency in a step's measured time, ms, from the latency hook's histogram over all
+// filter tasks.
 type Percentiles struct {
 	Records Figure `json:"records"` // how many were measured
 	P50Ms   Figure `json:"p50_ms"`
@@ -17,22 +14,18 @@ type Percentiles struct {
 	P99Ms   Figure `json:"p99_ms"`
 }
 
-// hasPercentiles tells whether the hook told any.
-func (r *Run) hasPercentiles() bool {
-	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.FilterLatency != nil })
-}
-
 // percentilesOf are those that a step was judged by; nil where it was by none.
 func percentilesOf(outcomes []tuning.GoalOutcome) *Percentiles {
 	p := Percentiles{Records: Unknown, P50Ms: Unknown, P95Ms: Unknown, P99Ms: Unknown}
-	told := false
+	percentiles := map[tuning.Statistic]*Figure{tuning.P50: &p.P50Ms, tuning.P95: &p.P95Ms, tuning.P99: &p.P99Ms}
+	found := false
 	for _, o := range outcomes {
-		at := map[tuning.Statistic]*Figure{tuning.P50: &p.P50Ms, tuning.P95: &p.P95Ms, tuning.P99: &p.P99Ms}[o.Goal.Statistic]
+		at := percentiles[o.Goal.Statistic]
 		if o.Goal.Figure == tuning.FilterLatency && at != nil && o.Measured.Known() {
-			*at, told = o.Measured, true
+			*at, found = o.Measured, true
 		}
 	}
-	if !told {
+	if !found {
 		return nil
 	}
 	return &p

@@ -1,6 +1,6 @@
-// Package report turns a run into what people read: tables, verdicts and figures, as HTML, Markdown, JSON, SVG and PNG. A Run
-// holds everything that a report is made of, so a report can be made again from a run's directory. The package knows no network
-// and no process; it reads no clock.
+// Package report turns a run into what people read: sections of tables, verdicts and figures, and the same as JSON and
+// CSV. A Run holds everything that a trial's report is made of, so a report can be made again from a run's directory.
+// The package knows no network and no process; it reads no clock.
 package report
 
 import (
@@ -14,19 +14,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
-
-// Figure is a number that may be unknown: NaN here, null in JSON.
-type Figure = tuning.Figure
-
-// Unknown is the figure that is not known.
-var Unknown = tuning.Unknown
-
-// Slices are a series as the collector stored it: times are slice ends, ms since the Unix epoch, ascending. A time that is not
-// there is a gap.
-type Slices struct {
-	TimesMs []int64  `json:"times_ms"`
-	Values  []Figure `json:"values"`
-}
 
 // Worker is what was recorded of one worker, "host:port".
 type Worker struct {
@@ -67,12 +54,14 @@ type Step struct {
 	Clients        Clients `json:"clients"`
 	HostIdle       Figure  `json:"host_idle"`
 	Shares         []Share `json:"shares"`
-	// RecordsPerSecond is what the record source really emitted, RecordsLag how many records were due and not emitted at the end.
+	// RecordsPerSecond is what the record source really emitted, RecordsLag how many records were due and not emitted
+	// at the end.
 	RecordsPerSecond Figure `json:"records_per_second"`
 	RecordsLag       int64  `json:"records_lag"`
 	// Evidence is of what limited the step; nil where nobody gathered any.
 	Evidence *tuning.Evidence `json:"evidence,omitempty"`
-	// FilterLatency are the percentiles that the latency hook told, Sharing is who shared what; nil where nobody told.
+	// FilterLatency are the percentiles that the latency hook reported, Sharing is who shared what; nil where there are
+	// none.
 	FilterLatency *Percentiles `json:"filter_latency,omitempty"`
 	Sharing       *Sharing     `json:"sharing,omitempty"`
 }
@@ -127,77 +116,23 @@ type Run struct {
 	Calibration   Calibration `json:"calibration"`
 	Steps         []Step      `json:"steps"`
 	Workers       []Worker    `json:"workers"`
-	// QueriesRunning is the sum of bullet_active_queries over the JoinBolt's tasks; FilterLatencySeconds is bullet_filter_latency's
-	// mean of each filter task.
+	// QueriesRunning is the sum of bullet_active_queries over the JoinBolt's tasks; FilterLatencySeconds is
+	// bullet_filter_latency's mean of each filter task.
 	QueriesRunning       Slices   `json:"queries_running"`
 	FilterLatencySeconds []Slices `json:"filter_latency_seconds"`
-	// Asked is nil where the topology did not tell.
+	// Asked is nil where the topology reported none.
 	Asked *Asked `json:"asked,omitempty"`
-	// Placement is where the tasks ran when the figures were read; nil where the topology did not tell.
+	// Placement is where the tasks ran when the figures were read; nil where it is not known.
 	Placement *Placement `json:"placement,omitempty"`
-	// Marks are the collector's annotations of the topology, by time; nil where the collector did not tell.
+	// Marks are the collector's annotations of the topology, by time; nil where the collector reported none.
 	Marks             []Mark `json:"marks,omitzero"`
 	CollectorRestarts int    `json:"collector_restarts"`
-	// Health is how the samples came; nil where the collector did not tell.
+	// Health is how the samples came; nil where the collector reported none.
 	Health *collection.Collection `json:"health,omitempty"`
 	// OneMachine says that cluster, load and collector shared the machine with the topology.
 	OneMachine bool `json:"one_machine,omitempty"`
 	// Notes are what the run wants its reader to know.
 	Notes []string `json:"notes"`
-}
-
-// Join puts the series of an earlier launch of the same trial before the run's own. Totals go on from where they were, so that none
-// falls; between the launches there is a gap.
-func (r *Run) Join(earlier *Run) {
-	r.SubmittedMs = earlier.SubmittedMs
-	r.QueriesRunning = joined(earlier.QueriesRunning, r.QueriesRunning)
-	r.FilterLatencySeconds = append(slices.Clone(earlier.FilterLatencySeconds), r.FilterLatencySeconds...)
-	workers := slices.Clone(earlier.Workers)
-	for _, w := range r.Workers {
-		i := slices.IndexFunc(workers, func(before Worker) bool { return before.Name == w.Name })
-		if i < 0 {
-			workers = append(workers, w)
-			continue
-		}
-		workers[i] = workers[i].joined(w)
-	}
-	r.Health = earlier.Health.Join(r.Health)
-	r.Marks = append(slices.Clone(earlier.Marks), r.Marks...)
-	r.Workers, r.Notes = workers, append(slices.Clone(earlier.Notes), r.Notes...)
-}
-
-func (w Worker) joined(later Worker) Worker {
-	w.Pids, w.StartsMs = append(slices.Clone(w.Pids), later.Pids...), append(slices.Clone(w.StartsMs), later.StartsMs...)
-	w.CPUSeconds, w.GCSeconds = joined(w.CPUSeconds, later.CPUSeconds.raised(w.CPUSeconds)), joined(w.GCSeconds, later.GCSeconds.raised(w.GCSeconds))
-	w.HeapUsedBytes = joined(w.HeapUsedBytes, later.HeapUsedBytes)
-	collectors := slices.Clone(w.Collectors)
-	for _, c := range later.Collectors {
-		i := slices.IndexFunc(collectors, func(before Collector) bool { return before.Name == c.Name })
-		if i < 0 {
-			collectors = append(collectors, c)
-			continue
-		}
-		collectors[i].Seconds = joined(collectors[i].Seconds, c.Seconds.raised(collectors[i].Seconds))
-		collectors[i].Collections = joined(collectors[i].Collections, c.Collections.raised(collectors[i].Collections))
-	}
-	w.Collectors = collectors
-	return w
-}
-
-func joined(earlier, later Slices) Slices {
-	return Slices{TimesMs: append(slices.Clone(earlier.TimesMs), later.TimesMs...), Values: append(slices.Clone(earlier.Values), later.Values...)}
-}
-
-// raised is a total that goes on from where an earlier one ended.
-func (s Slices) raised(earlier Slices) Slices {
-	if len(earlier.Values) == 0 {
-		return s
-	}
-	out := Slices{TimesMs: s.TimesMs, Values: slices.Clone(s.Values)}
-	for i := range out.Values {
-		out.Values[i] += earlier.Values[len(earlier.Values)-1]
-	}
-	return out
 }
 
 const runFile = "run.json"
@@ -222,4 +157,42 @@ func LoadRun(dir string) (*Run, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
 	}
 	return run, nil
+}
+
+// restartsMs are the starts but the first, as far as they lie in (from, to].
+func (w Worker) restartsMs(from, to int64) (all []int64) {
+	for i, ms := range w.StartsMs {
+		if i > 0 && ms > from && ms <= to {
+			all = append(all, ms)
+		}
+	}
+	return all
+}
+
+// filterLatencyMs are the tasks' means over (fromMs, toMs].
+func (r *Run) filterLatencyMs(fromMs, toMs int64) []Figure {
+	var tasks []Figure
+	for _, task := range r.FilterLatencySeconds {
+		tasks = append(tasks, task.mean(fromMs, toMs)*1000)
+	}
+	return tasks
+}
+
+// hasPercentiles is whether the hook reported any.
+func (r *Run) hasPercentiles() bool {
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.FilterLatency != nil })
+}
+
+// adopt gives the run's steps what only the trial's own files know of them; those of older runs hold less.
+func (r *Run) adopt(steps []rundir.Step) {
+	for i := range r.Steps {
+		for _, s := range steps {
+			if s.StartMs == r.Steps[i].StartMs {
+				r.Steps[i].Launch = s.Launch
+				if r.Steps[i].FilterLatency == nil {
+					r.Steps[i].FilterLatency = percentilesOf(s.Figures)
+				}
+			}
+		}
+	}
 }

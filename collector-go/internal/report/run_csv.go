@@ -11,9 +11,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// tables are the run's figures as the files that tune analyze and tune size read. A number is written with all its digits, so that what is made of
-// the file is what the report says.
-func (r *RunReport) tables() map[string][]byte {
+// csvFiles are the run's figures as the files that tune analyze and tune size read. A number is written with all its
+// digits, so that what is made of the file is what the report states.
+func (r *RunReport) csvFiles() map[string][]byte {
 	files := map[string][]byte{}
 	t := r.Tables()
 	if len(t.Points) > 0 {
@@ -29,13 +29,19 @@ func (r *RunReport) tables() map[string][]byte {
 }
 
 func pointRows(t Tables) [][]string {
-	head := []string{tuning.ColumnFilterBolts, tuning.ColumnQueries, tuning.ColumnLatency, tuning.ColumnTopologyCPU, tuning.ColumnTopologyMemory, tuning.ColumnVerdict}
+	head := []string{
+		tuning.ColumnFilterBolts, tuning.ColumnQueries, tuning.ColumnLatency, tuning.ColumnTopologyCPU,
+		tuning.ColumnTopologyMemory, tuning.ColumnVerdict,
+	}
 	if t.RecordsPerS.Known() {
 		head = append(head, tuning.ColumnRecordRate)
 	}
 	rows := [][]string{head}
 	for _, p := range t.Points {
-		row := []string{strconv.Itoa(p.FilterBolts), strconv.Itoa(p.Queries), plain(p.LatencyMs), plain(float64(p.TopologyCPUCores)), plain(float64(p.TopologyMemoryMiB)), string(p.Verdict)}
+		row := []string{
+			strconv.Itoa(p.FilterBolts), strconv.Itoa(p.Queries), plain(p.LatencyMs),
+			plain(float64(p.TopologyCPUCores)), plain(float64(p.TopologyMemoryMiB)), string(p.Verdict),
+		}
 		if t.RecordsPerS.Known() {
 			row = append(row, plain(float64(t.RecordsPerS)))
 		}
@@ -49,7 +55,8 @@ func volumeRows(volumes []tuning.DataRow) [][]string {
 	components := slices.ContainsFunc(volumes, func(v tuning.DataRow) bool { return v.Component.Name != "" })
 	head := []string{tuning.ColumnDataRate, tuning.ColumnRecordRate}
 	if components {
-		head = append(head, tuning.ColumnComponent, tuning.ColumnParallelism, tuning.ColumnCPUEach, tuning.ColumnOnHeap, tuning.ColumnOffHeap)
+		head = append(head, tuning.ColumnComponent, tuning.ColumnParallelism, tuning.ColumnCPUEach, tuning.ColumnOnHeap,
+			tuning.ColumnOffHeap)
 	}
 	rows := [][]string{append(head, tuning.ColumnTotalCPU6, tuning.ColumnTotalMemory)}
 	for _, v := range volumes {
@@ -58,7 +65,8 @@ func volumeRows(volumes []tuning.DataRow) [][]string {
 		case components && c.Name == "":
 			row = append(row, "", "", "", "", "")
 		case components:
-			row = append(row, c.Name, strconv.Itoa(c.Parallelism), plain(float64(c.CPUCoresEach)), plain(float64(c.OnHeapMiB)), plain(float64(c.OffHeapMiB)))
+			row = append(row, c.Name, strconv.Itoa(c.Parallelism), plain(float64(c.CPUCoresEach)),
+				plain(float64(c.OnHeapMiB)), plain(float64(c.OffHeapMiB)))
 		}
 		rows = append(rows, append(row, plain(v.TotalCPUCores), plain(v.TotalMemoryMiB)))
 	}
@@ -66,10 +74,18 @@ func volumeRows(volumes []tuning.DataRow) [][]string {
 }
 
 func stepRows(steps []tuning.ConcurrencyRow) [][]string {
-	rows := [][]string{{tuning.ColumnSimultaneousQueries, tuning.ColumnAverageCPU, tuning.ColumnAverageResultSize, tuning.ColumnWorkers, tuning.ColumnTotalCPU, tuning.ColumnAverageGC, tuning.ColumnVerdict}}
+	rows := [][]string{
+		{
+			tuning.ColumnSimultaneousQueries, tuning.ColumnAverageCPU, tuning.ColumnAverageResultSize,
+			tuning.ColumnWorkers, tuning.ColumnTotalCPU, tuning.ColumnAverageGC, tuning.ColumnVerdict,
+		},
+	}
 	for _, s := range steps {
-		rows = append(rows, []string{strconv.Itoa(s.Queries), plain(float64(s.AverageCPUMsPerMinute)), plain(float64(s.AverageResultSize)), plain(float64(s.Workers)),
-			plain(float64(s.TotalCPUMsPerMinute)), plain(float64(s.AverageGCMsPerMinute)), string(s.Verdict)})
+		rows = append(rows, []string{
+			strconv.Itoa(s.Queries), plain(float64(s.AverageCPUMsPerMinute)), plain(float64(s.AverageResultSize)),
+			plain(float64(s.Workers)), plain(float64(s.TotalCPUMsPerMinute)),
+			plain(float64(s.AverageGCMsPerMinute)), string(s.Verdict),
+		})
 	}
 	return rows
 }

@@ -6,23 +6,10 @@ import (
 	"math"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
-
-// RunSizing is the configuration for the largest load that a run held, from that run alone.
-type RunSizing struct {
-	// Sizing is null, and Note says why, where the run held no load.
-	Sizing *tuning.Sizing `json:"sizing"`
-	Note   string         `json:"note,omitempty"`
-	// Load is the load in a sentence.
-	Load string `json:"load,omitempty"`
-	// YAML are Bullet's settings, each parallelism with its interval.
-	YAML string `json:"yaml,omitempty"`
-	// NotKnown is what a run of this kind does not tell; Command sizes for any load, with a run of the other kind.
-	NotKnown []string `json:"not_known"`
-	Command  string   `json:"command"`
-}
 
 // sizing is that of a run of data volumes or of queries; nil for others.
 func (r *RunReport) sizing(j *Judged) *RunSizing {
@@ -41,7 +28,9 @@ func (r *RunReport) sizing(j *Judged) *RunSizing {
 		return s
 	}
 	if r.plan.Launch == "command" {
-		s.Sizing.Notes = append(s.Sizing.Notes, "a machine is taken to be like the one that the run was started on; tune size is told others by --cores-per-machine and --memory-per-machine-mib")
+		s.Sizing.Notes = append(s.Sizing.Notes,
+			"a machine is taken to be like the one that the run was started on; tune size is told others by "+
+				"--cores-per-machine and --memory-per-machine-mib")
 	}
 	s.YAML = s.Sizing.YAML()
 	return s
@@ -49,31 +38,52 @@ func (r *RunReport) sizing(j *Judged) *RunSizing {
 
 // demand is the load, judged as the run's analysis judges.
 func (r *RunReport) demand(recordsPerS Figure, queries int) tuning.Demand {
-	return tuning.Demand{RecordsPerS: float64(recordsPerS), Queries: queries, Goals: r.queryGoals(), Machine: r.machine(), QueryTestRecordsPerS: Unknown, Class: r.Class()}
+	return tuning.Demand{
+		RecordsPerS:          float64(recordsPerS),
+		Queries:              queries,
+		Goals:                r.queryGoals(),
+		Machine:              r.machine(),
+		QueryTestRecordsPerS: Unknown,
+		Class:                r.Class(),
+	}
 }
 
 // sizeData sizes for the most records that were held, with the queries that ran beside them.
 func (r *RunReport) sizeData(j *Judged) (*RunSizing, error) {
 	volumes, queries := j.tables.Volumes, r.plan.Load.Queries
 	s := &RunSizing{NotKnown: []string{
-		fmt.Sprintf("How many queries it holds: %d ran beside the records in every step, and no other number was tried.", queries),
+		fmt.Sprintf(
+			"How many queries it holds: %d ran beside the records in every step, and no other number was tried.",
+			queries),
 		"How many filter bolts more queries ask for.",
 	}}
-	s.Command = fmt.Sprintf("bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit %sms --from THIS-RUN,RUN-OF-TEST-7", tuning.Digits(Figure(r.latencyLimit())))
+	s.Command = fmt.Sprintf(
+		"bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit %sms --from THIS-RUN,RUN-OF-TEST-7",
+		tuning.Digits(Figure(r.latencyLimit())))
 	if len(volumes) == 0 {
 		return s, errors.New("no configuration held any of its records/s")
 	}
 	most := volumes[len(volumes)-1] // they ascend
 	var err error
-	if s.Sizing, err = tuning.Size(r.demand(Figure(most.RecordsPerS), queries), tuning.Measurements{Volumes: volumes}); err != nil {
+	demand := r.demand(Figure(most.RecordsPerS), queries)
+	if s.Sizing, err = tuning.Size(demand, tuning.Measurements{Volumes: volumes}); err != nil {
 		return s, err
 	}
-	s.Load = fmt.Sprintf("For the most records that this run held, %s records/s (%s MiB/s), and the %d queries that ran beside them. %s The settings are those of the fits over all volumes that were held; "+
-		"what held this one was %q.", tuning.Digits(Figure(most.RecordsPerS)), tuning.Digits(Figure(most.DataMiBPerS)), queries, r.recordsHeadroom(), j.mostRecordsBy)
+	s.Load = fmt.Sprintf(
+		"For the most records that this run held, %s records/s (%s MiB/s), and the %d queries that ran beside them. "+
+			"%s The settings are those of the fits over all volumes that were held; "+
+			"what held this one was %q.",
+		tuning.Digits(Figure(most.RecordsPerS)),
+		tuning.Digits(Figure(most.DataMiBPerS)),
+		queries,
+		r.recordsHeadroom(),
+		j.mostRecordsBy,
+	)
 	return s, nil
 }
 
-// recordsHeadroom says what the records have beyond what was held: tune size leaves none free, since a goal about catching up asks for it.
+// recordsHeadroom says what the records have beyond what was held: tune size leaves none free, since a goal about
+// catching up asks for it.
 func (r *RunReport) recordsHeadroom() string {
 	for _, g := range r.Goals {
 		if g.Figure == tuning.CatchUp {
@@ -88,7 +98,9 @@ func (r *RunReport) sizeQueries(j *Judged) (*RunSizing, error) {
 	s := &RunSizing{NotKnown: []string{
 		"What more records/s ask for: all components but the filter bolts are as they were in this run.",
 	}}
-	s.Command = fmt.Sprintf("bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit %sms --from RUN-OF-TEST-6,THIS-RUN", tuning.Digits(Figure(r.latencyLimit())))
+	s.Command = fmt.Sprintf(
+		"bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit %sms --from RUN-OF-TEST-6,THIS-RUN",
+		tuning.Digits(Figure(r.latencyLimit())))
 	if j.Queries == nil {
 		return s, errors.New("no step has filter bolts, cores and a filter latency that are known")
 	}
@@ -110,10 +122,14 @@ func (r *RunReport) sizeQueries(j *Judged) (*RunSizing, error) {
 	demand := r.demand(rate, int(math.Floor((1-goals.Headroom)*float64(most)+1e-9)))
 	demand.QueryTestRecordsPerS = rate
 	var err error
-	if s.Sizing, err = tuning.Size(demand, tuning.Measurements{Points: j.tables.Points, Others: r.componentsWith(largest), OthersFrom: "this run"}); err != nil {
+	if s.Sizing, err = tuning.Size(demand, tuning.Measurements{
+		Points: j.tables.Points, Others: r.componentsWith(largest), OthersFrom: "this run",
+	}); err != nil {
 		return s, err
 	}
-	s.Load = fmt.Sprintf("For %d queries at %s records/s: %s less than the most that this run held, %d with %d filter bolts.", demand.Queries, tuning.Digits(rate), percent(Figure(goals.Headroom)), most, by)
+	s.Load = fmt.Sprintf(
+		"For %d queries at %s records/s: %s less than the most that this run held, %d with %d filter bolts.",
+		demand.Queries, tuning.Digits(rate), tuning.Percent(Figure(goals.Headroom)), most, by)
 	return s, nil
 }
 
@@ -131,20 +147,29 @@ func (r *RunReport) componentsWith(filterBolts int) []tuning.Component {
 
 // otherRun is how to make the run that a sizing lacks.
 var otherRun = map[rundir.Analysis]string{
-	rundir.OfData:    "RUN-OF-TEST-7 is the directory of a run that puts filter bolts against queries (analysis: queries), as bullet-metrics tune run topology/experiments/test7.yaml does",
-	rundir.OfQueries: "RUN-OF-TEST-6 is the directory of a run that finds what records/s take (analysis: data), as bullet-metrics tune run topology/experiments/test6.yaml does",
+	rundir.OfData: "RUN-OF-TEST-7 is the directory of a run that puts filter bolts against queries (analysis: " +
+		"queries), as bullet-metrics tune run topology/experiments/test7.yaml does",
+	rundir.OfQueries: "RUN-OF-TEST-6 is the directory of a run that finds what records/s take (analysis: data), as " +
+		"bullet-metrics tune run topology/experiments/test6.yaml does",
 }
 
 // sizingBlocks are the section of the report.
-func (r *RunReport) sizingBlocks() []block {
+func (r *RunReport) sizingBlocks() []document.Block {
 	s := r.Judged.Sizing
 	if s == nil {
 		return nil
 	}
-	first := paragraph("%s", s.Load)
+	first := document.Paragraph("%s", s.Load)
 	if s.Sizing == nil {
-		first = paragraph("No configuration can be told from this run: %s.", strings.TrimSuffix(s.Note, "."))
+		first = document.Paragraph("No configuration can be told from this run: %s.", strings.TrimSuffix(s.Note, "."))
 	}
-	return []block{first, verbatim(s.YAML), heading4("What this run does not tell"), list(s.NotKnown),
-		paragraph("The two runs together size for any load within what they measured, with both their uncertainties. THIS-RUN is this run's directory; %s.", otherRun[r.Analysis]), verbatim(s.Command)}
+	return []document.Block{
+		first, document.Verbatim(s.YAML), document.Heading("What this run does not tell"), document.List(s.NotKnown),
+		document.Paragraph(
+			"The two runs together size for any load within what they measured, with both their uncertainties. "+
+				"THIS-RUN is this run's directory; %s.",
+			otherRun[r.Analysis],
+		),
+		document.Verbatim(s.Command),
+	}
 }

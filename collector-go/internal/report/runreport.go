@@ -1,14 +1,9 @@
 package report
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -31,12 +26,12 @@ type RunReport struct {
 	Trials    []TrialReport  `json:"trials"`
 	Judged    Judged         `json:"judged"`
 	// Compared are the configurations against the first one.
-	Compared []ConfigurationChange `json:"compared,omitempty"`
-	Manifest rundir.Manifest       `json:"manifest"`
-	Load     string                `json:"load"`
-	Notes    []string              `json:"notes"`
-	Caveats  []string              `json:"caveats"`
-	Volume   VolumeReport          `json:"data_volume"`
+	Compared []ComparedConfiguration `json:"compared,omitempty"`
+	Manifest rundir.Manifest         `json:"manifest"`
+	Load     string                  `json:"load"`
+	Notes    []string                `json:"notes"`
+	Caveats  []string                `json:"caveats"`
+	Volume   VolumeReport            `json:"data_volume"`
 
 	plan rundir.Plan
 }
@@ -67,10 +62,11 @@ type TrialReport struct {
 	Settings      []rundir.Entry      `json:"settings"`
 	// Changes are what differs from the trial that was measured before it.
 	Changes []tuning.Change `json:"changed_since_the_trial_before"`
-	// Arguments are all that was laid over the Bullet YAML; Launched is the command line that did it, "" on the local cluster.
+	// Arguments are all that was laid over the Bullet YAML; Launched is the command line that did it, "" on the local
+	// cluster.
 	Arguments []rundir.Entry `json:"arguments"`
 	Launched  string         `json:"launched,omitempty"`
-	// Told is what its topology told of itself; null where nothing is known of it.
+	// Told is what its topology reported of itself; null where nothing is known of it.
 	Told     *rundir.Told      `json:"told"`
 	State    rundir.TrialState `json:"state"`
 	Error    string            `json:"error,omitempty"`
@@ -89,154 +85,35 @@ type TrialStep struct {
 	timeline   *tuning.Timeline
 }
 
-// OpenRunReport reads a run's directory, be the run finished, interrupted or under way.
-func OpenRunReport(dir string) (*RunReport, error) {
-	run, err := rundir.Load(dir)
-	if err != nil {
-		return nil, err
-	}
-	r := &RunReport{
-		Title: cmp.Or(run.Plan.Title, run.Plan.Experiment), Experiment: run.Plan.Experiment, Test: run.Plan.Test, Analysis: run.Plan.Analysis, Axis: run.Plan.Axis,
-		About: run.Plan.About, Verdict: tuning.Inconclusive, StartedMs: run.Manifest.StartedMs, Goals: run.Plan.Goals, Manifest: run.Manifest,
-		Load: run.Plan.Load.Describe(run.Plan.Axis), Notes: []string{}, plan: run.Plan,
-	}
-	if run.Result != nil {
-		r.Verdict, r.Finished = run.Result.Verdict, true
-		r.Notes = append(r.Notes, run.Result.Notes...)
-	}
-	var before map[string]string
-	for _, t := range run.Trials {
-		trial, err := r.trial(t)
-		if err != nil {
-			return nil, err
-		}
-		values, err := run.Values(t)
-		if err != nil {
-			return nil, err
-		}
-		if trial.Changes = []tuning.Change{}; before != nil {
-			trial.Changes = tuning.DiffSettings(before, values)
-		}
-		if trial.Report == nil { // what it did not live to tell did not go away
-			trial.Changes = slices.DeleteFunc(trial.Changes, func(c tuning.Change) bool { return c.After == nil })
-		}
-		if trial.Report != nil {
-			before = values
-		}
-		r.Trials = append(r.Trials, *trial)
-	}
-	r.rows(run.Result)
-	r.compareConfigurations(dir, run)
-	r.Judged = r.judged()
-	r.Notes = append(r.Notes, r.Judged.notes...)
-	r.Caveats = r.caveats()
-	r.Volume = r.volumeReport(run)
-	return r, nil
-}
-
-// trial reads what was measured of one.
-func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
-	out := &TrialReport{Number: t.Number, Label: t.Label, Configuration: t.Configuration, Repeat: t.Repeat, Point: t.Point, Settings: t.Settings,
-		State: t.State, Error: t.Error, Launches: t.Launches, Steps: []TrialStep{}}
-	if err := out.readLaunch(t); err != nil {
-		return nil, err
-	}
-	run, err := LoadRun(t.Dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, s := range t.Steps {
-		step, err := r.step(s, run)
-		if err != nil {
-			return nil, fmt.Errorf("%s, step %d: %w", t.Dir, s.Number, err)
-		}
-		out.Steps = append(out.Steps, *step)
-	}
-	if run == nil || len(run.Steps) == 0 || run.SliceMs <= 0 {
-		return out, nil
-	}
-	run.adopt(t.Steps)
-	if out.Report, err = Build(run); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(t.Dir, runFile), err)
-	}
-	out.adopt(r.axis())
-	return out, nil
-}
-
-// step reads what belongs to others of a step's file, and takes the trial's evidence where the step has none of its own.
-func (r *RunReport) step(s rundir.Step, run *Run) (*TrialStep, error) {
-	out := &TrialStep{Step: s, Name: r.stepName(s)}
-	if len(s.Evidence) > 0 {
-		out.evidence = new(tuning.Evidence)
-		if err := json.Unmarshal(s.Evidence, out.evidence); err != nil {
-			return nil, fmt.Errorf("its evidence: %w", err)
-		}
-	} else if run != nil {
-		for _, measured := range run.Steps {
-			if measured.StartMs == s.StartMs {
-				out.evidence = measured.Evidence
-			}
-		}
-	}
-	switch {
-	case len(s.Limitation) > 0:
-		out.Limitation = new(tuning.Limitation)
-		if err := json.Unmarshal(s.Limitation, out.Limitation); err != nil {
-			return nil, fmt.Errorf("its limitation: %w", err)
-		}
-	case out.evidence != nil:
-		l := tuning.Limit(*out.evidence)
-		l.Temper(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
-		out.Limitation = &l
-	}
-	if len(s.Timeline) > 0 {
-		var t tuning.Timeline
-		if err := json.Unmarshal(s.Timeline, &t); err != nil {
-			return nil, fmt.Errorf("its timeline: %w", err)
-		}
-		out.timeline = &t
-	}
-	return out, nil
-}
-
-// adopt gives the trial's tables the steps' names, verdicts and evidence as the run has them: its goals may be others than those of the
-// figures alone.
-func (t *TrialReport) adopt(axis string) {
-	t.Report.Axis, t.Report.Title = axis, t.Label
-	var judgements []tuning.Judgement
-	for i := range t.Report.Steps {
-		step := &t.Report.Steps[i]
-		for _, s := range t.Steps {
-			if s.StartMs != step.StartMs {
-				continue
-			}
-			step.Label, step.Verdict, step.Reasons = s.Name, s.Verdict, append([]string{}, s.Reasons...)
-			step.Limitation, step.Evidence, step.MiBPerSecond = s.Limitation, s.evidence, s.MiBPerSecond
-		}
-		judgements = append(judgements, tuning.Judgement{Verdict: step.Verdict})
-	}
-	t.Report.Verdict = tuning.Overall(judgements)
+// VolumeReport is R/s and MiB/s, averaged over measured time: of the whole test, and of each configuration, in the
+// rows' order.
+type VolumeReport struct {
+	rundir.DataVolume
+	Configurations []rundir.DataVolume `json:"configurations"`
 }
 
 // axis is what the steps ascend along, as people call it.
-func (r *RunReport) axis() string {
-	return map[rundir.Axis]string{rundir.Queries: simultaneousQueries, rundir.QueriesPerSecond: "queries/s", rundir.RecordsPerSecond: "records/s"}[r.plan.Axis]
+func (r *RunReport) axis() string { return axisNames[r.plan.Axis] }
+
+var axisNames = map[rundir.Axis]string{
+	rundir.Queries: simultaneousQueries, rundir.QueriesPerSecond: "queries/s", rundir.RecordsPerSecond: "records/s",
 }
 
-// unit is the axis' short name behind a number.
-func (r *RunReport) unit() string {
-	if r.plan.Axis == rundir.Queries {
+// unitOf is the axis' short name behind a number.
+func unitOf(axis rundir.Axis) string {
+	if axis == rundir.Queries {
 		return "queries"
 	}
-	return r.axis()
+	return axisNames[axis]
 }
 
-func (r *RunReport) stepName(s rundir.Step) string {
-	name := tuning.Digits(Figure(s.Value)) + " " + r.unit()
+// stepName is what a step of a run's file is called.
+func stepName(axis rundir.Axis, s rundir.Step) string {
+	name := tuning.Digits(Figure(s.Value)) + " " + unitOf(axis)
 	switch {
 	case s.Kind == rundir.TimelineStep:
 		name = "timeline"
-	case s.Value == 1 && r.plan.Axis == rundir.Queries:
+	case s.Value == 1 && axis == rundir.Queries:
 		name = "1 query"
 	}
 	if s.Attempt > 1 {
@@ -245,87 +122,107 @@ func (r *RunReport) stepName(s rundir.Step) string {
 	return name
 }
 
-// rows puts the launches of each configuration together; what was not finished is as far as it came.
-func (r *RunReport) rows(result *rundir.Result) {
-	r.Rows = []RowReport{}
-	for _, t := range r.Trials {
-		i := slices.IndexFunc(r.Rows, func(row RowReport) bool { return row.Configuration == t.Configuration })
-		if i < 0 {
-			i = len(r.Rows)
-			r.Rows = append(r.Rows, RowReport{Configuration: t.Configuration, Label: t.Label, Point: t.Point, Verdict: tuning.Inconclusive,
-				Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{}, LeastHostIdle: Unknown, Repeats: []tuning.Interval{}})
-		}
-		r.Rows[i].add(t)
-	}
-	if result == nil {
-		return
-	}
-	for _, row := range result.Rows {
-		for i := range r.Rows {
-			if r.Rows[i].Configuration == row.Configuration {
-				r.Rows[i].Label, r.Rows[i].Capacity, r.Rows[i].Verdict = row.Label, row.Capacity, row.Verdict
-			}
-		}
-	}
-}
-
-func (row *RowReport) add(t TrialReport) {
-	row.Launches += t.Launches
-	if len(t.Steps) > 0 {
-		row.Repeats = append(row.Repeats, t.capacity())
-	}
-	for _, s := range t.lastAttempts() {
-		if s.HostIdle.Known() && !(s.HostIdle >= row.LeastHostIdle) {
-			row.LeastHostIdle = s.HostIdle
-		}
-		if s.Verdict == tuning.OK || s.Limitation == nil && s.Verdict == tuning.Inconclusive {
-			continue
-		}
-		name := "cannot tell"
-		if s.Limitation != nil {
-			name = limitedBy(*s.Limitation)
-		}
-		if !slices.Contains(row.Limiters, name) {
-			row.Limiters = append(row.Limiters, name)
-		}
-	}
-}
-
-// capacity is the trial's own.
-func (t TrialReport) capacity() tuning.Interval {
-	var all []tuning.Measured
-	for _, s := range t.Steps {
-		all = append(all, tuning.Measured{Value: s.Value, Verdict: s.Verdict})
-	}
-	return tuning.IntervalOf(all)
-}
-
-// caveats are the run's own, then those that every report has, each once.
-func (r *RunReport) caveats() (all []string) {
-	add := func(lines []string) {
-		for _, line := range lines {
-			if !slices.Contains(all, line) {
-				all = append(all, line)
-			}
-		}
-	}
-	percentiles := false
-	add(r.plan.Caveats)
+// host names the machine that the run's idle is of.
+func (r *RunReport) host() string {
 	if hostOfClient(r.plan) {
-		add([]string{WorkerHosts})
-	} else if r.plan.Launch == "local" {
-		add([]string{oneMachine})
+		return theClientHost
 	}
+	return theHost
+}
+
+// Class is the class of the run's queries.
+func (r *RunReport) Class() string { return r.plan.Load.Class }
+
+// Verdicts count the run's measured steps by their verdicts, of those measured again the last.
+func (r *RunReport) Verdicts() map[tuning.Verdict]int {
+	counts := map[tuning.Verdict]int{}
 	for _, t := range r.Trials {
-		if t.Report != nil {
-			add(t.Report.Caveats)
-			percentiles = percentiles || t.Report.percentiles
+		for _, s := range t.lastAttempts() {
+			counts[s.Verdict]++
 		}
 	}
-	add(generalCaveats(percentiles))
+	return counts
+}
+
+// label is what people call a configuration.
+func (r *RunReport) label(configuration int) string {
+	for _, row := range r.Rows {
+		if row.Configuration == configuration {
+			return row.Label
+		}
+	}
+	return ""
+}
+
+// setting is the trial's own, else the run's.
+func (r *RunReport) setting(t TrialReport, key string) (value string) {
+	for _, entries := range [][]rundir.Entry{r.Manifest.BulletSettings, t.Settings} {
+		for _, e := range entries {
+			if e.Key == key {
+				value = e.Value
+			}
+		}
+	}
+	return value
+}
+
+// name distinguishes the trial from the other launches of its configuration.
+func (t *TrialReport) name() string {
+	if t.Repeat > 1 {
+		return fmt.Sprintf("%s (repeat %d)", t.Label, t.Repeat)
+	}
+	return t.Label
+}
+
+// lastAttempts leaves out steps that were measured again.
+func (t TrialReport) lastAttempts() (last []TrialStep) {
+	for i, s := range t.Steps {
+		again := slices.ContainsFunc(t.Steps[i+1:],
+			func(later TrialStep) bool { return later.Kind == s.Kind && later.Value == s.Value })
+		if !again {
+			last = append(last, s)
+		}
+	}
+	return last
+}
+
+// why are a step's reasons, and what limited it unless they say so already.
+func (s TrialStep) why() []string {
+	why := append([]string{}, s.Reasons...)
+	if s.Limitation == nil && s.Verdict != tuning.Inconclusive {
+		why = append(why, "what limited it cannot be told: no evidence was gathered")
+	}
+	if s.Limitation != nil && !strings.Contains(strings.Join(why, "; "), s.Limitation.Text) {
+		why = append(why, s.Limitation.Text)
+	}
+	return why
+}
+
+// reported are the trials of which a step was measured.
+func (r *RunReport) reported() (all []*TrialReport) {
+	for i := range r.Trials {
+		if r.Trials[i].Report != nil {
+			all = append(all, &r.Trials[i])
+		}
+	}
 	return all
 }
 
-func (r *RunReport) when() string {
-	return time.UnixMilli(r.StartedMs).UTC().Format("2006-01-02 15:04:05 UTC")
+// latencyLimit is that of the goal about the filter latency, the document's where there is none.
+func (r *RunReport) latencyLimit() float64 {
+	for _, g := range r.Goals {
+		if g.Figure == tuning.FilterLatency && g.AtMost.Known() {
+			return float64(g.AtMost)
+		}
+	}
+	return tuning.DefaultGoals().FilterLatencyLimitMs
+}
+
+// queryGoals are what a grid of queries is judged by.
+func (r *RunReport) queryGoals() tuning.QueryGoals {
+	return tuning.QueryGoals{
+		LimitMs:    r.latencyLimit(),
+		Headroom:   tuning.DefaultHeadroom,
+		Confidence: tuning.DefaultConfidence,
+	}
 }

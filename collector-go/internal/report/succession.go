@@ -2,79 +2,82 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// succession is the run's trials on one time axis, one after the other as they were measured, with what was changed before each. What lies
-// between trials, and between the launches of one, is left out.
+// succession is the run's trials on one time axis, one after the other as they were measured, with what was changed
+// before each. What lies between trials, and between the launches of one, is left out.
 type succession struct {
-	axis  axis
+	axis  chart.TimeAxis
 	limit Figure
-	// The filter latency by slice: of Bullet's means the mean over tasks and the slowest task, and the hook's p99 over each step.
+	// The filter latency by slice: of Bullet's means the mean over tasks and the slowest task, and the hook's p99 over
+	// each step.
 	mean, slowest, p99 []Figure
 	// The time to result over each step, as the load client saw it.
 	resultP50, resultP99 []Figure
-	// changes are the trials' marks, for the legend; those within the trials are named by trial and mark.
-	changes []axisMark
+	// changes are the trials' annotations, for the legend; those within the trials are named by trial and annotation.
+	changes []chart.Annotation
 }
 
 // succession is nil where fewer than two trials were measured.
 func (r *RunReport) succession() *succession {
-	s := &succession{limit: Unknown}
-	measured := 0
-	for i := range r.Trials {
-		t := &r.Trials[i]
-		if t.Report == nil {
-			continue
-		}
-		measured++
-		s.limit, s.axis.sliceMs = t.Report.Goals.FilterLatencyLimitMs, t.Report.SliceMs
-		s.follow(t)
-	}
-	if measured < 2 {
+	measured := r.reported()
+	if len(measured) < 2 {
 		return nil
 	}
-	s.axis.label = "time measured, one trial after the other, minutes:seconds"
+	s := &succession{limit: Unknown}
+	for _, t := range measured {
+		s.limit, s.axis.SliceMs = t.Report.Goals.FilterLatencyLimitMs, t.Report.SliceMs
+		s.follow(t)
+	}
+	s.axis.Label = "time measured, one trial after the other, minutes:seconds"
 	return s
 }
 
 // follow puts a trial behind what is there already, launch by launch.
 func (s *succession) follow(t *TrialReport) {
-	r, begun := t.Report, s.endMs()
-	change := axisMark{ms: begun, name: fmt.Sprintf("T%d", t.Number), title: t.name() + sentence(changesText(t.Changes)), colour: ink}
-	s.axis.marks, s.changes = append(s.axis.marks, change), append(s.changes, change)
-	marks := r.axisMarks()
-	for first := 0; first < len(r.Steps); {
-		last := first
-		for last+1 < len(r.Steps) && r.Steps[last+1].launch == r.Steps[first].launch {
-			last++
+	r := t.Report
+	change := chart.Annotation{
+		Ms: s.endMs(), Name: fmt.Sprintf("T%d", t.Number), Colour: chart.Ink,
+		Title: t.name() + tuning.InBrackets(changesText(t.Changes)),
+	}
+	s.axis.Annotations, s.changes = append(s.axis.Annotations, change), append(s.changes, change)
+	for steps := r.Steps; len(steps) > 0; {
+		n := slices.IndexFunc(steps, func(later StepReport) bool { return later.launch != steps[0].launch })
+		if n < 0 {
+			n = len(steps)
 		}
-		fromMs, toMs := r.Steps[first].StartMs, r.Steps[last].EndMs
-		shift := s.endMs() - fromMs
-		for _, step := range r.Steps[first : last+1] {
-			step.StartMs, step.MeasuredFromMs, step.EndMs = step.StartMs+shift, step.MeasuredFromMs+shift, step.EndMs+shift
-			s.axis.steps = append(s.axis.steps, step)
+		s.followLaunch(t, steps[:n])
+		steps = steps[n:]
+	}
+}
+
+// followLaunch adds the steps of one launch, its slices and what was annotated meanwhile.
+func (s *succession) followLaunch(t *TrialReport, steps []StepReport) {
+	fromMs, toMs := steps[0].StartMs, steps[len(steps)-1].EndMs
+	shift := s.endMs() - fromMs
+	for _, step := range bands(steps) {
+		step.StartMs, step.MeasuredFromMs, step.EndMs = step.StartMs+shift, step.MeasuredFromMs+shift, step.EndMs+shift
+		s.axis.Steps = append(s.axis.Steps, step)
+	}
+	s.addSlices(t.Report, fromMs, toMs, shift)
+	for _, a := range t.Report.annotations() {
+		if a.Ms >= fromMs && a.Ms <= toMs {
+			a.Ms, a.Name = a.Ms+shift, fmt.Sprintf("%d.%s", t.Number, a.Name)
+			s.axis.Annotations = append(s.axis.Annotations, a)
 		}
-		s.addSlices(r, fromMs, toMs, shift)
-		for _, m := range marks {
-			if m.ms >= fromMs && m.ms <= toMs {
-				m.ms, m.name = m.ms+shift, fmt.Sprintf("%d.%s", t.Number, m.name)
-				s.axis.marks = append(s.axis.marks, m)
-			}
-		}
-		first = last + 1
 	}
 }
 
 // endMs is where the next trial begins.
 func (s *succession) endMs() int64 {
-	if n := len(s.axis.steps); n > 0 {
-		return s.axis.steps[n-1].EndMs
+	if n := len(s.axis.Steps); n > 0 {
+		return s.axis.Steps[n-1].EndMs
 	}
 	return 0
 }
@@ -101,7 +104,7 @@ func (s *succession) addSlices(r *Report, fromMs, toMs, shift int64) {
 }
 
 func (s *succession) addSlice(endMs int64, mean, slowest, p99, resultP50, resultP99 Figure) {
-	s.axis.timesMs = append(s.axis.timesMs, endMs)
+	s.axis.EndsMs = append(s.axis.EndsMs, endMs)
 	s.mean, s.slowest, s.p99 = append(s.mean, mean), append(s.slowest, slowest), append(s.p99, p99)
 	s.resultP50, s.resultP99 = append(s.resultP50, positive(resultP50)), append(s.resultP99, positive(resultP99))
 }
@@ -114,63 +117,58 @@ func positive(f Figure) Figure {
 	return Unknown
 }
 
-func (s *succession) panels() []panel {
-	filter := panel{name: "latency", title: "Filter latency: mean over tasks (dashed: the slowest task; orange: the hook's p99 of each step)", yLabel: "ms, logarithmic", text: trim, log: true,
-		limit: s.limit, limitAs: "limit " + trim(float64(s.limit)) + " ms",
-		lines: []line{{colour: muted, figures: s.slowest, dashed: true, plain: true}, {colour: ink, figures: s.mean}}}
-	if anyKnown(s.p99) {
-		filter.lines = append(filter.lines, line{colour: workerColour(1), figures: s.p99, plain: true})
+func (s *succession) panels() []chart.Panel {
+	plain := func(colour chart.Colour, figures []Figure, dashed bool) chart.Line {
+		return chart.Line{Colour: colour, Values: values(figures), Plain: true, Dashed: dashed}
+	}
+	filter := latencyPanel(s.limit, plain(chart.Muted, s.slowest, true), line(chart.Ink, s.mean))
+	if slices.ContainsFunc(s.p99, Figure.Known) {
+		filter.Title += " (dashed: the slowest task; orange: the hook's p99 of each step)"
+		filter.Lines = append(filter.Lines, plain(chart.Series(1), s.p99, false))
 	} else {
-		filter.title = "Filter latency: mean over tasks (dashed: the slowest task)"
+		filter.Title += " (dashed: the slowest task)"
 	}
-	all := []panel{filter}
-	if anyKnown(s.resultP99) {
-		all = append(all, panel{name: "result", title: "Time to result of each step's queries: p99 (dashed: p50)", yLabel: "ms, logarithmic", text: trim, log: true, limit: Unknown,
-			lines: []line{{colour: muted, figures: s.resultP50, dashed: true, plain: true}, {colour: ink, figures: s.resultP99, plain: true}}})
+	if !slices.ContainsFunc(s.resultP99, Figure.Known) {
+		return []chart.Panel{filter}
 	}
-	return all
+	return []chart.Panel{filter, {
+		Name: "result", Title: "Time to result of each step's queries: p99 (dashed: p50)", YLabel: "ms, logarithmic",
+		Text: chart.Plain, Log: true, Limit: chart.NoLimit,
+		Lines: []chart.Line{plain(chart.Muted, s.resultP50, true), plain(chart.Ink, s.resultP99, false)},
+	}}
 }
 
-func anyKnown(figures []Figure) bool {
-	for _, f := range figures {
-		if f.Known() {
-			return true
-		}
-	}
-	return false
-}
+// trialRows is how many rows of the legend name the trials.
+const trialRows = 12
 
-// drawing is the figure.
-func (s *succession) drawing() drawing {
-	f, l := figure{"trials", s.panels()}, legend{}
-	l.addMarks(s.changes, trialRows)
-	draws := func(c draw.Canvas) {
-		rectangle(c, paper, c.Min.X, c.Min.Y, c.Max.X, c.Max.Y)
-		head := draw.Crop(c, sideMargin, -sideMargin, f.height(0), 0)
-		head.FillText(style(titleSize, ink), vg.Point{X: head.Min.X, Y: head.Max.Y - 15},
-			fmt.Sprintf("The trials one after the other, slices of %d s (darker: warm-up); in brackets what was changed", s.axis.sliceMs/1000))
-		l.draw(head)
-		s.axis.drawPanels(f, l.height(), c)
-	}
-	height := f.height(l.height())
-	return drawing{name: f.name, alt: "Latency over all trials, with what was changed before each", svg: func() ([]byte, error) { return svgOf(height, draws) },
-		png: func() ([]byte, error) { return pngOf(height, draws) }}
+func (s *succession) figure() chart.Figure {
+	return chart.Timeline{
+		Name: "trials", Alt: "Latency over all trials, with what was changed before " +
+			"each", Axis: s.axis, Panels: s.panels(),
+		Title: fmt.Sprintf(
+			"The trials one after the other, slices of %d s (darker: warm-up); in brackets what was changed",
+			s.axis.SliceMs/1000),
+		Legend: []chart.Keys{annotationKeys(s.changes, trialRows)},
+	}.Figure()
 }
 
 // successionBlocks are the trials on one axis, with what was changed before each in words.
-func (r *RunReport) successionBlocks() []block {
+func (r *RunReport) successionBlocks() []document.Block {
 	s := r.succession()
 	if s == nil {
 		return nil
 	}
-	t := table{Heads: []string{"Mark", "Trial", "Changed since the trial before"}, Numeric: []bool{false, false, false}}
-	for i := range r.Trials {
-		trial := &r.Trials[i]
-		if trial.Report != nil {
-			t.Rows = append(t.Rows, []string{fmt.Sprintf("T%d", trial.Number), trial.name(), changesText(trial.Changes)})
-		}
+	return []document.Block{
+		document.Drawn(s.figure()),
+		document.Paragraph(
+			"A mark such as 2.1 is the first annotation within the second trial; the trial's own section tells its " +
+				"text."),
+		document.Tabled(document.TableOf(r.reported(),
+			document.Text("Mark", func(t *TrialReport) string { return fmt.Sprintf("T%d", t.Number) }),
+			document.Text("Trial", func(t *TrialReport) string { return t.name() }),
+			document.Text("Changed since the trial before",
+				func(t *TrialReport) string { return changesText(t.Changes) }))),
 	}
-	return []block{drawn(s.drawing()), paragraph("A mark such as 2.1 is the first annotation within the second trial; the trial's own section tells its text."), tabled(t)}
 }
 
 // changesText is "key: before → after; ...".
@@ -178,7 +176,7 @@ func changesText(changes []tuning.Change) string {
 	var all []string
 	value := func(v *string) string {
 		if v == nil {
-			return "–"
+			return document.Unknown
 		}
 		return *v
 	}

@@ -1,0 +1,25 @@
+package chart
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestNumbersAtAnAxis(t *testing.T) {
+	assert.Equal(t, "60K", Thousands(60_000))
+	assert.Equal(t, "1.5M", Thousands(1.5e6))
+	assert.Equal(t, "0", Plain(-0.0000000001))
+	assert.Equal(t, "1:30", Clock(90))
+	assert.Equal(t, "-0:30", Clock(-30))
+}
+
+func TestNiceSteps(t *testing.T) {
+	assert.InDelta(t, 20, niceStep(60, 4), 1e-12)
+	assert.InDelta(t, 25, niceStep(100, 4), 1e-12)
+	assert.InDelta(t, 1, niceStep(0, 4), 1e-12)
+	assert.InDelta(t, 30, niceTime(290, 12), 1e-12)
+	labels := ticks(0, 60, 20, Plain)
+	assert.Equal(t, "60", labels[3].Label)
+	assert.Len(t, labels, 4)
+}

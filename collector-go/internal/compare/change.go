@@ -1,0 +1,168 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// ConfigurationChange is one configuration before and after.
+type ConfigurationChange struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Changes are the settings, versions, machine and load that differ; Moved are the controlled variables that they
+	// move.
+	Changes []tuning.Change   `json:"changes"`
+	Moved   []tuning.Variable `json:"moved"`
+	// Lines are the changes as a configuration diff, "- key: before", "+ key: after". Untold are the controlled
+	// variables of which it is not known whether they moved.
+	Lines  []string          `json:"lines"`
+	Untold []tuning.Variable `json:"untold"`
+	// Capacity is nil where there is none to compare, such as of timelines.
+	Capacity *CapacityChange `json:"capacity,omitempty"`
+	Steps    []StepChange    `json:"steps"`
+	GC       []GCChange      `json:"gc"`
+	// Marginal is what a query costs, where the steps ascend along queries and both sides have enough of them.
+	Marginal []FigureChange `json:"marginal,omitempty"`
+	// GCBefore and GCAfter are how GC time went along with CPU and with the filter latency.
+	GCBefore *tuning.GCReport `json:"gc_before,omitempty"`
+	GCAfter  *tuning.GCReport `json:"gc_after,omitempty"`
+}
+
+// StepChange is one place on the axis.
+type StepChange struct {
+	Value         float64        `json:"value"`
+	Name          string         `json:"name"`
+	VerdictBefore tuning.Verdict `json:"verdict_before"`
+	VerdictAfter  tuning.Verdict `json:"verdict_after"`
+	Figures       []FigureChange `json:"figures"`
+}
+
+// FigureChange is one figure in one step.
+type FigureChange struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	// Worse is "up" or "down": which way it changes for the worse; "" for neither.
+	Worse string `json:"worse,omitempty"`
+	tuning.Difference
+}
+
+// GCChange is one collector in one step; nil where a side has no such collector.
+type GCChange struct {
+	Step      string            `json:"step"`
+	Collector string            `json:"collector"`
+	Before    *tuning.GCStep    `json:"before"`
+	After     *tuning.GCStep    `json:"after"`
+	Change    tuning.Difference `json:"total_ms_per_minute"`
+}
+
+// CapacityChange is the capacity of one configuration before and after.
+type CapacityChange struct {
+	Unit   string          `json:"unit"`
+	Before tuning.Interval `json:"before"`
+	After  tuning.Interval `json:"after"`
+	// Overlap reports whether one capacity could lie in both intervals; null where nothing is known of one of them.
+	Overlap *bool `json:"intervals_overlap"`
+}
+
+// Configurations compares two configurations. The notes are of steps that only one of them has.
+func Configurations(a, b Configuration, confidence float64) (out ConfigurationChange, notes []string) {
+	out = ConfigurationChange{
+		Before: a.Label, After: b.Label, Changes: tuning.DiffSettings(a.Values, b.Values), Lines: []string{},
+		Untold: tuning.Untold(a.Values,
+			b.Values), Steps: []StepChange{}, GC: []GCChange{}, GCBefore: a.GC, GCAfter: b.GC,
+		Marginal: marginal(a, b, confidence), Capacity: capacities(a, b),
+	}
+	out.Moved = tuning.Moved(out.Changes)
+	for _, change := range out.Changes {
+		out.Lines = append(out.Lines, change.Lines()...)
+	}
+	for _, place := range a.places() {
+		before, after := a.at(place.Value), b.at(place.Value)
+		if len(after) == 0 {
+			notes = append(notes, fmt.Sprintf("%s was measured only before", place.Name))
+			continue
+		}
+		out.Steps = append(out.Steps, steps(place, before, after, confidence))
+		out.GC = append(out.GC, collectors(place.Name, before, after, confidence)...)
+	}
+	for _, place := range b.places() {
+		if len(a.at(place.Value)) == 0 {
+			notes = append(notes, fmt.Sprintf("%s was measured only after", place.Name))
+		}
+	}
+	return out, notes
+}
+
+func steps(place Step, before, after []Step, confidence float64) StepChange {
+	out := StepChange{Value: place.Value, Name: place.Name, VerdictBefore: agreed(before), VerdictAfter: agreed(after)}
+	for _, f := range Figures {
+		values := func(s Step) []tuning.Figure { return s.Figures[f.Name] }
+		d := tuning.Compare(repeated(before, values), repeated(after, values), confidence)
+		if d.Before.Known() || d.After.Known() {
+			out.Figures = append(out.Figures, FigureChange{f.Name, f.Unit, f.Worse, d})
+		}
+	}
+	return out
+}
+
+// collectors compares each collector that the first launch of either side has.
+func collectors(step string, before, after []Step, confidence float64) (all []GCChange) {
+	var names []string
+	for _, c := range slices.Concat(before[0].Collectors, after[0].Collectors) {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		of := func(s Step) (own Collector) {
+			for _, c := range s.Collectors {
+				if c.Name == name {
+					own = c
+				}
+			}
+			return own
+		}
+		total := func(s Step) []tuning.Figure { return of(s).TotalMsPerMinute }
+		all = append(all, GCChange{
+			Step: step, Collector: name, Before: of(before[0]).Step, After: of(after[0]).Step,
+			Change: tuning.Compare(repeated(before, total), repeated(after, total), confidence),
+		})
+	}
+	return all
+}
+
+// marginal compares what a query costs in two configurations: the slopes of CPU over queries, a point a launch. Nothing
+// where either has another axis, or too few steps.
+func marginal(a, b Configuration, confidence float64) (all []FigureChange) {
+	if !a.Queries || !b.Queries {
+		return nil
+	}
+	for _, f := range []struct {
+		name, worse string
+		of          func(Step) tuning.Figure
+	}{
+		{"CPU that a query adds, all workers", "up", func(s Step) tuning.Figure { return s.TotalCPU }},
+		{"CPU that a query adds, mean of a worker", "", func(s Step) tuning.Figure { return s.AverageCPU }},
+	} {
+		d := tuning.CompareSlopes(a.costLine(f.of, confidence), b.costLine(f.of, confidence), confidence)
+		if d.Before.Known() && d.After.Known() {
+			all = append(all, FigureChange{f.name, "ms/min", f.worse, d})
+		}
+	}
+	return all
+}
+
+// capacities is nil where the steps ascend along nothing that has a capacity, or not along the same.
+func capacities(a, b Configuration) *CapacityChange {
+	if a.Unit == "" || a.Unit != b.Unit {
+		return nil
+	}
+	known := func(i tuning.Interval) bool { return i.LastOK != nil || i.FirstFail != nil }
+	c := &CapacityChange{Unit: a.Unit, Before: a.capacity(), After: b.capacity()}
+	if known(c.Before) && known(c.After) {
+		overlap := c.Before.Overlaps(c.After)
+		c.Overlap = &overlap
+	}
+	return c
+}

@@ -1,0 +1,198 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// NotClear stands for a change that may be none, as benchstat has it.
+const NotClear = "~"
+
+// WorkersMean is why totals stand beside means.
+const WorkersMean = "A worker's mean falls when the worker gets smaller, without the topology costing less: " +
+	"compare the figures of all workers, beside the number of workers."
+
+// oneLaunch begins the note of intervals that hold what scatters within a launch only.
+const oneLaunch = "one launch against one"
+
+// Text is the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)".
+func (f FigureChange) Text(confidence float64) string {
+	if !f.Ratio.Value.Known() {
+		return "unknown"
+	}
+	return tuning.SignedPercent(f.Ratio.Value) +
+		interval(f.Ratio, tuning.ConfidencePercent(confidence)+": ", tuning.SignedPercent)
+}
+
+// Relative is the relative change with its interval, of a confidence that is stated elsewhere.
+func (f FigureChange) Relative() string {
+	return tuning.SignedPercent(f.Ratio.Value) + interval(f.Ratio, "", tuning.SignedPercent)
+}
+
+// Absolute is the change with its interval: "-1,320 (-5,600 to +2,960)".
+func (f FigureChange) Absolute() string {
+	return tuning.SignedDigits(f.Change.Value) + interval(f.Change, "", tuning.SignedDigits)
+}
+
+func interval(e tuning.Estimate, prefix string, text func(tuning.Figure) string) string {
+	if !e.Low.Known() || !e.High.Known() {
+		return ""
+	}
+	return fmt.Sprintf(" (%s%s to %s)", prefix, text(e.Low), text(e.High))
+}
+
+// Mark is NotClear for a change that may be none, "" for a clear one and for one without an interval.
+func (f FigureChange) Mark() string {
+	if f.Change.Low.Known() && !f.Clear {
+		return NotClear
+	}
+	return ""
+}
+
+// OfOneLaunch reports whether an interval of the step's figures is of one launch against one.
+func (s StepChange) OfOneLaunch() bool {
+	for _, f := range s.Figures {
+		if strings.Contains(f.Note, oneLaunch) {
+			return true
+		}
+	}
+	return false
+}
+
+// Text is the answer in a sentence without its full stop.
+func (c CapacityChange) Text() string {
+	text := fmt.Sprintf("%s before, %s after (%s)", c.Before.Text(), c.After.Text(), c.Unit)
+	switch {
+	case c.Overlap == nil:
+		return text + ": of one side nothing is known, so that they cannot be compared"
+	case *c.Overlap:
+		return text + ": the intervals overlap, so that the capacity may be the same"
+	}
+	return text + ": the intervals do not overlap, so that the capacity is another"
+}
+
+// OverlapText is the answer in a cell.
+func (c CapacityChange) OverlapText() string {
+	switch {
+	case c.Overlap == nil:
+		return "unknown"
+	case *c.Overlap:
+		return "yes"
+	}
+	return "no"
+}
+
+// Findings are what moved, and the clear changes of what matters most. The suffix names the configuration where there
+// are several.
+func (c *ConfigurationChange) Findings(confidence float64, suffix string) []string {
+	out := []string{c.movedText(suffix)}
+	if c.Capacity != nil {
+		out = append(out, fmt.Sprintf("Capacity%s: %s.", suffix, c.Capacity.Text()))
+	}
+	for _, s := range c.Steps {
+		out = append(out, fmt.Sprintf("%s%s: %s.", s.Name, suffix, s.clearChanges(confidence)))
+	}
+	for _, f := range c.Marginal {
+		out = append(out, f.marginalText(suffix, confidence))
+	}
+	for _, when := range []struct {
+		name string
+		gc   *tuning.GCReport
+	}{{"Before", c.GCBefore}, {"After", c.GCAfter}} {
+		if gc := when.gc; gc != nil {
+			out = append(out, fmt.Sprintf("%s%s, GC time went along with CPU by %s and with the filter latency by %s.",
+				when.name, suffix, gc.WithCPU.Text(gc.Confidence, ""), gc.WithLatency.Text(gc.Confidence, "")))
+		}
+	}
+	return out
+}
+
+// movedText is which of the controlled variables moved.
+func (c *ConfigurationChange) movedText(suffix string) string {
+	if len(c.Changes) == 0 {
+		return fmt.Sprintf("Configuration%s: nothing that is known of it differs.", suffix)
+	}
+	text := fmt.Sprintf("Configuration%s: %s", suffix, differ(len(c.Changes)))
+	switch len(c.Moved) {
+	case 0:
+		return text + ", none of them one of the document's eight controlled variables."
+	case 1:
+		return text + fmt.Sprintf("; of the eight controlled variables one moved: %s.", c.Moved[0])
+	}
+	return text + fmt.Sprintf(
+		"; of the eight controlled variables %d moved (%s), so that no change can be put down to one of them.",
+		len(c.Moved), names(c.Moved))
+}
+
+// differ counts values that do.
+func differ(n int) string {
+	if n == 1 {
+		return "one value differs"
+	}
+	return fmt.Sprintf("%d values differ", n)
+}
+
+func names(variables []tuning.Variable) string {
+	var all []string
+	for _, v := range variables {
+		all = append(all, string(v))
+	}
+	return strings.Join(all, ", ")
+}
+
+// clearChanges are those of figures that can get worse.
+func (s StepChange) clearChanges(confidence float64) string {
+	var clear []string
+	for _, f := range s.Figures {
+		if f.Clear && f.Worse != "" {
+			clear = append(clear, f.Name+" "+f.Text(confidence))
+		}
+	}
+	if len(clear) == 0 {
+		return "no clear change"
+	}
+	return strings.Join(clear, "; ")
+}
+
+// marginalText is the change of what a query costs as a sentence.
+func (f FigureChange) marginalText(suffix string, confidence float64) string {
+	text := fmt.Sprintf("%s%s, over the steps that were OK: %s ms/min before, %s after, %s",
+		f.Name, suffix, tuning.Digits(f.Before), tuning.Digits(f.After), f.Text(confidence))
+	if f.Note != "" {
+		text += tuning.InBrackets(f.Note)
+	} else if !f.Clear {
+		text += ", which may be none"
+	}
+	return text + "."
+}
+
+// UnknownMoves is the note of controlled variables of which it is not known whether they moved; "" where there are
+// none.
+func (c *ConfigurationChange) UnknownMoves() string {
+	if len(c.Untold) == 0 {
+		return ""
+	}
+	return "Not known of both sides, so that nobody can tell whether they moved: " + names(c.Untold) + "."
+}
+
+// Doubts are what a reader must know before believing the steps' changes.
+func (c *ConfigurationChange) Doubts(suffix string) (all []string) {
+	for _, s := range c.Steps {
+		for i, verdict := range []tuning.Verdict{s.VerdictBefore, s.VerdictAfter} {
+			if verdict == tuning.Inconclusive || verdict == tuning.Limited {
+				when := []string{"before", "after"}[i]
+				all = append(all, fmt.Sprintf(
+					"%s was %s %s: what changed there may be the host's or the load's rather than the topology's.",
+					s.Name+suffix, verdict, when))
+			}
+		}
+		for _, f := range s.Figures {
+			if strings.HasPrefix(f.Note, oneLaunch) {
+				all = append(all, "Intervals: "+f.Note+".")
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,137 @@
+// Package document is the one model of what people read: a title with its findings, and sections of headings,
+// paragraphs, lists, tables and figures. Three writers turn it into text for a terminal, Markdown and HTML. It never
+// knows what it is about.
+package document
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+)
+
+// Document is a report, or the part of one that can stand alone.
+type Document struct {
+	Title   string
+	Verdict string // beside the title; "" for none
+	Lead    string // below it; "" for none
+	// Findings are the answers, most wanted first.
+	Findings []string
+	Sections []Section
+	// Figures and Notes stand behind the sections.
+	Figures []chart.Figure
+	Notes   []string
+}
+
+// Section is a part of a document under a title.
+type Section struct {
+	Title  string
+	Folded bool // closed in HTML until its title is clicked
+	Blocks []Block
+}
+
+// Block is one of the things that a section is made of; exactly one is set.
+type Block struct {
+	Head   string
+	Text   string
+	List   []string
+	Table  *Table
+	Code   *Code
+	Figure *chart.Figure
+}
+
+// Code is text that is shown as it is.
+type Code struct {
+	Text     string
+	Language string // as Markdown names it; "" for none
+}
+
+// Heading stands above some of a section's blocks.
+func Heading(title string) Block { return Block{Head: title} }
+
+// Paragraph is a sentence or more.
+func Paragraph(format string, args ...any) Block { return Block{Text: fmt.Sprintf(format, args...)} }
+
+// List has a line for each of its items.
+func List(items []string) Block { return Block{List: items} }
+
+// Verbatim is text that is shown as it is.
+func Verbatim(text string) Block { return Block{Code: &Code{Text: text}} }
+
+// Diff is lines that begin with "- " and "+ ".
+func Diff(text string) Block { return Block{Code: &Code{Text: text, Language: "diff"}} }
+
+// Tabled is a table.
+func Tabled(t Table) Block { return Block{Table: &t} }
+
+// Drawn is a figure.
+func Drawn(f chart.Figure) Block { return Block{Figure: &f} }
+
+// empty reports whether there is nothing to show.
+func (b Block) empty() bool {
+	switch {
+	case b.Code != nil:
+		return b.Code.Text == ""
+	case b.Table != nil:
+		return b.Table.Rows() == 0
+	}
+	return b.Head == "" && b.Text == "" && len(b.List) == 0 && b.Figure == nil
+}
+
+// Add appends a section of what is not empty, without a heading that has nothing below it, unless nothing is left. The
+// section that it returns may be folded.
+func (d *Document) Add(title string, blocks ...Block) *Section {
+	blocks = slices.DeleteFunc(slices.Clone(blocks), Block.empty)
+	var full []Block
+	for i, b := range blocks {
+		if b.Head == "" || i+1 < len(blocks) && blocks[i+1].Head == "" {
+			full = append(full, b)
+		}
+	}
+	if len(full) == 0 {
+		return &Section{}
+	}
+	d.Sections = append(d.Sections, Section{Title: title, Blocks: full})
+	return &d.Sections[len(d.Sections)-1]
+}
+
+// Note adds a note, once.
+func (d *Document) Note(text string) {
+	if !slices.Contains(d.Notes, text) {
+		d.Notes = append(d.Notes, text)
+	}
+}
+
+// Blocks are the whole document as those of a section of another one.
+func (d *Document) Blocks() []Block {
+	out := []Block{List(d.Findings)}
+	for _, s := range d.Sections {
+		out = append(append(out, Heading(s.Title)), s.Blocks...)
+	}
+	for _, f := range d.Figures {
+		out = append(out, Drawn(f))
+	}
+	return append(out, List(d.Notes))
+}
+
+// Drawings are the figures of the sections, then the document's own.
+func (d *Document) Drawings() (all []chart.Figure) {
+	for _, s := range d.Sections {
+		for _, b := range s.Blocks {
+			if b.Figure != nil {
+				all = append(all, *b.Figure)
+			}
+		}
+	}
+	return append(all, d.Figures...)
+}
+
+// complete are the sections, and the figures and notes as sections behind them.
+func (d *Document) complete(figures bool) []Section {
+	whole := Document{Sections: slices.Clone(d.Sections)}
+	if figures {
+		whole.Add("Figures", (&Document{Figures: d.Figures}).Blocks()...)
+	}
+	whole.Add("Notes", List(d.Notes))
+	return whole.Sections
+}

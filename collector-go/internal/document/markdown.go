@@ -1,0 +1,65 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown is the document as Markdown; figures is the directory of its figures, "" to leave them out.
+func (d *Document) Markdown(figures string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# %s\n", d.heading())
+	if d.Lead != "" {
+		fmt.Fprintf(&out, "\n%s\n", d.Lead)
+	}
+	if len(d.Findings) > 0 {
+		fmt.Fprintf(&out, "\n%s", List(d.Findings).markdown(figures))
+	}
+	for _, s := range d.complete(figures != "") {
+		fmt.Fprintf(&out, "\n## %s\n", s.Title)
+		for _, b := range s.Blocks {
+			out.WriteString("\n" + b.markdown(figures))
+		}
+	}
+	return out.String()
+}
+
+func (b Block) markdown(figures string) string {
+	switch {
+	case b.Head != "":
+		return "### " + b.Head + "\n"
+	case b.Text != "":
+		return b.Text + "\n"
+	case len(b.List) > 0:
+		return "- " + strings.Join(b.List, "\n- ") + "\n"
+	case b.Code != nil:
+		return "```" + b.Code.Language + "\n" + strings.TrimRight(b.Code.Text, "\n") + "\n```\n"
+	case b.Figure != nil:
+		return fmt.Sprintf("![%s](%s/%s.svg)\n", b.Figure.Shows(), figures, b.Figure.Name)
+	}
+	return b.Table.Markdown()
+}
+
+var inCell = strings.NewReplacer("|", `\|`, "\n", " ")
+
+// Markdown is the table as Markdown; a bar within a cell is escaped.
+func (t Table) Markdown() string {
+	var out strings.Builder
+	row := func(cells []string) {
+		out.WriteString("|")
+		for _, cell := range cells {
+			out.WriteString(" " + inCell.Replace(cell) + " |")
+		}
+		out.WriteString("\n")
+	}
+	row(t.row(-1))
+	out.WriteString("|")
+	for _, c := range t.Columns {
+		out.WriteString(map[bool]string{true: "---:|", false: "---|"}[c.Numeric])
+	}
+	out.WriteString("\n")
+	for i := range t.Rows() {
+		row(t.row(i))
+	}
+	return out.String()
+}

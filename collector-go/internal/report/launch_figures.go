@@ -1,0 +1,190 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/compare"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// launch is what was measured of a topology once.
+type launch struct {
+	run      *Run
+	report   *Report
+	steps    []placed
+	outcomes []outcome
+	// judged are all attempts, also those that were measured again.
+	judged []tuning.Measured
+}
+
+// placed is a step at its place on the axis, with the verdict that the run gave it.
+type placed struct {
+	value   float64
+	name    string
+	step    Step
+	size    Figure // the average result size
+	verdict tuning.Verdict
+}
+
+// values are the launch as a comparison takes it.
+func (l *launch) values() compare.Launch {
+	out := compare.Launch{Judged: l.judged}
+	for _, p := range l.steps {
+		s := stepOf{l, p}
+		step := compare.Step{
+			Value: p.value, Name: p.name, Verdict: p.verdict, Figures: s.figures(), TotalCPU: Unknown,
+			AverageCPU: Unknown,
+		}
+		if own := l.report.stepAt(p.step.StartMs); own != nil {
+			step.TotalCPU, step.AverageCPU = own.TotalCPUMsPerMinute, own.AverageCPUMsPerMinute
+		}
+		for _, name := range collectorsOf(l.run.Workers) {
+			step.Collectors = append(step.Collectors, s.collector(name))
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out
+}
+
+// stepOf is a step of one launch.
+type stepOf struct {
+	*launch
+	placed
+}
+
+// figures are the step's values by slice, or by query, of each figure that is compared.
+func (s stepOf) figures() map[string][]Figure {
+	cpu := func(w Worker) Slices { return w.CPUSeconds }
+	gc := func(w Worker) Slices { return w.GCSeconds }
+	return map[string][]Figure{
+		compare.TotalCPU:  s.rises(cpu, totalOrUnknown),
+		compare.MeanCPU:   s.rises(cpu, average),
+		compare.Workers:   {Figure(s.workers())},
+		compare.TotalGC:   s.rises(gc, totalOrUnknown),
+		compare.MeanGC:    s.rises(gc, average),
+		compare.GCShare:   shares(s.rises(gc, totalOrUnknown), s.rises(cpu, totalOrUnknown)),
+		compare.TotalHeap: s.heap(totalOrUnknown),
+		compare.MeanHeap:  s.heap(average),
+		compare.FilterLatency: each(s.ends(),
+			func(t int64) Figure { return average(s.run.filterLatencyMs(t-s.run.StoredSliceMs, t)) }),
+		compare.ResultSize:     s.resultSizes(),
+		compare.TimeToResult:   s.queryLatencies(),
+		compare.QueriesRunning: each(s.ends(), s.run.QueriesRunning.at),
+		compare.Records:        {s.step.RecordsPerSecond},
+		compare.HostIdle:       {100 * s.step.HostIdle},
+	}
+}
+
+func (s stepOf) collector(name string) compare.Collector {
+	out := compare.Collector{
+		Name:             name,
+		TotalMsPerMinute: s.rises(func(w Worker) Slices { return w.collector(name).Seconds }, totalOrUnknown),
+	}
+	if step := gcStep(s.run, s.step, name); step.Workers > 0 {
+		out.Step = &step
+	}
+	return out
+}
+
+// collector is one of the worker's collectors; one that it does not have is empty.
+func (w Worker) collector(name string) Collector {
+	for _, c := range w.Collectors {
+		if c.Name == name {
+			return c
+		}
+	}
+	return Collector{}
+}
+
+// ends are the ends of the stored slices that lie in the step's measured time.
+func (s stepOf) ends() (all []int64) {
+	width := s.run.StoredSliceMs
+	if width <= 0 {
+		return nil
+	}
+	for t := s.step.MeasuredFromMs + width; t <= s.step.EndMs; t += width {
+		all = append(all, t)
+	}
+	return all
+}
+
+// rises are what totals of the workers rose by in each slice, ms a minute, put together over the workers.
+func (s stepOf) rises(total func(Worker) Slices, together func([]Figure) Figure) []Figure {
+	width := s.run.StoredSliceMs
+	return each(s.ends(), func(t int64) Figure {
+		var all []Figure
+		for _, w := range s.run.Workers {
+			if series := total(w); len(series.TimesMs) > 0 {
+				all = append(all, series.increase(t, width)*1000*Figure(minuteMs)/Figure(width))
+			}
+		}
+		return together(all)
+	})
+}
+
+// workers are those that reported in the step.
+func (s stepOf) workers() (n int) {
+	for _, w := range s.run.Workers {
+		if w.CPUSeconds.rate(s.step.MeasuredFromMs, s.step.EndMs).Known() {
+			n++
+		}
+	}
+	return n
+}
+
+// shares are parts in per cent of wholes.
+func shares(parts, wholes []Figure) (out []Figure) {
+	for i, part := range parts {
+		share := Unknown
+		if wholes[i] > 0 {
+			share = 100 * part / wholes[i]
+		}
+		out = append(out, share)
+	}
+	return out
+}
+
+// heap is what the workers' heaps held in each slice, MiB, put together over the workers.
+func (s stepOf) heap(together func([]Figure) Figure) []Figure {
+	return each(s.ends(), func(t int64) Figure {
+		var all []Figure
+		for _, w := range s.run.Workers {
+			if w.HeapUsedBytes.mean(s.step.MeasuredFromMs, s.step.EndMs).Known() {
+				all = append(all, w.HeapUsedBytes.at(t)/(1<<20))
+			}
+		}
+		return together(all)
+	})
+}
+
+// resultSizes are those of the queries one by one; where these were not kept, the step's average.
+func (s stepOf) resultSizes() (out []Figure) {
+	for _, o := range s.ended("returned") {
+		out = append(out, Figure(o.Records))
+	}
+	if len(out) == 0 {
+		return []Figure{s.size}
+	}
+	return out
+}
+
+// queryLatencies are those of the queries that returned, and of those that gave no answer how long they took at least
+// (load.Latencies).
+func (s stepOf) queryLatencies() (out []Figure) {
+	for _, o := range s.ended("returned", "timed out", "unfinished", "not submitted") {
+		out = append(out, o.latencyMs())
+	}
+	return out
+}
+
+// ended are the step's queries that ended in one of some ways, in the order of their ends: those that were meant to
+// start in it and lived in its measured time (load.Window).
+func (s stepOf) ended(ends ...string) (all []outcome) {
+	for _, o := range s.outcomes {
+		started := o.IntendedMs >= s.step.StartMs && o.IntendedMs < s.step.EndMs
+		if slices.Contains(ends, o.End) && started && o.FinishedMs >= s.step.MeasuredFromMs {
+			all = append(all, o)
+		}
+	}
+	return all
+}

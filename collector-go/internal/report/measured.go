@@ -1,0 +1,167 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// measured is a configuration at one place of the axis, over all its launches.
+type measured struct {
+	value    float64
+	verdicts []tuning.Verdict
+	steps    []*StepReport
+}
+
+// last keeps, of each trial, the last attempt at each place, and puts those of a configuration together.
+func (r *RunReport) measured(configuration int) (out []measured) {
+	for _, t := range r.Trials {
+		if t.Configuration != configuration || t.Report == nil {
+			continue
+		}
+		last := map[string]TrialStep{}
+		for _, s := range t.Steps {
+			last[fmt.Sprint(s.Kind, s.Value)] = s
+		}
+		for _, s := range last {
+			i := slices.IndexFunc(out, func(m measured) bool { return m.value == s.Value })
+			if i < 0 {
+				i = len(out)
+				out = append(out, measured{value: s.Value})
+			}
+			out[i].verdicts = append(out[i].verdicts, s.Verdict)
+			if step := t.Report.stepAt(s.StartMs); step != nil && s.Kind == rundir.LoadStep {
+				out[i].steps = append(out[i].steps, step)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
+	return out
+}
+
+// verdict is one for all launches: what they agree on, else inconclusive.
+func (m measured) verdict() tuning.Verdict {
+	for _, v := range m.verdicts {
+		if v != m.verdicts[0] {
+			return tuning.Inconclusive
+		}
+	}
+	return m.verdicts[0]
+}
+
+func (m measured) mean(figure func(*StepReport) Figure) Figure {
+	var all []Figure
+	for _, s := range m.steps {
+		all = append(all, figure(s))
+	}
+	return average(all)
+}
+
+// size is what a configuration takes: what it asks of the scheduler, or, where it reported nothing, the CPU that it
+// used at most.
+type size struct {
+	cores, memoryMiB Figure
+	filterBolts      int
+	note             string
+}
+
+func (r *RunReport) size(configuration int) size {
+	s := size{cores: Unknown, memoryMiB: Unknown}
+	used := Unknown
+	for _, t := range r.Trials {
+		if t.Configuration != configuration {
+			continue
+		}
+		s.filterBolts = max(s.filterBolts, filterBoltsOf(t))
+		for _, step := range t.Steps {
+			if step.CPUCores.Known() && !(step.CPUCores <= used) {
+				used = step.CPUCores
+			}
+		}
+		if t.Report == nil || t.Report.Asked == nil {
+			continue
+		}
+		if resources, err := t.Report.Asked.Resources(tuning.Machine{CPUCores: 1, MemoryMiB: Unknown}); err == nil &&
+			resources.Totals.CPUCores > 0 {
+			s.cores, s.memoryMiB = resources.Totals.CPUCores, resources.Totals.TotalMemoryMiB
+		}
+	}
+	if !s.cores.Known() && used.Known() {
+		s.cores, s.note = used, "the topology told no CPU that it asks of the scheduler: cores are those that its "+
+			"workers used at most"
+	}
+	return s
+}
+
+const filterParallelism = "bullet.topology.filter.bolt.parallelism"
+
+// filterBoltsOf is how many filter bolts the trial had: by the topology itself, by its settings, or by the evidence.
+func filterBoltsOf(t TrialReport) (bolts int) {
+	if t.Report != nil && t.Report.Asked != nil {
+		for _, c := range t.Report.Asked.Components {
+			if c.Name == tuning.FilterBolt {
+				return c.Parallelism
+			}
+		}
+	}
+	for _, e := range t.Settings {
+		if e.Key == filterParallelism {
+			fmt.Sscan(e.Value, &bolts)
+		}
+	}
+	return bolts
+}
+
+// components are what a configuration consists of, CPU and heap by instance; none where its topology reported none.
+func (r *RunReport) components(configuration int) (all []tuning.Component) {
+	for _, t := range r.Trials {
+		if t.Configuration != configuration || t.Report == nil || t.Report.Asked == nil {
+			continue
+		}
+		for _, c := range t.Report.Asked.Components {
+			all = append(all, tuning.Component{
+				Name:           r.componentName(t, c.Name),
+				Parallelism:    max(1, c.Parallelism),
+				CPUCoresEach:   c.CPUCoresTotal / Figure(max(1, c.Parallelism)),
+				CPUCoresTotal:  Unknown,
+				OnHeapMiB:      c.OnHeapMiB,
+				OffHeapMiB:     c.OffHeapMiB,
+				TotalMemoryMiB: Unknown,
+			})
+		}
+		return all
+	}
+	return nil
+}
+
+// The settings that make DataSource the DSL's.
+const (
+	dslSpoutEnable = "bullet.topology.dsl.spout.enable"
+	dslBoltEnable  = "bullet.topology.dsl.bolt.enable"
+)
+
+// componentName distinguishes the DSL's spout that stands alone from Bullet's own: Bullet calls both DataSource, and
+// they have settings of their own.
+func (r *RunReport) componentName(t TrialReport, name string) string {
+	if name == "DataSource" && strings.EqualFold(r.setting(t, dslSpoutEnable), "true") &&
+		!strings.EqualFold(r.setting(t, dslBoltEnable), "true") {
+		return "DSL spout"
+	}
+	return name
+}
+
+// withComponents is a volume as its table has it: a row for each component, or one without where none is known.
+func withComponents(volume tuning.DataRow, components []tuning.Component) (rows []tuning.DataRow) {
+	if len(components) == 0 {
+		return []tuning.DataRow{volume}
+	}
+	for _, c := range components {
+		volume.Component = c
+		rows = append(rows, volume)
+	}
+	return rows
+}

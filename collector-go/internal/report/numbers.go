@@ -1,0 +1,39 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// number writes a figure with so many decimals.
+func number(f Figure, decimals int) string {
+	if !f.Known() {
+		return document.Unknown
+	}
+	return tuning.Grouped(strconv.FormatFloat(float64(f), 'f', decimals, 64))
+}
+
+// grouped writes a whole number.
+func grouped(n int) string { return tuning.Grouped(strconv.Itoa(n)) }
+
+// numbered is "1 trial", "2 trials".
+func numbered(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%s %ss", grouped(n), what)
+}
+
+// timesText is "once", "twice", "3 times".
+func timesText(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}

@@ -1,0 +1,266 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// OpenRunReport reads a run's directory, be the run finished, interrupted or under way.
+func OpenRunReport(dir string) (*RunReport, error) {
+	run, err := rundir.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	plan, manifest := run.Plan, run.Manifest
+	r := &RunReport{
+		Title: cmp.Or(plan.Title, plan.Experiment), Experiment: plan.Experiment, Test: plan.Test,
+		Analysis: plan.Analysis,
+		Axis:     plan.Axis, About: plan.About, Verdict: tuning.Inconclusive, StartedMs: manifest.StartedMs,
+		Goals:    plan.Goals,
+		Manifest: manifest, Load: plan.Load.Describe(plan.Axis), Notes: []string{}, plan: plan,
+	}
+	if run.Result != nil {
+		r.Verdict, r.Finished = run.Result.Verdict, true
+		r.Notes = append(r.Notes, run.Result.Notes...)
+	}
+	var before map[string]string
+	for _, t := range run.Trials {
+		trial, err := r.trial(t)
+		if err != nil {
+			return nil, err
+		}
+		values, err := run.Values(t)
+		if err != nil {
+			return nil, err
+		}
+		if trial.Changes = []tuning.Change{}; before != nil {
+			trial.Changes = tuning.DiffSettings(before, values)
+		}
+		if trial.Report == nil { // what it did not live to report did not go away
+			trial.Changes = slices.DeleteFunc(trial.Changes, func(c tuning.Change) bool { return c.After == nil })
+		}
+		if trial.Report != nil {
+			before = values
+		}
+		r.Trials = append(r.Trials, *trial)
+	}
+	r.rows(run.Result)
+	r.compareConfigurations(dir, run)
+	r.Judged = r.judged()
+	r.Notes = append(r.Notes, r.Judged.notes...)
+	r.Caveats = r.caveats()
+	r.Volume = r.volumeReport(run)
+	return r, nil
+}
+
+// trial reads what was measured of one.
+func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
+	out := &TrialReport{
+		Number:        t.Number,
+		Label:         t.Label,
+		Configuration: t.Configuration,
+		Repeat:        t.Repeat,
+		Point:         t.Point,
+		Settings:      t.Settings,
+		State:         t.State,
+		Error:         t.Error,
+		Launches:      t.Launches,
+		Steps:         []TrialStep{},
+	}
+	if err := out.readLaunch(t); err != nil {
+		return nil, err
+	}
+	run, err := LoadRun(t.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, s := range t.Steps {
+		step, err := r.step(s, run)
+		if err != nil {
+			return nil, fmt.Errorf("%s, step %d: %w", t.Dir, s.Number, err)
+		}
+		out.Steps = append(out.Steps, *step)
+	}
+	if run == nil || len(run.Steps) == 0 || run.SliceMs <= 0 {
+		return out, nil
+	}
+	run.adopt(t.Steps)
+	if out.Report, err = Build(run); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(t.Dir, runFile), err)
+	}
+	out.adopt(r.axis())
+	return out, nil
+}
+
+// step reads what belongs to others of a step's file, and takes the trial's evidence where the step has none of its
+// own.
+func (r *RunReport) step(s rundir.Step, run *Run) (*TrialStep, error) {
+	out := &TrialStep{Step: s, Name: stepName(r.plan.Axis, s)}
+	if len(s.Evidence) > 0 {
+		out.evidence = new(tuning.Evidence)
+		if err := json.Unmarshal(s.Evidence, out.evidence); err != nil {
+			return nil, fmt.Errorf("its evidence: %w", err)
+		}
+	} else if run != nil {
+		for _, measured := range run.Steps {
+			if measured.StartMs == s.StartMs {
+				out.evidence = measured.Evidence
+			}
+		}
+	}
+	switch {
+	case len(s.Limitation) > 0:
+		out.Limitation = new(tuning.Limitation)
+		if err := json.Unmarshal(s.Limitation, out.Limitation); err != nil {
+			return nil, fmt.Errorf("its limitation: %w", err)
+		}
+	case out.evidence != nil:
+		l := tuning.Limit(*out.evidence)
+		l.Temper(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
+		out.Limitation = &l
+	}
+	if len(s.Timeline) > 0 {
+		var t tuning.Timeline
+		if err := json.Unmarshal(s.Timeline, &t); err != nil {
+			return nil, fmt.Errorf("its timeline: %w", err)
+		}
+		out.timeline = &t
+	}
+	return out, nil
+}
+
+// adopt gives the trial's tables the steps' names, verdicts and evidence as the run has them: its goals may be others
+// than those of the figures alone.
+func (t *TrialReport) adopt(axis string) {
+	t.Report.Axis, t.Report.Title = axis, t.Label
+	var judgements []tuning.Judgement
+	for i := range t.Report.Steps {
+		step := &t.Report.Steps[i]
+		for _, s := range t.Steps {
+			if s.StartMs != step.StartMs {
+				continue
+			}
+			step.Label, step.Verdict, step.Reasons = s.Name, s.Verdict, append([]string{}, s.Reasons...)
+			step.Limitation, step.Evidence, step.MiBPerSecond = s.Limitation, s.evidence, s.MiBPerSecond
+		}
+		judgements = append(judgements, tuning.Judgement{Verdict: step.Verdict})
+	}
+	t.Report.Verdict = tuning.Overall(judgements)
+}
+
+// rows puts the launches of each configuration together; what was not finished is as far as it came.
+func (r *RunReport) rows(result *rundir.Result) {
+	r.Rows = []RowReport{}
+	for _, t := range r.Trials {
+		i := slices.IndexFunc(r.Rows, func(row RowReport) bool { return row.Configuration == t.Configuration })
+		if i < 0 {
+			i = len(r.Rows)
+			r.Rows = append(r.Rows,
+				RowReport{Configuration: t.Configuration, Label: t.Label, Point: t.Point, Verdict: tuning.Inconclusive,
+					Capacity: tuning.Interval{
+						Note: "the run has not ended",
+					}, Limiters: []string{}, LeastHostIdle: Unknown, Repeats: []tuning.Interval{}})
+		}
+		r.Rows[i].add(t)
+	}
+	if result == nil {
+		return
+	}
+	for _, row := range result.Rows {
+		for i := range r.Rows {
+			if r.Rows[i].Configuration == row.Configuration {
+				r.Rows[i].Label, r.Rows[i].Capacity, r.Rows[i].Verdict = row.Label, row.Capacity, row.Verdict
+			}
+		}
+	}
+}
+
+func (row *RowReport) add(t TrialReport) {
+	row.Launches += t.Launches
+	if len(t.Steps) > 0 {
+		row.Repeats = append(row.Repeats, t.capacity())
+	}
+	for _, s := range t.lastAttempts() {
+		if s.HostIdle.Known() && !(s.HostIdle >= row.LeastHostIdle) {
+			row.LeastHostIdle = s.HostIdle
+		}
+		if s.Verdict == tuning.OK || s.Limitation == nil && s.Verdict == tuning.Inconclusive {
+			continue
+		}
+		name := "cannot tell"
+		if s.Limitation != nil {
+			name = limitedBy(*s.Limitation)
+		}
+		if !slices.Contains(row.Limiters, name) {
+			row.Limiters = append(row.Limiters, name)
+		}
+	}
+}
+
+// capacity is the trial's own.
+func (t TrialReport) capacity() tuning.Interval {
+	var all []tuning.Measured
+	for _, s := range t.Steps {
+		all = append(all, tuning.Measured{Value: s.Value, Verdict: s.Verdict})
+	}
+	return tuning.IntervalOf(all)
+}
+
+// caveats are the run's own, then those that every report has, each once.
+func (r *RunReport) caveats() (all []string) {
+	add := func(lines []string) {
+		for _, line := range lines {
+			if !slices.Contains(all, line) {
+				all = append(all, line)
+			}
+		}
+	}
+	percentiles := false
+	add(r.plan.Caveats)
+	if hostOfClient(r.plan) {
+		add([]string{WorkerHosts})
+	} else if r.plan.Launch == "local" {
+		add([]string{oneMachine})
+	}
+	for _, t := range r.Trials {
+		if t.Report != nil {
+			add(t.Report.Caveats)
+			percentiles = percentiles || t.Report.percentiles
+		}
+	}
+	add(generalCaveats(percentiles))
+	return all
+}
+
+func (r *RunReport) volumeReport(run *rundir.Run) VolumeReport {
+	v := VolumeReport{DataVolume: run.Volume(), Configurations: []rundir.DataVolume{}}
+	for _, row := range r.Rows {
+		var steps []rundir.Step
+		for _, t := range run.Trials {
+			if t.Configuration == row.Configuration {
+				steps = append(steps, t.Steps...)
+			}
+		}
+		v.Configurations = append(v.Configurations, rundir.AverageVolume(steps))
+	}
+	return v
+}
+
+// readLaunch reads how the trial was launched, and what its topology reported.
+func (t *TrialReport) readLaunch(trial rundir.Trial) error {
+	arguments, err := trial.Arguments()
+	if err != nil {
+		return err
+	}
+	t.Arguments, t.Launched = append([]rundir.Entry{}, arguments.Shown()...), arguments.CommandLine()
+	t.Told, err = trial.Told()
+	return err
+}

@@ -1,0 +1,159 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// Write writes report.html, report.md, report.json, the figures and the run's tables as CSV into dir.
+func (r *RunReport) Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	files := r.csvFiles()
+	var err error
+	if files["report.json"], err = r.JSON(); err != nil {
+		return fmt.Errorf("make report.json: %w", err)
+	}
+	d := r.document()
+	return writeForms(dir, d, append(d.Drawings(), r.panelFigures()...), files)
+}
+
+// JSON is the report as data; what is not known is null.
+func (r *RunReport) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(r, "", " ")
+	return append(text, '\n'), err
+}
+
+// document puts what a reader wants first on the first page: the verdict, what limited it, one figure, whether the
+// figures can be believed.
+func (r *RunReport) document() *document.Document {
+	d := &document.Document{Title: r.Title, Verdict: string(r.Verdict), Lead: r.lead()}
+	analyses, measured := r.analyses(), r.reported()
+	d.Add("Verdict", document.Tabled(r.rowTable()), document.List(r.troubles()))
+	if main := takeMainFigure(analyses); main != nil {
+		d.Add("At a glance", document.Drawn(*main))
+	} else if len(measured) > 0 {
+		d.Add("At a glance", document.Drawn(measured[0].timeline().Figure()))
+	}
+	d.Add("Can these figures be believed?", r.beliefBlocks()...)
+	for _, a := range analyses {
+		d.Add(a.Title, a.Blocks()...)
+	}
+	d.Add("Repeats", r.repeatBlocks()...)
+	d.Add("Recommended", r.recommendation()...)
+	d.Add("Sizing", r.sizingBlocks()...)
+	d.Add("Goals", document.List(r.goals()), document.Paragraph("%s", r.steps()),
+		document.Paragraph("Load: %s.", r.Load))
+	d.Add("Caveats", document.List(r.Caveats))
+	d.Add("The trials one after the other", r.successionBlocks()...)
+	d.Add("What differs between the configurations", r.differenceBlocks()...)
+	for i := range r.Trials {
+		r.addTrial(d, &r.Trials[i], len(r.Trials) == 1)
+	}
+	d.Add("What ran", document.Tabled(r.manifestTable()))
+	d.Add("Bullet's settings as they were, before each trial's own",
+		document.Tabled(entryTable("Setting", "Value", r.Manifest.BulletSettings))).Folded = true
+	return d
+}
+
+// differenceBlocks are the settings that the configurations do not share.
+func (r *RunReport) differenceBlocks() []document.Block {
+	if len(r.Rows) < 2 {
+		return nil
+	}
+	var keys, labels []string
+	values := map[string]map[string]string{}
+	for _, t := range r.Trials {
+		values[t.Label] = map[string]string{}
+		for _, e := range t.Settings {
+			if !slices.Contains(keys, e.Key) {
+				keys = append(keys, e.Key)
+			}
+			values[t.Label][e.Key] = e.Value
+		}
+	}
+	columns := []document.Column{document.Words("Setting")}
+	for _, row := range r.Rows {
+		labels, columns = append(labels, row.Label), append(columns, document.Words(row.Label))
+	}
+	t := document.NewTable(columns...)
+	for _, key := range keys {
+		line, distinct := []string{key}, map[string]bool{}
+		for _, label := range labels {
+			line = append(line, cmp.Or(values[label][key], document.Unknown))
+			distinct[values[label][key]] = true
+		}
+		if len(distinct) > 1 {
+			t.Add(line...)
+		}
+	}
+	for _, row := range r.effectiveRows() {
+		t.Add(row...)
+	}
+	return []document.Block{document.Tabled(t)}
+}
+
+// addTrial is all that there is of one launch, folded away unless it is the only one.
+func (r *RunReport) addTrial(d *document.Document, t *TrialReport, open bool) {
+	title := fmt.Sprintf("Trial %d: %s", t.Number, t.name())
+	if t.Report == nil {
+		d.Add(title, document.Paragraph("%s%s.", t.State, tuning.InBrackets(t.Error)))
+		return
+	}
+	steps := t.Report.stepBlocks()
+	blocks := append(steps[:2:2], document.Heading("What the steps ran against"), steps[2],
+		document.Drawn(t.timeline().Figure()), document.Paragraph("Each figure alone: %s.", t.panelNames()))
+	for _, part := range []struct {
+		title  string
+		blocks []document.Block
+	}{
+		{"Annotations on this axis", t.Report.annotationBlocks()}, {"Queries", t.Report.queryBlocks()},
+		{"Share of the " + r.host() + "'s processors", []document.Block{document.Tabled(t.Report.shareTable())}},
+		{"Who shares what", t.Report.sharingBlocks()}, {"Garbage collection", t.Report.gcBlocks()},
+		{"What the topology asks of the scheduler", t.Report.requestBlocks(r.machine())},
+	} {
+		blocks = append(append(blocks, document.Heading(part.title)), part.blocks...)
+	}
+	d.Add(title, append(blocks, t.launchBlocks()...)...).Folded = !open
+}
+
+// timeline is the trial's figure over time, under a name of its own.
+func (t *TrialReport) timeline() chart.Timeline {
+	timeline := t.Report.timeline()
+	timeline.Name = t.figureName(timelineName)
+	timeline.Alt = fmt.Sprintf("Trial %d, %s: all figures over one time axis", t.Number, t.name())
+	return timeline
+}
+
+func (t *TrialReport) figureName(name string) string {
+	return fmt.Sprintf("trial-%02d-%s", t.Number, name)
+}
+
+// panelFigures are each trial's figures one by one, which the document has together.
+func (r *RunReport) panelFigures() (all []chart.Figure) {
+	for _, t := range r.reported() {
+		for _, f := range t.Report.figures()[1:] {
+			f.Name = t.figureName(f.Name)
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// panelNames are the files of those figures.
+func (t *TrialReport) panelNames() string {
+	var names []string
+	for _, p := range t.Report.panels() {
+		names = append(names, fmt.Sprintf("%s/%s.svg", figuresDir, t.figureName(p.Name)))
+	}
+	return strings.Join(names, ", ") + ", and .png beside each"
+}

@@ -1,0 +1,255 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// capital begins a text with a capital letter.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// stepHead names the column that names the steps.
+func (r *Report) stepHead() string {
+	name := r.axisName()
+	if strings.HasSuffix(name, "/s") {
+		name += " asked for"
+	}
+	return capital(name)
+}
+
+// stepCell names a step in a table whose column names what it is of.
+func (r *Report) stepCell(s StepReport) string {
+	if s.Label == "" || s.Label == fmt.Sprintf("%d queries", s.Queries) {
+		return strconv.Itoa(s.Queries)
+	}
+	name := r.axisName()
+	if s.Label == "1 query" {
+		return "1"
+	}
+	return strings.Replace(s.Label, " "+name[strings.LastIndex(name, " ")+1:], "", 1)
+}
+
+// stepColumn is a column of a table that has a row for each step.
+type stepColumn = document.Of[StepReport]
+
+// figureColumn is a column of a figure of the steps, with so many decimals.
+func figureColumn(head, unit string, decimals int, figure func(StepReport) Figure) stepColumn {
+	return document.Number(head, unit, func(s StepReport) string { return number(figure(s), decimals) })
+}
+
+func ratioColumn(head string, ratio func(StepReport) Figure) stepColumn {
+	return document.Number(head, "", func(s StepReport) string { return tuning.Percent(ratio(s)) })
+}
+
+func countColumn(head string, count func(StepReport) int) stepColumn {
+	return document.Number(head, "", func(s StepReport) string { return strconv.Itoa(count(s)) })
+}
+
+func verdictColumn() stepColumn {
+	return document.Text("Verdict", func(s StepReport) string { return string(s.Verdict) })
+}
+
+// stepTable is the document's table: simultaneous queries, average CPU, average result size; then what it takes to
+// believe them.
+func (r *Report) stepTable() document.Table {
+	const mib = 1 << 20
+	return document.TableOf(r.Steps, document.Number(r.stepHead(), "", r.stepCell),
+		figureColumn("Average CPU", "ms/min", 0, func(s StepReport) Figure { return s.AverageCPUMsPerMinute }),
+		document.Number("Average result size", "", func(s StepReport) string {
+			if s.Queries == 0 {
+				return ""
+			}
+			return number(s.AverageResultSize, 2)
+		}),
+		document.Number("Records generated", "", generatedCell),
+		document.Number("Records missing", "", missingCell),
+		figureColumn("Filter latency, mean", "ms", 2, func(s StepReport) Figure { return s.FilterLatencyMeanMs }),
+		document.Number("p99 ms by the hook", "", func(s StepReport) string {
+			if s.FilterLatency == nil {
+				return document.Unknown
+			}
+			return number(s.FilterLatency.P99Ms, 2)
+		}),
+		verdictColumn(),
+		figureColumn("Average cores", "", 2, func(s StepReport) Figure { return s.AverageCPUCores }),
+		countColumn("Workers", func(s StepReport) int { return s.Workers }),
+		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
+		figureColumn("Total cores", "", 2,
+			func(s StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) }),
+		ratioColumn("GC of CPU", func(s StepReport) Figure { return s.GCShareOfCPU }),
+		figureColumn("Total GC", "ms/min", 0, func(s StepReport) Figure { return s.TotalGCMsPerMinute }),
+		figureColumn("Heap, mean", "MiB", 0, func(s StepReport) Figure { return s.AverageHeapUsedBytes / mib }),
+		figureColumn("Total heap", "MiB", 0, func(s StepReport) Figure { return s.TotalHeapUsedBytes / mib }),
+		ratioColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle }),
+		figureColumn("Records/s", "", 0, func(s StepReport) Figure { return s.RecordsPerSecond }),
+		figureColumn("MiB/s", "", 2, func(s StepReport) Figure { return s.MiBPerSecond })).WithoutBlank()
+}
+
+// generatedCell is how many records were generated for the queries that returned; blank where it is not known.
+func generatedCell(s StepReport) string {
+	if s.Clients.DueRecords == 0 {
+		return ""
+	}
+	return grouped(s.Clients.GeneratedRecords)
+}
+
+// missingCell is how many of the records that were due are missing; blank where it is not known.
+func missingCell(s StepReport) string {
+	c := s.Clients
+	switch {
+	case c.DueRecords == 0:
+		return ""
+	case c.MissingRecords == 0:
+		return "0"
+	}
+	return grouped(c.MissingRecords) + " of " + grouped(c.DueRecords)
+}
+
+// queryTable is what became of the queries.
+func (r *Report) queryTable() document.Table {
+	columns := []stepColumn{
+		document.Number(r.stepHead(), "", r.stepCell),
+		countColumn("Submitted", func(s StepReport) int { return s.Clients.Submitted }),
+		figureColumn("Running, mean", "", 1, func(s StepReport) Figure { return s.QueriesRunningMean }),
+		countColumn("Returned", func(s StepReport) int { return s.Clients.Returned }),
+		countColumn("Failed", func(s StepReport) int { return s.Clients.Failed }),
+		countColumn("Unfinished", func(s StepReport) int { return s.Clients.Unfinished }),
+		countColumn("Cut off by the end", func(s StepReport) int { return s.Clients.CutOff }),
+		countColumn("Records missing", func(s StepReport) int { return s.Clients.MissingRecords }),
+		figureColumn("Time to result, mean", "ms", 0, func(s StepReport) Figure { return s.Clients.LatencyMeanMs }),
+		figureColumn("p50", "ms", 0, func(s StepReport) Figure { return s.Clients.LatencyP50Ms }),
+		figureColumn("p99", "ms", 0, func(s StepReport) Figure { return s.Clients.LatencyP99Ms }),
+	}
+	for _, about := range []struct { // the load client, where there is something to report of any step
+		head  string
+		count func(StepReport) int
+	}{
+		{"Of the failed refused", func(s StepReport) int { return s.Clients.Refused }},
+		{"Due and not submitted", func(s StepReport) int { return s.Clients.NotSubmitted }},
+		{"Times that are lower bounds", func(s StepReport) int { return s.Clients.LowerBounds }},
+	} {
+		if r.anyStep(func(s StepReport) bool { return about.count(s) > 0 }) {
+			columns = append(columns, countColumn(about.head, about.count))
+		}
+	}
+	return document.TableOf(r.Steps, columns...)
+}
+
+// evidenceTable is what limited the steps, and the evidence that people look for first.
+func (r *Report) evidenceTable() document.Table {
+	var known []StepReport
+	for _, s := range r.Steps {
+		if s.Evidence != nil && s.Limitation != nil {
+			known = append(known, s)
+		}
+	}
+	return document.TableOf(known, document.Number(r.stepHead(), "", r.stepCell),
+		verdictColumn(),
+		document.Text("Limited by", StepReport.limiterCell),
+		ratioColumn("Busiest filter", func(s StepReport) Figure {
+			busy := Unknown
+			for _, b := range s.Evidence.Bolts {
+				if b.Component == tuning.FilterBolt {
+					busy = b.BusyMost
+				}
+			}
+			return busy
+		}),
+		ratioColumn("GC of time", func(s StepReport) Figure { return s.Evidence.GC.ShareOfTime }),
+		ratioColumn("Spouts held back", func(s StepReport) Figure {
+			held := s.Evidence.Spout.HeldByPending
+			if back := s.Evidence.Spout.HeldByBackPressure; back.Known() {
+				held += back
+			}
+			return held
+		}),
+		figureColumn("Source behind,", "records/s", 1,
+			func(s StepReport) Figure { return s.Evidence.Source.LagGrowth }),
+		figureColumn("Active at most", "", 0, func(s StepReport) Figure { return s.Evidence.Queries.ActiveMost }),
+		figureColumn("Workers restarted", "", 0, func(s StepReport) Figure { return s.Evidence.Workers.Restarts }),
+		ratioColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle })).WithoutBlank()
+}
+
+// limiterCell names what limited the step; one that held its goals needs no excuse.
+func (s StepReport) limiterCell() string {
+	if s.Limitation == nil || s.Verdict == tuning.OK && !s.Limitation.Known() {
+		return document.Unknown
+	}
+	return limitedBy(*s.Limitation)
+}
+
+// limitedBy names the limiters in a cell.
+func limitedBy(l tuning.Limitation) string {
+	switch {
+	case l.Known():
+		var names []string
+		for _, name := range l.Limiters {
+			names = append(names, string(name))
+		}
+		return strings.Join(names, ", ")
+	case len(l.Missing) > 0 || len(l.Contradictions) > 0:
+		return "cannot tell"
+	}
+	return "nothing"
+}
+
+// shareTable is each process' share of the host, step by step.
+func (r *Report) shareTable() document.Table {
+	t := r.bySteps("Process")
+	for i, s := range r.Steps {
+		for _, share := range s.Shares {
+			t.set(i, tuning.Percent(share.Ratio), share.Process)
+		}
+	}
+	return t.table()
+}
+
+// reasons are why steps are not OK.
+func (r *Report) reasons() (out []string) {
+	for _, s := range r.Steps {
+		for _, reason := range s.Reasons {
+			out = append(out, fmt.Sprintf("%s (%s): %s.", s.name(), s.Verdict, reason))
+		}
+	}
+	return out
+}
+
+// doubts are what is missing where a step missed its goals for no known reason, and which records are where it met
+// them.
+func (r *Report) doubts() (out []string) {
+	for _, s := range r.Steps {
+		if s.Limitation != nil && !s.Limitation.Known() && s.Verdict == tuning.Fail {
+			out = append(out, fmt.Sprintf("%s: what limited the step: %s.", s.name(), s.Limitation.Text))
+		}
+	}
+	return append(out, r.missing()...)
+}
+
+// missing names steps that were OK and of which records are missing all the same: their goals allow it, or none asks
+// for them.
+func (r *Report) missing() (out []string) {
+	for _, s := range r.Steps {
+		c := s.Clients
+		if s.Verdict != tuning.OK || c.MissingRecords == 0 || c.DueRecords == 0 {
+			continue
+		}
+		out = append(out, fmt.Sprintf(
+			"%s: OK by its goals, although %s of the %s records due to its queries are missing (completeness %s).",
+			s.name(), grouped(c.MissingRecords), grouped(c.DueRecords), completenessText(c)))
+	}
+	return out
+}
+
+// completenessText never rounds a missing record away.
+func completenessText(c Clients) string {
+	share := 100 * float64(c.Completeness())
+	text := strconv.FormatFloat(share, 'f', 2, 64)
+	if text == "100.00" && c.MissingRecords > 0 {
+		return "above 99.99%"
+	}
+	return text + "%"
+}

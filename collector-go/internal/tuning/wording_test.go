@@ -1,0 +1,35 @@
+package tuning
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestRatiosAsPeopleReadThem(t *testing.T) {
+	assert.Equal(t, "40%", Percent(0.4))
+	assert.Equal(t, "4.2%", Percent(0.042))
+	assert.Equal(t, "–", Percent(Unknown))
+	assert.Equal(t, "-26.1%", SignedPercent(-0.2613))
+	assert.Equal(t, "+0.0%", SignedPercent(-0.0001))
+	assert.Equal(t, "+1,320", SignedDigits(1320))
+}
+
+func TestCapacitiesInWords(t *testing.T) {
+	low, high := 200, 1200
+	assert.Equal(t, "[200, 1,200)", Capacity{LastOK: &low, FirstFail: &high}.Text())
+	assert.Equal(t, "at least 200", Capacity{LastOK: &low, Censored: true}.Text())
+	assert.Equal(t, "below 1,200", Capacity{FirstFail: &high}.Text())
+	assert.Equal(t, "unknown", Capacity{}.Text())
+	assert.Equal(t, "not measured", Interval{Note: "not measured"}.Text())
+	assert.Equal(t, "unknown", Interval{Note: "a note that is too long for a cell"}.Text())
+}
+
+func TestEstimatesInWords(t *testing.T) {
+	e := Estimate{Value: 12.4, Low: 11.8, High: 13.1}
+	assert.Equal(t, "12.4 ms (95%: 11.8 to 13.1)", e.Text(0.95, "ms"))
+	e.Low, e.Note = Unknown, "too few points"
+	assert.Equal(t, "12.4 (too few points)", e.Text(0.95, ""))
+	assert.Equal(t, "unknown: too few points", Estimate{Value: Unknown, Note: "too few points"}.Text(0.95, "ms"))
+	assert.Equal(t, "unknown", Between(Unknown, 3))
+}
