@@ -80,20 +80,20 @@ func (l *Ledger) Stop() {
 	}
 }
 
-// verifyLimit bounds how long Verify waits for what is acknowledged to answer.
-const verifyLimit = 2 * time.Minute
+// verifyLimit ends a Verify that hangs: that waits for what is acknowledged to answer. How long it takes to ask for an hour's ledger has no limit.
+const verifyLimit = 10 * time.Minute
 
 // Verify finishes the producers, waits until the last sample of each answers, and then asks for all of them: every acknowledged sample answers
 // once, nothing answers that was not sent, and the books of /metrics balance. What is missing is lost; a row that destroyed something, or
 // made a bound drop it, moves that to its own column. http is the collector's address.
 func (l *Ledger) Verify(ctx context.Context, http string) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, verifyLimit)
+	waiting, cancel := context.WithTimeout(ctx, verifyLimit)
 	defer cancel()
-	if err := l.Finish(ctx); err != nil {
+	if err := l.Finish(waiting); err != nil {
 		return Outcome{}, err
 	}
 	for _, p := range l.all() {
-		if err := p.awaitAnswer(ctx, http); err != nil {
+		if err := p.awaitAnswer(waiting, http); err != nil {
 			return Outcome{}, err
 		}
 	}

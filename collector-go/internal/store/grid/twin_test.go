@@ -303,13 +303,14 @@ func (p *pairs) alongside(n int) {
 		theirs := gridtest.Within{Queryable: p.twin, MinMs: until.MinMs, MaxMs: until.MaxMs}
 		some := p.steps[p.next : p.next+(len(p.steps)-p.next)/(portions-portion)]
 		var ended sync.WaitGroup
+		during := 0
 		ended.Go(func() {
 			left := some
 			for range begun {
 				if len(left) > 0 {
 					p.give(&left[0])
 					left = left[1:]
-					p.tally["steps during questions about them"]++
+					during++
 				}
 			}
 			for i := range left {
@@ -321,6 +322,7 @@ func (p *pairs) alongside(n int) {
 		p.ask(n/portions, ours, theirs, spec)
 		close(begun)
 		ended.Wait()
+		p.tally["steps during questions about them"] += during
 		if fails {
 			p.disk.SetFault(nil)
 			require.NoError(p.t, p.store.Flush(p.t.Context()))
