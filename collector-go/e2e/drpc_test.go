@@ -29,6 +29,7 @@ type drpcServer struct {
 
 	mu      sync.Mutex
 	active  float64
+	most    float64
 	changed chan struct{} // gets a token, if it has none, when active has changed
 	ready   chan struct{}
 	ended   chan struct{}
@@ -82,7 +83,7 @@ func (s *drpcServer) read(lines *bufio.Scanner) {
 		if text, found := strings.CutPrefix(lines.Text(), "active "); found {
 			n, _ := strconv.ParseFloat(text, 64)
 			s.mu.Lock()
-			s.active = n
+			s.active, s.most = n, max(s.most, n)
 			s.mu.Unlock()
 			select {
 			case s.changed <- struct{}{}:
@@ -92,11 +93,11 @@ func (s *drpcServer) read(lines *bufio.Scanner) {
 	}
 }
 
-// Active implements load.Activity: what the topology itself says.
-func (s *drpcServer) Active(context.Context) (float64, error) {
+// counted is how many queries the topology itself counts now, and the most that it ever did.
+func (s *drpcServer) counted() (active, most float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.active, nil
+	return s.active, s.most
 }
 
 func (s *drpcServer) await(t *testing.T, event <-chan struct{}, what string) {
@@ -123,18 +124,17 @@ func TestDRPCsThreadsAreTheLimit(t *testing.T) {
 	query := load.RawQuery{Limit: 10, Duration: 8 * time.Second}
 	client := load.NewHeld(query, drpc, load.DefaultHeldOptions(), tally.Add)
 	client.Hold(held)
-	for active := 0.0; active < threads; active, _ = server.Active(t.Context()) {
+	for active := 0.0; active < threads; active, _ = server.counted() {
 		server.await(t, server.changed, fmt.Sprintf("%d active queries; there are %.0f", threads, active))
 	}
 	// Between the last's becoming active and the first's end nothing changes: calls without a thread wait outside.
 	watched, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
-	timeline.Watch(watched, 250*time.Millisecond, client, tally, server, nil)
-	most := 0.0
+	timeline.Watch(watched, 250*time.Millisecond, client, tally, nil)
 	for _, moment := range timeline.Moments() {
 		assert.Equal(t, held, moment.InFlight)
-		most = max(most, *moment.Active)
 	}
+	_, most := server.counted()
 	assert.InDelta(t, threads, most, 0)
 
 	evidence := tuning.NoEvidence()

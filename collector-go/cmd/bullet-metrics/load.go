@@ -82,7 +82,7 @@ Ctrl-C ends the queries and gives the results so far.`,
 	flags.Float64Var(&o.background, "background", 0, "records a second that match no query, while the run lasts; unset leaves them as they are")
 	flags.IntVar(&o.probes, "probes", defaults.Probes, "different probes that queries of --rate look for")
 	flags.IntVar(&o.mostInFlight, "most-in-flight", defaults.MostInFlight, "the most queries of --rate that may be under way")
-	flags.StringVar(&o.collector, "collector", "", "address of a collector's HTTP, host:port or a URL, to tell how many queries the topology says are active")
+	flags.StringVar(&o.collector, "collector", "", "address of a collector's HTTP, host:port or a URL, which is asked at the end how many queries the topology counted")
 	flags.StringVar(&o.topology, "topology", "bullet", "name of the topology at the collector")
 	flags.StringArrayVar(&o.thresholds, "threshold", nil, "a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
 	flags.StringVar(&o.output, "output", outputText, "text or json")
@@ -114,6 +114,9 @@ type loadRun struct {
 	linesMu    sync.Mutex
 	linesErr   error
 	began, end time.Time
+	// mostUnderWay is the most queries that were under way at a time; active is what the topology counted, nil where that is not known.
+	mostUnderWay int
+	active       *load.Active
 }
 
 // loadProbes begins the values of a load run's probes.
@@ -211,6 +214,7 @@ func (r *loadRun) run(ctx context.Context, out io.Writer) (err error) {
 		r.lines = file
 	}
 	r.drive(ctx, target)
+	r.askTopology(ctx)
 	if err := errors.Join(r.linesErr, r.write()); err != nil {
 		return err
 	}
@@ -301,6 +305,26 @@ func (r *loadRun) drive(ctx context.Context, target load.Submitter) {
 	stop()
 	watch.Wait()
 	r.end = time.Now()
+	r.mostUnderWay = client.Counts().MostInFlight
+}
+
+// askTopology asks the collector, where one is named, how many queries the topology counted.
+func (r *loadRun) askTopology(ctx context.Context) {
+	if r.collector == "" {
+		return
+	}
+	asked := load.NewCollectorActivity(r.collector, r.topology)
+	defer asked.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	var err error
+	switch r.active, err = asked.Within(ctx, r.began, r.end); {
+	case err != nil:
+		r.say.Say("how many queries the topology counted is not known: %v", err)
+	case r.active == nil:
+		r.say.Say("how many queries the topology counted is not known: the collector at %s has stored no slice of bullet_active_queries of topology %s between %s and %s", r.collector,
+			r.topology, r.began.Format(time.TimeOnly), r.end.Format(time.TimeOnly))
+	}
 }
 
 // hold holds queries for the run's duration and lets those under way end.
@@ -319,15 +343,9 @@ func (r *loadRun) hold(ctx context.Context, held *load.Held) {
 
 // watch shows every second how the run stands, and without a terminal every ten.
 func (r *loadRun) watch(ctx context.Context, client load.Client) {
-	var activity load.Activity
-	if r.collector != "" {
-		asked := load.NewCollectorActivity(r.collector, r.topology)
-		defer asked.Close()
-		activity = asked
-	}
 	r.say.Say("%s", liveHeader)
 	shown := 0
-	r.timeline.Watch(ctx, time.Second, client, r.tally, activity, func(m load.Moment) {
+	r.timeline.Watch(ctx, time.Second, client, r.tally, func(m load.Moment) {
 		if shown++; shown%10 == 0 {
 			r.say.Say("%s", liveRow(m, r.began))
 		}
@@ -335,18 +353,15 @@ func (r *loadRun) watch(ctx context.Context, client load.Client) {
 	})
 }
 
-const liveHeader = "   time  submitted  waiting  in flight   active  returned  failed        p99"
+const liveHeader = "   time  submitted  waiting  in flight  returned  failed        p99"
 
 func liveRow(m load.Moment, began time.Time) string {
-	active, p99 := "-", "-"
-	if m.Active != nil {
-		active = fmt.Sprintf("%.0f", *m.Active)
-	}
+	p99 := "-"
 	if m.P99Ms != nil {
 		p99 = fmt.Sprintf("%.0f ms", *m.P99Ms)
 	}
 	elapsed := time.UnixMilli(m.TimeMs).Sub(began).Round(time.Second)
-	return fmt.Sprintf("%7s %10d %8d %10d %8s %9d %7d %10s", elapsed, m.Submitted, m.Waiting, m.InFlight, active, m.Returned, m.Failed+m.TimedOut, p99)
+	return fmt.Sprintf("%7s %10d %8d %10d %9d %7d %10s", elapsed, m.Submitted, m.Waiting, m.InFlight, m.Returned, m.Failed+m.TimedOut, p99)
 }
 
 // write writes the histogram and the picture.

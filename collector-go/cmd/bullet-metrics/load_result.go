@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 )
@@ -46,8 +47,11 @@ type counted struct {
 	TimedOut   int `json:"timed_out"`
 	Unfinished int `json:"unfinished"`
 	CutOff     int `json:"cut_off"`
-	// ActiveMost is the most that the topology said were active.
-	ActiveMost *float64 `json:"active_most"`
+	// InFlightMost is the most that this client had under way at a time.
+	InFlightMost int `json:"in_flight_most"`
+	// ActiveMost is the most that the topology counted, up to ActiveUntilMs: what is stored of the run by its end.
+	ActiveMost    *float64 `json:"active_most"`
+	ActiveUntilMs *int64   `json:"active_until_ms"`
 }
 
 type quantiles struct {
@@ -93,7 +97,7 @@ func (r *loadRun) result() loadResult {
 		BeganMs: r.began.UnixMilli(), EndMs: r.end.UnixMilli(), Achieved: math.Round(float64(t.Returned)/r.end.Sub(r.began).Seconds()*1000) / 1000,
 		Queries: counted{
 			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted, Returned: t.Returned, Failed: t.Failed, Refused: t.Refused,
-			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff,
+			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff, InFlightMost: r.mostUnderWay,
 		},
 		Latency: millis(t.Latency), LowerBounds: t.LowerBounds, Lateness: millis(t.Lateness), ClientLimit: r.clientLimit(t),
 		Completeness: completeness{
@@ -102,10 +106,8 @@ func (r *loadRun) result() loadResult {
 		},
 		Errors: append([]load.ErrorCount{}, t.Errors...), Thresholds: []load.Judged{}, Timeline: append([]load.Moment{}, r.timeline.Moments()...),
 	}
-	for _, m := range out.Timeline {
-		if m.Active != nil && (out.Queries.ActiveMost == nil || *m.Active > *out.Queries.ActiveMost) {
-			out.Queries.ActiveMost = m.Active
-		}
+	if r.active != nil {
+		out.Queries.ActiveMost, out.Queries.ActiveUntilMs = &r.active.Most, &r.active.UntilMs
 	}
 	for _, bound := range r.bounds {
 		out.Thresholds = append(out.Thresholds, bound.Judge(t))
@@ -144,8 +146,10 @@ func (r loadResult) text(out io.Writer, title string) error {
 	if q.Refused > 0 {
 		row("refused", "%d of the failed: the target has no room for more (429, 503)", q.Refused)
 	}
+	row("in flight", "%d at most", q.InFlightMost)
 	if q.ActiveMost != nil {
-		row("active", "%.0f at most, as the topology says", *q.ActiveMost)
+		row("active", "%.0f at most in the topology, by what is stored up to %s before the end", *q.ActiveMost,
+			time.Duration(r.EndMs-*q.ActiveUntilMs)*time.Millisecond)
 	}
 	if r.LowerBounds > 0 {
 		row("no answer", "%d queries; they count below with how long they took at least", r.LowerBounds)

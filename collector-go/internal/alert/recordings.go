@@ -170,14 +170,14 @@ or
 	blindOfClient("bullet_query_latency_seconds", queryRaised, ">", queryLimit), blindOfClient("bullet_query_result_completeness_ratio", incompleteRaised, "<", completeLimit))
 
 // blindOf finds workers that report now, but not this metric. Those that report nothing, as all do while the metrics consumer's worker starts again, are
-// missed by their heap and in its time.
+// missed by their heap and in its time: where its slices end without a gap's marker, two minutes later.
 func blindOf(metric, raised string) string {
 	return fmt.Sprintf(`label_replace(
   last_over_time(%s[1d]) unless %[1]s
-  and on (topology, worker) bullet_worker_heap_used_bytes
-  and on (topology, worker) (%[2]s > %[3]d or last_over_time(%[1]s[1d]) > %[5]g),
-  "metric", "%[4]s", "", ""
-)`, raised, filterExecuted, enoughRecords, metric, latencyLimit)
+  and on (topology, worker) %[2]s and on (topology, worker) bullet_worker_heap_used_bytes
+  and on (topology, worker) (%[3]s > %[4]d or last_over_time(%[1]s[1d]) > %[6]g),
+  "metric", "%[5]s", "", ""
+)`, raised, workersPresent, filterExecuted, enoughRecords, metric, latencyLimit)
 }
 
 // blindOfClient finds clients that report nothing any more and what they said last of this metric was bad.

@@ -17,6 +17,8 @@ type Counts struct {
 	Waiting int `json:"waiting"`
 	// InFlight are submitted and have not ended.
 	InFlight int `json:"in_flight"`
+	// MostInFlight is the most that InFlight was.
+	MostInFlight int `json:"most_in_flight"`
 	// How the others ended.
 	Returned     int `json:"returned"`
 	Failed       int `json:"failed"`
@@ -26,9 +28,19 @@ type Counts struct {
 	NotSubmitted int `json:"not_submitted"`
 }
 
-func newCounts(due, submitted, inFlight int, ends map[End]int) Counts {
+// inFlight counts the queries under way.
+type inFlight struct{ now, most int }
+
+func (f *inFlight) begin() {
+	f.now++
+	f.most = max(f.most, f.now)
+}
+
+func (f *inFlight) end() { f.now-- }
+
+func newCounts(due, submitted int, now inFlight, ends map[End]int) Counts {
 	return Counts{
-		Due: due, Submitted: submitted, InFlight: inFlight, Waiting: max(0, due-submitted-ends[NotSubmitted]),
+		Due: due, Submitted: submitted, InFlight: now.now, MostInFlight: now.most, Waiting: max(0, due-submitted-ends[NotSubmitted]),
 		Returned: ends[Returned], Failed: ends[Failed], TimedOut: ends[TimedOut],
 		Unfinished: ends[Unfinished], CutOff: ends[CutOff], NotSubmitted: ends[NotSubmitted],
 	}

@@ -34,7 +34,7 @@ type Held struct {
 	mu        sync.Mutex
 	target    int
 	running   map[int]bool
-	active    int
+	active    inFlight
 	submitted int
 	counts    map[End]int
 	slots     sync.WaitGroup
@@ -66,7 +66,7 @@ func (h *Held) Hold(n int) {
 func (h *Held) Progress() (active, returned, failed int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.active, h.counts[Returned], h.counts[Failed] + h.counts[TimedOut]
+	return h.active.now, h.counts[Returned], h.counts[Failed] + h.counts[TimedOut]
 }
 
 // Counts implements Client.
@@ -114,7 +114,7 @@ func (h *Held) wanted(slot int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if slot < h.target && h.ctx.Err() == nil {
-		h.active++
+		h.active.begin()
 		h.submitted++
 		return true
 	}
@@ -125,7 +125,7 @@ func (h *Held) wanted(slot int) bool {
 func (h *Held) count(outcome Outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.active--
+	h.active.end()
 	h.counts[outcome.End]++
 }
 

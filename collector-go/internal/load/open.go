@@ -64,7 +64,7 @@ type OpenLoop struct {
 	mu        sync.Mutex
 	began     time.Time // zero before Run
 	submitted int
-	inFlight  int
+	inFlight  inFlight
 	counts    map[End]int
 	skipped   []int // the queries that found no place since one was free
 	over      int   // due in all, once the run is over
@@ -113,7 +113,7 @@ func (o *OpenLoop) Run(ctx context.Context) {
 			break
 		}
 		s := start{o.intended(k), latest(o.intended(k), free.freed)}
-		o.count(func() { o.submitted++; o.inFlight++ })
+		o.count(func() { o.submitted++; o.inFlight.begin() })
 		queries.Go(func() {
 			o.end(d.ask(k, probeValue(o.options.Prefix, k%o.options.Probes), s))
 			places <- place{time.Now()}
@@ -216,7 +216,7 @@ func (o *OpenLoop) giveUp(now time.Time) {
 }
 
 func (o *OpenLoop) end(outcome Outcome) {
-	o.count(func() { o.inFlight--; o.counts[outcome.End]++ })
+	o.count(func() { o.inFlight.end(); o.counts[outcome.End]++ })
 	o.observe(outcome)
 	o.giveUp(time.UnixMilli(outcome.FinishedMs))
 }

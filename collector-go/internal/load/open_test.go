@@ -103,7 +103,7 @@ func TestWhatIsNeverSubmittedIsToldOf(t *testing.T) {
 		loop.Run(t.Context())
 		assert.Equal(t, 30, ledger.count(TimedOut))
 		assert.Equal(t, 70, ledger.count(NotSubmitted))
-		assert.Equal(t, Counts{Due: 100, Submitted: 30, TimedOut: 30, NotSubmitted: 70}, loop.Counts())
+		assert.Equal(t, Counts{Due: 100, Submitted: 30, MostInFlight: 30, TimedOut: 30, NotSubmitted: 70}, loop.Counts())
 		for _, o := range ledger.outcomes {
 			if o.End == NotSubmitted {
 				assert.Equal(t, 10*time.Second-time.Duration(o.Slot)*100*time.Millisecond, o.Latency())
@@ -130,7 +130,7 @@ func TestWhatIsSkippedCounts(t *testing.T) {
 			}
 		}
 		assert.InDelta(t, 20, slowest, 1)
-		assert.Equal(t, Counts{Due: 1200, Submitted: 1160, Returned: 1160, NotSubmitted: 40}, loop.Counts())
+		assert.Equal(t, Counts{Due: 1200, Submitted: 1160, MostInFlight: 1, Returned: 1160, NotSubmitted: 40}, loop.Counts())
 	})
 }
 
@@ -143,7 +143,9 @@ func TestALateClientStillSubmitsWhatWasDue(t *testing.T) {
 	released := time.AfterFunc(400*time.Millisecond, loop.mu.Unlock)
 	defer released.Stop()
 	loop.Run(t.Context())
-	assert.Equal(t, Counts{Due: 20, Submitted: 20, Returned: 20}, loop.Counts())
+	counts := loop.Counts()
+	assert.Equal(t, Counts{Due: 20, Submitted: 20, MostInFlight: counts.MostInFlight, Returned: 20}, counts)
+	assert.Positive(t, counts.MostInFlight)
 	late := 0
 	for _, o := range ledger.outcomes {
 		if o.LateUs > 150_000 {

@@ -7,17 +7,10 @@ import (
 	"time"
 )
 
-// Activity tells how many queries the topology itself says that it runs: bullet_active_queries, summed over JoinBolt's tasks.
-type Activity interface {
-	Active(ctx context.Context) (float64, error)
-}
-
 // Moment is how a client stood at one time.
 type Moment struct {
 	TimeMs int64 `json:"time_ms"`
 	Counts
-	// Active is what the topology said; nil where it said nothing.
-	Active *float64 `json:"active"`
 	// P99Ms is over the queries that ended so far; nil where none has.
 	P99Ms *float64 `json:"p99_ms"`
 }
@@ -33,17 +26,14 @@ type Timeline struct {
 // maxMoments bounds what a timeline keeps: from there on every other moment goes.
 const maxMoments = 7200
 
-// Watch notes how a client stands once a period, until ctx ends; show, if not nil, is told of each moment. activity may be nil.
-func (t *Timeline) Watch(ctx context.Context, period time.Duration, client Client, tally *Tally, activity Activity, show func(Moment)) {
+// Watch notes how a client stands once a period, until ctx ends; show, if not nil, is given each moment.
+func (t *Timeline) Watch(ctx context.Context, period time.Duration, client Client, tally *Tally, show func(Moment)) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for {
 		select {
 		case now := <-ticker.C:
 			moment := Moment{TimeMs: now.UnixMilli(), Counts: client.Counts()}
-			if activity != nil {
-				moment.Active = active(ctx, activity, period)
-			}
 			if p99 := tally.Result().Latency.P99 * 1000; !math.IsNaN(p99) {
 				moment.P99Ms = &p99
 			}
@@ -55,17 +45,6 @@ func (t *Timeline) Watch(ctx context.Context, period time.Duration, client Clien
 			return
 		}
 	}
-}
-
-// active asks the topology, for no longer than a period.
-func active(ctx context.Context, activity Activity, period time.Duration) *float64 {
-	ctx, cancel := context.WithTimeout(ctx, period)
-	defer cancel()
-	n, err := activity.Active(ctx)
-	if err != nil || math.IsNaN(n) {
-		return nil
-	}
-	return &n
 }
 
 func (t *Timeline) add(m Moment) {

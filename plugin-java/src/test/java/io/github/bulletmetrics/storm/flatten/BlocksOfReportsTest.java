@@ -10,6 +10,7 @@ import io.github.bulletmetrics.storm.queue.Queued;
 import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Workers;
 import io.github.bulletmetrics.storm.sampler.PackBuilder;
+import java.util.Arrays;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -184,14 +185,20 @@ class BlocksOfReportsTest {
 
     @Test
     void aPackOfVeryManySamplesIsSeveralBlocks() {
-        PackBuilder pack = new PackBuilder(77, 500);
-        for (int i = 0; i < 1_000; i++) {
-            pack.sample(1_900 + i * 1_000L, i, 2, 3, 4, 5);
+        int collectors = 16;
+        int samples = 130; // as many of either as a pack has
+        String[] names = new String[collectors];
+        long[] values = new long[5 + 2 * collectors];
+        Arrays.setAll(names, i -> "GC " + i);
+        PackBuilder pack = new PackBuilder(77, 500, names);
+        for (int i = 0; i < samples; i++) {
+            Arrays.fill(values, i);
+            pack.sample(1_900 + i * 1_000L, values);
         }
         pack(pack);
         assertThat(Queued.blocks(queue)).isEqualTo(2);
         assertThat(block(0).cells()).isLessThanOrEqualTo(Block.MAX_CELLS);
-        assertThat(Queued.samples(queue)).hasSize(6_000);
+        assertThat(Queued.samples(queue)).hasSize(samples * (6 + 2 * collectors));
         assertThat(block(1).layout()).isSameAs(block(0).layout());
     }
 

@@ -1,0 +1,40 @@
+package load
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestActiveQueriesAreThoseOfStoredSlices(t *testing.T) {
+	var asked, answer string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.FormValue("query") + " @ " + r.FormValue("time")
+		_, _ = w.Write([]byte(answer))
+	}))
+	defer server.Close()
+	activity := NewCollectorActivity(server.Listener.Addr().String(), "b")
+	defer activity.Close()
+	end := time.UnixMilli(1_795_200_090_250)
+
+	answer = `{"status":"success","data":{"resultType":"matrix","result":[
+		{"metric":{"task":"3"},"values":[[1795200010,"3"],[1795200020,"5"],[1795200030,"NaN"]]},
+		{"metric":{"task":"4"},"values":[[1795200010,"4"],[1795200020,"1"]]}]}}`
+	active, err := activity.Within(t.Context(), end.Add(-90*time.Second), end)
+	require.NoError(t, err)
+	assert.Equal(t, &Active{Most: 7, UntilMs: 1_795_200_020_000}, active, "the tasks of a slice are added up")
+	assert.Equal(t, `bullet_active_queries{topology="b",component="JoinBolt"}[90000ms] @ 1795200090.250`, asked)
+
+	answer = `{"status":"success","data":{"resultType":"matrix","result":[]}}`
+	active, err = activity.Within(t.Context(), end.Add(-time.Second), end)
+	require.NoError(t, err)
+	assert.Nil(t, active)
+
+	answer = `{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1795200010,"many"]]}]}}`
+	_, err = activity.Within(t.Context(), end.Add(-time.Second), end)
+	assert.ErrorContains(t, err, "the collector's answer")
+}
