@@ -188,12 +188,13 @@ class BlocksOfReportsTest {
         int collectors = 16;
         int samples = 130; // as many of either as a pack has
         String[] names = new String[collectors];
-        long[] values = new long[5 + 2 * collectors];
+        long[] row = new long[6 + 2 * collectors]; // time, then what was read
         Arrays.setAll(names, i -> "GC " + i);
         PackBuilder pack = new PackBuilder(77, 500, names);
         for (int i = 0; i < samples; i++) {
-            Arrays.fill(values, i);
-            pack.sample(1_900 + i * 1_000L, values);
+            Arrays.fill(row, i);
+            row[0] = 1_900 + i * 1_000L;
+            pack.sample(row.clone());
         }
         pack(pack);
         assertThat(Queued.blocks(queue)).isEqualTo(2);
