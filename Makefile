@@ -144,7 +144,7 @@ test-plugin: build ## Test the Storm plugin, the finished jar included
 
 .PHONY: test-collector
 test-collector: toolchain | build/toolchain.env ## Test the collector, its API beside a real Prometheus (built from source the first time)
-	@$(run) cd collector-go && go test -tags prometheus -timeout 30m ./...
+	@$(run) cd collector-go && go test -tags prometheus -timeout 40m ./...
 
 # A client that was written from the schema's comments alone; its stubs are generated here, and never committed.
 build/python/stamp: proto/examples/python/requirements.txt $(wildcard proto/bulletmetrics/v1/*.proto) .ci/python
@@ -157,7 +157,7 @@ build/python/stamp: proto/examples/python/requirements.txt $(wildcard proto/bull
 
 .PHONY: test-client
 test-client: toolchain build/bullet-metrics build/python/stamp ## Test a client in Python, written from the schema alone: its ledger against a collector that is killed again and again
-	@$(run) cd collector-go && go test -tags client -count=1 -timeout 5m ./e2e/otherclient
+	@$(run) cd collector-go && go test -tags client -count=1 -timeout 20m ./e2e/otherclient
 
 # All that lock or count what goroutines share, where none is named: RACE_PACKAGES='./internal/feed ./internal/ingest'.
 RACE_PACKAGES ?=
@@ -174,7 +174,7 @@ build/tools/influxd: | build/toolchain.env
 
 .PHONY: test-stores
 test-stores: toolchain build/tools/influxd ## Test every store on the network against the real server: Prometheus, VictoriaMetrics, InfluxDB 1 and 2
-	@$(run) cd collector-go && go test -tags stores -timeout 15m ./internal/store/servertest/... -rapid.checks=10
+	@$(run) cd collector-go && go test -tags stores -timeout 40m ./internal/store/servertest/... -rapid.checks=10
 
 .PHONY: test-topology
 test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts (test-cluster)
@@ -201,8 +201,8 @@ dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-loc
 .PHONY: test-dashboards
 test-dashboards: toolchain dashboards/schema/node_modules/.package-lock.json | build/toolchain.env ## Test the dashboards and alert rules against Grafana's types, promtool and a real Prometheus
 	@cd dashboards/schema && node check.mjs
-	@$(run) cd collector-go && go test -tags dashboards -timeout 10m ./internal/dashboard/... ./internal/alert/... \
-	  && go test -tags dashboards -timeout 10m -run 'Dashboard|Grafana' ./cmd/bullet-metrics
+	@$(run) cd collector-go && go test -tags dashboards -timeout 30m ./internal/dashboard/... ./internal/alert/... \
+	  && go test -tags dashboards -timeout 30m -run 'Dashboard|Grafana' ./cmd/bullet-metrics
 
 collector-go/internal/page/node_modules/.package-lock.json: collector-go/internal/page/package-lock.json
 	@echo "fetching what drives a browser"
@@ -212,11 +212,11 @@ collector-go/internal/page/node_modules/.package-lock.json: collector-go/interna
 test-page: toolchain collector-go/internal/page/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png anew)
 	@.ci/chromium
 	@cd collector-go/internal/page && node --test --test-reporter=dot browser/modules.test.mjs
-	@$(run) cd collector-go && go test -tags page -count=1 -timeout 5m -run '^TestPage' ./cmd/bullet-metrics
+	@$(run) cd collector-go && go test -tags page -count=1 -timeout 20m -run '^TestPage' ./cmd/bullet-metrics
 
 .PHONY: test-chaos
 test-chaos: build/bullet-metrics ## Play a few of each fault of docs/reliability.md against the built program
-	@$(run) cd collector-go && go test -tags chaos -count=1 -timeout 15m -run '^TestAFewOfEach$$' ./internal/chaos
+	@$(run) cd collector-go && go test -tags chaos -count=1 -timeout 30m -run '^TestAFewOfEach$$' ./internal/chaos
 
 # Which rows of docs/reliability.md are played, how much of each, and what tries draw from.
 ROWS ?=
