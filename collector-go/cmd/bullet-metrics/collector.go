@@ -350,9 +350,6 @@ func (col *collector) close(ctx context.Context) error {
 	col.judge.end(ctx)
 	col.mirror.end(ctx)
 	col.prof.end(ctx)
-	if err == nil {
-		err = col.closeStore(ctx)
-	}
 	return errors.Join(err, col.release(ctx))
 }
 
@@ -363,13 +360,13 @@ func (col *collector) release(ctx context.Context) error {
 		errs = append(errs, col.engine.Close())
 	}
 	if col.results != nil {
-		errs = append(errs, col.results.Close())
+		errs = append(errs, col.unlessFull("results of rules", col.results.Close()))
 	}
 	if col.store != nil {
-		errs = append(errs, col.store.Close(ctx))
+		errs = append(errs, col.unlessFull("the embedded store", col.store.Close(ctx)))
 	}
 	for _, n := range col.network {
-		errs = append(errs, n.store.Close(ctx))
+		errs = append(errs, col.unlessFull("a store on the network", n.store.Close(ctx)))
 	}
 	if col.journal != nil {
 		errs = append(errs, col.journal.Close())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"syscall"
@@ -9,15 +8,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// closeStore writes what the store inside the collector holds. Where the disk is full that is no failure: the journal, which is closed in order, has it,
-// and the next start brings it in.
-func (col *collector) closeStore(ctx context.Context) error {
-	if col.store == nil {
-		return nil
-	}
-	err := col.store.Close(ctx)
+// unlessFull is what went wrong as something was closed, unless only room on the disk was missing: that is no failure, since the journal, which is
+// closed in order, has what was acknowledged.
+func (col *collector) unlessFull(what string, err error) error {
 	if err != nil && onlyRoomIsMissing(err) {
-		col.logger.Warn("the store has no room for what it held; the journal has it, and the next start brings it in", "error", err)
+		col.logger.Warn("there is no room on the disk for what was held; the next start goes on from the journal", "of", what, "error", err)
 		return nil
 	}
 	return err
