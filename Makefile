@@ -264,8 +264,9 @@ check: test-proto build/tools/staticcheck ## Check format, lint, generated code,
 FUZZ_SECONDS ?= 10
 
 .PHONY: fuzz
-fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, one after the other (FUZZ_SECONDS=60 for a minute each)
+fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, one after the other (FUZZ_SECONDS=60 for a minute each), and play the plugin's packs from another seed
 	@$(run) .ci/fuzz $(FUZZ_SECONDS)
+	@$(run) $(mvn) --quiet -pl plugin-java -am -Dtest='*PackTest' -Dsurefire.failIfNoSpecifiedTests=false -Dseed.first=$$(date +%s%N) test
 
 .PHONY: compat
 compat: build ## Run the plugin on every Storm from 1.0.3 to 2.8 (8 minutes); STORMS="1.0 2.8" for some

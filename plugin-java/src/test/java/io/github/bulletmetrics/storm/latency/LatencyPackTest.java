@@ -155,7 +155,8 @@ class LatencyPackTest {
             }
             taken[0]++;
             assertThat(pack.schema()).isBetween(-4, 8);
-            assertThat(pack.zeroThreshold()).isFinite().isNotNegative();
+            assertThat(pack.zeroThreshold()).isFinite();
+            assertThat(pack.zeroThreshold() >= 0).as("zero threshold %s; -0 is a zero", pack.zeroThreshold()).isTrue();
             assertThat(pack.distributions()).hasSizeLessThanOrEqualTo(LatencyPack.MAX_DISTRIBUTIONS);
             pack.distributions().forEach(LatencyPackTest::isOne);
         });
