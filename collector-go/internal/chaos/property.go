@@ -23,6 +23,8 @@ type property struct {
 	first, count string
 	// atOnce is how many a process plays.
 	atOnce int
+	// each are figures of the tally of which a row has some, or it tried less than it says.
+	each []string
 }
 
 // tally is what a test printed at its end, in the line `tally: name=number ...`.

@@ -37,7 +37,11 @@ func (p *points) print() {
 	fmt.Printf("tally: samples=%d%s\n", p.tally.acknowledgedSamples, line.String())
 }
 
+// requireEach holds that the history of make test was cut at each. That of another seed need not have all: make chaos looks at what all of its seeds had.
 func (p *points) requireEach(t *testing.T, names ...string) {
+	if *crashFirst != 1 {
+		return
+	}
 	for _, name := range names {
 		require.Positive(t, p.cut[name], "no history was cut at %s", name)
 	}
