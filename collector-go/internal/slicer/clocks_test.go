@@ -58,6 +58,7 @@ func TestClocksAreBoundedFromBothSides(t *testing.T) {
 		"behind":                               {10, same(5, clockReading{-600, 2, 0}), -602, -598, -598},
 		"behind, and nothing was answered":     {10, same(5, clockReading{-600, 2, -1}), -602, forever, 0},
 		"the freshest of both ways counts":     {10, []clockReading{{0, 900, 0}, {0, 3, 0}, {0, 500, 0}}, -3, 3, 0},
+		"a clock that was just set":            {10, append(same(6, clockReading{5_000, 2, 0}), clockReading{0, 2, 0}), -2, 2, 0},
 		"a clock that was set: the newer time": {10, append(same(6, clockReading{5_000, 2, 0}), same(7, clockReading{0, 2, 0})...), -2, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -157,6 +158,8 @@ func TestSingleRefusedPointsAreFound(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, rejected)
 		require.Len(t, r.has, len(c.Refs)-len(r.bad))
+		halvings := bits.Len(uint(len(c.Refs)))
+		require.LessOrEqual(t, r.requests, 1+2*halvings*len(r.bad)+len(c.Refs)/64, "a refused point is found by halving")
 	}
 }
 
