@@ -179,7 +179,7 @@ func (g *Ground) StartBeat(ctx context.Context, c *Collector) (*Beat, error) {
 	return b, nil
 }
 
-// Stop ends all of it.
+// Stop ends all of it; it may be called twice.
 func (b *Beat) Stop() {
 	for _, p := range []*Pulse{b.tried, b.control} {
 		if p != nil {
