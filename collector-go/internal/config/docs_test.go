@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx" // all kinds of stores, as the program has them
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 )
 
 const (
