@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx" // two kinds of stores
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 )
 
 func never(Setting) bool { return false }
