@@ -269,7 +269,7 @@ fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, on
 	@$(run) $(mvn) --quiet -pl plugin-java -am -Dtest='*PackTest' -Dsurefire.failIfNoSpecifiedTests=false -Dseed.first=$$(date +%s%N) test
 
 .PHONY: compat
-compat: build ## Run the plugin on every Storm from 1.0.3 to 2.8 (8 minutes); STORMS="1.0 2.8" for some
+compat: build ## Run the plugin on every Storm of topology/storms (8 minutes); STORMS="1.0 2.8" for some
 	@echo "fetching the class paths of Storm"
 	@$(run) $(mvn) --quiet -Pcompat -DskipTests package
 	@$(run) java -Drepository=$$PWD -cp topology/compat-tests/target/test-classes:build/bullet-topology.jar \

@@ -15,25 +15,36 @@ var console = regexp.MustCompile("(?s)```console\n\\$ bullet-metrics tune ([^\n]
 // The pages' outputs are the commands' own; UPDATE_DOCS=1 go test writes them.
 func TestTheAnalysisPagesAreTrue(t *testing.T) {
 	t.Chdir("../../..")
-	t.Run("analysis", func(t *testing.T) { analysisPage(t, "docs/analysis.md", 6) })
-	t.Run("tuning", func(t *testing.T) { analysisPage(t, "docs/tuning.md", 4) })
+	t.Run("analysis", func(t *testing.T) {
+		analysisPage(t, "docs/analysis.md", append(allAnalyses(), "size --records-per-s")...)
+	})
+	t.Run("tuning", func(t *testing.T) {
+		analysisPage(t, "docs/tuning.md", "analyze resources", "analyze concurrency", "analyze data", "analyze queries")
+	})
 }
 
-func analysisPage(t *testing.T, file string, commands int) {
+func allAnalyses() (commands []string) {
+	for name := range analyses {
+		commands = append(commands, "analyze "+name)
+	}
+	return commands
+}
+
+func analysisPage(t *testing.T, file string, commands ...string) {
 	page, err := os.ReadFile(file)
 	require.NoError(t, err)
-	ran := map[string]bool{}
+	var ran []string
 	want := console.ReplaceAllStringFunc(string(page), func(block string) string {
 		command := console.FindStringSubmatch(block)[1]
 		args := strings.Fields(command)
-		ran[args[0]+" "+args[1]] = true
+		ran = append(ran, args[0]+" "+args[1])
 		out, err := tune(t, args...)
 		if err != nil {
 			out = "bullet-metrics: " + err.Error() + "\n"
 		}
 		return "```console\n$ bullet-metrics tune " + command + "\n" + out + "```"
 	})
-	require.Len(t, ran, commands, "each command has its place on the page")
+	require.Subset(t, ran, commands, "each command has its place on the page")
 	if os.Getenv("UPDATE_DOCS") != "" {
 		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
 		return

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"net/http"
-
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 )
 
 // asking are the flags of commands that ask a running collector over HTTP.
 type asking struct {
 	collector string
-	access    experiment.CollectorAccess
+	access    client.Access
 }
 
 func (a *asking) addFlags(flags *pflag.FlagSet, address, usage string) {
@@ -22,11 +20,11 @@ func (a *asking) addFlags(flags *pflag.FlagSet, address, usage string) {
 	flags.StringVar(&a.access.TokenFile, "token-file", "", "file with a token that may read")
 }
 
-// client asks, and the collector's address without a slash at its end.
-func (a *asking) client() (string, *http.Client, error) {
-	address, client, err := a.access.Client(a.collector)
+// client asks the collector.
+func (a *asking) client() (*client.Client, error) {
+	asked, err := client.New(a.collector, a.access)
 	if err != nil {
-		return "", nil, usageError{err}
+		return nil, usageError{err}
 	}
-	return address, client, nil
+	return asked, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
@@ -50,7 +51,7 @@ func (m *measuring) addFlags(flags *pflag.FlagSet) {
 }
 
 func (m *measuring) validate() error {
-	if m.target == "" && (m.collector != "" || m.tls || m.access != experiment.CollectorAccess{}) {
+	if m.target == "" && (m.collector != "" || m.tls || m.access != client.Access{}) {
 		return errors.New("--collector, --tls... and --token-file are for a --target")
 	}
 	if m.target != "" {
@@ -73,9 +74,9 @@ func (m *measuring) remote() (*bench.Remote, error) {
 	if m.collector == "" {
 		m.collector = net.JoinHostPort(host, "9320")
 	}
-	base, client, err := m.client()
+	base, caller, err := m.access.Client(m.collector)
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
 	protected := sender.TLS{Enabled: m.tls}
 	if m.tls {
@@ -83,7 +84,7 @@ func (m *measuring) remote() (*bench.Remote, error) {
 	}
 	ip := net.ParseIP(host)
 	target := bench.Target{Address: m.target, Loopback: host == "localhost" || ip.To4() != nil && ip.IsLoopback(), TLS: protected, TokenFile: m.access.TokenFile}
-	return &bench.Remote{Target: target, Server: bench.NewServer(base, client)}, nil
+	return &bench.Remote{Target: target, Server: bench.NewServer(base, caller)}, nil
 }
 
 // within runs what needs a directory of its own, and removes that.

@@ -16,7 +16,7 @@ import (
 
 func newCompareCommand() *cobra.Command {
 	var show presentation
-	confidence, regression := 0.0, 0.0
+	regression := 0.0
 	command := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "What changed between two runs, with confidence intervals",
@@ -36,7 +36,7 @@ exit code is 0 however much changed; with --fail-on-regression it is 99 where a 
 	}
 	flags := command.Flags()
 	show.addFlags(flags, "table", "json", "markdown")
-	addConfidence(flags, &confidence)
+	confidence := addConfidence(flags)
 	flags.Float64Var(&regression, "fail-on-regression", math.NaN(), "percent by which a figure may clearly get worse before the exit code is 99; without it none is too much")
 	flags.Lookup("fail-on-regression").DefValue = ""
 	command.RunE = func(cmd *cobra.Command, args []string) error {
@@ -44,8 +44,8 @@ exit code is 0 however much changed; with --fail-on-regression it is 99 where a 
 		if regression < 0 || math.IsInf(regression, 0) {
 			wrong = errors.New("--fail-on-regression must be at least 0")
 		}
-		return runTune(func() error { return errors.Join(show.validate(), tuning.CheckConfidence(confidence), wrong) }, func(out io.Writer) error {
-			c, err := report.Compare(args[0], args[1], confidence)
+		return runTune(func() error { return errors.Join(show.validate(), tuning.CheckConfidence(*confidence), wrong) }, func(out io.Writer) error {
+			c, err := report.Compare(args[0], args[1], *confidence)
 			if err != nil {
 				return err
 			}

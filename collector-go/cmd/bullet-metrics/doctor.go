@@ -43,11 +43,11 @@ given is not looked at; each check is OK, FAIL or unknown. The exit code is 0 wh
 			case to.collector == "" && jar == "" && settings == "":
 				return usageError{errors.New("name what to look at: --jar, --bullet-conf or --collector")}
 			case to.collector != "":
-				address, client, err := to.client()
+				asked, err := to.client()
 				if err != nil {
 					return err
 				}
-				facts.Collector = examine.Collector(cmd.Context(), client, address, topology, time.Now())
+				facts.Collector = examine.Collector(cmd.Context(), asked, topology, time.Now())
 			}
 			return printReport(cmd.OutOrStdout(), doctor.Examine(facts), output)
 		},

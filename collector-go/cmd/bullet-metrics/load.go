@@ -313,11 +313,14 @@ func (r *loadRun) askTopology(ctx context.Context) {
 	if r.collector == "" {
 		return
 	}
-	asked := load.NewCollectorActivity(r.collector, r.topology)
+	asked, err := load.NewCollectorActivity(r.collector, r.topology)
+	if err != nil {
+		r.say.Say("how many queries the topology counted is not known: %v", err)
+		return
+	}
 	defer asked.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	var err error
 	switch r.active, err = asked.Within(ctx, r.began, r.end); {
 	case err != nil:
 		r.say.Say("how many queries the topology counted is not known: %v", err)

@@ -21,11 +21,10 @@ const hidden = "(hidden)"
 
 // secretsOf are those of the settings.
 func secretsOf(c config.Config) (all secrets) {
-	for _, r := range c.RemoteWrite {
-		all = append(all, queryOf(r.URL)...)
-	}
-	for _, i := range c.InfluxDB {
-		all = append(all, queryOf(i.URL)...)
+	for _, kind := range c.Stores {
+		for _, store := range kind {
+			all = append(all, queryOf(store.URL)...)
+		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) }) // a whole before its parts
 	return slices.Compact(all)

@@ -51,9 +51,9 @@ func TestATokenInAStoresURLIsNotLogged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := settings(t.TempDir())
 			c.Log.Level = "debug"
-			remote, influx := c.RemoteWrite, c.InfluxDB
-			remote["m"] = &config.RemoteWrite{Network: config.Network{URL: address + "/write?token=s3cr%2Ft-1", Timeout: time.Second, MaxSlices: 10, MaxBytes: 1 << 20}}
-			influx["i"] = &config.InfluxDB{Network: config.Network{URL: address + "/?token=s3cr%2Ft-2", Timeout: time.Second, MaxSlices: 10, MaxBytes: 1 << 20}, Database: "d"}
+			remote, influx := c.Stores["remote_write"], c.Stores["influxdb"]
+			remote["m"] = &config.Store{URL: address + "/write?token=s3cr%2Ft-1", Timeout: time.Second, MaxSlices: 10, MaxBytes: 1 << 20}
+			influx["i"] = &config.Store{URL: address + "/?token=s3cr%2Ft-2", Timeout: time.Second, MaxSlices: 10, MaxBytes: 1 << 20, Own: map[string]string{"database": "d"}}
 			log := &kept{}
 			col, err := openCollector(c, slog.New(slog.NewTextHandler(io.MultiWriter(log, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug})))
 			require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestATokenInAStoresURLIsNotLogged(t *testing.T) {
 
 func TestSecretsAreHidden(t *testing.T) {
 	c := config.Default()
-	c.RemoteWrite["a"] = &config.RemoteWrite{Network: config.Network{URL: "http://m/?token=a%2Fsecret&db=1"}}
+	c.Stores["remote_write"]["a"] = &config.Store{URL: "http://m/?token=a%2Fsecret&db=1"}
 	s := secretsOf(c)
 	assert.Equal(t, "Post \"http://m/?(hidden)\": refused", s.hide(`Post "http://m/?token=a%2Fsecret&db=1": refused`))
 	assert.Equal(t, "http://m/write?db=1&token=(hidden) and (hidden)", s.hide("http://m/write?db=1&token=a%2Fsecret and a/secret"))

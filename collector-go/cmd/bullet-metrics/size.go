@@ -20,7 +20,7 @@ type sizeOptions struct {
 	queries                       int
 	extrapolate                   bool
 	from                          []string
-	cpu                           string
+	cpu                           *string
 	goals                         queryFlags
 	machine                       machineFlags
 	show                          presentation
@@ -55,9 +55,9 @@ with by how much, unless --extrapolate is given. With a run, the latency limit, 
 	flags.StringSliceVar(&o.from, "from", nil, "directories of runs and CSV files of measurements")
 	flags.Float64Var(&o.queryRecordsPerS, "query-records-per-s", 0, "record rate at which the grid of queries was measured; 0 where the run or a column tells it, or it is not known")
 	flags.BoolVar(&o.extrapolate, "extrapolate", false, "draw the fits on beyond what was measured")
-	o.goals.addFlags(command)
+	o.goals.addFlags(flags)
 	o.machine.addFlags(flags)
-	addCPU(flags, &o.cpu)
+	o.cpu = addCPU(flags)
 	o.show.addFlags(flags, "yaml", "json", "table", "markdown")
 	return command
 }
@@ -82,7 +82,7 @@ func (o *sizeOptions) validate(cmd *cobra.Command) error {
 	if len(o.from) == 0 {
 		wrong = append(wrong, errors.New("--from is missing; name a run of data volumes and one of filter bolts by queries, or their tables as CSV files"))
 	}
-	return errors.Join(append(wrong, o.goals.goals().Validate(), o.machine.machine().Validate(), checkCPU(o.cpu), o.show.validate())...)
+	return errors.Join(append(wrong, o.goals.goals().Validate(), o.machine.machine().Validate(), checkCPU(*o.cpu), o.show.validate())...)
 }
 
 func (o *sizeOptions) run(out io.Writer) error {

@@ -61,7 +61,7 @@ func aboutOf(path string) (sheet.Measurement, error) {
 func (o *sizeOptions) readOne(about sheet.Measurement, path string, demand *tuning.Demand, evidence *tuning.Measurements) error {
 	switch about {
 	case sheet.OfData:
-		volumes, err := readVolumes(path, o.cpu)
+		volumes, err := readVolumes(path, *o.cpu)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (o *sizeOptions) readOne(about sheet.Measurement, path string, demand *tuni
 	case sheet.OfQueries:
 		return o.readGrid(path, demand, evidence)
 	default:
-		table, err := sheet.Resources(path, sheet.CPU(o.cpu))
+		table, err := sheet.Resources(path, sheet.CPU(*o.cpu))
 		if err != nil {
 			return err
 		}

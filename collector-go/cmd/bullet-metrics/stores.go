@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx" // each kind of store registers itself
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 )
 
 // networkStore is a store on the network with the feed that fills it. What becomes of it concerns no other store.
@@ -31,49 +31,20 @@ const (
 	catchUpSlices = 20_000
 )
 
-// openNetwork opens the stores on the network, in the order of their names.
+// openNetwork opens the stores on the network, in the order of their kinds and names.
 func (col *collector) openNetwork(c config.Config, retention *feed.Retention, figures prometheus.Registerer) error {
-	for _, name := range slices.Sorted(maps.Keys(c.RemoteWrite)) {
-		r := c.RemoteWrite[name]
-		protocol, err := remoteWrite(r)
-		if err == nil {
-			err = col.openForward(c, name, r.Network, protocol, retention, figures)
-		}
-		if err != nil {
-			return fmt.Errorf("store.remote_write.%s: %w", name, err)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.InfluxDB)) {
-		i := c.InfluxDB[name]
-		protocol, err := influxDB(i)
-		if err == nil {
-			err = col.openForward(c, name, i.Network, protocol, retention, figures)
-		}
-		if err != nil {
-			return fmt.Errorf("store.influxdb.%s: %w", name, err)
+	for _, kind := range forward.Kinds() {
+		for _, name := range slices.Sorted(maps.Keys(c.Stores[kind.Name])) {
+			if err := col.openForward(c, kind, name, retention, figures); err != nil {
+				return fmt.Errorf("store.%s.%s: %w", kind.Name, name, err)
+			}
 		}
 	}
 	return nil
 }
 
-func remoteWrite(r *config.RemoteWrite) (forward.Protocol, error) {
-	at, err := receiver(r.Network)
-	if err != nil {
-		return nil, err
-	}
-	return remote.New(remote.Options{Receiver: at, Classic: r.Histograms == "classic"})
-}
-
-func influxDB(i *config.InfluxDB) (forward.Protocol, error) {
-	at, err := receiver(i.Network)
-	if err != nil {
-		return nil, err
-	}
-	return influx.New(influx.Options{Receiver: at, Org: i.Org, Bucket: i.Bucket, Database: i.Database, RetentionPolicy: i.RetentionPolicy})
-}
-
 // receiver reads how a store is to be called.
-func receiver(n config.Network) (forward.Receiver, error) {
+func receiver(n *config.Store) (forward.Receiver, error) {
 	at := forward.Receiver{URL: n.URL, HTTP: commonconfig.DefaultHTTPClientConfig}
 	if n.HTTPConfigFile == "" {
 		return at, nil
@@ -87,7 +58,16 @@ func receiver(n config.Network) (forward.Receiver, error) {
 	return at, nil
 }
 
-func (col *collector) openForward(c config.Config, name string, n config.Network, protocol forward.Protocol, retention *feed.Retention, figures prometheus.Registerer) error {
+func (col *collector) openForward(c config.Config, kind forward.Kind, name string, retention *feed.Retention, figures prometheus.Registerer) error {
+	n := c.Stores[kind.Name][name]
+	at, err := receiver(n)
+	if err != nil {
+		return err
+	}
+	protocol, err := kind.Build(at, n.Own).Protocol()
+	if err != nil {
+		return err
+	}
 	o := forward.DefaultOptions(name)
 	o.MaxSlices, o.MaxBytes, o.Timeout, o.Logger, o.Registerer = n.MaxSlices, int(n.MaxBytes), n.Timeout, col.logger, figures
 	store, err := forward.Open(filepath.Join(c.DataDir, "stores", name), protocol, o)

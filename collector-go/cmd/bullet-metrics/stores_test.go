@@ -58,8 +58,8 @@ func (r *received) has(name string) int {
 	return r.points[name]
 }
 
-func toReceiver(url string) *config.RemoteWrite {
-	return &config.RemoteWrite{Network: config.Network{URL: url, Timeout: 5 * time.Second, MaxSlices: 100, MaxBytes: 1 << 20}, Histograms: "native"}
+func toReceiver(url string) *config.Store {
+	return &config.Store{URL: url, Timeout: 5 * time.Second, MaxSlices: 100, MaxBytes: 1 << 20}
 }
 
 // Without a store of its own the collector sends what it is sent, says over HTTP whom to ask, and neither waits for a store that is
@@ -72,8 +72,8 @@ func TestACollectorWithoutAStoreOfItsOwn(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "http.yml"), []byte("basic_auth: {username: bullet, password_file: password}\n"), 0o600))
 	c := settings(filepath.Join(dir, "data"))
 	c.Embedded.Enabled = false
-	c.RemoteWrite["up"], c.RemoteWrite["down"] = toReceiver(up.URL), toReceiver(down.URL)
-	c.RemoteWrite["up"].HTTPConfigFile = filepath.Join(dir, "http.yml")
+	c.Stores["remote_write"]["up"], c.Stores["remote_write"]["down"] = toReceiver(up.URL), toReceiver(down.URL)
+	c.Stores["remote_write"]["up"].HTTPConfigFile = filepath.Join(dir, "http.yml")
 	require.NoError(t, c.Validate())
 	r := startCollector(t, c)
 	end := time.Now().Truncate(10 * time.Second)

@@ -116,12 +116,12 @@ func (m *machineFlags) machine() tuning.Machine {
 	return machine
 }
 
-func addConfidence(flags *pflag.FlagSet, confidence *float64) {
-	flags.Float64Var(confidence, "confidence", tuning.DefaultConfidence, "how often the intervals are to hold the truth, as a ratio")
+func addConfidence(flags *pflag.FlagSet) *float64 {
+	return flags.Float64("confidence", tuning.DefaultConfidence, "how often the intervals are to hold the truth, as a ratio")
 }
 
-func addCPU(flags *pflag.FlagSet, cpu *string) {
-	flags.StringVar(cpu, "cpu", "", "what a column cpu_cores holds: total (each component's) or each (one instance's); other columns say it themselves")
+func addCPU(flags *pflag.FlagSet) *string {
+	return flags.String("cpu", "", "what a column cpu_cores holds: total (each component's) or each (one instance's); other columns say it themselves")
 }
 
 func checkCPU(cpu string) error {

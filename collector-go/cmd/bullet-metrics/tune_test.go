@@ -150,30 +150,30 @@ func TestScalingOfTheDocument(t *testing.T) {
 // Every command writes every form, and its figures as SVG and PNG.
 func TestEveryFormOfEveryCommand(t *testing.T) {
 	size := []string{"size", "--records-per-s", "300000", "--queries", "300", "--from", documents + "data-scaling-test6.csv," + documents + "query-scaling-test7.csv"}
-	for name, c := range map[string]struct {
-		args    []string
-		figures []string
-	}{
-		"resources":   {[]string{"analyze", "resources", "--input", documents + "resources-test1-3.csv"}, []string{"resources"}},
-		"concurrency": {[]string{"analyze", "concurrency", "--input", documents + "concurrency-test4.csv"}, []string{"concurrency-cpu", "concurrency-completeness"}},
-		"queries":     {[]string{"analyze", "queries", "--input", documents + "query-scaling-test7.csv"}, []string{"queries-latency", "queries-capacity"}},
-		"data":        {[]string{"analyze", "data", "--input", documents + "data-scaling-test6.csv"}, []string{"data-records", "data-volume", "data-memory"}},
-		"scaling":     {[]string{"analyze", "scaling", "--input", documents + "data-scaling-test6.csv"}, []string{"scaling"}},
-		"size":        {size, []string{"size-cores"}},
-	} {
+	commands := map[string][]string{"size": size}
+	for name := range analyses {
+		commands[name] = sampleOf(t, name)
+	}
+	known := map[string][]string{"resources": {"resources"}, "concurrency": {"concurrency-cpu", "concurrency-completeness"}, "queries": {"queries-latency", "queries-capacity"},
+		"data": {"data-records", "data-volume", "data-memory"}, "scaling": {"scaling"}, "size": {"size-cores"}}
+	for name, args := range commands {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "figures")
+			var shown string
 			for _, form := range []string{"json", "table", "markdown"} {
-				out, err := tune(t, append(c.args, "--output", form, "--figures", dir)...)
+				out, err := tune(t, append(args, "--output", form, "--figures", dir)...)
 				require.NoError(t, err)
 				assert.NotContains(t, out, "NaN")
 				assert.NotContains(t, out, "Inf")
 				if form == "markdown" {
 					assert.Contains(t, out, "\n| ")
-					assert.Contains(t, out, c.figures[0]+".svg)")
+					shown = out
 				}
 			}
-			for _, figure := range c.figures {
+			figures := drawn(t, dir)
+			assert.Subset(t, figures, known[name])
+			for _, figure := range figures {
+				assert.Contains(t, shown, figure+".svg)")
 				for suffix, head := range map[string]string{".svg": "<?xml", ".png": "\x89PNG"} {
 					drawing, err := os.ReadFile(filepath.Join(dir, figure+suffix))
 					require.NoError(t, err)
@@ -182,6 +182,30 @@ func TestEveryFormOfEveryCommand(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sampleOf are the arguments of an analysis's sample on its page.
+func sampleOf(t *testing.T, analysis string) []string {
+	page, err := os.ReadFile("../../../docs/analysis.md")
+	require.NoError(t, err)
+	for _, block := range console.FindAllStringSubmatch(string(page), -1) {
+		if args := strings.Fields(strings.ReplaceAll(block[1], "collector-go/internal/", "../../internal/")); args[1] == analysis {
+			return args
+		}
+	}
+	require.Fail(t, "docs/analysis.md has no sample of "+analysis)
+	return nil
+}
+
+// drawn are the names of the figures in a directory.
+func drawn(t *testing.T, dir string) (names []string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.svg"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".svg"))
+	}
+	return names
 }
 
 func TestWrongUsageOfTune(t *testing.T) {

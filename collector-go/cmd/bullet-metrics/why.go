@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
 )
 
@@ -37,7 +37,7 @@ An alert that has ended within the last day is found too. The running collector 
 			case alert == "":
 				return usageError{errors.New("--alert is missing: the name of the alert, as in /api/v1/alerts")}
 			}
-			base, client, err := to.client()
+			asked, err := to.client()
 			if err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ An alert that has ended within the last day is found too. The running collector 
 					form.Set(name, value)
 				}
 			}
-			return askWhy(cmd.Context(), client, cmd.OutOrStdout(), base+"/api/v1/why?"+form.Encode(), output)
+			return askWhy(cmd.Context(), asked, cmd.OutOrStdout(), "/api/v1/why?"+form.Encode(), output)
 		},
 	}
 	to.addFlags(command.Flags(), "http://127.0.0.1:9320", "http address of the running collector")
@@ -62,36 +62,23 @@ An alert that has ended within the last day is found too. The running collector 
 // whyTimeout bounds the question: a day and three of figures are read.
 const whyTimeout = 2 * time.Minute
 
-func askWhy(ctx context.Context, client *http.Client, out io.Writer, address, output string) error {
-	ctx, cancel := context.WithTimeout(ctx, whyTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	response, err := client.Do(request)
-	if err != nil {
+func askWhy(ctx context.Context, asked *client.Client, out io.Writer, path, output string) error {
+	asked.Timeout = whyTimeout
+	var data json.RawMessage
+	var refused *client.Refusal
+	switch err := asked.Get(ctx, path, &data); {
+	case errors.As(err, &refused) && refused.Reason != "":
+		return errors.New(refused.Reason)
+	case err != nil:
 		return fmt.Errorf("%w; is a collector running there? --collector says where", err)
-	}
-	defer response.Body.Close()
-	var said struct {
-		Data  json.RawMessage
-		Error string
-	}
-	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
-		return fmt.Errorf("the collector's answer (%s) is not what was expected: %w", response.Status, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return errors.New(said.Error)
-	}
-	if output == outputJSON {
-		_, err = fmt.Fprintln(out, string(said.Data))
+	case output == outputJSON:
+		_, err = fmt.Fprintln(out, string(data))
 		return err
 	}
 	var answer why.Answer
-	if err := json.Unmarshal(said.Data, &answer); err != nil {
+	if err := json.Unmarshal(data, &answer); err != nil {
 		return fmt.Errorf("the collector's answer is not what was expected: %w", err)
 	}
-	_, err = io.WriteString(out, answer.Text())
+	_, err := io.WriteString(out, answer.Text())
 	return err
 }

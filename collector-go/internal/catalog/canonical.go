@@ -23,9 +23,9 @@ func (c *canonical) unit() string {
 }
 
 // spread are the names of the least and greatest sample of a gauge's slice: "_min" and "_max" stand before the unit. "" for
-// what has no spread: other kinds, info metrics, and a start time.
+// what has no spread.
 func (c *canonical) spread() (least, greatest string) {
-	if c.kind != metric.KindGauge || strings.HasSuffix(c.name, "_info") || c.name == startTime || c.ofCollection() {
+	if c.kind != metric.KindGauge || c.is(single) {
 		return "", ""
 	}
 	stem, end := c.name, ""
@@ -36,15 +36,10 @@ func (c *canonical) spread() (least, greatest string) {
 	return stem + "_min" + end, stem + "_max" + end
 }
 
-const (
-	startTime = "bullet_worker_start_time_seconds"
-	restarts  = "bullet_worker_restarts_total"
-)
-
 // restarts is the counter that is derived from a start time.
 func (c *canonical) restarts() string {
-	if c.name == startTime {
-		return restarts
+	if c.is(start) {
+		return "bullet_worker_restarts_total"
 	}
 	return ""
 }
@@ -68,14 +63,11 @@ const mostBytes = 1 << 60
 // mostCount is how far a float counts by ones. What is above was never counted, and a total that took it in would not rise any more.
 const mostCount = 1 << 53
 
-// signed are the metrics whose values may be below zero: a mean latency between two hosts, whose clocks differ; a ticket's age.
-var signed = map[string]bool{"bullet_filter_latency_mean_seconds": true, "storm_kerberos_ticket_remaining_seconds": true}
-
 // bounds are the values that make sense. A JVM says -1 for a limit that it does not have, and Storm divides by it; what Storm
 // and Bullet count is never negative.
 func (c *canonical) bounds() (least, most float64) {
 	switch {
-	case signed[c.name]:
+	case c.is(signed):
 		return -math.MaxFloat64, math.MaxFloat64
 	case c.unit() == "bytes" && c.kind == metric.KindGauge:
 		return 0, mostBytes
@@ -83,4 +75,12 @@ func (c *canonical) bounds() (least, most float64) {
 		return 0, mostCount
 	}
 	return 0, math.MaxFloat64
+}
+
+// description is the help, with a mark where the figure is an estimate.
+func (c *canonical) description() string {
+	if c.is(sampled) {
+		return c.help + " [sampled: an estimate from a sample of the tuples, exact only where topology.stats.sample.rate is 1.0]"
+	}
+	return c.help
 }

@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	"strings"
+	"slices"
 	"time"
 )
 
@@ -41,66 +41,26 @@ const (
 // CollectionSkewLimit is by how much a worker's clock may be off, beyond doubt: alert, page and doctor hold CollectionSkew to it.
 const CollectionSkewLimit = 500 * time.Millisecond
 
-// ofCollection says that a metric is not of what a topology sends, but of how it comes.
-func (c *canonical) ofCollection() bool { return strings.HasPrefix(c.name, CollectionPrefix) }
-
-// fitful are the metrics that say nothing where there is nothing to say, or whose labels come and go: a sample of these that is not there is
-// not missing. Bullet's mean latency is none without records; a replay has a target, a connection a peer, for as long as it lasts; a
-// client of the canary asks when it asks; Storm tells of a ticket, of a first report and of back-pressure when there is one.
-var fitful = map[string]bool{
-	"bullet_filter_latency_mean_seconds":        true,
-	"bullet_filter_latency_seconds":             true,
-	"bullet_query_engine_latency_seconds":       true,
-	"bullet_query_first_result_latency_seconds": true,
-	"bullet_latency_hook_left_out_total":        true,
-	"bullet_query_latency_seconds":              true,
-	"bullet_query_result_completeness_ratio":    true,
-	"bullet_query_outcomes_total":               true,
-	"bullet_active_replays":                     true,
-	"bullet_created_replays_total":              true,
-	"bullet_source_left_out_records_total":      true,
-	"storm_connection_enqueued_messages_total":  true,
-	"storm_connection_dequeued_messages_total":  true,
-	"storm_connection_sent_messages_total":      true,
-	"storm_connection_lost_messages_total":      true,
-	"storm_connection_reconnects_total":         true,
-	"storm_connection_pending_messages":         true,
-	"storm_kerberos_ticket_remaining_seconds":   true,
-	"storm_new_worker_event":                    true,
-	"storm_backpressure_last_overflow_count":    true,
-	"storm_memory_pool_used_after_gc_bytes":     true,
-}
-
 // Limits are the metrics in which -1, or more memory than there is, says that there is no limit.
-func Limits() map[string]bool {
-	limits := make(map[string]bool)
-	for i := range metrics {
-		if strings.HasSuffix(metrics[i].name, "_limit_bytes") {
-			limits[metrics[i].name] = true
-		}
-	}
-	return limits
-}
+func Limits() map[string]bool { return namesOfThose(func(m *canonical) bool { return m.is(limit) }) }
 
 // Lazy are the metrics of streams: Storm from 2.3 on has none of a stream until the first tuple of a process.
 func Lazy() map[string]bool {
-	lazy := make(map[string]bool)
-	for i := range metrics {
-		if strings.Contains(metrics[i].labels, "stream") {
-			lazy[metrics[i].name] = true
-		}
-	}
-	return lazy
+	return namesOfThose(func(m *canonical) bool { return slices.Contains(m.allLabels(), "stream") })
 }
 
 // Steady are the metrics whose every series comes every interval for as long as its task runs, by name: one that the table does not have, as
 // a user's own, may not.
 func Steady() map[string]bool {
-	steady := make(map[string]bool, len(metrics))
+	return namesOfThose(func(m *canonical) bool { return !m.is(intermittent) })
+}
+
+func namesOfThose(meant func(*canonical) bool) map[string]bool {
+	names := make(map[string]bool)
 	for i := range metrics {
-		if m := &metrics[i]; !fitful[m.name] && !m.ofCollection() {
-			steady[m.name] = true
+		if meant(&metrics[i]) {
+			names[metrics[i].name] = true
 		}
 	}
-	return steady
+	return names
 }

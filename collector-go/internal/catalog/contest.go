@@ -16,7 +16,7 @@ import (
 func (s *State) wake(id uint32) {
 	e := s.entries.get(id)
 	e.set(asleep, false)
-	if tellsOldStorm(e.raw) {
+	if ofOldStorm(e.raw) {
 		s.heardOld(e.raw.Topology)
 	}
 	if e.leftOut != 0 {
@@ -42,7 +42,7 @@ func (s *State) sleep(id uint32) {
 		return
 	}
 	e.set(asleep, true)
-	if tellsOldStorm(e.raw) {
+	if ofOldStorm(e.raw) {
 		s.topology(e.raw.Topology).old--
 	}
 	if e.raw.Shape == metric.ShapeSampler && e.leftOut == 0 {

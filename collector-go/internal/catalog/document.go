@@ -45,7 +45,7 @@ func Document() string {
 
 // kindOf marks what Storm estimates.
 func kindOf(m *canonical) string {
-	if m.sampled() {
+	if m.is(sampled) {
 		return m.kind.String() + " (sampled)"
 	}
 	return m.kind.String()
@@ -63,16 +63,15 @@ func namesOf(m *canonical) string {
 }
 
 func sourcesByMetric() map[string][]string {
-	from := map[string][]string{
-		"bullet_topology_info":         {"the plugin's TopologyInfo"},
-		"bullet_worker_info":           {"the plugin's WorkerInfo"},
-		"bullet_worker_restarts_total": {"derived from bullet_worker_start_time_seconds"},
+	from := make(map[string][]string, len(metrics))
+	for i := range metrics {
+		switch m := &metrics[i]; {
+		case m.is(byPlugin):
+			from[m.name] = []string{"the plugin, beside its samples"}
+		case m.is(bySlicer):
+			from[m.name] = []string{"the collector's slicer"}
+		}
 	}
-	for _, name := range []string{CollectionInterval, CollectionSeen, CollectionSamples, CollectionMissing, CollectionLate, CollectionRefused, CollectionSkew, CollectionSkewLeast, CollectionSkewMost,
-		CollectionRate, CollectionWorkerSamples, CollectionWorkerMissing, CollectionWorkerLate, CollectionWorkerRefused, CollectionWorkerRatio} {
-		from[name] = []string{"the collector's slicer"}
-	}
-	from[CollectionDropped] = []string{"what the plugin tells with its batches"}
 	for _, s := range slices.Concat(samplerSources, histogramSources, stormSources) {
 		from[s.to] = append(from[s.to], describeSource(&s))
 	}
@@ -81,7 +80,7 @@ func sourcesByMetric() map[string][]string {
 
 func describeSource(s *source) string {
 	text := sourceName(s.name, s.key)
-	if s.yields {
+	if s.when == unlessSampler {
 		text += "*"
 	}
 	about := []string{s.versions}

@@ -50,7 +50,7 @@ func (s *State) Forget(ids []uint32) []Change {
 // leave takes a series that is awake out of what it takes part in, and returns the contests that this changes.
 func (s *State) leave(e *entry) []uint64 {
 	hashes := []uint64{e.hash}
-	if tellsOldStorm(e.raw) {
+	if ofOldStorm(e.raw) {
 		s.topology(e.raw.Topology).old--
 	}
 	if e.raw.Shape == metric.ShapeSampler && e.leftOut == 0 {

@@ -8,14 +8,11 @@ import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 // what they count, as maps, and from 2.3 none does. A task reports all of these at once. So a topology is known before its second
 // report; what its first report said is the same by either reading, since both count from 0.
 
-// oldMaps are the metrics that are maps until Storm 2.2 alone.
-var oldMaps = map[string]bool{
-	"__receive": true, "__transfer": true, "__sendqueue": true,
-	"__emit-count": true, "__transfer-count": true, "__execute-count": true, "__ack-count": true, "__fail-count": true,
+// ofOldStorm reports whether a series is one that only a Storm until 2.2 sends.
+func ofOldStorm(raw *metric.Raw) bool {
+	rows := fromStorm.exact[raw.Name]
+	return raw.Shape == metric.ShapeMap && len(rows) > 0 && rows[0].when == untilStorm22
 }
-
-// tellsOldStorm says that a series is one of a Storm until 2.2.
-func tellsOldStorm(raw *metric.Raw) bool { return raw.Shape == metric.ShapeMap && oldMaps[raw.Name] }
 
 // heardOld counts the awake series of a topology that tell its Storm's release. The first makes the rules of others new.
 func (s *State) heardOld(name string) {

@@ -135,7 +135,7 @@ func look(raw *metric.Raw) *template {
 // template is the row applied to a temporality as the sender says it, and to the labels that a name says.
 func (r *row) template(saidTemporality metric.Temporality, said []label) *template {
 	m := r.metric
-	t := &template{labels: labelParts(m.name, m.scope, said), yields: r.yields, byRelease: r.temporality == byRelease}
+	t := &template{labels: labelParts(m.name, m.scope, said), yields: r.when == unlessSampler, byRelease: r.temporality == byRelease}
 	t.rule = metric.Rule{
 		Series:       metric.Series{Kind: m.kind},
 		NegativeName: m.negative(),

@@ -20,8 +20,7 @@ type Config struct {
 	Slice        Slice
 	Journal      Journal
 	Embedded     Embedded
-	RemoteWrite  map[string]*RemoteWrite // by name
-	InfluxDB     map[string]*InfluxDB    // by name
+	Stores       map[string]map[string]*Store // on the network, by kind and name
 	Query        Query
 	Rules        Rules
 	Alertmanager Alertmanager
@@ -127,14 +126,14 @@ type Log struct {
 // Default is the configuration of a collector that nobody configured.
 func Default() Config {
 	return Config{
-		DataDir:     "bullet-metrics-data",
-		Shutdown:    10 * time.Second, // below the 30 s after which systemd and Kubernetes kill
-		GRPC:        GRPC{Listen: "127.0.0.1:4320"},
-		HTTP:        HTTP{Listen: "127.0.0.1:9320"},
-		Slice:       Slice{Width: 10 * time.Second, Lateness: 30 * time.Second}, // Bullet's own emit interval; three of them
-		Journal:     Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
-		Embedded:    Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30}, // the days are Prometheus' default
-		RemoteWrite: map[string]*RemoteWrite{}, InfluxDB: map[string]*InfluxDB{}, flags: map[string]bool{},
+		DataDir:  "bullet-metrics-data",
+		Shutdown: 10 * time.Second, // below the 30 s after which systemd and Kubernetes kill
+		GRPC:     GRPC{Listen: "127.0.0.1:4320"},
+		HTTP:     HTTP{Listen: "127.0.0.1:9320"},
+		Slice:    Slice{Width: 10 * time.Second, Lateness: 30 * time.Second}, // Bullet's own emit interval; three of them
+		Journal:  Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
+		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30}, // the days are Prometheus' default
+		Stores:   noStores(), flags: map[string]bool{},
 		Query: Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute,
 			MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000},
 		Rules:  Rules{BuiltIn: true, Interval: 15 * time.Second},

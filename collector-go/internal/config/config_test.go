@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/influx" // two kinds of stores
+	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 )
 
 func never(Setting) bool { return false }
@@ -129,15 +132,17 @@ store:
 `), Settings(&c), given)
 	require.NoError(t, err)
 	require.NoError(t, c.Validate())
-	network := func(url string) Network { n := defaultNetwork(); n.URL = url; return n }
-	mimir, victoria := network("http://flag/?a=b,c"), network("http://v:8428/api/v1/write")
+	store := func(url string, own map[string]string) *Store {
+		s := defaultStore()
+		s.URL, s.Own = url, own
+		return &s
+	}
+	mimir, victoria := store("http://flag/?a=b,c", map[string]string{"histograms": "native"}), store("http://v:8428/api/v1/write", map[string]string{"histograms": "classic"})
 	mimir.Timeout, victoria.Required = 5*time.Second, true
-	assert.Equal(t, map[string]*RemoteWrite{
-		"mimir":    {Network: mimir, Histograms: "native"},
-		"victoria": {Network: victoria, Histograms: "classic"},
-		"third":    {Network: network("http://third/"), Histograms: "native"},
-	}, c.RemoteWrite)
-	assert.Equal(t, map[string]*InfluxDB{"old": {Network: network("http://i:8086"), Database: "bullet"}}, c.InfluxDB)
+	assert.Equal(t, map[string]map[string]*Store{
+		"remote_write": {"mimir": mimir, "victoria": victoria, "third": store("http://third/", map[string]string{})},
+		"influxdb":     {"old": store("http://i:8086", map[string]string{"database": "bullet"})},
+	}, c.Stores)
 	assert.ErrorContains(t, flags.Parse([]string{"--store-influxdb-url", "http://i:8086"}), "NAME=VALUE")
 }
 
@@ -171,13 +176,13 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 		"no store":            {func(c *Config) { c.Embedded.Enabled = false }, "slices would go nowhere"},
 		"rules need the store": {func(c *Config) {
 			c.Embedded.Enabled, c.Rules.Files = false, []string{"r.yml"}
-			c.RemoteWrite["m"] = &RemoteWrite{Network: Network{URL: "http://m/", Timeout: 1, MaxSlices: 1, MaxBytes: 1}}
+			c.Stores["remote_write"]["m"] = &Store{URL: "http://m/", Timeout: 1, MaxSlices: 1, MaxBytes: 1}
 		}, "rules.files needs store.embedded.enabled"},
-		"store without url": {func(c *Config) { c.RemoteWrite["m"] = &RemoteWrite{Network: defaultNetwork()} }, "store.remote_write.m.url is missing"},
-		"secret in a url":   {func(c *Config) { c.RemoteWrite["m"] = &RemoteWrite{Network: Network{URL: "http://u:p@m/"}} }, "store.remote_write.m.http_config_file"},
-		"one name twice":    {func(c *Config) { c.RemoteWrite["m"], c.InfluxDB["m"] = &RemoteWrite{}, &InfluxDB{} }, "have one name"},
-		"a name of ours":    {func(c *Config) { c.InfluxDB["embedded"] = &InfluxDB{} }, "choose another"},
-		"neither version":   {func(c *Config) { c.InfluxDB["i"] = &InfluxDB{Network: Network{URL: "http://i/"}} }, "store.influxdb.i.bucket"},
+		"store without url": {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{} }, "store.remote_write.m.url is missing"},
+		"secret in a url":   {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{URL: "http://u:p@m/"} }, "store.remote_write.m.url holds a user or password: they belong into http_config_file"},
+		"one name twice":    {func(c *Config) { c.Stores["remote_write"]["m"], c.Stores["influxdb"]["m"] = &Store{}, &Store{} }, "have one name"},
+		"a name of ours":    {func(c *Config) { c.Stores["influxdb"]["embedded"] = &Store{} }, "choose another"},
+		"neither version":   {func(c *Config) { c.Stores["influxdb"]["i"] = &Store{URL: "http://i/"} }, "store.influxdb.i.bucket is missing"},
 		"small journal":     {func(c *Config) { c.Journal.MaxBytes = 1 << 20 }, "journal.max_bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {

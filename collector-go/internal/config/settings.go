@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func (s Setting) Default() string { return s.value.String() }
 
 // Settings is the table of every setting, bound to the fields of c.
 func Settings(c *Config) []Setting {
-	return []Setting{
+	return slices.Concat([]Setting{
 		{"data_dir", "directory of everything the collector keeps", text(&c.DataDir)},
 		{"shutdown.timeout", "longest time from SIGTERM to the end of the process", duration(&c.Shutdown)},
 		{"grpc.listen", "address that plugins send to, HOST:PORT", text(&c.GRPC.Listen)},
@@ -51,23 +52,7 @@ func Settings(c *Config) []Setting {
 		{"store.embedded.enabled", "keep slices in the collector's own store", yesNo(&c.Embedded.Enabled)},
 		{"store.embedded.retention_time", "how long slices are kept; 0s for ever", duration(&c.Embedded.RetentionTime)},
 		{"store.embedded.retention_bytes", "most that slices may take on disk, bytes; 0 for no bound", size(&c.Embedded.RetentionBytes)},
-		{"store.remote_write.NAME.url", "address of a receiver of Prometheus remote write, such as http://localhost:9090/api/v1/write", c.remoteWrite("url", func(r *RemoteWrite) pflag.Value { return text(&r.URL) })},
-		{"store.remote_write.NAME.histograms", "native, or classic where the receiver has no native histograms; native where not set", c.remoteWrite("histograms", func(r *RemoteWrite) pflag.Value { return oneOf(&r.Histograms, "native", "classic") })},
-		{"store.remote_write.NAME.http_config_file", "TLS, credentials and headers for the receiver, in the format of Prometheus' http_config", c.remoteWrite("http_config_file", func(r *RemoteWrite) pflag.Value { return text(&r.HTTPConfigFile) })},
-		{"store.remote_write.NAME.timeout", "longest time of a request; 30s where not set", c.remoteWrite("timeout", func(r *RemoteWrite) pflag.Value { return duration(&r.Timeout) })},
-		{"store.remote_write.NAME.max_slices", "most slices in a request; 2000 where not set", c.remoteWrite("max_slices", func(r *RemoteWrite) pflag.Value { return whole(&r.MaxSlices) })},
-		{"store.remote_write.NAME.max_bytes", "most bytes in a request, before compression; 4MiB where not set", c.remoteWrite("max_bytes", func(r *RemoteWrite) pflag.Value { return size(&r.MaxBytes) })},
-		{"store.remote_write.NAME.required", "take no more samples, when the journal is full, rather than give up what this store still lacks; false where not set", c.remoteWrite("required", func(r *RemoteWrite) pflag.Value { return yesNo(&r.Required) })},
-		{"store.influxdb.NAME.url", "address of an InfluxDB, such as http://localhost:8086", c.influxDB("url", func(i *InfluxDB) pflag.Value { return text(&i.URL) })},
-		{"store.influxdb.NAME.bucket", "bucket of an InfluxDB 2, or DATABASE/RETENTION_POLICY of an InfluxDB 1.8 or later", c.influxDB("bucket", func(i *InfluxDB) pflag.Value { return text(&i.Bucket) })},
-		{"store.influxdb.NAME.org", "organisation of an InfluxDB 2", c.influxDB("org", func(i *InfluxDB) pflag.Value { return text(&i.Org) })},
-		{"store.influxdb.NAME.database", "database of an InfluxDB 1, written to through its /write", c.influxDB("database", func(i *InfluxDB) pflag.Value { return text(&i.Database) })},
-		{"store.influxdb.NAME.retention_policy", "retention policy of an InfluxDB 1; the database's default where not set", c.influxDB("retention_policy", func(i *InfluxDB) pflag.Value { return text(&i.RetentionPolicy) })},
-		{"store.influxdb.NAME.http_config_file", "TLS, credentials and headers for the InfluxDB, in the format of Prometheus' http_config", c.influxDB("http_config_file", func(i *InfluxDB) pflag.Value { return text(&i.HTTPConfigFile) })},
-		{"store.influxdb.NAME.timeout", "longest time of a request; 30s where not set", c.influxDB("timeout", func(i *InfluxDB) pflag.Value { return duration(&i.Timeout) })},
-		{"store.influxdb.NAME.max_slices", "most slices in a request; 2000 where not set", c.influxDB("max_slices", func(i *InfluxDB) pflag.Value { return whole(&i.MaxSlices) })},
-		{"store.influxdb.NAME.max_bytes", "most bytes in a request, before compression; 4MiB where not set", c.influxDB("max_bytes", func(i *InfluxDB) pflag.Value { return size(&i.MaxBytes) })},
-		{"store.influxdb.NAME.required", "take no more samples, when the journal is full, rather than give up what this store still lacks; false where not set", c.influxDB("required", func(i *InfluxDB) pflag.Value { return yesNo(&i.Required) })},
+	}, c.storeSettings(), []Setting{
 		{"query.timeout", "longest time of one query", duration(&c.Query.Timeout)},
 		{"query.max_samples", "most samples that one query may hold in memory", whole(&c.Query.MaxSamples)},
 		{"query.max_concurrent", "most queries at a time", whole(&c.Query.MaxConcurrent)},
@@ -92,7 +77,7 @@ func Settings(c *Config) []Setting {
 		{"pprof", "address of Go's profiles (/debug/pprof/), HOST:PORT on this machine; off where not set", text(&c.Pprof)},
 		{"log.level", "least level logged: debug, info, warn, error", oneOf(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", "text or json", oneOf(&c.Log.Format, "text", "json")},
-	}
+	})
 }
 
 // AddFlags makes a flag of every setting. A flag that is given wins over the file, whichever is read first: LoadFile leaves the

@@ -4,48 +4,68 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/prometheus/common/config"
 	"github.com/spf13/pflag"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 )
 
-// Network is what the settings of all stores on the network have.
-type Network struct {
+// Store is one on the network.
+type Store struct {
 	URL            string
 	HTTPConfigFile string
 	Timeout        time.Duration
 	MaxSlices      int
 	MaxBytes       int64
 	Required       bool
+	Own            map[string]string // what is set of its kind's own settings
 }
 
-// RemoteWrite is a receiver of Prometheus remote write.
-type RemoteWrite struct {
-	Network
-	Histograms string // "native" or "classic"
+// noStores are the kinds, without a store.
+func noStores() map[string]map[string]*Store {
+	all := map[string]map[string]*Store{}
+	for _, kind := range forward.Kinds() {
+		all[kind.Name] = map[string]*Store{}
+	}
+	return all
 }
 
-// InfluxDB is one of version 2 (Bucket, Org) or 1 (Database, RetentionPolicy).
-type InfluxDB struct {
-	Network
-	Org, Bucket               string
-	Database, RetentionPolicy string
+func defaultStore() Store {
+	return Store{Timeout: 30 * time.Second, MaxSlices: 2000, MaxBytes: 4 << 20, Own: map[string]string{}} // Prometheus' own; what it sends at once; what all take
 }
 
-func defaultNetwork() Network {
-	return Network{Timeout: 30 * time.Second, MaxSlices: 2000, MaxBytes: 4 << 20} // Prometheus' own; what it sends at once; what all take
+// storeSettings are those of all kinds.
+func (c *Config) storeSettings() (all []Setting) {
+	for _, kind := range forward.Kinds() {
+		add := func(name, usage string, field func(*Store) pflag.Value) {
+			key := kind.Name + "." + anyName + "." + name
+			all = append(all, Setting{"store." + key, usage, named(c, kind.Name+"."+name, c.Stores[kind.Name], defaultStore, field)})
+		}
+		add("url", "address of "+kind.Address, func(s *Store) pflag.Value { return text(&s.URL) })
+		for _, own := range kind.Settings {
+			add(own.Name, own.Usage, func(s *Store) pflag.Value { return s.own(own) })
+		}
+		add("http_config_file", "TLS, credentials and headers for "+kind.Receiver+", in the format of Prometheus' http_config", func(s *Store) pflag.Value { return text(&s.HTTPConfigFile) })
+		add("timeout", "longest time of a request; 30s where not set", func(s *Store) pflag.Value { return duration(&s.Timeout) })
+		add("max_slices", "most slices in a request; 2000 where not set", func(s *Store) pflag.Value { return whole(&s.MaxSlices) })
+		add("max_bytes", "most bytes in a request, before compression; 4MiB where not set", func(s *Store) pflag.Value { return size(&s.MaxBytes) })
+		add("required", "take no more samples, when the journal is full, rather than give up what this store still lacks; false where not set", func(s *Store) pflag.Value { return yesNo(&s.Required) })
+	}
+	return all
 }
 
-func (c *Config) remoteWrite(key string, field func(*RemoteWrite) pflag.Value) pflag.Value {
-	fresh := func() RemoteWrite { return RemoteWrite{Network: defaultNetwork(), Histograms: "native"} }
-	return named(c, "remote_write."+key, c.RemoteWrite, fresh, field)
-}
-
-func (c *Config) influxDB(key string, field func(*InfluxDB) pflag.Value) pflag.Value {
-	fresh := func() InfluxDB { return InfluxDB{Network: defaultNetwork()} }
-	return named(c, "influxdb."+key, c.InfluxDB, fresh, field)
+func (s *Store) own(setting forward.Setting) pflag.Value {
+	return value{"string", func(given string) error {
+		if len(setting.Choices) > 0 && !slices.Contains(setting.Choices, given) {
+			return fmt.Errorf("%q is none of %s", given, strings.Join(setting.Choices, ", "))
+		}
+		s.Own[setting.Name] = given
+		return nil
+	}, nil}
 }
 
 // ownNames are those that feeds and files of the collector's own have.
@@ -53,17 +73,22 @@ var ownNames = []string{"embedded", "registry"}
 
 // validateStores says what cannot be about the stores.
 func (c Config) validateStores() (err error) {
-	for _, name := range slices.Sorted(maps.Keys(c.RemoteWrite)) {
-		err = errors.Join(err, c.RemoteWrite[name].validate("store.remote_write."+name), ownName("store.remote_write."+name, name))
-		if c.InfluxDB[name] != nil {
-			err = errors.Join(err, fmt.Errorf("store.remote_write.%s and store.influxdb.%s have one name: give each store its own", name, name))
+	kindOf := map[string]string{}
+	for _, kind := range forward.Kinds() {
+		for _, name := range slices.Sorted(maps.Keys(c.Stores[kind.Name])) {
+			key := "store." + kind.Name + "." + name
+			err = errors.Join(err, c.Stores[kind.Name][name].validate(key, kind))
+			if slices.Contains(ownNames, name) {
+				err = errors.Join(err, fmt.Errorf("%s: %q is a name of the collector's own; choose another", key, name))
+			}
+			if other := kindOf[name]; other != "" {
+				err = errors.Join(err, fmt.Errorf("store.%s.%s and %s have one name: give each store its own", other, name, key))
+			}
+			kindOf[name] = kind.Name
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.InfluxDB)) {
-		err = errors.Join(err, c.InfluxDB[name].validate("store.influxdb."+name), ownName("store.influxdb."+name, name))
-	}
 	switch {
-	case !c.Embedded.Enabled && len(c.RemoteWrite)+len(c.InfluxDB) == 0:
+	case !c.Embedded.Enabled && len(kindOf) == 0:
 		err = errors.Join(err, errors.New("store.embedded.enabled is false and there is no other store: slices would go nowhere"))
 	case !c.Embedded.Enabled && len(c.Rules.Files) > 0:
 		err = errors.Join(err, errors.New("rules.files needs store.embedded.enabled: rules are evaluated over the collector's own store"))
@@ -71,36 +96,10 @@ func (c Config) validateStores() (err error) {
 	return err
 }
 
-func ownName(key, name string) error {
-	if slices.Contains(ownNames, name) {
-		return fmt.Errorf("%s: %q is a name of the collector's own; choose another", key, name)
+func (s Store) validate(key string, kind forward.Kind) error {
+	err := kind.Build(forward.Receiver{URL: s.URL, HTTP: config.DefaultHTTPClientConfig}, s.Own).Validate()
+	if err != nil {
+		err = fmt.Errorf("%s.%w", key, err)
 	}
-	return nil
-}
-
-func (n Network) validate(key string) error {
-	u, err := url.Parse(n.URL)
-	switch {
-	case n.URL == "":
-		return fmt.Errorf("%s.url is missing", key)
-	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		return fmt.Errorf("%s.url is %q: it must be http://HOST:PORT/PATH or https://HOST:PORT/PATH", key, n.URL)
-	case u.User != nil:
-		return fmt.Errorf("%s.url must hold no user or password: they belong into %s.http_config_file", key, key)
-	}
-	return errors.Join(positive(key+".timeout", int64(n.Timeout)), positive(key+".max_slices", int64(n.MaxSlices)),
-		positive(key+".max_bytes", n.MaxBytes))
-}
-
-func (i InfluxDB) validate(key string) error {
-	err := i.Network.validate(key)
-	switch {
-	case (i.Bucket == "") == (i.Database == ""):
-		return errors.Join(err, fmt.Errorf("set one of %s.bucket, for InfluxDB 2, and %s.database, for InfluxDB 1", key, key))
-	case i.Database != "" && i.Org != "":
-		return errors.Join(err, fmt.Errorf("%s.org belongs to %s.bucket: InfluxDB 1 knows none", key, key))
-	case i.Bucket != "" && i.RetentionPolicy != "":
-		return errors.Join(err, fmt.Errorf("%s.retention_policy belongs to %s.database: a bucket has its own", key, key))
-	}
-	return err
+	return errors.Join(err, positive(key+".timeout", int64(s.Timeout)), positive(key+".max_slices", int64(s.MaxSlices)), positive(key+".max_bytes", s.MaxBytes))
 }

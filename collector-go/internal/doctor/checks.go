@@ -9,29 +9,16 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
-)
-
-const (
-	bulletClass  = "io.github.bulletmetrics.storm.BulletMetricsConsumer"      // from Bullet 0.5.0 on
-	earlyClass   = "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer" // up to Bullet 0.4.3
-	stormClass   = "io.github.bulletmetrics.storm.StormMetricsConsumer"
-	samplerClass = "io.github.bulletmetrics.storm.WorkerSampler"
-	hookClass    = "io.github.bulletmetrics.storm.LatencyHook"
-	collector    = "bullet.topology.metrics.collector."
-	retainLimit  = "max.retain.metric.tuples"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
 // Classes are those that the jar must have.
-var Classes = []string{bulletClass, earlyClass, stormClass, samplerClass, hookClass}
+var Classes = []string{plugin.BulletClass, plugin.EarlyClass, plugin.StormClass, plugin.SamplerClass, plugin.HookClass}
 
 // What is judged as too much or too little.
 const (
-	mostInterval   = 127 // s; from Storm 2.3 a longer one is scheduled twice
-	usualInterval  = 60  // s, Storm's default
-	stormRetains   = 100 // reports, Storm's default
-	pluginRetains  = 10_000
-	reportsAtATick = 2 // of an executor
-	ticksRetained  = 4 // what register() sets
+	usualInterval = 60  // s, Storm's default
+	stormRetains  = 100 // reports, Storm's default
 	// slack is the time from a sample to its slice beside its interval: pack, slice, lateness and the way.
 	slack = 90 * time.Second
 )
@@ -69,26 +56,26 @@ func registration(f Facts) Finding {
 
 // written judges the registration in a file.
 func written(f Facts) Finding {
-	const enable, classes = "bullet.topology.metrics.enable", "bullet.topology.metrics.classes"
+	const enable, classes = plugin.Enable, plugin.Classes
 	const snippet = "bullet-metrics storm snippet prints the lines"
-	early, late := slices.Contains(texts(f.file(classes)), earlyClass), slices.Contains(texts(f.file(classes)), bulletClass)
+	early, late := slices.Contains(texts(f.file(classes)), plugin.EarlyClass), slices.Contains(texts(f.file(classes)), plugin.BulletClass)
 	storm, _, known := f.topology().storm()
 	switch {
 	case f.registered() != nil:
 		return ok("topology.metrics.consumer.register names the plugin")
 	case !early && !late:
 		return fail(fmt.Sprintf("neither %s nor topology.metrics.consumer.register of %s names the plugin", classes, f.Settings.Path),
-			"add "+bulletClass+" to "+classes+", or for Bullet up to 0.4.3 "+earlyClass+"; "+snippet)
+			"add "+plugin.BulletClass+" to "+classes+", or for Bullet up to 0.4.3 "+plugin.EarlyClass+"; "+snippet)
 	case early && !late && known && storm >= 2:
-		return fail(classes+" names "+earlyClass+" alone, which is for Bullet up to 0.4.3 on Storm 1, and Storm is "+f.topology().Storm,
-			"name "+bulletClass+" instead; "+snippet)
+		return fail(classes+" names "+plugin.EarlyClass+" alone, which is for Bullet up to 0.4.3 on Storm 1, and Storm is "+f.topology().Storm,
+			"name "+plugin.BulletClass+" instead; "+snippet)
 	case !truth(f.file(enable)):
 		return fail(enable+" is not true: Bullet registers no consumer", "set "+enable+": true")
-	case !truth(f.file("bullet.topology.metrics.built.in.enable")):
+	case !truth(f.file(plugin.BuiltIn)):
 		return fail("bullet.topology.metrics.built.in.enable is not true: Bullet's tasks report nothing of their own",
 			"set bullet.topology.metrics.built.in.enable: true")
-	case f.file(custom+"topology.metrics.consumer.register") != nil:
-		return fail(custom+"topology.metrics.consumer.register takes the place of what register() sets",
+	case f.file(plugin.Custom+plugin.Register) != nil:
+		return fail(plugin.Custom+plugin.Register+" takes the place of what register() sets",
 			"take it out, or name the plugin there; "+snippet)
 	}
 	if early && !late {
@@ -98,7 +85,7 @@ func written(f Facts) Finding {
 }
 
 func tick(f Facts) Finding {
-	const name = "topology.enable.v2.metrics.tick"
+	const name = plugin.V2Tick
 	if major, minor, known := f.topology().storm(); known && (major < 2 || major == 2 && minor < 2) {
 		return ok("Storm " + f.topology().Storm + " has none and needs none")
 	}
@@ -130,18 +117,18 @@ func retain(f Facts) Finding {
 		return unknown("not made, since registration failed")
 	}
 	if entry := f.registered(); entry != nil {
-		return retained(f, retainLimit, entry[retainLimit], stormRetains)
+		return retained(f, plugin.Retain, entry[plugin.Retain], stormRetains)
 	}
-	if value := f.file(collector + retainLimit); value != nil {
-		return retained(f, collector+retainLimit, value, stormRetains)
+	if value := f.file(plugin.Collector + plugin.Retain); value != nil {
+		return retained(f, plugin.Collector+plugin.Retain, value, stormRetains)
 	}
-	if told, is := f.told(retainLimit); is {
-		return retained(f, collector+retainLimit, told, stormRetains)
+	if told, is := f.told(plugin.Retain); is {
+		return retained(f, plugin.Collector+plugin.Retain, told, stormRetains)
 	}
 	if f.Settings == nil {
 		return unknown("not told to the collector: --bullet-conf names the settings")
 	}
-	return retained(f, collector+retainLimit, nil, pluginRetains)
+	return retained(f, plugin.Collector+plugin.Retain, nil, plugin.LeastRetained)
 }
 
 // retained judges a limit, or the default where it is not set.
@@ -156,11 +143,11 @@ func retained(f Facts, name string, value any, byDefault int) Finding {
 	}
 	least, of := float64(stormRetains+1), "of any topology"
 	if t := f.topology(); t != nil {
-		least, of = float64(reportsAtATick*t.Executors), fmt.Sprintf("of %d executors", t.Executors)
+		least, of = float64(plugin.ReportsAtATick*t.Executors), fmt.Sprintf("of %d executors", t.Executors)
 	}
 	if limit > 0 && limit < least {
 		return fail(fmt.Sprintf("Storm keeps %g reports, and a tick %s can have %g: it drops the oldest uncounted", limit, of, least),
-			fmt.Sprintf("set %s to %d", name, max(pluginRetains, ticksRetained*int(least))))
+			fmt.Sprintf("set %s to %d", name, max(plugin.LeastRetained, plugin.TicksRetained*int(least))))
 	}
 	if f.topology() == nil {
 		of = "of a topology whose size is not known"
@@ -173,7 +160,7 @@ func interval(f Facts) Finding {
 		return ok("Storm " + f.topology().Storm + " schedules intervals of any length once")
 	}
 	var found []string
-	for _, name := range []string{"topology.builtin.metrics.bucket.size.secs", "topology.v2.metrics.tick.interval.seconds"} {
+	for _, name := range []string{plugin.Interval, plugin.V2Interval} {
 		value, source := f.setting(name)
 		if value == nil {
 			continue
@@ -182,17 +169,17 @@ func interval(f Facts) Finding {
 		if !is {
 			return fail(fmt.Sprintf("%v: %s", value, source), "write a number of seconds")
 		}
-		if n > mostInterval {
-			return fail(fmt.Sprintf("%g s: %s; from Storm 2.3 on what is above %d s is scheduled twice", n, source, mostInterval),
-				fmt.Sprintf("set it to 10, or to at most %d", mostInterval))
+		if n > plugin.MostIntervalSeconds {
+			return fail(fmt.Sprintf("%g s: %s; from Storm 2.3 on what is above %d s is scheduled twice", n, source, plugin.MostIntervalSeconds),
+				fmt.Sprintf("set it to 10, or to at most %d", plugin.MostIntervalSeconds))
 		}
 		found = append(found, fmt.Sprintf("%s %g s", name, n))
 	}
 	mapping, _ := f.file("bullet.topology.metrics.built.in.emit.interval.mapping").(map[string]any)
 	for name, value := range mapping {
-		if n, _ := number(value); n > mostInterval {
+		if n, _ := number(value); n > plugin.MostIntervalSeconds {
 			return fail(fmt.Sprintf("%g s for %s in Bullet's emit interval mapping; from Storm 2.3 on what is above %d s is scheduled twice", n, name,
-				mostInterval), fmt.Sprintf("set it to 10, or to at most %d", mostInterval))
+				plugin.MostIntervalSeconds), fmt.Sprintf("set it to 10, or to at most %d", plugin.MostIntervalSeconds))
 		}
 	}
 	switch {
@@ -218,7 +205,7 @@ func security(f Facts) Finding {
 	case (cert == nil) != (key == nil):
 		return fail("only one of tls.cert.file and tls.key.file is set", "set both for mutual TLS, or neither")
 	case !on && (cert != nil || f.plugin("tls.ca.file") != nil):
-		return fail("tls.*.file is set, and tls.enabled is not true: the samples go out in the clear", "set "+collector+"tls.enabled: true")
+		return fail("tls.*.file is set, and tls.enabled is not true: the samples go out in the clear", "set "+plugin.Collector+"tls.enabled: true")
 	case on:
 		return ok("the plugin speaks TLS")
 	case f.topology() != nil:
@@ -227,7 +214,7 @@ func security(f Facts) Finding {
 	for _, address := range addresses {
 		if !loopback(address) {
 			return fail("no TLS, and "+address+" is another machine: the collector listens there only with TLS, or with --grpc-insecure",
-				"set "+collector+"tls.enabled: true and tls.ca.file (docs/security.md)")
+				"set "+plugin.Collector+"tls.enabled: true and tls.ca.file (docs/security.md)")
 		}
 	}
 	return ok("none, and the collector is on the workers' own machine")
@@ -329,7 +316,7 @@ func seen(f Facts, kind Kind) Finding {
 // latest is how old the newest slice may be.
 func (f Facts) latest() time.Duration {
 	longest := float64(usualInterval)
-	for i, name := range []string{"topology.builtin.metrics.bucket.size.secs", "topology.v2.metrics.tick.interval.seconds"} {
+	for i, name := range []string{plugin.Interval, plugin.V2Interval} {
 		if value, _ := f.setting(name); value != nil {
 			if n, is := number(value); is && (i == 0 || n > longest) {
 				longest = n
@@ -342,7 +329,7 @@ func (f Facts) latest() time.Duration {
 func notSeen(kind Kind) string {
 	switch kind {
 	case CPU:
-		return "add the worker's sampler: " + collector + "sampler.enabled must not be false; without Bullet, topology.worker.metrics names " + samplerClass
+		return "add the worker's sampler: " + plugin.Collector + "sampler.enabled must not be false; without Bullet, topology.worker.metrics names " + plugin.SamplerClass
 	case Latency:
 		return "see whether records flow: without records and acks no latency is reported; and whether bullet.topology.metrics.built.in.enable is true"
 	}

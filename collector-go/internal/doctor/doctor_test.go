@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
 var now = time.Date(2027, 1, 15, 8, 10, 0, 0, time.UTC)
@@ -22,7 +24,7 @@ func well() Facts {
 		Jar: &Jar{Path: "plugin.jar", Classes: 3_756},
 		Settings: &Settings{Path: "bullet.yaml", Values: map[string]any{
 			"bullet.topology.metrics.enable": true, "bullet.topology.metrics.built.in.enable": "true",
-			"bullet.topology.metrics.classes": []any{bulletClass}, collector + "address": []any{"127.0.0.1:4320"}}},
+			"bullet.topology.metrics.classes": []any{plugin.BulletClass}, plugin.Collector + "address": []any{"127.0.0.1:4320"}}},
 		Collector: &Collector{Address: "http://here", Topology: "bullet", Known: []string{"bullet"}, Now: now, Seen: seen,
 			Skews: map[string]Skew{"h:6700": {Least: -0.02, Most: 0.01}, "h:6701": {Sure: -0.3, Least: -0.5, Most: -0.3}},
 			Found: &Topology{ID: "bullet-1-2", Submitted: now.Add(-time.Hour), FirstSeen: now.Add(-59 * time.Minute), LastSeen: now.Add(-time.Second),
@@ -53,7 +55,7 @@ func tells(name, value string) func(*Facts) {
 
 func plain(entry map[string]any, more ...func(*Facts)) func(*Facts) {
 	return func(f *Facts) {
-		entry["class"] = stormClass
+		entry["class"] = plugin.StormClass
 		f.Settings.Values = map[string]any{"topology.metrics.consumer.register": []any{map[string]any{"class": "other"}, entry}}
 		for _, change := range more {
 			change(f)
@@ -76,22 +78,22 @@ func TestEachCheck(t *testing.T) {
 	}{
 		{"no jar", "jar", []func(*Facts){func(f *Facts) { f.Jar = nil }}, Unknown, "--jar"},
 		{"unreadable", "jar", []func(*Facts){func(f *Facts) { f.Jar.Err = errors.New("not a zip") }}, Fail, "not a zip"},
-		{"another jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Missing = []string{stormClass} }}, Fail, "3756 classes, but not " + stormClass},
+		{"another jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Missing = []string{plugin.StormClass} }}, Fail, "3756 classes, but not " + plugin.StormClass},
 		{"fat jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Visible = []string{"io.grpc", "io.netty"} }}, Fail, "io.grpc, io.netty"},
 
 		{"unreadable", "registration", []func(*Facts){wrongSettings}, Fail, "no such file"},
 		{"by reports", "registration", []func(*Facts){noSettings}, OK, "reports"},
 		{"nothing known", "registration", []func(*Facts){noSettings, noCollector}, Unknown, "--bullet-conf"},
 		{"not named", "registration", []func(*Facts){set("bullet.topology.metrics.classes", []any{"com.yahoo.Other"})}, Fail, "neither"},
-		{"early Bullet", "registration", []func(*Facts){noCollector, set("bullet.topology.metrics.classes", []any{earlyClass})}, OK, "for Bullet up to 0.4.3"},
-		{"both Bullets", "registration", []func(*Facts){set("bullet.topology.metrics.classes", []any{earlyClass, bulletClass})}, OK, "names the plugin,"},
-		{"early Bullet on a late Storm", "registration", []func(*Facts){set("bullet.topology.metrics.classes", []any{earlyClass})}, Fail, "and Storm is 2.8.3"},
+		{"early Bullet", "registration", []func(*Facts){noCollector, set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, OK, "for Bullet up to 0.4.3"},
+		{"both Bullets", "registration", []func(*Facts){set("bullet.topology.metrics.classes", []any{plugin.EarlyClass, plugin.BulletClass})}, OK, "names the plugin,"},
+		{"early Bullet on a late Storm", "registration", []func(*Facts){set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, Fail, "and Storm is 2.8.3"},
 		{"off", "registration", []func(*Facts){set("bullet.topology.metrics.enable", false)}, Fail, "registers no consumer"},
 		{"no Bullet metrics", "registration", []func(*Facts){set("bullet.topology.metrics.built.in.enable", false)}, Fail, "nothing of their own"},
-		{"undone", "registration", []func(*Facts){set(custom+"topology.metrics.consumer.register", []any{})}, Fail, "takes the place"},
+		{"undone", "registration", []func(*Facts){set(plugin.Custom+"topology.metrics.consumer.register", []any{})}, Fail, "takes the place"},
 		{"plain", "registration", []func(*Facts){plain(map[string]any{})}, OK, "names the plugin"},
 
-		{"undone", "v2 tick", []func(*Facts){set(custom+"topology.enable.v2.metrics.tick", false)}, Fail, "false: " + custom},
+		{"undone", "v2 tick", []func(*Facts){set(plugin.Custom+"topology.enable.v2.metrics.tick", false)}, Fail, "false: " + plugin.Custom},
 		{"by register", "v2 tick", []func(*Facts){noCollector}, OK, "register() sets it"},
 		{"after a failure", "v2 tick", []func(*Facts){noCollector, wrongSettings}, Unknown, "since registration failed"},
 		{"plain without", "v2 tick", []func(*Facts){noCollector, plain(map[string]any{})}, Fail, "not set"},
@@ -105,34 +107,34 @@ func TestEachCheck(t *testing.T) {
 		{"after a failure", "retain limit", []func(*Facts){wrongSettings}, Unknown, "since registration failed"},
 		{"too little", "retain limit", []func(*Facts){func(f *Facts) { f.Collector.Found.Executors = 5_001 }}, Fail, "keeps 10000 reports, and a tick of 5001 executors can have 10002"},
 		{"just enough", "retain limit", []func(*Facts){func(f *Facts) { f.Collector.Found.Executors = 5_000 }}, OK, "of 5000 executors"},
-		{"no number", "retain limit", []func(*Facts){set(collector+"max.retain.metric.tuples", "many")}, Fail, "many"},
+		{"no number", "retain limit", []func(*Facts){set(plugin.Collector+"max.retain.metric.tuples", "many")}, Fail, "many"},
 		{"Storm's default", "retain limit", []func(*Facts){plain(map[string]any{}, noCollector)}, Fail, "keeps 100 reports"},
 		{"too little as it runs", "retain limit", []func(*Facts){noSettings, tells("max.retain.metric.tuples", "79")}, Fail, "keeps 79 reports, and a tick of 40 executors can have 80"},
 		{"enough as it runs", "retain limit", []func(*Facts){noSettings, tells("max.retain.metric.tuples", "80")}, OK, "keeps 80 reports"},
-		{"the file before what runs", "retain limit", []func(*Facts){set(collector+"max.retain.metric.tuples", 500), tells("max.retain.metric.tuples", "79")}, OK, "keeps 500 reports"},
+		{"the file before what runs", "retain limit", []func(*Facts){set(plugin.Collector+"max.retain.metric.tuples", 500), tells("max.retain.metric.tuples", "79")}, OK, "keeps 500 reports"},
 		{"register() made it larger", "retain limit", []func(*Facts){tells("max.retain.metric.tuples", "40008"), func(f *Facts) { f.Collector.Found.Executors = 5_001 }}, OK, "keeps 40008 reports"},
 		{"Storm 1.0 keeps none", "retain limit", []func(*Facts){noSettings, func(f *Facts) { f.Collector.Found.Storm = "1.0.3" }}, OK, "keeps none"},
 		{"without bound", "retain limit", []func(*Facts){plain(map[string]any{"max.retain.metric.tuples": 0})}, OK, "keeps"},
 
-		{"128 s", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 128)}, Fail, "128 s: " + custom},
-		{"127 s", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 127)}, OK, "127 s"},
-		{"128 s by V2", "interval", []func(*Facts){set(custom+"topology.v2.metrics.tick.interval.seconds", "128")}, Fail, "v2"},
+		{"128 s", "interval", []func(*Facts){set(plugin.Custom+"topology.builtin.metrics.bucket.size.secs", 128)}, Fail, "128 s: " + plugin.Custom},
+		{"127 s", "interval", []func(*Facts){set(plugin.Custom+"topology.builtin.metrics.bucket.size.secs", 127)}, OK, "127 s"},
+		{"128 s by V2", "interval", []func(*Facts){set(plugin.Custom+"topology.v2.metrics.tick.interval.seconds", "128")}, Fail, "v2"},
 		{"Storm's name in Bullet's file", "interval", []func(*Facts){noCollector, set("topology.builtin.metrics.bucket.size.secs", 300)}, OK, "none is set"},
 		{"128 s plain", "interval", []func(*Facts){plain(map[string]any{}, set("topology.builtin.metrics.bucket.size.secs", 128))}, Fail, "128 s: topology.builtin"},
 		{"128 s in Bullet", "interval", []func(*Facts){set("bullet.topology.metrics.built.in.emit.interval.mapping", map[string]any{"default": 300})}, Fail, "300 s for default"},
 		{"as it runs", "interval", []func(*Facts){noSettings, func(f *Facts) {
 			f.Collector.Found.Settings["topology.builtin.metrics.bucket.size.secs"] = "300"
 		}}, Fail, "as the topology runs"},
-		{"Storm 2.2", "interval", []func(*Facts){set(custom+"topology.builtin.metrics.bucket.size.secs", 300), func(f *Facts) { f.Collector.Found.Storm = "2.2.0" }}, OK, "2.2.0"},
+		{"Storm 2.2", "interval", []func(*Facts){set(plugin.Custom+"topology.builtin.metrics.bucket.size.secs", 300), func(f *Facts) { f.Collector.Found.Storm = "2.2.0" }}, OK, "2.2.0"},
 		{"none set", "interval", []func(*Facts){noCollector}, OK, "none is set"},
-		{"no number", "interval", []func(*Facts){set(custom+"topology.v2.metrics.tick.interval.seconds", "often")}, Fail, "often"},
+		{"no number", "interval", []func(*Facts){set(plugin.Custom+"topology.v2.metrics.tick.interval.seconds", "often")}, Fail, "often"},
 
-		{"half a key", "tls", []func(*Facts){set(collector+"tls.cert.file", "a.pem")}, Fail, "only one"},
-		{"CA without TLS", "tls", []func(*Facts){set(collector+"tls.ca.file", "a.pem")}, Fail, "in the clear"},
-		{"on", "tls", []func(*Facts){noCollector, set(collector+"tls.enabled", true), set(collector+"address", "collector:4320")}, OK, "speaks TLS"},
-		{"elsewhere", "tls", []func(*Facts){noCollector, set(collector+"address", "localhost:1, collector:4320")}, Fail, "collector:4320 is another machine"},
-		{"elsewhere, meant", "tls", []func(*Facts){set(collector+"address", "collector:4320")}, OK, "batches arrive"},
-		{"in an argument", "tls", []func(*Facts){noCollector, plain(map[string]any{"argument": map[string]any{collector + "address": "collector:4320"}})}, Fail, "another machine"},
+		{"half a key", "tls", []func(*Facts){set(plugin.Collector+"tls.cert.file", "a.pem")}, Fail, "only one"},
+		{"CA without TLS", "tls", []func(*Facts){set(plugin.Collector+"tls.ca.file", "a.pem")}, Fail, "in the clear"},
+		{"on", "tls", []func(*Facts){noCollector, set(plugin.Collector+"tls.enabled", true), set(plugin.Collector+"address", "collector:4320")}, OK, "speaks TLS"},
+		{"elsewhere", "tls", []func(*Facts){noCollector, set(plugin.Collector+"address", "localhost:1, collector:4320")}, Fail, "collector:4320 is another machine"},
+		{"elsewhere, meant", "tls", []func(*Facts){set(plugin.Collector+"address", "collector:4320")}, OK, "batches arrive"},
+		{"in an argument", "tls", []func(*Facts){noCollector, plain(map[string]any{"argument": map[string]any{plugin.Collector + "address": "collector:4320"}})}, Fail, "another machine"},
 
 		{"behind", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6701"] = Skew{-0.501, -0.7, -0.501} }}, Fail, "clock of h:6701 is at least 0.501 s behind the collector's"},
 		{"ahead", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6700"] = Skew{0.6, 0.6, math.Inf(1)} }}, Fail, "clock of h:6700 is at least 0.600 s ahead of the collector's"},

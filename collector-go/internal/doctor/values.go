@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
 // custom is before the settings that Bullet hands to Storm after register().
-const custom = "bullet.topology.custom."
-
 // setting is a value of the file, else of what the collector was told; source says which. In Bullet's file a setting of Storm's counts
 // only under the custom prefix.
 func (f Facts) setting(name string) (value any, source string) {
 	if f.Settings != nil && f.Settings.Err == nil {
-		key := custom + name
+		key := plugin.Custom + name
 		if f.registered() != nil {
 			key = name
 		}
@@ -77,9 +77,9 @@ func texts(value any) (all []string) {
 
 // registered is the plugin's entry in Storm's own list of consumers.
 func (f Facts) registered() map[string]any {
-	entries, _ := f.file("topology.metrics.consumer.register").([]any)
+	entries, _ := f.file(plugin.Register).([]any)
 	for _, entry := range entries {
-		if e, isMap := entry.(map[string]any); isMap && (e["class"] == stormClass || e["class"] == bulletClass) {
+		if e, isMap := entry.(map[string]any); isMap && (e["class"] == plugin.StormClass || e["class"] == plugin.BulletClass) {
 			return e
 		}
 	}
@@ -88,11 +88,11 @@ func (f Facts) registered() map[string]any {
 
 // plugin is one of the plugin's own settings: Bullet's file has it, or the registration's argument.
 func (f Facts) plugin(name string) any {
-	if value := f.file(collector + name); value != nil {
+	if value := f.file(plugin.Collector + name); value != nil {
 		return value
 	}
 	argument, _ := f.registered()["argument"].(map[string]any)
-	return argument[collector+name]
+	return argument[plugin.Collector+name]
 }
 
 // storm is the version that runs, or zeros where it is not known.

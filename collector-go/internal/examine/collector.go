@@ -2,12 +2,9 @@ package examine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,12 +13,8 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
-)
-
-const (
-	timeout   = 10 * time.Second // of one question
-	mostBytes = 64 << 20         // of one answer
 )
 
 // topology is what /api/v1/topologies/{name} answers, as far as it is read (docs/topologies.md).
@@ -41,25 +34,22 @@ type topology struct {
 	Settings map[string]string `json:"settings"`
 }
 
-// Collector asks a running collector at base about a topology; where name is empty, about the only one there is. What goes wrong is in its
-// Err. Ages are by this machine's clock. It asks by client, which has the credentials.
-func Collector(ctx context.Context, client *http.Client, base, name string, now time.Time) *doctor.Collector {
-	c := &doctor.Collector{Address: base, Topology: name, Now: now, Skews: map[string]doctor.Skew{}, Seen: map[doctor.Kind]doctor.Sight{}}
-	c.Err = caller{client, strings.TrimSuffix(base, "/")}.ask(ctx, c)
+// Collector asks a running collector about a topology; where name is empty, about the only one there is. What goes wrong is in its Err.
+// Ages are by this machine's clock.
+func Collector(ctx context.Context, asked *client.Client, name string, now time.Time) *doctor.Collector {
+	c := &doctor.Collector{Address: asked.Address(), Topology: name, Now: now, Skews: map[string]doctor.Skew{}, Seen: map[doctor.Kind]doctor.Sight{}}
+	c.Err = caller{asked}.ask(ctx, c)
 	return c
 }
 
 // caller asks one collector.
-type caller struct {
-	client *http.Client
-	base   string
-}
+type caller struct{ client *client.Client }
 
 func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 	var all []struct {
 		Name string `json:"name"`
 	}
-	if err := a.get(ctx, "/api/v1/topologies", &all); err != nil {
+	if err := a.client.Get(ctx, "/api/v1/topologies", &all); err != nil {
 		return err
 	}
 	for _, t := range all {
@@ -72,7 +62,7 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 		return nil
 	}
 	var t topology
-	if err := a.get(ctx, "/api/v1/topologies/"+url.PathEscape(c.Topology), &t); err != nil {
+	if err := a.client.Get(ctx, "/api/v1/topologies/"+url.PathEscape(c.Topology), &t); err != nil {
 		return err
 	}
 	c.Found = t.facts()
@@ -92,17 +82,14 @@ func (t topology) facts() *doctor.Topology {
 // sights asks when the newest slice of each kind ended. A range is asked for, since only its samples keep their own times.
 func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	for _, kind := range doctor.Kinds {
-		expression := fmt.Sprintf("{__name__=~%q, topology=%q}[%s]", strings.Join(kind.Metrics, "|"), c.Topology, model.Duration(doctor.Lookback))
-		var answer struct {
-			Result model.Matrix `json:"result"`
-		}
-		query := url.Values{"query": {expression}, "time": {fmt.Sprintf("%.3f", float64(c.Now.UnixMilli())/1000)}}
-		if err := a.get(ctx, "/api/v1/query?"+query.Encode(), &answer); err != nil {
+		selector := fmt.Sprintf("{__name__=~%q, topology=%q}", strings.Join(kind.Metrics, "|"), c.Topology)
+		found, err := a.client.Slices(ctx, selector, c.Now.Add(-doctor.Lookback), c.Now)
+		if err != nil {
 			return err
 		}
 		workers := map[model.LabelValue]bool{}
 		var newest model.Time
-		for _, series := range answer.Result {
+		for _, series := range found {
 			if n := len(series.Values); n > 0 {
 				newest = max(newest, series.Values[n-1].Timestamp)
 			}
@@ -125,15 +112,11 @@ func (a caller) skews(ctx context.Context, c *doctor.Collector) error {
 		catalog.CollectionSkewLeast: func(s *doctor.Skew, v float64) { s.Least = v },
 		catalog.CollectionSkewMost:  func(s *doctor.Skew, v float64) { s.Most = v },
 	} {
-		var answer struct {
-			Result model.Vector `json:"result"`
-		}
-		query := url.Values{"query": {fmt.Sprintf("last_over_time(%s{topology=%q}[%s])", name, c.Topology, model.Duration(doctor.Lookback))},
-			"time": {fmt.Sprintf("%.3f", float64(c.Now.UnixMilli())/1000)}}
-		if err := a.get(ctx, "/api/v1/query?"+query.Encode(), &answer); err != nil {
+		found, err := a.client.Vector(ctx, fmt.Sprintf("last_over_time(%s{topology=%q}[%s])", name, c.Topology, model.Duration(doctor.Lookback)), c.Now)
+		if err != nil {
 			return err
 		}
-		for _, sample := range answer.Result {
+		for _, sample := range found {
 			worker := string(sample.Metric["worker"])
 			skew, known := c.Skews[worker]
 			if !known {
@@ -144,43 +127,4 @@ func (a caller) skews(ctx context.Context, c *doctor.Collector) error {
 		}
 	}
 	return nil
-}
-
-// get reads the data of an answer of the API.
-func (a caller) get(ctx context.Context, path string, data any) error {
-	body, err := a.fetch(ctx, path)
-	if err != nil {
-		return err
-	}
-	answer := struct {
-		Data any `json:"data"`
-	}{data}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return fmt.Errorf("%s answers no JSON of a collector: %w", a.base+path, err)
-	}
-	return nil
-}
-
-func (a caller) fetch(ctx context.Context, path string) ([]byte, error) {
-	address := a.base + path
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := a.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, mostBytes))
-	switch code := response.StatusCode; {
-	case err != nil || code == http.StatusOK:
-	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		err = fmt.Errorf("%s answers %s: give a token that may read (--token-file), or a certificate (--tls-cert, --tls-key)", address, response.Status)
-	default:
-		err = fmt.Errorf("%s answers %s", address, response.Status)
-	}
-	return body, err
 }

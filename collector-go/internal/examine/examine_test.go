@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
+
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 )
 
@@ -62,7 +64,9 @@ func TestSettings(t *testing.T) {
 
 func TestACollectorThatIsNone(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
-	assert.ErrorContains(t, Collector(t.Context(), http.DefaultClient, server.URL, "t", time.Now()).Err, "404")
+	asked, err := client.New(server.URL, client.Access{})
+	require.NoError(t, err)
+	assert.ErrorContains(t, Collector(t.Context(), asked, "t", time.Now()).Err, "404")
 	server.Close()
-	assert.ErrorContains(t, Collector(t.Context(), http.DefaultClient, server.URL, "t", time.Now()).Err, "refused")
+	assert.ErrorContains(t, Collector(t.Context(), asked, "t", time.Now()).Err, "connection refused")
 }

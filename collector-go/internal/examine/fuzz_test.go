@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 )
 
 // Whatever a file of settings says, it is read or refused with its name.
@@ -42,13 +44,14 @@ func FuzzCollectorsAnswers(f *testing.F) {
 	f.Add(strings.Repeat(`{"data":`, 20_000))
 	now := time.UnixMilli(1_700_000_000_000)
 	f.Fuzz(func(t *testing.T, text string) {
-		client := &http.Client{Transport: answers(text)}
-		c := Collector(t.Context(), client, "http://collector", "t", now)
+		asked, err := client.By("http://collector", &http.Client{Transport: answers(text)})
+		require.NoError(t, err)
+		c := Collector(t.Context(), asked, "t", now)
 		require.Equal(t, "t", c.Topology)
-		a := caller{client, "http://collector"}
+		a := caller{asked}
 		_, _ = a.sights(t.Context(), c), a.skews(t.Context(), c)
 		var one topology
-		if a.get(t.Context(), "/", &one) == nil {
+		if asked.Get(t.Context(), "/", &one) == nil {
 			require.NotNil(t, one.facts())
 		}
 	})

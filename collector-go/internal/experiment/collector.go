@@ -2,14 +2,12 @@ package experiment
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
-	"github.com/prometheus/client_golang/api"
-	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
 
@@ -26,44 +24,27 @@ type Newest struct {
 }
 
 // Collector asks a collector over HTTP, as anybody may. It is safe for concurrent use.
-type Collector struct {
-	address string
-	client  api.Client
-	api     v1.API
-}
-
-// queryTimeout bounds one question.
-const queryTimeout = 10 * time.Second
+type Collector struct{ client *client.Client }
 
 // NewCollector returns a client of the collector that serves HTTP at address, "host:port" or a URL.
 func NewCollector(address string) (*Collector, error) {
 	return NewCollectorAt(address, CollectorAccess{})
 }
 
-// NewCollectorAt returns a client of the collector that serves HTTP at address, as CollectorAccess.Client has it.
+// NewCollectorAt returns a client of the collector that serves HTTP at address, as client.Access has it.
 func NewCollectorAt(address string, access CollectorAccess) (*Collector, error) {
-	address, caller, err := access.Client(address)
+	asked, err := client.New(address, access)
 	if err != nil {
 		return nil, err
 	}
-	client, err := api.NewClient(api.Config{Address: address, Client: caller})
-	if err != nil {
-		return nil, fmt.Errorf("the collector's address %q: %w", address, err)
-	}
-	return &Collector{address, client, v1.NewAPI(client)}, nil
+	return &Collector{asked}, nil
 }
 
-// Slices reads the stored slices of the series that a selector names, with ends in (from, to]: a range selector gives what is
-// stored, where a range query would fill gaps from before.
+// Slices reads the stored slices of the series that a selector names, with ends in (from, to].
 func (c *Collector) Slices(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
-	query := fmt.Sprintf("%s[%dms]", selector, to.Sub(from).Milliseconds())
-	value, err := c.ask(ctx, query, to)
+	matrix, err := c.client.Slices(ctx, selector, from, to)
 	if err != nil {
 		return nil, err
-	}
-	matrix, ok := value.(model.Matrix)
-	if !ok {
-		return nil, fmt.Errorf("%s: the answer is a %s instead of a matrix", query, value.Type())
 	}
 	series := make([]Series, 0, len(matrix))
 	for _, stream := range matrix {
@@ -74,7 +55,7 @@ func (c *Collector) Slices(ctx context.Context, selector string, from, to time.T
 
 // Calculate implements Calculator.
 func (c *Collector) Calculate(ctx context.Context, expression string, at time.Time) (report.Figure, error) {
-	value, err := c.ask(ctx, expression, at)
+	value, err := c.client.Query(ctx, expression, at)
 	if err != nil {
 		return report.Unknown, err
 	}
@@ -91,30 +72,15 @@ func (c *Collector) Calculate(ctx context.Context, expression string, at time.Ti
 
 // Newest tells of each series that a selector names when its newest slice ended, as seen at a time.
 func (c *Collector) Newest(ctx context.Context, selector string, at time.Time) ([]Newest, error) {
-	query := "timestamp(" + selector + ")"
-	value, err := c.ask(ctx, query, at)
+	vector, err := c.client.Vector(ctx, "timestamp("+selector+")", at)
 	if err != nil {
 		return nil, err
-	}
-	vector, ok := value.(model.Vector)
-	if !ok {
-		return nil, fmt.Errorf("%s: the answer is a %s instead of a vector", query, value.Type())
 	}
 	newest := make([]Newest, 0, len(vector))
 	for _, sample := range vector {
 		newest = append(newest, Newest{labelsOf(sample.Metric), int64(math.Round(float64(sample.Value) * 1000))})
 	}
 	return newest, nil
-}
-
-func (c *Collector) ask(ctx context.Context, query string, at time.Time) (model.Value, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	value, _, _, err := c.api.Query(ctx, query, at)
-	if err != nil {
-		return nil, fmt.Errorf("ask the collector %s: %w", query, err)
-	}
-	return value, nil
 }
 
 func labelsOf(metric model.Metric) map[string]string {

@@ -19,7 +19,7 @@ type Collections interface {
 func (c *Collector) Collection(ctx context.Context, topology string, from, to time.Time) (*collection.Collection, error) {
 	whole := new(collection.Collection)
 	path := "/api/v1/collection/" + url.PathEscape(topology) + "?" + parameters("start", from.UTC().Format(time.RFC3339Nano), "end", to.UTC().Format(time.RFC3339Nano))
-	return whole, c.call(ctx, http.MethodGet, path, nil, whole)
+	return whole, c.client.Call(ctx, http.MethodGet, path, nil, whole)
 }
 
 // gatherHealth notes how whole the run's figures are. A collector that cannot tell, as an older one, leaves the report without it.

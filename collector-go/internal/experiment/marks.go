@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,7 +41,7 @@ func (c *Collector) SetMark(ctx context.Context, m Mark) error {
 	if err != nil {
 		return fmt.Errorf("mark %q: %w", m.Title, err)
 	}
-	return c.call(ctx, http.MethodPost, "/api/v1/annotations", encoded, nil)
+	return c.client.Call(ctx, http.MethodPost, "/api/v1/annotations", encoded, nil)
 }
 
 func epochSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
@@ -59,7 +58,7 @@ func (c *Collector) marks(ctx context.Context, chosen string) (marks []Mark, err
 		EndTime                                 string `json:"end_time"`
 		Tags                                    []string
 	}
-	if err := c.call(ctx, http.MethodGet, "/api/v1/annotations?limit=1000000"+chosen, nil, &all); err != nil {
+	if err := c.client.Call(ctx, http.MethodGet, "/api/v1/annotations?limit=1000000"+chosen, nil, &all); err != nil {
 		return nil, err
 	}
 	for _, a := range all {
@@ -73,37 +72,6 @@ func (c *Collector) marks(ctx context.Context, chosen string) (marks []Mark, err
 		marks = append(marks, m)
 	}
 	return marks, nil
-}
-
-// call asks the collector and reads the data of its answer.
-func (c *Collector) call(ctx context.Context, method, path string, body []byte, data any) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("ask the collector %s: %w", path, err)
-	}
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	_, answer, err := c.client.Do(ctx, request)
-	if err != nil {
-		return fmt.Errorf("ask the collector %s: %w", path, err)
-	}
-	var envelope struct {
-		Status, Error string
-		Data          json.RawMessage
-	}
-	if err := json.Unmarshal(answer, &envelope); err != nil {
-		return fmt.Errorf("the collector's answer to %s: %w", path, err)
-	}
-	if envelope.Status != "success" {
-		return fmt.Errorf("the collector refuses %s: %s", path, envelope.Error)
-	}
-	if data == nil {
-		return nil
-	}
-	return json.Unmarshal(envelope.Data, data)
 }
 
 // markLimit is how long a mark is tried: a collector that was just started again may refuse a moment.

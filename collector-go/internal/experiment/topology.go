@@ -62,7 +62,7 @@ type Facts interface {
 
 // Topology asks for the newest submission of a name.
 func (c *Collector) Topology(ctx context.Context, name string) (t Topology, err error) {
-	return t, c.call(ctx, http.MethodGet, "/api/v1/topologies/"+url.PathEscape(name), nil, &t)
+	return t, c.client.Call(ctx, http.MethodGet, "/api/v1/topologies/"+url.PathEscape(name), nil, &t)
 }
 
 func parameters(pairs ...string) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"path"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 const module = "github.com/bullet-metrics/bullet-metrics/collector-go/"
 
 // allowed is the staircase: what each package of ours may import of ours, test code apart. A package that is missing here
-// fails the test, so that a new room is given its place before it is furnished.
+// fails the test, so that a new room is given its place before it is furnished. ROOM/* are the rooms in a room that have no line of their own.
 var allowed = map[string][]string{
 	"gen/bulletmetrics/v1":       {},
 	"internal/varint":            {},
@@ -41,8 +42,7 @@ var allowed = map[string][]string{
 	"internal/store/blocks":      {},
 	"internal/store/classic":     {},
 	"internal/store/forward":     {"internal/disk", "internal/slice"},
-	"internal/store/remote":      {"internal/store/forward", "internal/store/classic", "internal/slice", "internal/metric"},
-	"internal/store/influx":      {"internal/store/forward", "internal/store/classic", "internal/slice", "internal/metric"},
+	"internal/store/*":           {"internal/store/forward", "internal/store/classic", "internal/slice", "internal/metric"}, // a store on the network
 	"internal/quota":             {},
 	"internal/access":            {"internal/quota", "internal/yamlfile"},
 	"internal/query":             {"internal/query/plan", "internal/quota"},
@@ -55,17 +55,19 @@ var allowed = map[string][]string{
 	"internal/collection":        {"internal/catalog"},
 	"internal/capture":           {"internal/metric"},
 	"internal/replay":            {"internal/block", "internal/capture", "internal/ingest", "internal/journal", "internal/metric", "gen/bulletmetrics/v1"},
-	"internal/config":            {"internal/yamlfile"},
+	"internal/config":            {"internal/yamlfile", "internal/store/forward"}, // whose kinds of stores have settings of their own
 	"internal/tuning":            {},
-	"internal/load":              {},
+	"internal/client":            {},
+	"internal/load":              {"internal/client"},
 	"internal/probe":             {"internal/load", "internal/tuning"},
 	"internal/sender":            {"internal/block", "gen/bulletmetrics/v1"},
 	"internal/bench":             {"internal/sender", "gen/bulletmetrics/v1"},
 	"internal/canary":            {"internal/load", "internal/sender", "gen/bulletmetrics/v1"},
 	"internal/stack":             {"internal/disk"},
-	"internal/snippet":           {},
-	"internal/doctor":            {"internal/catalog"},
-	"internal/examine":           {"internal/doctor", "internal/catalog", "internal/yamlfile"},
+	"internal/plugin":            {},
+	"internal/snippet":           {"internal/plugin"},
+	"internal/doctor":            {"internal/plugin", "internal/catalog"},
+	"internal/examine":           {"internal/client", "internal/doctor", "internal/catalog", "internal/yamlfile"},
 	"internal/sheet":             {"internal/tuning"},
 	"internal/rundir":            {"internal/disk", "internal/tuning"},
 	"internal/spec":              {"internal/tuning", "internal/rundir", "internal/yamlfile"},
@@ -73,7 +75,7 @@ var allowed = map[string][]string{
 	"internal/document":          {"internal/chart"},
 	"internal/compare":           {"internal/tuning"},
 	"internal/report":            {"internal/tuning", "internal/rundir", "internal/collection", "internal/chart", "internal/document", "internal/compare"},
-	"internal/experiment":        {"internal/tuning", "internal/load", "internal/probe", "internal/stack", "internal/report", "internal/rundir", "internal/collection", "internal/yamlfile"},
+	"internal/experiment":        {"internal/client", "internal/tuning", "internal/load", "internal/probe", "internal/stack", "internal/report", "internal/rundir", "internal/collection", "internal/yamlfile"},
 	"internal/timeline":          {"internal/registry"},
 	"internal/dashboard":         {},
 	"internal/alert":             {"internal/catalog"},
@@ -134,11 +136,14 @@ func TestImportsPointDown(t *testing.T) {
 		if strings.HasSuffix(name, "test") && !placed {
 			continue // suites that tests share
 		}
+		if !placed {
+			may, placed = allowed[path.Dir(name)+"/*"]
+		}
 		if !assert.True(t, placed, "%s has no place in the table of imports", name) {
 			continue
 		}
-		for _, path := range p.Imports {
-			if ours, found := strings.CutPrefix(path, module); found {
+		for _, imported := range p.Imports {
+			if ours, found := strings.CutPrefix(imported, module); found {
 				assert.Contains(t, may, ours, "%s must not import %s", name, ours)
 			}
 		}

@@ -2,19 +2,18 @@ package load
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
-	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 )
 
 // CollectorActivity asks a collector's PromQL, or any Prometheus, how many queries a topology ran: bullet_active_queries, summed over JoinBolt's
 // tasks. It knows a slice once that is stored, some 50 s after its end by default.
 type CollectorActivity struct {
-	http     *Gateway
+	client   *client.Client
 	selector string
 }
 
@@ -25,39 +24,28 @@ type Active struct {
 }
 
 // NewCollectorActivity asks the collector at address, "host:port" or a URL, about a topology.
-func NewCollectorActivity(address, topology string) *CollectorActivity {
-	return &CollectorActivity{
-		http:     NewGateway(address, 1),
-		selector: fmt.Sprintf(`bullet_active_queries{topology=%s,component="JoinBolt"}`, strconv.Quote(topology)),
+func NewCollectorActivity(address, topology string) (*CollectorActivity, error) {
+	asked, err := client.New(address, client.Access{})
+	if err != nil {
+		return nil, err
 	}
+	return &CollectorActivity{asked, fmt.Sprintf(`bullet_active_queries{topology=%s,component="JoinBolt"}`, strconv.Quote(topology))}, nil
 }
 
-// Close lets go of idle connections.
-func (c *CollectorActivity) Close() { c.http.Close() }
+// Close ends idle connections.
+func (c *CollectorActivity) Close() { c.client.Close() }
 
 // Within reads the slices that ended in (from, to]; nil where none is stored.
 func (c *CollectorActivity) Within(ctx context.Context, from, to time.Time) (*Active, error) {
-	var answer struct {
-		Data struct {
-			Result []struct{ Values [][2]json.RawMessage }
-		}
-	}
-	query := url.Values{
-		"query": {fmt.Sprintf("%s[%dms]", c.selector, max(1, to.Sub(from).Milliseconds()))},
-		"time":  {strconv.FormatFloat(float64(to.UnixMilli())/1000, 'f', 3, 64)},
-	}
-	if err := c.http.exchange(ctx, http.MethodGet, "/api/v1/query?"+query.Encode(), "", nil, &answer); err != nil {
+	series, err := c.client.Slices(ctx, c.selector, from, to)
+	if err != nil {
 		return nil, err
 	}
 	byEnd := map[int64]float64{}
-	for _, series := range answer.Data.Result {
-		for _, slice := range series.Values {
-			endMs, n, err := slicePair(slice)
-			if err != nil {
-				return nil, fmt.Errorf("the collector's answer: %w", err)
-			}
-			if !math.IsNaN(n) {
-				byEnd[endMs] += n
+	for _, one := range series {
+		for _, slice := range one.Values {
+			if n := float64(slice.Value); !math.IsNaN(n) {
+				byEnd[int64(slice.Timestamp)] += n
 			}
 		}
 	}
@@ -69,17 +57,4 @@ func (c *CollectorActivity) Within(ctx context.Context, from, to time.Time) (*Ac
 		active.Most, active.UntilMs = max(active.Most, n), max(active.UntilMs, endMs)
 	}
 	return active, nil
-}
-
-func slicePair(pair [2]json.RawMessage) (endMs int64, value float64, err error) {
-	var seconds float64
-	var text string
-	if err = json.Unmarshal(pair[0], &seconds); err == nil {
-		err = json.Unmarshal(pair[1], &text)
-	}
-	if err != nil {
-		return 0, 0, err
-	}
-	value, err = strconv.ParseFloat(text, 64)
-	return int64(seconds*1000 + 0.5), value, err
 }

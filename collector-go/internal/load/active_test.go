@@ -17,7 +17,8 @@ func TestActiveQueriesAreThoseOfStoredSlices(t *testing.T) {
 		_, _ = w.Write([]byte(answer))
 	}))
 	defer server.Close()
-	activity := NewCollectorActivity(server.Listener.Addr().String(), "b")
+	activity, err := NewCollectorActivity(server.Listener.Addr().String(), "b")
+	require.NoError(t, err)
 	defer activity.Close()
 	end := time.UnixMilli(1_795_200_090_250)
 
@@ -27,7 +28,7 @@ func TestActiveQueriesAreThoseOfStoredSlices(t *testing.T) {
 	active, err := activity.Within(t.Context(), end.Add(-90*time.Second), end)
 	require.NoError(t, err)
 	assert.Equal(t, &Active{Most: 7, UntilMs: 1_795_200_020_000}, active, "the tasks of a slice are added up")
-	assert.Equal(t, `bullet_active_queries{topology="b",component="JoinBolt"}[90000ms] @ 1795200090.250`, asked)
+	assert.Equal(t, `bullet_active_queries{topology="b",component="JoinBolt"}[90000ms] @ 1795200090.25`, asked)
 
 	answer = `{"status":"success","data":{"resultType":"matrix","result":[]}}`
 	active, err = activity.Within(t.Context(), end.Add(-time.Second), end)
@@ -36,5 +37,5 @@ func TestActiveQueriesAreThoseOfStoredSlices(t *testing.T) {
 
 	answer = `{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1795200010,"many"]]}]}}`
 	_, err = activity.Within(t.Context(), end.Add(-time.Second), end)
-	assert.ErrorContains(t, err, "the collector's answer")
+	assert.ErrorContains(t, err, "ask the collector bullet_active_queries")
 }

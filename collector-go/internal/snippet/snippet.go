@@ -6,27 +6,14 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
-// Classes of the plugin's jar.
+// What the plugin's register() sets.
 const (
-	BulletClass  = "io.github.bulletmetrics.storm.BulletMetricsConsumer"      // from Bullet 0.5.0 on
-	EarlyClass   = "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer" // up to Bullet 0.4.3, whose register() takes another type
-	StormClass   = "io.github.bulletmetrics.storm.StormMetricsConsumer"
-	SamplerClass = "io.github.bulletmetrics.storm.WorkerSampler"
-	hookClass    = "io.github.bulletmetrics.storm.LatencyHook"
-)
-
-// What the plugin's register() sets where nothing is said (plugin-java's Settings and Registration).
-const (
-	settings         = "bullet.topology.metrics.collector."
-	samplerName      = "bullet-metrics.sampler"
-	emptyMap         = "java.util.Collections$EmptyMap"
-	intervalSeconds  = 10
-	leastRetained    = 10_000
-	reportsExecutor  = 2   // an executor's reports at one tick: its own metrics, and Bullet's
-	ticksRetained    = 4   // how long the consumer may be held up
-	mostIntervalSecs = 127 // from Storm 2.3 on a longer interval is scheduled twice
+	samplerName = "bullet-metrics.sampler"
+	emptyMap    = "java.util.Collections$EmptyMap"
 )
 
 // Request is what a snippet is asked for.
@@ -99,32 +86,34 @@ func check(r Request) error {
 }
 
 // retained is how many reports Storm is to keep for the consumer.
-func retained(executors int) int { return max(leastRetained, executors*reportsExecutor*ticksRetained) }
+func retained(executors int) int {
+	return max(plugin.LeastRetained, executors*plugin.ReportsAtATick*plugin.TicksRetained)
+}
 
 func (s *Snippet) bullet(r Request) {
 	s.File = "bullet_settings.yaml"
 	s.Lines = []Line{
-		{"bullet.topology.metrics.enable", true, "false in Bullet's defaults: without it no consumer is registered at all"},
+		{plugin.Enable, true, "false in Bullet's defaults: without it no consumer is registered at all"},
 		builtIn(),
-		{"bullet.topology.metrics.classes", []string{classFor(r.Bullet)},
+		{plugin.Classes, []string{classFor(r.Bullet)},
 			"Bullet calls its register(); where the list is there already, add the line to it"},
 	}
 	s.Lines = append(s.Lines, collector(r)...)
-	if retained(r.Executors) > leastRetained {
-		s.Lines = append(s.Lines, Line{settings + "max.retain.metric.tuples", retained(r.Executors), whyRetained(r)})
+	if retained(r.Executors) > plugin.LeastRetained {
+		s.Lines = append(s.Lines, Line{plugin.Collector + plugin.Retain, retained(r.Executors), whyRetained(r)})
 	}
 	s.Automatic = append(s.Automatic, storm(r)...)
-	s.Automatic = append(s.Automatic, Line{"topology.auto.task.hooks", []string{hookClass},
-		"latencies of records and queries as distributions; " + settings + "latency.enabled: false leaves it out"})
+	s.Automatic = append(s.Automatic, Line{"topology.auto.task.hooks", []string{plugin.HookClass},
+		"latencies of records and queries as distributions; " + plugin.Collector + "latency.enabled: false leaves it out"})
 	s.Automatic = append(s.Automatic, resources(r)...)
 }
 
 // classFor is the class whose register() has the type that a Bullet calls it with.
 func classFor(bullet Version) string {
 	if bullet.from(0, 5, 0) {
-		return BulletClass
+		return plugin.BulletClass
 	}
-	return EarlyClass
+	return plugin.EarlyClass
 }
 
 func (s *Snippet) plain(r Request) {
@@ -135,14 +124,14 @@ func (s *Snippet) plain(r Request) {
 }
 
 func builtIn() Line {
-	return Line{"bullet.topology.metrics.built.in.enable", true, "false in Bullet's defaults: without it Bullet's tasks report nothing of their own"}
+	return Line{plugin.BuiltIn, true, "false in Bullet's defaults: without it Bullet's tasks report nothing of their own"}
 }
 
 // collector says where the samples go.
 func collector(r Request) []Line {
-	lines := []Line{{settings + "address", r.Addresses, "where bullet-metrics serve listens for gRPC; several are tried in order"}}
+	lines := []Line{{plugin.Collector + "address", r.Addresses, "where bullet-metrics serve listens for gRPC; several are tried in order"}}
 	if r.TLS {
-		lines = append(lines, Line{settings + "tls.enabled", true,
+		lines = append(lines, Line{plugin.Collector + "tls.enabled", true,
 			"the samples leave the machine; tls.ca.file beside it where the collector's certificate is not of a public authority"})
 	}
 	return lines
@@ -151,17 +140,17 @@ func collector(r Request) []Line {
 // storm is what Storm is to be told: by register(), or by hand.
 func storm(r Request) []Line {
 	lines := []Line{
-		{"topology.metrics.consumer.register", []any{registration(r)}, whyRegistered(r)},
-		{"topology.worker.metrics", map[string]any{samplerName: SamplerClass},
+		{plugin.Register, []any{registration(r)}, whyRegistered(r)},
+		{"topology.worker.metrics", map[string]any{samplerName: plugin.SamplerClass},
 			"each worker's CPU, heap and GC once a second; a class that the worker cannot load ends it, so the jar comes first"},
-		{"topology.builtin.metrics.bucket.size.secs", intervalSeconds, whyInterval(r)},
+		{plugin.Interval, plugin.IntervalSeconds, whyInterval(r)},
 	}
 	if r.Storm.from(2, 2, 0) {
-		lines = append(lines, Line{"topology.enable.v2.metrics.tick", true,
+		lines = append(lines, Line{plugin.V2Tick, true,
 			"false in Storm's defaults: from 2.2 on no V2 metric reaches a consumer without it, heap and GC among them"})
 	}
 	if r.Storm.from(2, 3, 0) {
-		lines = append(lines, Line{"topology.v2.metrics.tick.interval.seconds", intervalSeconds, whyInterval(r)})
+		lines = append(lines, Line{plugin.V2Interval, plugin.IntervalSeconds, whyInterval(r)})
 	}
 	if r.Storm.from(2, 6, 0) {
 		lines = append(lines, Line{"topology.kryo.register", []string{emptyMap},
@@ -177,9 +166,9 @@ type pair struct {
 }
 
 func registration(r Request) entry {
-	e := entry{{"class", StormClass}, {"parallelism.hint", 1}}
+	e := entry{{"class", plugin.StormClass}, {"parallelism.hint", 1}}
 	if r.Storm.from(1, 1, 0) {
-		e = append(e, pair{"max.retain.metric.tuples", retained(r.Executors)})
+		e = append(e, pair{plugin.Retain, retained(r.Executors)})
 	}
 	if !r.Plain {
 		return e // register() hands on what Bullet's file says of the collector
@@ -201,13 +190,13 @@ func whyRegistered(r Request) string {
 
 func whyRetained(r Request) string {
 	return fmt.Sprintf("%d ticks of %d executors with %d reports each; register() sets %d, or more where Bullet's settings of parallelism say so",
-		ticksRetained, r.Executors, reportsExecutor, leastRetained)
+		plugin.TicksRetained, r.Executors, plugin.ReportsAtATick, plugin.LeastRetained)
 }
 
 func whyInterval(r Request) string {
 	why := fmt.Sprintf("as wide as a slice, s; %d by default", 60)
 	if r.Storm.from(2, 3, 0) {
-		return why + fmt.Sprintf(", and never above %d: from 2.3 on a longer one is scheduled twice", mostIntervalSecs)
+		return why + fmt.Sprintf(", and never above %d: from 2.3 on a longer one is scheduled twice", plugin.MostIntervalSeconds)
 	}
 	return why
 }
@@ -219,7 +208,7 @@ func (s *Snippet) notes(r Request) {
 		s.Notes = append(s.Notes, undoes(r.Bullet))
 	}
 	if !r.Plain && !r.Bullet.from(0, 5, 0) {
-		s.Notes = append(s.Notes, EarlyClass+" is for Bullet up to 0.4.3 only: when you move to a later one, name "+BulletClass+
+		s.Notes = append(s.Notes, plugin.EarlyClass+" is for Bullet up to 0.4.3 only: when you move to a later one, name "+plugin.BulletClass+
 			", or submitting will end with a NoClassDefFoundError.")
 	}
 	if !r.TLS && !local(r.Addresses) {

@@ -11,9 +11,11 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
-const plugin = "../../../plugin-java/src/main/java/"
+const pluginSources = "../../../plugin-java/src/main/java/"
 
 func version(t *testing.T, text string) Version {
 	v, err := ParseVersion(text)
@@ -65,8 +67,8 @@ func TestLinesByVersion(t *testing.T) {
 			assert.Equal(t, strings.Fields(c.lines), names(s.Lines))
 			assert.ElementsMatch(t, strings.Fields(c.automatic), names(s.Automatic))
 			early := strings.HasPrefix(c.bullet, "0.3") || strings.HasPrefix(c.bullet, "0.4")
-			assert.Equal(t, early, strings.Contains(s.YAML(), `- "`+EarlyClass+`"`))
-			assert.Equal(t, c.bullet != "" && !early, strings.Contains(s.YAML(), `- "`+BulletClass+`"`))
+			assert.Equal(t, early, strings.Contains(s.YAML(), `- "`+plugin.EarlyClass+`"`))
+			assert.Equal(t, c.bullet != "" && !early, strings.Contains(s.YAML(), `- "`+plugin.BulletClass+`"`))
 			assert.Equal(t, c.storm != "1.0.3", strings.Contains(s.YAML(), "max.retain.metric.tuples: 10000"))
 			assertPastes(t, s)
 		})
@@ -169,18 +171,18 @@ func TestNotesSayWhatToMind(t *testing.T) {
 // What is said of the plugin is what the plugin is.
 func TestThePluginIsAsSaid(t *testing.T) {
 	source := func(class string) string {
-		text, err := os.ReadFile(filepath.Join(plugin, strings.ReplaceAll(class, ".", "/")+".java"))
+		text, err := os.ReadFile(filepath.Join(pluginSources, strings.ReplaceAll(class, ".", "/")+".java"))
 		require.NoError(t, err, "a class that is printed must exist")
 		return string(text)
 	}
-	assert.Contains(t, source(BulletClass), "public static void register(Config stormConfig, BulletStormConfig bulletConfig)")
-	assert.Contains(t, source(EarlyClass), "public static void register(Config stormConfig, BulletConfig bulletConfig)")
-	assert.Contains(t, source(EarlyClass), "import com.yahoo.bullet.BulletConfig;")
-	source(StormClass)
-	source(SamplerClass)
-	source(hookClass)
+	assert.Contains(t, source(plugin.BulletClass), "public static void register(Config stormConfig, BulletStormConfig bulletConfig)")
+	assert.Contains(t, source(plugin.EarlyClass), "public static void register(Config stormConfig, BulletConfig bulletConfig)")
+	assert.Contains(t, source(plugin.EarlyClass), "import com.yahoo.bullet.BulletConfig;")
+	source(plugin.StormClass)
+	source(plugin.SamplerClass)
+	source(plugin.HookClass)
 	about := source("io.github.bulletmetrics.storm.Settings")
-	assert.Contains(t, about, `PREFIX = "`+settings+`"`)
+	assert.Contains(t, about, `PREFIX = "`+plugin.Collector+`"`)
 	assert.Contains(t, about, "DEFAULT_RETAIN_TUPLES = 10_000;")
 	for _, name := range []string{"address", "tls.enabled", "tls.ca.file", "latency.enabled", "max.retain.metric.tuples"} {
 		assert.Contains(t, about, `PREFIX + "`+name+`"`)

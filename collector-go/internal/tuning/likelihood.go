@@ -2,8 +2,10 @@ package tuning
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
 )
 
 // bracket is what is known of one observation: it lies in [low, high), at covariates z. An end may be infinite.
@@ -84,66 +86,26 @@ type place struct {
 	value           float64 // the negative logarithm
 }
 
-func (l likelihood) placeAt(theta []float64) *place {
-	p := &place{theta: theta, gradient: make([]float64, len(theta)), hessian: mat.NewSymDense(len(theta), nil)}
-	p.value = l.at(theta, p.gradient, p.hessian)
-	return p
-}
-
 // climb is Newton's way to the top. It gives the largest log-likelihood and where it is.
 func (l likelihood) climb(start []float64) (float64, []float64) {
-	const steps = 200
-	here := l.placeAt(start)
-	for range steps {
-		next := l.step(here)
-		if next == nil {
-			break
+	here := place{gradient: make([]float64, len(start)), hessian: mat.NewSymDense(len(start), nil)}
+	at := func(theta []float64) *place { // value, slope and bend are asked for one after the other, and made at once
+		if !slices.Equal(here.theta, theta) {
+			here.theta = append(here.theta[:0], theta...)
+			here.value = l.at(theta, here.gradient, here.hessian)
 		}
-		here = next
+		return &here
 	}
-	return -here.value, here.theta
-}
-
-// step is one of Newton's steps, halved until it rises; nil at the top.
-func (l likelihood) step(here *place) *place {
-	const halvings, enough = 60, 1e-13
-	gradient := mat.NewVecDense(len(here.gradient), here.gradient)
-	direction := here.newton(gradient)
-	if direction == nil {
-		return nil
+	top, err := optimize.Minimize(optimize.Problem{
+		Func: func(theta []float64) float64 { return at(theta).value },
+		Grad: func(gradient, theta []float64) { copy(gradient, at(theta).gradient) },
+		Hess: func(hessian *mat.SymDense, theta []float64) { hessian.CopySym(at(theta).hessian) },
+	}, start, &optimize.Settings{GradientThreshold: 1e-10, Converger: optimize.NeverTerminate{}, MajorIterations: 200},
+		&optimize.Newton{Linesearcher: &optimize.Backtracking{}})
+	if top == nil || err != nil && top.X == nil {
+		return -at(start).value, start
 	}
-	slope := mat.Dot(direction, gradient)
-	if !(slope > enough) {
-		return nil
-	}
-	for share, i := 1.0, 0; i < halvings; share, i = share/2, i+1 {
-		theta := make([]float64, len(here.theta))
-		for k := range theta {
-			theta[k] = here.theta[k] - share*direction.AtVec(k)
-		}
-		if next := l.placeAt(theta); next.value < here.value-1e-4*share*slope {
-			return next
-		}
-	}
-	return nil
-}
-
-// newton solves for the direction; where rounding has bent the Hessian, a ridge straightens it.
-func (p *place) newton(gradient *mat.VecDense) *mat.VecDense {
-	var factor mat.Cholesky
-	for ridge := 0.0; !factor.Factorize(p.hessian); ridge = max(10*ridge, 1e-12*(1+mat.Trace(p.hessian))) {
-		if math.IsInf(ridge, 0) || math.IsNaN(ridge) {
-			return nil
-		}
-		for i := range p.theta {
-			p.hessian.SetSym(i, i, p.hessian.At(i, i)+ridge)
-		}
-	}
-	direction := new(mat.VecDense)
-	if err := factor.SolveVecTo(direction, gradient); err != nil && !ignorable(err) {
-		return nil
-	}
-	return direction
+	return -top.F, top.X // where rounding ends the way, it is as near as it comes
 }
 
 // start is where to climb from with one parameter: least squares of the middles of the brackets that have both ends.

@@ -31,8 +31,10 @@ func (o Options) Validate() error {
 		return err
 	}
 	switch {
-	case (o.Bucket == "") == (o.Database == ""):
-		return errors.New("set bucket, for InfluxDB 2, or database, for InfluxDB 1")
+	case o.Bucket == "" && o.Database == "":
+		return errors.New("bucket is missing, for InfluxDB 2, or database, for InfluxDB 1")
+	case o.Bucket != "" && o.Database != "":
+		return errors.New("bucket is for InfluxDB 2 and database for InfluxDB 1: set one of them")
 	case o.Database != "" && o.Org != "":
 		return errors.New("org belongs to bucket: InfluxDB 1 knows none")
 	case o.Bucket != "" && o.RetentionPolicy != "":

@@ -89,8 +89,8 @@ func TestWhatIsWrongWithTheSettingsIsSaid(t *testing.T) {
 	at := forward.Receiver{URL: "http://localhost:8086"}
 	for want, o := range map[string]Options{
 		"url is missing":                   {Bucket: "b"},
-		"set bucket":                       {Receiver: at},
-		"or database":                      {Receiver: at, Bucket: "b", Database: "d"},
+		"bucket is missing":                {Receiver: at},
+		"set one of them":                  {Receiver: at, Bucket: "b", Database: "d"},
 		"org belongs to bucket":            {Receiver: at, Database: "d", Org: "o"},
 		"retention_policy belongs to data": {Receiver: at, Bucket: "b", RetentionPolicy: "r"},
 	} {

@@ -29,12 +29,17 @@ record Setup(String line, boolean whole, Registration registration, BulletReleas
         new Setup("2.6", false, Registration.LATE, new BulletRelease("1.3.2")),
         new Setup("2.8", false, Registration.SNIPPET, new BulletRelease("1.3.2")),
         new Setup("2.8", true, Registration.LATE, new BulletRelease("1.3.2")));
-    /** Those of {@code make test}. */
-    static final List<Setup> OLD_AND_NEW = List.of(ALL.get(1), ALL.get(8));
+    /** Those of {@code make test}: the small topology on the oldest and on the newest Storm. */
+    static final List<Setup> OLD_AND_NEW = List.of(small(ALL.get(0).line), small(ALL.get(ALL.size() - 1).line));
 
     private static final Path REPOSITORY = Path.of(System.getProperty("repository", ".")).toAbsolutePath().normalize();
     private static final Path TOPOLOGY = REPOSITORY.resolve("topology");
     private static final Pattern STORM_JAR = Pattern.compile("storm-(?:core|client)-([\\d.]+)\\.jar");
+
+    /** The last row of a Storm on which {@link SmallTopology} runs. */
+    private static Setup small(String line) {
+        return ALL.stream().filter(setup -> setup.line.equals(line) && !setup.whole).reduce((first, second) -> second).orElseThrow();
+    }
 
     static Path repository() {
         return REPOSITORY;

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+func init() {
+	register(analysis{
+		name: "data", short: "Records, MiB and memory per core over data volumes; audit of the totals",
+		example: "--input volumes.csv --output json",
+		columns: "data_mib_per_s, records_per_s, total_cpu_cores, total_memory_mib and, to audit these, component, parallelism, cpu_cores_each or cpu_cores_total, on_heap_mib, off_heap_mib",
+		prepare: prepareData,
+	})
+}
+
+func prepareData(flags *pflag.FlagSet) (func() error, analyze) {
+	cpu, confidence := addCPU(flags), addConfidence(flags)
+	check := func() error { return errors.Join(checkCPU(*cpu), tuning.CheckConfidence(*confidence)) }
+	return check, func(path string) (any, *document.Document, error) {
+		table, err := readVolumes(path, *cpu)
+		if err != nil {
+			return nil, nil, err
+		}
+		result, err := tuning.AnalyzeData(table.rows, *confidence)
+		if err != nil {
+			return nil, nil, table.locate(err)
+		}
+		table.lines(result.Audit)
+		result.Notes = append(result.Notes, table.notes...)
+		return result, report.OfData(result), nil
+	}
+}
+
+// readVolumes reads data volumes.
+func readVolumes(path, cpu string) (*measured[tuning.DataRow], error) {
+	run, err := openRun(path)
+	if err != nil {
+		return nil, err
+	}
+	if run == nil {
+		table, rows, err := sheet.Data(path, sheet.CPU(cpu))
+		if err != nil {
+			return nil, err
+		}
+		return ofFile(table, rows), nil
+	}
+	if err := hasTable(path, run, rundir.OfData); err != nil {
+		return nil, err
+	}
+	rows := run.Tables().Volumes
+	if len(rows) == 0 {
+		return nil, nothingHeld(path, run)
+	}
+	return ofRun(path, run, rows), nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+func init() {
+	register(analysis{
+		name: "queries", short: "Capacity and knee of each configuration, and queries per core",
+		example: "--input grid.csv --limit 200ms --figures figures",
+		columns: "filter_bolts, queries, average_latency_ms, topology_cpu_cores and, if known, topology_memory_mib, records_per_s, verdict",
+		prepare: prepareQueries,
+	})
+}
+
+func prepareQueries(flags *pflag.FlagSet) (func() error, analyze) {
+	var q queryFlags
+	q.addFlags(flags)
+	return func() error { return q.goals().Validate() }, func(path string) (any, *document.Document, error) {
+		table, err := readGrid(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		result, err := tuning.AnalyzeQueries(table.rows, table.goals(q.goals(), flags.Changed("limit")))
+		if err != nil {
+			return nil, nil, table.locate(err)
+		}
+		result.Notes = append(result.Notes, table.notes...)
+		return result, report.OfQueries(result), nil
+	}
+}
+
+// queryFlags are what a configuration is to hold.
+type queryFlags struct {
+	limit      time.Duration
+	headroom   float64
+	confidence *float64
+}
+
+func (q *queryFlags) addFlags(flags *pflag.FlagSet) {
+	flags.DurationVar(&q.limit, "limit", 200*time.Millisecond, "the most that the average filter latency may be")
+	flags.Float64Var(&q.headroom, "headroom", tuning.DefaultHeadroom, "share of the capacity to leave free, as a ratio")
+	q.confidence = addConfidence(flags)
+}
+
+func (q *queryFlags) goals() tuning.QueryGoals {
+	return tuning.QueryGoals{LimitMs: float64(q.limit) / float64(time.Millisecond), Headroom: q.headroom, Confidence: *q.confidence}
+}
+
+// queryGrid are points with what surrounds them.
+type queryGrid struct {
+	*measured[tuning.QueryPoint]
+	// recordsPerS is the test's, unknown where nobody said.
+	recordsPerS tuning.Figure
+}
+
+// readGrid reads filter bolts by queries.
+func readGrid(path string) (*queryGrid, error) {
+	run, err := openRun(path)
+	if err != nil {
+		return nil, err
+	}
+	if run == nil {
+		table, err := sheet.Queries(path)
+		if err != nil {
+			return nil, err
+		}
+		return &queryGrid{ofFile(table.Table, table.Points), table.RecordsPerS}, nil
+	}
+	if err := hasTable(path, run, rundir.OfQueries); err != nil {
+		return nil, err
+	}
+	tables := run.Tables()
+	if len(tables.Points) == 0 {
+		return nil, nothingHeld(path, run)
+	}
+	return &queryGrid{ofRun(path, run, tables.Points), tables.RecordsPerS}, nil
+}
+
+// goals are those of the command line, the latency limit and the run's own where it is from a run and none is given.
+func (g *queryGrid) goals(asked tuning.QueryGoals, limitGiven bool) tuning.QueryGoals {
+	if g.run != nil && !limitGiven {
+		asked.LimitMs = g.run.Tables().QueryGoals.LimitMs
+	}
+	return asked
+}

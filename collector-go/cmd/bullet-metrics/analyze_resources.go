@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sheet"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+func init() {
+	register(analysis{
+		name: "resources", short: "Add up and audit a table of components; machines needed and what limits them",
+		example: "--input resources.csv --cores-per-machine 47 --memory-per-machine-mib 245760",
+		columns: "component, parallelism, cpu_cores_total or cpu_cores_each (or cpu_cores with --cpu), on_heap_mib, off_heap_mib, total_memory_mib",
+		prepare: prepareResources,
+	})
+}
+
+func prepareResources(flags *pflag.FlagSet) (func() error, analyze) {
+	var machine machineFlags
+	var spouts spoutFlags
+	cpu := addCPU(flags)
+	machine.addFlags(flags)
+	flags.IntVar(&spouts.maxPending, "max-spout-pending", 0, "topology.max.spout.pending; 0 where it is not set")
+	flags.IntVar(&spouts.batchSize, "batch-size", 1, "records that the spout emits as one tuple")
+	flags.IntVar(&spouts.partitions, "kafka-partitions", 0, "partitions that the spouts read; 0 where it is not Kafka")
+	check := func() error { return errors.Join(checkCPU(*cpu), machine.machine().Validate(), spouts.validate()) }
+	return check, func(path string) (any, *document.Document, error) {
+		result, err := readComponents(path, *cpu, machine.machine())
+		if err != nil {
+			return nil, nil, err
+		}
+		if spouts.maxPending > 0 || spouts.partitions > 0 {
+			result.CountPending(spouts.batchSize, spouts.maxPending, spouts.partitions)
+		}
+		return result, report.OfResources(result), nil
+	}
+}
+
+// spoutFlags are Storm's settings that bound what is on its way.
+type spoutFlags struct{ batchSize, maxPending, partitions int }
+
+func (s spoutFlags) validate() error {
+	if s.batchSize < 1 || s.maxPending < 0 || s.partitions < 0 {
+		return errors.New("--batch-size must be at least 1, --max-spout-pending and --kafka-partitions at least 0")
+	}
+	return nil
+}
+
+// readComponents reads what a topology takes: of a run, what its topology asked of the scheduler.
+func readComponents(path, cpu string, machine tuning.Machine) (*tuning.Resources, error) {
+	dir := path
+	if run := runOfTrial(path); run != "" {
+		dir = run
+	}
+	run, err := openRun(dir)
+	if err != nil {
+		return nil, err
+	}
+	if run == nil {
+		table, err := sheet.Resources(path, sheet.CPU(cpu))
+		if err != nil {
+			return nil, err
+		}
+		return table.Analyze(machine)
+	}
+	asked, err := askedOf(path, dir, run)
+	if err != nil {
+		return nil, err
+	}
+	return asked.Resources(machine)
+}
+
+func askedOf(path, dir string, run *report.RunReport) (*report.Asked, error) {
+	var found *report.Asked
+	configurations, trials := map[int]bool{}, []string{}
+	for _, t := range run.Trials {
+		name := rundir.PlannedTrial{Number: t.Number, Label: t.Label}.Name()
+		if t.Report == nil || t.Report.Asked == nil || path != dir && filepath.Base(filepath.Clean(path)) != name {
+			continue
+		}
+		configurations[t.Configuration], found = true, t.Report.Asked
+		trials = append(trials, filepath.Join(dir, rundir.TrialsDir, name))
+	}
+	switch {
+	case found == nil:
+		return nil, fmt.Errorf("%s: no topology of the run told what it asks of the scheduler; give its table of components as a CSV file", path)
+	case len(configurations) > 1:
+		return nil, fmt.Errorf("%s is a run of %d configurations; name the directory of a trial of the one that is meant: %s", path, len(configurations), strings.Join(trials, ", "))
+	}
+	return found, nil
+}

@@ -1,0 +1,128 @@
+// Package client asks a running collector over HTTP: PromQL through Prometheus' own client, and what only a collector answers. It owns how a
+// client is let in, how long and how large an answer may be, and what a refusal says; what is asked, and what answers mean, is the caller's.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+)
+
+// Timeout bounds one request, from connecting to the last byte of the answer, unless a client is given another.
+const Timeout = 10 * time.Second
+
+// Client asks one collector. It is safe for concurrent use.
+type Client struct {
+	// Timeout of one request.
+	Timeout time.Duration
+
+	address string
+	caller  *http.Client
+	api     api.Client
+	promql  v1.API
+}
+
+// New returns a client of the collector that serves HTTP at address, as Access.Client has it. It connects to nothing.
+func New(address string, access Access) (*Client, error) {
+	address, caller, err := access.Client(address)
+	if err != nil {
+		return nil, err
+	}
+	return By(address, caller)
+}
+
+// By returns a client that asks the collector at a URL through an HTTP client, which has the credentials.
+func By(address string, caller *http.Client) (*Client, error) {
+	bounded := *caller
+	bounded.Transport = bound{caller.Transport}
+	asked, err := api.NewClient(api.Config{Address: address, Client: &bounded})
+	if err != nil {
+		return nil, fmt.Errorf("the collector's address %q: %w", address, err)
+	}
+	return &Client{Timeout: Timeout, address: address, caller: caller, api: asked, promql: v1.NewAPI(asked)}, nil
+}
+
+// Address is the collector's URL.
+func (c *Client) Address() string { return c.address }
+
+// Close ends idle connections.
+func (c *Client) Close() { c.caller.CloseIdleConnections() }
+
+// Query evaluates an expression at a time.
+func (c *Client) Query(ctx context.Context, expression string, at time.Time) (model.Value, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	value, _, _, err := c.promql.Query(ctx, expression, at)
+	if err != nil {
+		return nil, fmt.Errorf("ask the collector %s: %w", expression, err)
+	}
+	return value, nil
+}
+
+// Vector is Query of an expression that gives one.
+func (c *Client) Vector(ctx context.Context, expression string, at time.Time) (model.Vector, error) {
+	return queryFor[model.Vector](ctx, c, expression, at)
+}
+
+// Slices reads the stored slices of the series that a selector names, with ends in (from, to]: a range selector gives what is stored, where
+// a range query would fill gaps from before.
+func (c *Client) Slices(ctx context.Context, selector string, from, to time.Time) (model.Matrix, error) {
+	return queryFor[model.Matrix](ctx, c, fmt.Sprintf("%s[%dms]", selector, max(1, to.Sub(from).Milliseconds())), to)
+}
+
+func queryFor[T model.Value](ctx context.Context, c *Client, expression string, at time.Time) (T, error) {
+	var wanted T
+	value, err := c.Query(ctx, expression, at)
+	if err != nil {
+		return wanted, err
+	}
+	found, ok := value.(T)
+	if !ok {
+		return wanted, fmt.Errorf("%s: the answer is a %s instead of a %s", expression, value.Type(), wanted.Type())
+	}
+	return found, nil
+}
+
+// Get reads the data of an answer of the collector's own API, as JSON. An answer other than success is a Refusal.
+func (c *Client) Get(ctx context.Context, path string, data any) error {
+	return c.Call(ctx, http.MethodGet, path, nil, data)
+}
+
+// Call sends a body of JSON, where there is one, and reads the data of the answer, as JSON; nil data leaves it unread.
+func (c *Client) Call(ctx context.Context, method, path string, body []byte, data any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("ask the collector %s: %w", path, err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, text, err := c.api.Do(ctx, request)
+	if err != nil {
+		return fmt.Errorf("ask the collector %s: %w", path, err)
+	}
+	var answer struct {
+		Error string
+		Data  json.RawMessage
+	}
+	err = json.Unmarshal(text, &answer)
+	switch {
+	case response.StatusCode/100 != 2 || answer.Error != "":
+		return &Refusal{Path: path, Code: response.StatusCode, Reason: answer.Error}
+	case err == nil && data != nil:
+		err = json.Unmarshal(answer.Data, data)
+	}
+	if err != nil {
+		return fmt.Errorf("the collector's answer to %s: %w", path, err)
+	}
+	return nil
+}

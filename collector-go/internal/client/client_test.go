@@ -1,0 +1,122 @@
+package client
+
+import (
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// secured is a collector behind TLS that wants a token; its certificate's authority is in a file.
+func secured(t *testing.T, token string) (url, ca string) {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, `{"status":"success","data":{"resultType":"scalar","result":[1,"42"]}}`)
+	}))
+	t.Cleanup(server.Close)
+	ca = filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	require.NoError(t, os.WriteFile(ca, text, 0o644))
+	return server.URL, ca
+}
+
+func TestACollectorBehindTLSAndAToken(t *testing.T) {
+	url, ca := secured(t, "s3cret")
+	token := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte("s3cret\n"), 0o600))
+	for _, address := range []string{url, url + "/", strings.TrimPrefix(url, "https://")} {
+		c, err := New(address, Access{CA: ca, TokenFile: token})
+		require.NoError(t, err)
+		v, err := c.Query(t.Context(), "42", time.Unix(1, 0))
+		require.NoError(t, err, address)
+		assert.Equal(t, model.SampleValue(42), v.(*model.Scalar).Value)
+		require.NoError(t, c.Call(t.Context(), http.MethodPost, "/api/v1/annotations", []byte("{}"), nil), "its own API goes the same way")
+	}
+	c, err := New(url, Access{CA: ca})
+	require.NoError(t, err)
+	_, err = c.Query(t.Context(), "42", time.Unix(1, 0))
+	require.Error(t, err, "without the token")
+	assert.ErrorContains(t, c.Get(t.Context(), "/api/v1/topologies", nil), "401 Unauthorized: give a token")
+	c, err = New(url, Access{})
+	require.NoError(t, err)
+	_, err = c.Query(t.Context(), "42", time.Unix(1, 0))
+	require.ErrorContains(t, err, "certificate", "the system does not know its authority")
+}
+
+func TestAddressesOfCollectorsAreChecked(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
+	for address, c := range map[string]struct {
+		access Access
+		want   string
+	}{
+		"ftp://a:1":       {Access{}, "write host:port, http://host:port or https://host:port"},
+		"http://":         {Access{}, "write host:port"},
+		"http://a:1":      {Access{TokenFile: file}, "a token would go out in the clear: write https://a:1"},
+		"a:1":             {Access{TokenFile: file}, "a token would go out in the clear: write https://a:1"},
+		"http://a:2":      {Access{CA: file}, "a CA is given: write https://a:2"},
+		"https://a:1":     {Access{TokenFile: file + "-none"}, "the collector's token: open"},
+		"https://a:2":     {Access{CA: file + "-none"}, "the collector's CA: open"},
+		"http://[::1]:1":  {Access{TokenFile: file}, ""},
+		"localhost:1":     {Access{TokenFile: file}, ""},
+		"https://a/there": {Access{TokenFile: file}, ""},
+	} {
+		_, err := New(address, c.access)
+		if c.want == "" {
+			assert.NoError(t, err, address)
+			continue
+		}
+		assert.ErrorContains(t, err, c.want, address)
+	}
+}
+
+// answering is a client of a server that answers every request with a code and a text.
+func answering(t *testing.T, code int, text string) *Client {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(server.Close)
+	c, err := New(server.URL, Access{})
+	require.NoError(t, err)
+	return c
+}
+
+func TestARefusalSaysWhy(t *testing.T) {
+	err := answering(t, http.StatusBadRequest, `{"status":"error","error":"no alert is called X"}`).Get(t.Context(), "/api/v1/why", nil)
+	var refused *Refusal
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, Refusal{Path: "/api/v1/why", Code: 400, Reason: "no alert is called X"}, *refused)
+	assert.ErrorContains(t, answering(t, http.StatusNotFound, "<html>").Get(t.Context(), "/there", nil), "refuses /there: 404 Not Found")
+	assert.ErrorContains(t, answering(t, http.StatusOK, "<html>").Get(t.Context(), "/there", nil), "the collector's answer to /there")
+}
+
+func TestAnAnswerOfAnotherKindIsAnError(t *testing.T) {
+	c := answering(t, http.StatusOK, `{"status":"success","data":{"resultType":"scalar","result":[1,"42"]}}`)
+	_, err := c.Vector(t.Context(), "42", time.Unix(1, 0))
+	require.ErrorContains(t, err, "a scalar instead of a vector")
+	_, err = c.Slices(t.Context(), "m", time.Unix(1, 0), time.Unix(2, 0))
+	require.ErrorContains(t, err, "a scalar instead of a matrix")
+}
+
+func TestAnAnswerThatIsTooLargeIsAnError(t *testing.T) {
+	text := strings.Repeat("x", 100)
+	_, err := io.ReadAll(&boundBody{io.NopCloser(strings.NewReader(text)), 99})
+	require.ErrorContains(t, err, "larger than")
+	read, err := io.ReadAll(&boundBody{io.NopCloser(strings.NewReader(text)), 100})
+	require.NoError(t, err)
+	assert.Len(t, read, 100)
+}

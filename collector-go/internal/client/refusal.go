@@ -1,0 +1,59 @@
+package client
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// Refusal is an answer other than success.
+type Refusal struct {
+	Path   string
+	Code   int    // of HTTP
+	Reason string // "" where the answer gives none
+}
+
+// Error names the path and the reason, and what to give where the collector lets nobody in without it.
+func (r *Refusal) Error() string {
+	text := "the collector refuses " + r.Path + ": " + r.Reason
+	if r.Reason == "" {
+		text += fmt.Sprintf("%d %s", r.Code, http.StatusText(r.Code))
+	}
+	if r.Code == http.StatusUnauthorized || r.Code == http.StatusForbidden {
+		text += ": give a token that may do this (--token-file), or a certificate (--tls-cert, --tls-key)"
+	}
+	return text
+}
+
+// mostBytes bounds an answer: minutes of all slices of a large topology are a few MiB.
+const mostBytes = 256 << 20
+
+// bound refuses answers that are larger.
+type bound struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bound) RoundTrip(request *http.Request) (*http.Response, error) {
+	next := b.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	response, err := next.RoundTrip(request)
+	if err == nil {
+		response.Body = &boundBody{response.Body, mostBytes}
+	}
+	return response, err
+}
+
+// boundBody fails where more comes than may.
+type boundBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *boundBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return n, fmt.Errorf("the answer is larger than %d MiB", mostBytes>>20)
+	}
+	return n, err
+}

@@ -1,0 +1,42 @@
+// Package plugin is what is known of the plugin in the topology and of how Storm and Bullet are set for it: classes, names of settings, and
+// what register() sets (plugin-java's Settings and Registration). It owns names and numbers; what to do about them is the reader's.
+package plugin
+
+// Classes of the plugin's jar.
+const (
+	BulletClass  = "io.github.bulletmetrics.storm.BulletMetricsConsumer"      // from Bullet 0.5.0 on
+	EarlyClass   = "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer" // up to Bullet 0.4.3, whose register() takes another type
+	StormClass   = "io.github.bulletmetrics.storm.StormMetricsConsumer"
+	SamplerClass = "io.github.bulletmetrics.storm.WorkerSampler"
+	HookClass    = "io.github.bulletmetrics.storm.LatencyHook"
+)
+
+// Settings of Bullet.
+const (
+	Enable  = "bullet.topology.metrics.enable"
+	Classes = "bullet.topology.metrics.classes"
+	BuiltIn = "bullet.topology.metrics.built.in.enable"
+	// Collector begins the settings of the plugin itself, Custom those that Bullet hands to Storm as they are.
+	Collector = "bullet.topology.metrics.collector."
+	Custom    = "bullet.topology.custom."
+)
+
+// Settings of Storm, and of a consumer's registration.
+const (
+	Register   = "topology.metrics.consumer.register"
+	Interval   = "topology.builtin.metrics.bucket.size.secs"
+	V2Tick     = "topology.enable.v2.metrics.tick"           // from Storm 2.2 on
+	V2Interval = "topology.v2.metrics.tick.interval.seconds" // from Storm 2.3 on
+	Retain     = "max.retain.metric.tuples"                  // of a registration, from Storm 1.1 on
+)
+
+// What register() sets where nothing is said.
+const (
+	IntervalSeconds = 10
+	LeastRetained   = 10_000
+	ReportsAtATick  = 2 // of an executor: its own metrics, and Bullet's
+	TicksRetained   = 4 // how long the consumer may be held up
+)
+
+// MostIntervalSeconds: from Storm 2.3 on a longer interval is scheduled twice.
+const MostIntervalSeconds = 127
