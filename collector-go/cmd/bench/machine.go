@@ -1,11 +1,11 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -67,11 +67,7 @@ func (s *session) versions() map[string]string {
 
 // moduleVersion is a module's version in a program of Go's; "" where it is none of them.
 func moduleVersion(path, module string) string {
-	out, err := exec.Command("go", "version", "-m", path).Output()
-	if err != nil {
-		return ""
-	}
-	info, err := debug.ParseBuildInfo(string(out[strings.IndexByte(string(out), '\n')+1:]))
+	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		return ""
 	}
