@@ -21,9 +21,9 @@ import (
 const rowsBack = 22 * time.Hour
 
 func (s *session) ownSlice(name, what string, recorded bool) scenario {
-	full, quick := 720, 120
+	full, quick := 480, 120
 	if recorded {
-		full, quick = 360, 60
+		full, quick = 240, 60
 	}
 	sh := shape{hosts: 4000, metrics: 10, steps: s.sized(full, quick, 12), step: 10 * time.Second, width: 10 * time.Second, streams: 4, perMessage: 1000, recorded: recorded, back: rowsBack}
 	return scenario{name, what, []int{1}, sh.String(), []subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh), s.intoPeer("questdb", sh), s.intoPeer("prometheus", sh)}}

@@ -14,7 +14,7 @@ var manySeries = []string{"--limits-series-per-topology", "1100000"}
 
 // memory is what live series take in memory.
 func (s *session) memory() scenario {
-	sh := shape{hosts: 2000, metrics: 100, steps: s.sized(360, 36, 12), step: 10 * time.Second, width: 10 * time.Second, streams: 4, perMessage: 50, back: 2 * time.Hour}
+	sh := shape{hosts: 2000, metrics: 100, steps: s.sized(180, 36, 12), step: 10 * time.Second, width: 10 * time.Second, streams: 4, perMessage: 50, back: 2 * time.Hour}
 	return scenario{goal.Memory, "memory of 200,000 series", []int{8}, sh.String(), []subject{{goal.Ours, s.intoOurs(sh, manySeries...)}, s.intoPeer("victoria", sh)}}
 }
 

@@ -139,9 +139,9 @@ var specs = []spec{
 	}},
 	{5, "bytes a sample on disk, a day of 500 workers", []func(Pieces) Part{
 		compared("settled, index included, TSBS rows", "bytes/sample", OfPeer(0.8), Day, "disk_bytes_per_sample", "victoria"),
-		compared("settled, index included, recorded heap and CPU", "bytes/sample", OfPeer(0.8), DayRecorded, "disk_bytes_per_sample", "victoria"),
+		compared("settled, index included, recorded heap and CPU, half a day", "bytes/sample", OfPeer(0.8), DayRecorded, "disk_bytes_per_sample", "victoria"),
 		compared("written in all, TSBS rows", "bytes/sample", OfPeer(0.25), Day, "written_bytes_per_sample", "prometheus"),
-		compared("written in all, recorded heap and CPU", "bytes/sample", OfPeer(0.25), DayRecorded, "written_bytes_per_sample", "prometheus"),
+		compared("written in all, recorded heap and CPU, half a day", "bytes/sample", OfPeer(0.25), DayRecorded, "written_bytes_per_sample", "prometheus"),
 	}},
 	{6, "acknowledgement and stages at 50,000 samples/s", []func(Pieces) Part{
 		compared("acknowledgement p99, fsync included", "ms", OfPeer(1), Paced, "ack_p99_ms", "influxdb"),
