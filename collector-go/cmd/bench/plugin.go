@@ -65,7 +65,11 @@ func (s *session) consumer(name string, warm, measured int) measurement {
 		if err != nil {
 			return nil, fmt.Errorf("JMH measured nothing: %w", err)
 		}
-		return consumed(text)
+		values, err := consumed(text)
+		if err != nil {
+			err = fmt.Errorf("%w; %s says why", err, log)
+		}
+		return values, err
 	}
 }
 

@@ -81,7 +81,7 @@ func (w *remoteWriter) Send(ctx context.Context, rows Rows) error {
 		w.body = append(w.body, labels...)
 		w.body = append(w.body, 2<<3|2, byte(sample), 1<<3|1) // TimeSeries.samples; Sample.value, timestamp
 		w.body = protowire.AppendFixed64(w.body, math.Float64bits(v))
-		w.body = protowire.AppendVarint(append(w.body, 2<<3|0), timestamp)
+		w.body = protowire.AppendVarint(append(w.body, 2<<3), timestamp)
 	}
 	w.compressed = snappy.Encode(w.compressed[:cap(w.compressed)], w.body)
 	return post(ctx, w.client, w.url, "application/x-protobuf", writeHeader, w.compressed)
