@@ -19,7 +19,7 @@ func main() {
 	settings := otelcol.CollectorSettings{
 		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "stores nothing", Version: "bench"},
 		Factories: factories,
-		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
+		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{DefaultScheme: "yaml",
 			ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory()}}},
 	}
 	if err := otelcol.NewCommand(settings).Execute(); err != nil {
