@@ -275,24 +275,59 @@ compat: build ## Run the plugin on every Storm of topology/storms (8 minutes); S
 	@$(run) java -Drepository=$$PWD -cp topology/compat-tests/target/test-classes:build/bullet-topology.jar \
 	  io.github.bulletmetrics.topology.compat.CompatMain out/compat docs/compatibility-matrix.md $(STORMS)
 
-.PHONY: bench
-bench: build ## Run the benchmarks (they print figures; nothing passes or fails)
+.PHONY: bench-parts
+bench-parts: build ## Run the benchmarks of the parts, Go's and JMH's (they print figures; nothing passes or fails)
 	@$(run) cd collector-go && go test -run '^$$' -bench . -benchmem ./internal/...
 	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package && java -jar plugin-java/bench/target/benchmarks.jar -e ConsumerBenchmark -prof gc
 
-# What the core is measured beside; a module of its own, since nothing of ours needs it.
-build/tools/victoria-metrics: | build/toolchain.env
-	@echo "building VictoriaMetrics 1.150 (two minutes, once)"
-	@$(run) mkdir -p build/tools/victoria && cd build/tools/victoria && printf 'module victoria\n\ngo 1.26\n\nrequire github.com/VictoriaMetrics/VictoriaMetrics v1.150.0\n' > go.mod && \
-	  GOFLAGS=-mod=mod go build -o ../victoria-metrics github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics
+# What the collector is measured beside, each a module of its own, since nothing of ours needs it. One that cannot be built is named in its goal.
+peers := collector-go/tools/peers
+storm1 := plugin-java/bench/storm-1.2
 
-# What core-bench runs: all, or names of its scenarios; and how much of each load.
-CORE ?= all
-CORE_SCALE ?= 1
+build/tools/victoria-metrics: $(peers)/victoria/go.mod | build/toolchain.env
+	@echo "building VictoriaMetrics (two minutes, once)"
+	@$(run) cd $(peers)/victoria && go build -o ../../../../$@ github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics
 
-.PHONY: bench-core
-bench-core: build/bullet-metrics build/tools/victoria-metrics ## Measure what the core costs, VictoriaMetrics beside it (half an hour; CORE="own-slice" CORE_SCALE=0.2 for a part)
-	@$(run) cd collector-go && go build -o ../build/core-bench ./cmd/core-bench && cd .. && build/core-bench --profiles out/core-profiles --scale $(CORE_SCALE) $(CORE)
+build/tools/otelcol: $(peers)/otelcol/go.mod $(peers)/otelcol/main.go | build/toolchain.env
+	@echo "building an OpenTelemetry Collector that stores nothing (two minutes, once)"
+	@$(run) cd $(peers)/otelcol && go build -o ../../../../$@ .
+
+build/tools/prometheus: collector-go/tools/prometheus/go.mod | build/toolchain.env
+	@echo "building Prometheus (seven minutes, once)"
+	@$(run) cd collector-go/tools/prometheus && go build -tags remove_all_sd -o ../../../$@ github.com/prometheus/prometheus/cmd/prometheus
+
+questdb_version := $(shell sed -nE 's|.*<questdb.version>(.*)</questdb.version>.*|\1|p' pom.xml)
+
+build/tools/questdb.jar: pom.xml | build/toolchain.env
+	@$(run) mkdir -p build/tools/questdb && $(mvn) --quiet dependency:copy -Dartifact=org.questdb:questdb:$(questdb_version) -DoutputDirectory=$$PWD/build/tools/questdb
+	@cp build/tools/questdb/questdb-$(questdb_version).jar $@ && echo $(questdb_version) > build/tools/questdb.version
+
+# InfluxDB 1 is 1.13 where there is a Rust toolchain, else Debian's 1.6.
+.PHONY: bench-influxdb
+bench-influxdb: build/tools/influxd
+	@[ -e build/tools/influxd ] || { dir=$$(.ci/server influxdb) && ln -sf "$$dir/usr/bin/influxd" build/tools/influxd; }
+
+.PHONY: bench-peers
+bench-peers: toolchain ## Build what make bench measures the collector beside (VictoriaMetrics, Prometheus, InfluxDB, QuestDB, an OpenTelemetry Collector); says what cannot be built
+	@for peer in build/tools/victoria-metrics build/tools/prometheus build/tools/otelcol build/tools/questdb.jar bench-influxdb; do \
+	  $(MAKE) $$peer || echo "bench-peers: $$peer cannot be built; its goals will name it as missing" >&2; done
+
+build/bench: $(go_sources) collector-go/internal/bench/recorded.csv | build/toolchain.env
+	@$(run) cd collector-go && go build -o ../$@ ./cmd/bench
+
+# Scenarios or numbers of goals to measure again, all that is missing where it is empty; how much of each set; where CPU profiles of ours go.
+BENCH ?=
+BENCH_SCALE ?= 1
+PROFILES ?=
+
+.PHONY: bench
+bench: build build/bench bench-peers ## Measure all ten goals beside the peers, going on where it was ended (two hours; BENCH_QUICK=1 for 20 minutes, BENCH="own-slice 7" for some again, BENCH_SCALE=0.1, PROFILES=DIR)
+	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package && $(mvn) --quiet -f $(storm1)/pom.xml package
+	@$(run) exec build/bench --scale $(BENCH_SCALE) --profiles '$(PROFILES)' $(BENCH)
+
+.PHONY: bench-docs
+bench-docs: build/bench ## Write what make bench measured last into docs/benchmarks.md and its figure
+	@$(run) exec build/bench --docs
 
 .PHONY: bench-alerts
 bench-alerts: build ## Measure how late alerts are, with the settings and rules as they come (twenty minutes)
@@ -303,7 +338,6 @@ bench-alerts: build ## Measure how late alerts are, with the settings and rules 
 # How long to measure each case, s; each program's own time where it is empty.
 BENCH_SECONDS ?=
 noharm := $(if $(BENCH_SECONDS),-Dbench.seconds=$(BENCH_SECONDS)) -cp build/bullet-metrics-storm.jar:plugin-java/bench/target/benchmarks.jar io.github.bulletmetrics.storm
-storm1 := plugin-java/bench/storm-1.2
 
 .PHONY: bench-plugin
 bench-plugin: build ## Measure that the plugin does no harm: its budget, hostile collectors, Storm's own consumers, the cost of hooks (an hour; BENCH_SECONDS=10 for a quarter of one)

@@ -33,7 +33,7 @@ func newBenchIngestCommand() *cobra.Command {
 		Short: "Send rows from ever more clients until the collector is full, and report what it takes",
 		Long: `Send TSBS' cpu-only rows (10 metrics, 10 tags), made from a seed, from 1, 2, 4 ... clients at a time, until the collector answers that it has no
 room, or more clients bring no more rows. A client sends a batch when fewer than --in-flight of its batches are unacknowledged; an
-acknowledgement follows the fsync. A step's throughput is all that it sent over the time until queries have it. Count and sum are then
+acknowledgement follows the fsync. A step's throughput is what it sent over the time until queries have all of it. Count and sum are then
 compared with what was sent.
 
 An own collector starts anew for each step, and ends before its disk is counted. Rows begin 22 h back, and a step ends where that day is used up.`,

@@ -17,12 +17,6 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Wires are what samples can be sent as: blocks, or columns as before them.
-const (
-	Blocks  = "blocks"
-	Columns = "columns"
-)
-
 // client is one sender: a stream, the hosts whose rows it sends, and the batches that are under way. One goroutine sends.
 type client struct {
 	load   Load
@@ -75,7 +69,7 @@ func (c *client) open(ctx context.Context, topology string, number int) error {
 	if err != nil {
 		return err
 	}
-	if c.load.Wire == Blocks && !answer.GetOpened().GetTakesBlocks() {
+	if !answer.GetOpened().GetTakesBlocks() {
 		return errors.New("this collector takes no blocks: it is older than this program")
 	}
 	inFlight := int(answer.GetOpened().GetWindow())
@@ -221,9 +215,6 @@ func (c *client) define() error {
 				return err
 			}
 		}
-		if c.load.Wire != Blocks {
-			continue
-		}
 		layout := &pb.Layout{Id: uint32(m) + 1}
 		for i := range len(hosts) * metrics {
 			layout.SeriesIds = append(layout.SeriesIds, uint32(first*metrics+i)+1)
@@ -279,15 +270,7 @@ func (c *client) sendMessage(m int, timeMs int64, measured bool) error {
 	hosts, first := c.part(m)
 	metrics := c.walk.rows.Metrics
 	values := c.walk.Values[first*metrics : (first+len(hosts))*metrics]
-	if c.load.Wire == Blocks {
-		s.fill(values, uint32(m)+1, timeMs)
-	} else {
-		columns := &pb.SampleColumns{BaseTimeMs: timeMs, TimeOffsetsMs: make([]int64, len(values)), Values: append([]float64(nil), values...)}
-		for i := range values {
-			columns.SeriesIds = append(columns.SeriesIds, uint32(first*metrics+i)+1)
-		}
-		*s = slot{batch: &pb.Batch{Samples: columns}}
-	}
+	s.fill(values, uint32(m)+1, timeMs)
 	return c.send(s, measured)
 }
 

@@ -40,6 +40,8 @@ type Written struct {
 	WidthMs        int64
 	// Sums are of each metric's values; nil where they are not looked at.
 	Sums []float64
+	// Inexact says that the values are no whole numbers, whose sum depends on the order in which they are added up.
+	Inexact bool
 }
 
 // perSlice is how many steps a slice takes.
@@ -81,8 +83,20 @@ func (w Written) checkMetric(ctx context.Context, v *Server, metric, slices int,
 	if err != nil {
 		return err
 	}
-	if got := math.Round(mean * float64(w.perSlice())); got != w.Sums[metric] {
-		return fmt.Errorf("the values of %s add up to %.0f, and %.0f was written", name, got, w.Sums[metric])
+	got, want := mean*float64(w.perSlice()), w.Sums[metric]
+	if !w.Inexact {
+		got = math.Round(got)
+	}
+	if !Same(got, want, w.Inexact) {
+		return fmt.Errorf("the values of %s add up to %.15g, and %.15g was written", name, got, want)
 	}
 	return nil
+}
+
+// rounding is how far two sums of the same numbers may be apart, as a ratio, where the order in which they were added up differs.
+const rounding = 1e-9
+
+// Same says whether two sums of the same values agree: exactly, or but for rounding.
+func Same(got, want float64, inexact bool) bool {
+	return got == want || inexact && math.Abs(got-want) <= rounding*math.Abs(want)
 }

@@ -33,8 +33,6 @@ type Load struct {
 	Step    time.Duration
 	// Tags says whether each series carries TSBS' tags.
 	Tags bool
-	// Wire is Blocks or Columns.
-	Wire string
 	// Lead is how many steps a client may be before the slowest.
 	Lead int
 }
@@ -170,6 +168,14 @@ func (f *Fleet) Send(ctx context.Context, steps, whole int, until time.Time) (in
 		err = ctx.Err()
 	}
 	return int(f.finished - begun), err
+}
+
+// Skip leaves out so many steps: the rows that come next are so much later. It is called between two calls of Send.
+func (f *Fleet) Skip(steps int) {
+	for _, c := range f.clients {
+		c.at.Add(int64(steps))
+	}
+	f.slowest += int64(steps)
 }
 
 // march sends a client's steps.

@@ -64,8 +64,8 @@ func TestAClientSendsAgainWhatThereWasNoRoomFor(t *testing.T) {
 	pb.RegisterIngestServiceServer(server, collector)
 	serving := make(chan error, 1)
 	go func() { serving <- server.Serve(listener) }()
-	f, err := Connect(t.Context(), Target{Address: listener.Addr().String(), Loopback: true}, NewRows(1, 6, 2, false),
-		Load{Topology: "t", Clients: 1, RowsPerBatch: 3, StartMs: 1000, Step: time.Second, Wire: Blocks})
+	f, err := Connect(t.Context(), Target{Address: listener.Addr().String(), Loopback: true}, NewRows(1, 6, 2),
+		Load{Topology: "t", Clients: 1, RowsPerBatch: 3, StartMs: 1000, Step: time.Second})
 	require.NoError(t, err)
 	require.NoError(t, f.Define())
 	steps, err := f.Send(t.Context(), 20, 6, time.Time{})

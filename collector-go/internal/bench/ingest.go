@@ -19,8 +19,9 @@ type Ingest struct {
 	Duration       time.Duration
 	MostRows       int // of a step of the curve; 0 for no bound
 	WorkerSamples  float64
-	Program, Dir   string  // of an own collector
-	Remote         *Remote // in its place; nil for an own one
+	Program, Dir   string   // of an own collector
+	More           []string // flags of it
+	Remote         *Remote  // in its place; nil for an own one
 }
 
 // Remote is a collector that runs already.
@@ -32,11 +33,11 @@ type Remote struct {
 // Step is what so many clients brought.
 type Step struct {
 	Clients int `json:"clients"`
-	// Rows and Samples are what was written and checked; further ones closed the last slices.
+	// Rows and Samples are what was written and checked; a further row of each host closed the last slices.
 	Rows    int     `json:"rows"`
 	Samples int     `json:"samples"`
 	Seconds float64 `json:"seconds"`
-	// RowsPerS and SamplesPerS are all that was sent over the time until every slice could be queried; AckedRowsPerS counts up to the acknowledgement alone.
+	// RowsPerS and SamplesPerS are what was checked over the time until every slice of it could be queried; AckedRowsPerS counts up to the acknowledgement alone.
 	RowsPerS      float64 `json:"rows_per_s"`
 	SamplesPerS   float64 `json:"samples_per_s"`
 	AckedRowsPerS float64 `json:"acknowledged_rows_per_s"`
@@ -91,8 +92,8 @@ func (o *Ingest) Validate() error {
 
 func (o *Ingest) perSlice() int { return int(o.Width / o.Step) }
 
-// closing is how many steps behind those that are measured close the last slices that are.
-func closing(step, width time.Duration) int { return int((2*time.Minute+2*width)/step) + 1 }
+// Closing is how many steps behind the last row that is measured a row closes the last slices that are.
+func Closing(step, width time.Duration) int { return int((2*time.Minute+2*width)/step) + 1 }
 
 // run is one step of a curve.
 type run struct {
@@ -141,18 +142,17 @@ func (r *run) write(ctx context.Context) error {
 	if err := r.define(ctx); err != nil {
 		return err
 	}
-	steps, took, err := r.send(ctx)
-	if err != nil {
+	if err := r.send(ctx); err != nil {
 		return err
 	}
-	return r.settle(ctx, steps, took)
+	return r.settle(ctx)
 }
 
 // connect opens the clients' streams; the first rows are of a time.
 func (r *run) connect(ctx context.Context, startMs int64) (err error) {
 	load := Load{Topology: r.topology, Clients: min(r.clients, r.Hosts), RowsPerBatch: r.RowsPerBatch, InFlight: r.InFlight, StartMs: startMs, Step: r.Step, Tags: true,
-		Wire: Blocks, Lead: max(16, r.perSlice())}
-	r.fleet, err = Connect(ctx, r.target, NewRows(r.Seed, r.Hosts, r.Metrics, false), load)
+		Lead: max(16, r.perSlice())}
+	r.fleet, err = Connect(ctx, r.target, NewRows(r.Seed, r.Hosts, r.Metrics), load)
 	return err
 }
 
@@ -165,13 +165,18 @@ func (r *run) start(ctx context.Context) error {
 		r.server, r.measured, r.target = r.Remote.Server, r.Remote.Server, r.Remote.Target
 		return nil
 	}
-	r.dir = filepath.Join(r.Dir, fmt.Sprintf("clients-%d", r.clients))
+	r.dir = r.Home(r.clients)
 	return r.serve(ctx)
+}
+
+// Home is the directory of an own collector with so many clients.
+func (o *Ingest) Home(clients int) string {
+	return filepath.Join(o.Dir, fmt.Sprintf("clients-%d", clients))
 }
 
 // serve starts an own collector over the run's directory.
 func (r *run) serve(ctx context.Context) error {
-	p, target, err := StartCollector(ctx, r.Program, r.dir, "--slice-width", r.Width.String(), "--limits-series-per-topology", fmt.Sprint(max(250_000, r.Hosts*r.Metrics*2)))
+	p, target, err := StartCollector(ctx, r.Program, r.dir, append([]string{"--slice-width", r.Width.String(), "--limits-series-per-topology", fmt.Sprint(max(250_000, r.Hosts*r.Metrics*2))}, r.More...)...)
 	if err != nil {
 		return err
 	}
@@ -239,8 +244,8 @@ const (
 )
 
 // send sends for the run's time, then what closes the last slices.
-func (r *run) send(ctx context.Context) (steps int, took time.Duration, err error) {
-	closes := closing(r.Step, r.Width)
+func (r *run) send(ctx context.Context) error {
+	closes := Closing(r.Step, r.Width)
 	window := int(back/r.Step) - closes - int(time.Minute/r.Step)
 	most, by := window, "window"
 	if r.MostRows > 0 && r.MostRows/r.Hosts < most {
@@ -252,11 +257,12 @@ func (r *run) send(ctx context.Context) (steps int, took time.Duration, err erro
 		until = begun.Add(r.Duration)
 	}
 	wire := r.fleet.WireBytes()
-	if steps, err = r.fleet.Send(ctx, most, r.perSlice(), until); err == nil {
+	steps, err := r.fleet.Send(ctx, most, r.perSlice(), until)
+	if err == nil {
 		err = r.fleet.Await()
 	}
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	if r.step.EndedBy = by; steps < most/r.perSlice()*r.perSlice() {
 		r.step.EndedBy = "duration"
@@ -268,18 +274,20 @@ func (r *run) send(ctx context.Context) (steps int, took time.Duration, err erro
 	s.Ack = r.fleet.Latency()
 	s.WireBytes = float64(r.fleet.WireBytes()-wire) / float64(s.Samples)
 	written := Written{Topology: r.topology, Hosts: r.Hosts, Metrics: r.Metrics, StartMs: r.startMs, Steps: steps, StepMs: r.Step.Milliseconds(), WidthMs: r.Width.Milliseconds(), Sums: r.fleet.Sums()}
-	if _, err := r.fleet.Send(ctx, closes, 1, time.Time{}); err != nil {
-		return 0, 0, err
+	r.fleet.Skip(closes - 1)
+	if _, err := r.fleet.Send(ctx, 1, 1, time.Time{}); err != nil {
+		return err
 	}
 	s.Rejected = int(r.fleet.Fulls())
 	if err := r.fleet.Close(); err != nil {
-		return 0, 0, err
+		return err
 	}
 	if err := Await(ctx, r.base.inSlices+s.Samples, r.server.InSlices); err != nil {
-		return 0, 0, err
+		return err
 	}
-	took = time.Since(begun)
-	return steps + closes, took, r.check(ctx, written)
+	took := time.Since(begun)
+	s.RowsPerS, s.SamplesPerS = float64(s.Rows)/took.Seconds(), float64(s.Samples)/took.Seconds()
+	return r.check(ctx, written)
 }
 
 // patience is how long what was written may take to answer, once enough is in slices: one client's may be behind the others'.
@@ -309,9 +317,8 @@ func (r *run) check(ctx context.Context, written Written) error {
 }
 
 // settle takes what the collector has cost once all is on disk.
-func (r *run) settle(ctx context.Context, steps int, took time.Duration) error {
-	s, all := &r.step, float64(steps*r.Hosts*r.Metrics)
-	s.RowsPerS, s.SamplesPerS = float64(steps*r.Hosts)/took.Seconds(), all/took.Seconds()
+func (r *run) settle(ctx context.Context) error {
+	s, all := &r.step, float64(r.step.Samples)
 	s.Workers = int(s.SamplesPerS / r.WorkerSamples)
 	resident, err := r.measured.Resident(ctx)
 	if err != nil {

@@ -16,6 +16,8 @@ type Paced struct {
 	Cores       float64   `json:"server_cores"`
 	ServerMiB   float64   `json:"server_rss_mib"`
 	Ack         Quantiles `json:"ack_ms"`
+	// Stages are those of the messages that were measured.
+	Stages map[string]Stage `json:"stages"`
 }
 
 const journaled = "bullet_metrics_ingest_journaled_samples_total"
@@ -42,6 +44,10 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	if err := r.fleet.Pace(ctx, time.Now()); err != nil { // what is learnt of new series is no cost of every second
 		return result, err
 	}
+	earlier, err := r.server.ReadStages(ctx)
+	if err != nil {
+		return result, err
+	}
 	cpu, err := r.measured.CPU(ctx)
 	if err != nil {
 		return result, err
@@ -62,6 +68,13 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 		return result, err
 	}
 	if err := r.fleet.Close(); err != nil {
+		return result, err
+	}
+	stages, err := r.server.ReadStages(ctx)
+	if err != nil {
+		return result, err
+	}
+	if result.Stages, err = stages.Since(earlier); err != nil {
 		return result, err
 	}
 	result.Samples = steps * o.Hosts * o.Metrics

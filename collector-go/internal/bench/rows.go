@@ -11,23 +11,20 @@ import (
 type Rows struct {
 	Hosts, Metrics int
 	Seed           uint64
-	// Doubles says that values have a fraction, as heap and CPU have them, in place of TSBS' whole numbers.
-	Doubles bool
 
-	deltas []float64 // drawn once: what sends should not be busier than what is measured
+	recorded bool      // see RecordedRows
+	deltas   []float64 // drawn once: what sends should not be busier than what is measured
 }
 
 // drawn is how many steps of random walks are drawn, a power of two; each series goes on by another of them each time.
 const drawn = 1 << 18
 
 // NewRows draws what the rows are made of.
-func NewRows(seed uint64, hosts, metrics int, doubles bool) *Rows {
-	r := &Rows{Hosts: hosts, Metrics: metrics, Seed: seed, Doubles: doubles, deltas: make([]float64, drawn)}
+func NewRows(seed uint64, hosts, metrics int) *Rows {
+	r := &Rows{Hosts: hosts, Metrics: metrics, Seed: seed, deltas: make([]float64, drawn)}
 	random := rand.New(rand.NewPCG(seed, 2))
 	for i := range r.deltas {
-		if r.deltas[i] = random.NormFloat64(); !doubles {
-			r.deltas[i] = math.RoundToEven(r.deltas[i])
-		}
+		r.deltas[i] = math.RoundToEven(random.NormFloat64())
 	}
 	return r
 }
@@ -67,6 +64,10 @@ func (r *Rows) Walk(hosts []int) *Walk {
 // Next goes on to the next step.
 func (w *Walk) Next() {
 	r := w.rows
+	if r.recorded {
+		w.play()
+		return
+	}
 	from := int(r.mixed(uint64(w.Steps) + 1<<32))
 	w.Steps++
 	for i, h := range w.hosts {

@@ -8,7 +8,7 @@ import (
 
 // walked are the values of a host's rows, step after step, and the sums of all hosts that were walked with it.
 func walked(seed uint64, hosts []int, host, steps int) (values []float64, sums []float64) {
-	w := NewRows(seed, 10, 3, false).Walk(hosts)
+	w := NewRows(seed, 10, 3).Walk(hosts)
 	for range steps {
 		w.Next()
 		for i, h := range hosts {

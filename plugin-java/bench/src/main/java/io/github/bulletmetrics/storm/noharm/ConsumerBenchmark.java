@@ -46,8 +46,6 @@ public class ConsumerBenchmark {
     /** So few that the code is compiled after a second or two. */
     private static final int WORKERS = Layout.WORKERS / 10;
     private static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(60);
-    /** Half of the queue. */
-    private static final long MOST_QUEUED = 250_000;
     private static final com.sun.management.ThreadMXBean THREADS = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     /** What the calling thread took, which others on the machine do not lengthen. */
@@ -60,6 +58,12 @@ public class ConsumerBenchmark {
         public long bytes;
         /** Calls of handleDataPoints. */
         public long calls;
+        /** Ticks of a tenth of the workers. */
+        public long ticks;
+        /** CPU of the calling thread and of the threads that the consumer started, since the tick before, ns. */
+        public long allCpuNs;
+        /** Allocated by them, bytes. */
+        public long allBytes;
     }
 
     /** The consumer. */
@@ -72,6 +76,8 @@ public class ConsumerBenchmark {
     private StormsConsumer storms;
     private HttpServer http;
     private final ExecutorService threads = Executors.newCachedThreadPool();
+    private long threadsNs;
+    private long threadsBytes;
     private long seconds = System.currentTimeMillis() / 1_000;
     private final List<List<Reports.Report>> tick = new ArrayList<>();
     private final List<List<Object[]>> calls = new ArrayList<>();
@@ -110,11 +116,11 @@ public class ConsumerBenchmark {
         }
     }
 
-    /** Makes the next tick anew, as Kryo does in a worker, once there is room for it in the queue. */
+    /** Makes the next tick anew, as Kryo does in a worker, once the last one was sent and acknowledged, so that what it costs is counted before. */
     @Setup(Level.Invocation)
     public void nextTick() throws Exception {
         long deadline = System.nanoTime() + PATIENCE_NS;
-        while (plugin != null && plugin.queued() > MOST_QUEUED) {
+        while (plugin != null && plugin.queued() > 0) {
             if (System.nanoTime() > deadline) {
                 throw new IllegalStateException("the collector does not take what is sent");
             }
@@ -160,7 +166,20 @@ public class ConsumerBenchmark {
                 took.calls += calls.get(worker).size();
             }
         }
-        took.cpuNs += THREADS.getCurrentThreadCpuTime() - cpu;
-        took.bytes += THREADS.getThreadAllocatedBytes(Thread.currentThread().getId()) - bytes;
+        cpu = THREADS.getCurrentThreadCpuTime() - cpu;
+        bytes = THREADS.getThreadAllocatedBytes(Thread.currentThread().getId()) - bytes;
+        took.cpuNs += cpu;
+        took.bytes += bytes;
+        took.ticks++;
+        took.allCpuNs += cpu;
+        took.allBytes += bytes;
+        if (plugin != null) {
+            long ofThreads = plugin.threadsNs();
+            long allocated = plugin.threadsBytes();
+            took.allCpuNs += ofThreads - threadsNs;
+            took.allBytes += allocated - threadsBytes;
+            threadsNs = ofThreads;
+            threadsBytes = allocated;
+        }
     }
 }

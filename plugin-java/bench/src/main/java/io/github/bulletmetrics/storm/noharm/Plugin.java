@@ -6,7 +6,6 @@ import io.github.bulletmetrics.storm.queue.SampleQueue;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryMXBean;
-import java.lang.management.ThreadMXBean;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,7 +24,7 @@ import org.apache.storm.task.TopologyContext;
  * plugin started.
  */
 final class Plugin implements AutoCloseable {
-    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+    private static final com.sun.management.ThreadMXBean THREADS = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final MemoryMXBean MEMORY = ManagementFactory.getMemoryMXBean();
     private static final com.sun.management.OperatingSystemMXBean PROCESS =
             (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
@@ -33,6 +32,7 @@ final class Plugin implements AutoCloseable {
     private final StormMetricsConsumer consumer = new StormMetricsConsumer();
     private final Set<Long> others = new HashSet<>();
     private final Map<Long, Long> cpuOfThreads = new HashMap<>();
+    private final Map<Long, Long> bytesOfThreads = new HashMap<>();
     private final SampleQueue queue;
     private final Losses losses;
     private long callsNs;
@@ -110,6 +110,17 @@ final class Plugin implements AutoCloseable {
             }
         }
         return cpuOfThreads.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** Bytes that the plugin's threads have allocated so far. To be asked often, as {@link #threadsNs}. */
+    long threadsBytes() {
+        for (long thread : THREADS.getAllThreadIds()) {
+            long bytes = others.contains(thread) ? -1 : THREADS.getThreadAllocatedBytes(thread);
+            if (bytes >= 0) {
+                bytesOfThreads.merge(thread, bytes, Math::max);
+            }
+        }
+        return bytesOfThreads.values().stream().mapToLong(Long::longValue).sum();
     }
 
     /** CPU of the whole process so far, compiling and collecting garbage included, ns. */

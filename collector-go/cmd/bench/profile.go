@@ -14,7 +14,7 @@ const profileSeconds = 10
 
 // profile takes CPU profiles of the server, NAME-1.pprof and so on (pprof adds up those that it is given), until the returned function is
 // called, which waits for the last.
-func (v *server) profile(s settings, name string) (stop func() error) {
+func (v *server) profile(s *session, name string) (stop func() error) {
 	if v.pprof == "" {
 		return func() error { return nil }
 	}
@@ -40,7 +40,7 @@ func (v *server) profile(s settings, name string) (stop func() error) {
 }
 
 // heap saves what is in the server's heap, NAME-heap.pprof.
-func (v *server) heap(s settings, name string) error {
+func (v *server) heap(s *session, name string) error {
 	if v.pprof == "" {
 		return nil
 	}
@@ -48,8 +48,8 @@ func (v *server) heap(s settings, name string) error {
 }
 
 // save saves one of Go's profiles.
-func (v *server) save(s settings, name, what string) error {
-	if err := os.MkdirAll(s.pprof, 0o750); err != nil {
+func (v *server) save(s *session, name, what string) error {
+	if err := os.MkdirAll(s.profiles, 0o750); err != nil {
 		return err
 	}
 	response, err := http.Get("http://" + v.pprof + "/debug/pprof/" + what)
@@ -57,7 +57,7 @@ func (v *server) save(s settings, name, what string) error {
 		return err
 	}
 	defer response.Body.Close()
-	f, err := os.Create(filepath.Join(s.pprof, name+".pprof"))
+	f, err := os.Create(filepath.Join(s.profiles, name+".pprof"))
 	if err != nil {
 		return err
 	}

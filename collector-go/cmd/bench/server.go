@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+)
+
+// raised are the limits and settings that differ from their defaults.
+var raised = []string{
+	"ours: limits.streams 1000; limits.series_per_topology 1,100,000 for memory and start, twice the series elsewhere from 250,000 on; no built-in rules; store.embedded.retention_time 0s and retention_bytes 0 for hours of history",
+	"VictoriaMetrics: -retentionPeriod=100y, -search.maxUniqueTimeseries=2000000, -search.disableCache, so that no answer is kept",
+	"Prometheus: --web.enable-remote-write-receiver, --storage.tsdb.retention.time 100y",
+	"QuestDB: what it would listen at beside HTTP is off, and its telemetry",
+	"InfluxDB: no log of requests, no monitoring of itself, no reporting",
+	"OpenTelemetry Collector: no batching and no queue, messages of up to 64 MiB",
+}
+
+// server is our collector, as it is measured.
+type server struct {
+	*bench.Process
+	target bench.Target
+	pprof  string
+}
+
+// started are the servers of the measurement at hand.
+var started []*bench.Process
+
+// endAll kills what a measurement left behind.
+func endAll() {
+	for _, p := range started {
+		p.Kill()
+	}
+	started = nil
+}
+
+// serve starts the collector over a directory and waits until it is ready.
+func (s *session) serve(ctx context.Context, dir string, more ...string) (*server, error) {
+	v := &server{}
+	if s.profiles != "" {
+		var err error
+		if v.pprof, err = bench.FreeAddress(); err != nil {
+			return nil, err
+		}
+		more = append([]string{"--pprof", v.pprof}, more...)
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, err
+	}
+	var err error
+	if v.Process, v.target, err = bench.StartCollector(ctx, s.program, dir, more...); err != nil {
+		return nil, err
+	}
+	started = append(started, v.Process)
+	return v, nil
+}

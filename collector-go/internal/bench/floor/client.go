@@ -1,0 +1,152 @@
+package floor
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
+)
+
+// Load is how rows are sent to a floor.
+type Load struct {
+	Streams, PerMessage int
+	Steps, StepsASlice  int
+	// SampleBytes is 8, or 12 with each sample's series before it.
+	SampleBytes int
+	// InFlight is how many messages of a stream are not answered yet at most.
+	InFlight int
+}
+
+// Slices is how many slices its rows are in.
+func (l Load) Slices() int { return (l.Steps + l.StepsASlice - 1) / l.StepsASlice }
+
+// Send sends rows as fast as they are taken, returns when all are on disk, and gives their sum and the bytes that messages had.
+func Send(ctx context.Context, address string, rows *bench.Rows, l Load) (sum float64, sent int64, err error) {
+	conns := make([]*grpc.ClientConn, l.Streams)
+	for i := range conns {
+		if conns[i], err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithReadBufferSize(32<<10), grpc.WithWriteBufferSize(1<<20)); err != nil {
+			return 0, 0, err
+		}
+		defer conns[i].Close()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var running sync.WaitGroup
+	var mu sync.Mutex
+	for i, conn := range conns {
+		running.Go(func() {
+			first, last := rows.Hosts*i/l.Streams, rows.Hosts*(i+1)/l.Streams
+			c := &client{load: l, metrics: rows.Metrics, first: first, walk: rows.Walk(hosts(first, last))}
+			wrong := c.send(ctx, conn)
+			mu.Lock()
+			defer mu.Unlock()
+			if wrong != nil && err == nil {
+				err = wrong
+				cancel()
+			}
+			for _, v := range c.walk.Sums {
+				sum += v
+			}
+			sent += c.sent
+		})
+	}
+	running.Wait()
+	return sum, sent, err
+}
+
+func hosts(from, to int) (all []int) {
+	for h := from; h < to; h++ {
+		all = append(all, h)
+	}
+	return all
+}
+
+// client is one stream.
+type client struct {
+	load    Load
+	metrics int
+	first   int // its first host
+	walk    *bench.Walk
+	number  uint32
+	sent    int64
+}
+
+func (c *client) send(ctx context.Context, conn *grpc.ClientConn) error {
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{StreamName: "Export", ServerStreams: true, ClientStreams: true}, "/bench.Floor/Export", grpc.ForceCodecV2(rawCodec{}))
+	if err != nil {
+		return err
+	}
+	room := make(chan uint32, 1024)
+	var answers sync.WaitGroup
+	var ended error
+	answers.Go(func() {
+		defer close(room)
+		for {
+			var m message
+			if ended = stream.RecvMsg(&m); ended != nil {
+				return
+			}
+			room <- binary.LittleEndian.Uint32(m.buffer.ReadOnlyData())
+			m.buffer.Free()
+		}
+	})
+	acknowledged := uint32(0)
+	await := func(underWay int) error {
+		for int(c.number-acknowledged) > underWay {
+			next, open := <-room
+			if !open {
+				return fmt.Errorf("the floor ended the stream: %w", ended)
+			}
+			acknowledged = next
+		}
+		return nil
+	}
+	for step := range c.load.Steps {
+		c.walk.Next()
+		for from := 0; from < len(c.walk.Values); from += c.load.PerMessage * c.metrics {
+			if err := await(c.load.InFlight - 1); err != nil {
+				return err
+			}
+			to := min(from+c.load.PerMessage*c.metrics, len(c.walk.Values))
+			body := c.encode(from, to, step/c.load.StepsASlice)
+			c.sent += int64(len(body))
+			if err := stream.SendMsg(&body); err != nil {
+				return err
+			}
+		}
+	}
+	if err := await(0); err != nil {
+		return err
+	}
+	err = stream.CloseSend()
+	for range room { // until the other side has ended it too
+	}
+	answers.Wait()
+	return err
+}
+
+// encode makes a message of some of the present values.
+func (c *client) encode(from, to, slice int) []byte {
+	size, first := c.load.SampleBytes, c.first*c.metrics+from
+	c.number++
+	body := make([]byte, header+(to-from)*size)
+	for i, v := range []int{int(c.number), first, to - from, size, slice} {
+		binary.LittleEndian.PutUint32(body[4*i:], uint32(v))
+	}
+	at := body[header:]
+	for i, v := range c.walk.Values[from:to] {
+		if size == 12 {
+			binary.LittleEndian.PutUint32(at, uint32(first+i))
+			at = at[4:]
+		}
+		binary.LittleEndian.PutUint64(at, math.Float64bits(v))
+		at = at[8:]
+	}
+	return body
+}
