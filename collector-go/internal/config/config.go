@@ -143,7 +143,7 @@ func Default() Config {
 	}
 }
 
-// Validate says what does not fit together, with the key to change.
+// Validate returns an error that names what does not fit together, with the key to change.
 func (c Config) Validate() error {
 	return errors.Join(
 		validateListen("grpc", c.GRPC.Listen, c.GRPC.Insecure, c.GRPC.TLSCertFile != "",
@@ -210,7 +210,7 @@ func (a Alertmanager) validate() (err error) {
 		err = errors.Join(err, validateURL("alertmanager.urls", u))
 	}
 	if a.HTTPConfigFile != "" && len(a.URLs) == 0 {
-		err = errors.Join(err, errors.New("alertmanager.http_config_file says how to call nobody: set alertmanager.urls too"))
+		err = errors.Join(err, errors.New("alertmanager.http_config_file is set, but no Alertmanager is: set alertmanager.urls too"))
 	}
 	return err
 }
@@ -246,8 +246,8 @@ func wholeSeconds(key string, d time.Duration) error {
 	return nil
 }
 
-// validateListen refuses an address that others can reach without TLS, unless the operator said that this is meant. secured says that there
-// are files about it: what is in them is looked at by who opens them (package access).
+// validateListen refuses an address that others can reach without TLS, unless the operator has allowed it. secured
+// reports that there are files about it: what is in them is looked at by who opens them (package access).
 func validateListen(port, address string, insecure, secured bool, hint string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -51,7 +51,7 @@ func (c *Config) influxDB(key string, field func(*InfluxDB) pflag.Value) pflag.V
 // ownNames are those that feeds and files of the collector's own have.
 var ownNames = []string{"embedded", "registry"}
 
-// validateStores says what cannot be about the stores.
+// validateStores returns an error that names what is invalid about the stores.
 func (c Config) validateStores() (err error) {
 	for _, name := range slices.Sorted(maps.Keys(c.RemoteWrite)) {
 		err = errors.Join(err, c.RemoteWrite[name].validate("store.remote_write."+name), ownName("store.remote_write."+name, name))
