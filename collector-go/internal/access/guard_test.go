@@ -61,14 +61,14 @@ func basic(user, password string) Peer {
 	return Peer{Address: "10.0.0.1:1", Authorization: []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}}
 }
 
-func (d *desk) requireRefused(p Peer, n Need, reason Reason, says string) {
+func (d *desk) requireRefused(p Peer, n Need, reason Reason, detail string) {
 	d.t.Helper()
 	before := testutil.ToFloat64(d.refusals.total.WithLabelValues(string(reason)))
 	_, err := d.Admit(p, n)
 	var refusal *Refusal
 	require.ErrorAs(d.t, err, &refusal)
 	require.Equal(d.t, reason, refusal.Reason, refusal.Detail)
-	require.Contains(d.t, refusal.Detail, says)
+	require.Contains(d.t, refusal.Detail, detail)
 	require.Equal(d.t, before+1, testutil.ToFloat64(d.refusals.total.WithLabelValues(string(reason))))
 }
 
@@ -140,14 +140,14 @@ func TestAFileThatBroke(t *testing.T) {
 			changed = d.Changed()
 			d.later(patience)
 			<-changed
-			d.requireRefused(bearer("good"), Need{Write, "A"}, Closed, "cannot tell who may enter")
+			d.requireRefused(bearer("good"), Need{Write, "A"}, Closed, "cannot determine who may enter")
 			require.ErrorContains(t, d.Broken(), "closed until this is repaired")
 			require.Contains(t, d.log.String(), "nobody is let in")
 			require.NoError(t, testutil.GatherAndCompare(d.o.Registerer.(prometheus.Gatherer), strings.NewReader(`
 # HELP bullet_metrics_port_closed 1 while nobody is let in, since the files that say who may are broken; 0 otherwise.
 # TYPE bullet_metrics_port_closed gauge
 bullet_metrics_port_closed{port="grpc"} 1
-# HELP bullet_metrics_security_files_broken 1 while a file that says who may do what, or the port's certificate, cannot be used; 0 otherwise.
+# HELP bullet_metrics_security_files_broken 1 while an access file (tokens, web configuration, clients' authority) or the port's certificate cannot be used; 0 otherwise.
 # TYPE bullet_metrics_security_files_broken gauge
 bullet_metrics_security_files_broken{port="grpc"} 1
 `), "bullet_metrics_port_closed", "bullet_metrics_security_files_broken"))
@@ -333,7 +333,7 @@ func TestTheOwnCertificateRotates(t *testing.T) {
 	require.NoError(t, os.Remove(d.tokens()))
 	d.later(10 * time.Second)
 	_, err = d.handshake(trusts(next.Pool()))
-	require.ErrorContains(t, err, "cannot tell who may enter")
+	require.ErrorContains(t, err, "cannot determine who may enter")
 }
 
 func TestUsers(t *testing.T) {

@@ -23,7 +23,7 @@ type Options struct {
 	Listen string // HOST:PORT
 	// Insecure lets everybody in where nothing else is set, and plain text out where others can read it.
 	Insecure bool
-	// TokenFile says what tokens, certificates and users may do; "" for none.
+	// TokenFile grants tokens, certificates and users their scopes; "" for none.
 	TokenFile string
 	// WriteTokenFile is asked of writers where TokenFile is "": the file of the port that samples come in by.
 	WriteTokenFile string
@@ -94,7 +94,7 @@ func (o Options) tlsHint() string {
 	return "set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users"
 }
 
-// isLoopback says whether an address is this machine's alone.
+// isLoopback reports whether an address is this machine's alone.
 func isLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)

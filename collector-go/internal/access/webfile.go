@@ -19,7 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
-// defaultWeb is what a web configuration file means that says nothing.
+// defaultWeb holds the defaults of a web configuration file.
 func defaultWeb() web.Config {
 	return web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13}, HTTPConfig: web.HTTPConfig{HTTP2: true}}
 }
@@ -53,11 +53,11 @@ func webFault(path string, err error) error {
 	if place == nil {
 		return fmt.Errorf("%s: %s", path, first)
 	}
-	says := place[2]
-	if field := unknownField.FindStringSubmatch(says); field != nil {
-		says = fmt.Sprintf("unknown field %q; did you mean %q?", field[1], yamlfile.Nearest(field[1], webFields...))
+	message := place[2]
+	if field := unknownField.FindStringSubmatch(message); field != nil {
+		message = fmt.Sprintf("unknown field %q; did you mean %q?", field[1], yamlfile.Nearest(field[1], webFields...))
 	}
-	return fmt.Errorf("%s:%s: %s", path, place[1], says)
+	return fmt.Errorf("%s:%s: %s", path, place[1], message)
 }
 
 // webFields are the names that a web configuration file may have, those of users and headers apart.
@@ -94,7 +94,7 @@ func checkWebTLS(c web.TLSConfig) error {
 	return nil
 }
 
-// asks says whether clients' certificates are looked at.
+// asks reports whether clients' certificates are looked at.
 func asks(c web.TLSConfig) bool { return c.ClientAuth == verifyIfShown || c.ClientAuth == verifyAlways }
 
 func checkUsers(c web.Config) (err error) {

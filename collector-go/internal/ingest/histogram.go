@@ -14,7 +14,7 @@ const (
 	maxBucketIndex       = 1 << 20 // far beyond any float64 at the finest schema
 )
 
-// checkHistogram says what is wrong with a distribution.
+// checkHistogram returns an error that names what is wrong with a distribution.
 func checkHistogram(h *pb.HistogramSample, ofHistograms bool) error {
 	switch {
 	case !ofHistograms:

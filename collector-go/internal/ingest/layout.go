@@ -91,7 +91,7 @@ func (t *table) addLayout(d *pb.Layout) error {
 	return nil
 }
 
-// checkLayout says what is wrong with a layout.
+// checkLayout returns an error that names what is wrong with a layout.
 func checkLayout(d *pb.Layout) error {
 	ids := d.GetSeriesIds()
 	switch {

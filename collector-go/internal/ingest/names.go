@@ -16,7 +16,7 @@ const (
 	maxPort      = 65_535
 )
 
-// checkText says what is wrong with a name that a producer chose.
+// checkText returns an error that names what is wrong with a name that a producer chose.
 func checkText(field, s string) error {
 	switch {
 	case len(s) > maxNameBytes:
@@ -44,7 +44,7 @@ func checkPort(field string, port uint32) error {
 	return nil
 }
 
-// checkOpen says what is wrong with an Open.
+// checkOpen returns an error that names what is wrong with an Open.
 func checkOpen(o *pb.Open) error {
 	return errors.Join(
 		checkName("open.topology", o.GetTopology()),
