@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// Own keeps what the collector says of itself, as a Prometheus that scrapes its /metrics would have it: rules about the collector and
-// its dashboard work without one.
+// Own keeps the collector's own metrics, as a Prometheus that scrapes its /metrics would have them: rules about the
+// collector and its dashboard work without one.
 type Own struct {
 	Gatherer prometheus.Gatherer
 	Results  *Results
