@@ -22,7 +22,7 @@ func AppendTrimmed(to []byte, values []float64) []byte {
 	return to
 }
 
-// checkTrimmed says what is wrong with the values of n samples.
+// checkTrimmed returns an error that names what is wrong with the values of n samples.
 func checkTrimmed(values []byte, n int) error {
 	head := (n + 1) / 2
 	if len(values) < head {
