@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// answers gives each query what a function of its number and text says.
+// answers gives each query the result of a function of its number and text.
 type answers struct {
 	asked []string
 	give  func(n int, bql string) (load.Answer, error)
@@ -109,7 +109,7 @@ func TestATopologyThatFindsNothingIsGivenUp(t *testing.T) {
 
 func TestTheWarmUpIsNotCounted(t *testing.T) {
 	target := &answers{give: func(int, string) (load.Answer, error) { return record(`"event_time_ms":900`, meta), nil }}
-	p, err := New(flowing(3), target, func(load.Outcome) { t.Error("told of a query") })
+	p, err := New(flowing(3), target, func(load.Outcome) { t.Error("an outcome of a query arrived") })
 	require.NoError(t, err)
 	end := time.Now().Add(20 * time.Millisecond)
 	require.NoError(t, p.WarmUp(context.Background(), end))

@@ -76,7 +76,7 @@ func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) erro
 	go receive(ctx, stream, answers)
 	open := &pb.Open{Topology: s.options.Topology, Host: s.options.Host, Task: -1, PluginVersion: s.options.Version}
 	if err := stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}); err != nil {
-		return (<-answers).err // Send's error says only that there is no stream
+		return (<-answers).err // Send's error is only that there is no stream
 	}
 	first, err := s.await(ctx, answers)
 	if err != nil {
@@ -94,7 +94,7 @@ type answer struct {
 	err      error
 }
 
-// receive hands on what the collector says, until the stream's end.
+// receive passes on the collector's answers, until the stream's end.
 func receive(ctx context.Context, stream pb.IngestService_ExportClient, answers chan<- answer) {
 	for {
 		response, err := stream.Recv()
