@@ -1,6 +1,6 @@
 // Command core-bench measures what the collector's core costs: the CPU, memory and disk of a server that takes a known load, until all of
 // it is on disk in slices and answers, and the CPU of queries over it. It starts each server itself, on loopback, in an empty directory.
-// docs/benchmarks/core.md says how the figures are to be read; nothing passes or fails but the counts.
+// docs/benchmarks/core.md explains how to read the figures; nothing passes or fails but the counts.
 package main
 
 import (
