@@ -139,7 +139,7 @@ func TestGoldenSnapshots(t *testing.T) {
 	require.Equal(t, data, want, "the format changed: raise its version, keep the old file")
 }
 
-func TestRestoreSaysWhatIsWrong(t *testing.T) {
+func TestRestoreReturnsWhatIsWrong(t *testing.T) {
 	data := golden(t, goldenHealth).Snapshot()
 	_, err := Restore(data[:len(data)-1], DefaultOptions())
 	assert.ErrorContains(t, err, "checksum")
