@@ -27,7 +27,7 @@ type Retention interface {
 	// Join makes the journal wait for a reader from now on. hurry asks the reader, if it has read what lies before upTo, for a checkpoint soon; it does
 	// not block, and is for any goroutine.
 	Join(reader string, hurry func(upTo journal.Position))
-	// Need says that a reader no longer needs what is before p; 0 that it needs all.
+	// Need states that a reader no longer needs what is before p; 0 that it needs all.
 	Need(reader string, p journal.Position) error
 }
 
@@ -125,7 +125,7 @@ func (r *Registry) Run(ctx context.Context) error {
 }
 
 // endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does not give back:
-// changes that were told in there are not seen.
+// changes that were reported in there are not seen.
 func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure error) {
 	if !r.patience.Failing() {
 		r.options.Logger.Error("the registry cannot read the journal; trying again", "from", r.position, "giving_up_after", r.patience.GiveUp, "error", failure)
@@ -146,7 +146,8 @@ func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure e
 	}
 }
 
-// openReader starts from the registry's place, or, where the journal has let go of it, from what there is, and says so.
+// openReader starts from the registry's place, or, where the journal has released it, from what there is, and logs
+// that.
 func (r *Registry) openReader() (*journal.Reader, error) {
 	reader, err := r.journal.Reader(r.position)
 	if !errors.Is(err, journal.ErrExpired) {
