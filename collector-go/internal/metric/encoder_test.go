@@ -52,7 +52,7 @@ func TestEncoding(t *testing.T) {
 	})
 }
 
-func TestDecoderSaysWhatIsWrong(t *testing.T) {
+func TestDecoderReturnsWhatIsWrong(t *testing.T) {
 	e := NewEncoder("BMTESTED", 1)
 	e.Uint(1 << 40)
 	for name, read := range map[string]func(*Decoder){
