@@ -140,7 +140,7 @@ func (s *sendingStream) awaitRoom(ctx context.Context, next uint64) error {
 		silent := waiting && p.acknowledged == before
 		p.mu.Unlock()
 		if silent {
-			return fmt.Errorf("the collector said nothing for %s", p.options.Answer)
+			return fmt.Errorf("the collector sent nothing for %s", p.options.Answer)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (p *Prober) Run(ctx context.Context) ([]tuning.Journey, error) {
 			if outcome.Error != "" {
 				why = outcome.Error
 			}
-			return journeys, fmt.Errorf("given up after %d queries in a row without a record (%d had found theirs): %s", mostInARow, len(journeys), why)
+			return journeys, fmt.Errorf("stopped after %d queries in a row without a record (%d had found theirs): %s", mostInARow, len(journeys), why)
 		}
 	}
 	return journeys, nil
@@ -193,7 +193,7 @@ func stamps(answer load.Answer) (map[string]float64, error) {
 	take(at, record, map[string]string{tuning.RecordMade: MadeField, tuning.KafkaReceived: KafkaField, tuning.BulletReceived: ReceivedField, tuning.BulletFiltered: FilteredField})
 	take(at, meta.Query, map[string]string{tuning.QueryReceived: "Receive Time", tuning.QueryFinished: "Finish Time"})
 	if _, known := at[tuning.QueryReceived]; !known {
-		return nil, errors.New("the result's metadata do not say when the query was received: bullet.result.metadata.enable must be true, with Bullet's own names of its metrics")
+		return nil, errors.New("the result's metadata do not contain the time at which the query was received: bullet.result.metadata.enable must be true, with Bullet's own names of its metrics")
 	}
 	return at, nil
 }

@@ -116,7 +116,7 @@ func (s *Sender) await(ctx context.Context, answers <-chan answer) (*pb.ExportRe
 	case a := <-answers:
 		return a.response, a.err
 	case <-timer.C:
-		return nil, fmt.Errorf("the collector said nothing for %s", answerLimit)
+		return nil, fmt.Errorf("the collector sent nothing for %s", answerLimit)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -156,7 +156,7 @@ func unexpected(a answer) error {
 	if a.err != nil {
 		return a.err
 	}
-	return fmt.Errorf("the collector said %T to nothing", a.response.GetMessage())
+	return fmt.Errorf("the collector sent an unexpected %T", a.response.GetMessage())
 }
 
 // authorized adds the token.
