@@ -136,7 +136,7 @@ func (g *Guard) Broken() error {
 	case g.closed:
 		return errors.New("the " + g.o.Port + " port is closed until this is repaired: " + err.Error())
 	}
-	return errors.New("the " + g.o.Port + " port goes by what its files said before: " + err.Error())
+	return errors.New("the " + g.o.Port + " port still uses the previous content of its files: " + err.Error())
 }
 
 // look reads files again that changed. It is called under mu.
@@ -159,7 +159,7 @@ func (g *Guard) look(now time.Time) {
 		g.said = now
 		g.report()
 	case news:
-		g.log.Info("security files were read again", "port", g.o.Port)
+		g.log.Info("security files reloaded", "port", g.o.Port)
 	}
 }
 

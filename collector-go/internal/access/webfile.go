@@ -84,7 +84,7 @@ func checkWebTLS(c web.TLSConfig) error {
 	case (c.TLSCertPath == "") == (c.TLSCert == "") || (c.TLSKeyPath == "") == (c.TLSKey == ""):
 		return errors.New("tls_server_config needs cert_file (or cert) and key_file (or key), one of each")
 	case !slices.Contains([]string{"", askNobody, verifyIfShown, verifyAlways}, c.ClientAuth):
-		return fmt.Errorf("tls_server_config.client_auth_type %.40q looks at no certificate, or is unknown; use %s, %s or %s",
+		return fmt.Errorf("tls_server_config.client_auth_type %.40q does not verify certificates, or is unknown; use %s, %s or %s",
 			c.ClientAuth, askNobody, verifyIfShown, verifyAlways)
 	case asks(c) != authority:
 		return fmt.Errorf("tls_server_config.client_auth_type %s and client_ca_file belong together: set both or none", verifyAlways)
@@ -100,7 +100,7 @@ func asks(c web.TLSConfig) bool { return c.ClientAuth == verifyIfShown || c.Clie
 func checkUsers(c web.Config) (err error) {
 	for _, user := range slices.Sorted(maps.Keys(c.Users)) {
 		if _, wrong := bcrypt.Cost([]byte(c.Users[user])); wrong != nil {
-			err = errors.Join(err, fmt.Errorf("basic_auth_users.%s: the password is no bcrypt hash; htpasswd -nBC 10 \"\" makes one", user))
+			err = errors.Join(err, fmt.Errorf("basic_auth_users.%s: the password is not a bcrypt hash; htpasswd -nBC 10 \"\" makes one", user))
 		}
 	}
 	return err

@@ -79,13 +79,13 @@ func (b *Block) Samples() int {
 func (b *Block) Check() error {
 	switch {
 	case b.Columns < 1 || b.Columns > MaxColumns:
-		return fmt.Errorf("its layout has %d series, from 1 to %d are taken", b.Columns, MaxColumns)
+		return fmt.Errorf("its layout has %d series, from 1 to %d are allowed", b.Columns, MaxColumns)
 	case b.Rows < 1 || b.Rows > MaxRows:
-		return fmt.Errorf("count is %d, from 1 to %d are taken", b.Rows, MaxRows)
+		return fmt.Errorf("count is %d, from 1 to %d are allowed", b.Rows, MaxRows)
 	case b.Cells() > MaxCells:
 		return fmt.Errorf("%d series times count %d are more than %d cells", b.Columns, b.Rows, MaxCells)
 	case b.StepMs < 0 || b.StepMs > MaxStepMs || b.StepMs == 0 && b.Rows > 1:
-		return fmt.Errorf("step_ms is %d, from 1 to %d are taken for %d rows", b.StepMs, MaxStepMs, b.Rows)
+		return fmt.Errorf("step_ms is %d, from 1 to %d are allowed for %d rows", b.StepMs, MaxStepMs, b.Rows)
 	case b.OffsetsMs != nil && len(b.OffsetsMs) != b.Rows:
 		return fmt.Errorf("%d time_offsets_ms for %d rows", len(b.OffsetsMs), b.Rows)
 	case b.FirstMs < math.MinInt64/2 || b.FirstMs > math.MaxInt64/2:

@@ -186,7 +186,7 @@ func (g GRPC) validate() error {
 		return errors.New("grpc.tls.client_ca_file alone lets every certificate of that authority write for every topology: set grpc.token_file, " +
 			"with a line such as \"cert:NAME write TOPOLOGY\" for each, or \"cert:* write\" where that is meant")
 	case g.TLSCertFile != "" && g.TokenFile == "" && !g.Insecure:
-		return errors.New("grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file, or say --grpc-insecure")
+		return errors.New("grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file, or set --grpc-insecure")
 	}
 	return nil
 }
@@ -256,7 +256,7 @@ func validateListen(port, address string, insecure, secured bool, hint string) e
 	if secured || insecure || isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or say --%s-insecure",
+	return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or set --%s-insecure",
 		port, address, hint, port)
 }
 

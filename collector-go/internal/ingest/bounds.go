@@ -194,7 +194,7 @@ func (b *bound) check(value []byte, counts *counted) error {
 		return err
 	}
 	if b.bytes > 0 && len(value) > b.bytes {
-		return fmt.Errorf("%s has %d bytes, at most %d are taken", b.name, len(value), b.bytes)
+		return fmt.Errorf("%s has %d bytes, at most %d are allowed", b.name, len(value), b.bytes)
 	}
 	if b.inner == nil {
 		return nil

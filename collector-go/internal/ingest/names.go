@@ -20,7 +20,7 @@ const (
 func checkText(field, s string) error {
 	switch {
 	case len(s) > maxNameBytes:
-		return fmt.Errorf("%s has %d bytes, at most %d are taken; it starts with %.40q", field, len(s), maxNameBytes, s)
+		return fmt.Errorf("%s has %d bytes, at most %d are allowed; it starts with %.40q", field, len(s), maxNameBytes, s)
 	case !utf8.ValidString(s):
 		return fmt.Errorf("%s is not UTF-8: %.40q", field, s)
 	case strings.Contains(s, metric.KeySeparator):
@@ -83,7 +83,7 @@ func checkDefinition(d *pb.SeriesDefinition) error {
 		return err
 	}
 	if len(d.GetKey()) > maxKeyDepth {
-		return fmt.Errorf("series.key of %.40q has %d parts, at most %d are taken", d.GetName(), len(d.GetKey()), maxKeyDepth)
+		return fmt.Errorf("series.key of %.40q has %d parts, at most %d are allowed", d.GetName(), len(d.GetKey()), maxKeyDepth)
 	}
 	for _, key := range d.GetKey() {
 		if err := checkName("series.key", key); err != nil {
