@@ -132,7 +132,7 @@ func TestAFileThatBroke(t *testing.T) {
 			changed := d.Changed()
 			d.later(lookEvery)
 			d.requireAdmitted(bearer("good"), Need{Write, "A"}) // somebody may be writing it just now
-			require.ErrorContains(t, d.Broken(), "goes by what its files said before")
+			require.ErrorContains(t, d.Broken(), "still uses the previous content of its files")
 			require.Contains(t, d.log.String(), "level=ERROR")
 			require.Contains(t, d.log.String(), d.tokens())
 			require.NotContains(t, d.log.String(), "secret-in-the-clear")

@@ -91,7 +91,7 @@ func TestARecordIsGeneratedAfterItsQuery(t *testing.T) {
 	assert.ErrorContains(t, err, "rate")
 }
 
-func TestATopologyThatFindsNothingIsGivenUp(t *testing.T) {
+func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
 	target := &answers{give: func(n int, _ string) (load.Answer, error) {
 		if n == 3 {
 			return record(`"event_time_ms":900`, meta), nil
@@ -103,7 +103,7 @@ func TestATopologyThatFindsNothingIsGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	journeys, err := p.Run(context.Background())
 	assert.Len(t, journeys, 1)
-	assert.ErrorContains(t, err, "given up after 10 queries in a row without a record (1 had found theirs): 503 queue full")
+	assert.ErrorContains(t, err, "stopped after 10 queries in a row without a record (1 had found theirs): 503 queue full")
 	assert.Equal(t, 13, ended)
 }
 
