@@ -110,7 +110,7 @@ public class ConsumerBenchmark {
         }
     }
 
-    /** Makes the next tick anew, as Kryo does in a worker, once there is room for it in the queue. */
+    /** Creates the next tick, as Kryo does in a worker, once there is room for it in the queue. */
     @Setup(Level.Invocation)
     public void nextTick() throws Exception {
         long deadline = System.nanoTime() + PATIENCE_NS;
