@@ -48,7 +48,7 @@ type Journal struct {
 	before     Position  // what is before it was deleted
 	newest     uint32    // number of the newest segment that was ever begun
 	durable    Position
-	changed    chan struct{} // closed, and made anew, when any of the above changes for readers
+	changed    chan struct{} // closed and replaced when any of the above changes for readers
 
 	releasing        sync.Mutex
 	deletionUnsynced bool // guarded by releasing

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Release tells the journal that no reader needs what is before p any more; it deletes the segments wholly before p,
+// Release marks what is before p as needed by no reader any more; it deletes the segments wholly before p,
 // oldest first. The newest segment always stays.
 func (j *Journal) Release(p Position) error {
 	j.releasing.Lock()
