@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
  * through.
  */
 final class JvmFlags {
-    private static final Pattern TOLD = Pattern.compile("-Xm[snx](?:\\d+|%HEAP-MEM%)[kKmMgGtT]?|-Xss\\d+[kKmMgG]?|-Xint|-Xcomp|-Xmixed|-Xnoclassgc"
+    private static final Pattern REPORTED = Pattern.compile("-Xm[snx](?:\\d+|%HEAP-MEM%)[kKmMgGtT]?|-Xss\\d+[kKmMgG]?|-Xint|-Xcomp|-Xmixed|-Xnoclassgc"
             + "|-XX:[+-](?:" + switches() + ")|-XX:(?:" + quantities() + ")=\\d+(?:\\.\\d+)?[kKmMgGtT]?");
 
     private JvmFlags() {
@@ -49,7 +49,7 @@ final class JvmFlags {
 
     private static void add(String options, StringBuilder flags) {
         for (String option : options.split("\\s+")) {
-            if (TOLD.matcher(option).matches()) {
+            if (REPORTED.matcher(option).matches()) {
                 flags.append(flags.length() == 0 ? "" : " ").append(option);
             }
         }
