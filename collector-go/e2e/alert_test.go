@@ -28,7 +28,7 @@ import (
 const (
 	ruleScale    = 0.25
 	ruleInterval = 2 * time.Second
-	// lookback is how long a value stands for a worker that says no more: 5 minutes by default, within which missing samples change nothing.
+	// lookback is how long a value stands for a worker that returns false more: 5 minutes by default, within which missing samples change nothing.
 	lookback = "60s"
 	// How long a topology is missed of which only its stopping is known: an hour, and here two minutes, within which it is missed first.
 	stoppedLasts, stoppedLastsHere = "> 3600)", "> 120)"
@@ -190,7 +190,7 @@ func (b *bench) assertToldOnlyWhatWasMeasured(t *testing.T) {
 	t.Logf("others told in the run before: %q", others)
 }
 
-// firing says whether Alertmanager holds one of these alerts for firing.
+// firing reports whether Alertmanager holds one of these alerts for firing.
 func (b *bench) firing(t *testing.T, names ...string) bool {
 	t.Helper()
 	return slices.ContainsFunc(b.manager.Active(t), func(a alertmanagertest.Alert) bool { return slices.Contains(names, a.Name()) })

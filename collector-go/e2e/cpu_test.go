@@ -75,7 +75,7 @@ type watchedCPU struct {
 }
 
 // watchCPU begins to keep what the kernel says of the workers, beside what else is measured. Both that and what is stored are held against the samplers' own
-// samples when the journal can be read: a sample has its time, of which a slice says no more than that it is in it.
+// samples when the journal can be read: a sample has its time, of which a slice returns false more than that it is in it.
 func (b *bench) watchCPU(t *testing.T) *watchedCPU {
 	t.Helper()
 	pids := b.pids(t)

@@ -45,7 +45,7 @@ func longestBetween(timesMs []int64) (longest time.Duration) {
 	return longest
 }
 
-// consumerOf says whether the metrics consumer runs in a worker.
+// consumerOf reports whether the metrics consumer runs in a worker.
 func consumerOf(w experiment.KnownWorker) bool {
 	return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool { return strings.HasPrefix(c.Component, "__metrics") })
 }

@@ -52,7 +52,7 @@ func TestAnAbsurdValueDoesNotFreezeACounter(t *testing.T) {
 	assert.Equal(t, uint64(3), r.books()["refused nonsense"])
 }
 
-// A limit of -1 says that there is none: such a value is counted as that, and not as refused.
+// A limit of -1 means that there is none: such a value is counted as unlimited, not as refused.
 func TestNoLimitIsNoNonsense(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	end := time.Now().Add(-time.Minute).Truncate(10 * time.Second)

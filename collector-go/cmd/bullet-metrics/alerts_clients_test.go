@@ -71,7 +71,7 @@ func (w *alertsWorld) ask(c *alertsClient) {
 	w.append(b)
 }
 
-// die ends a client's stream without a word; stop says that it ends, as Ctrl-C does.
+// die ends a client's stream without notice; stop announces its end, as Ctrl-C does.
 func (w *alertsWorld) die(c *alertsClient) {
 	c.silent = true
 	require.NoError(w.t, w.journal.Mark(&journal.Disconnected{Producer: c.producer, TimeMs: w.now.UnixMilli()}))

@@ -73,7 +73,7 @@ func TestAlertsThatFireAreExactlyTheRightOnes(t *testing.T) {
 			assert.Equal(w.t, []string{blind}, w.firing(), "in the hour")
 			w.pass(40 * time.Minute)
 		}, ever: []string{blind}},
-		"killed, as an annotation says": {do: func(w *alertsWorld) {
+		"killed, as an annotation reports": {do: func(w *alertsWorld) {
 			w.annotate("b", "killed")
 			stop("h1", "h2")(w)
 		}, ever: []string{mean, p99}},

@@ -53,7 +53,7 @@ type alertsWorld struct {
 	writing   sync.WaitGroup // batches that are not durable yet
 	evaluated time.Duration  // between two evaluations
 
-	ever map[string]bool // alerts that fired, with what tells them apart
+	ever map[string]bool // alerts that fired, with what distinguishes them
 }
 
 // alertsWorker is a worker that runs one task of FilterBolt and one of JoinBolt, and the metrics consumer that has its samples. Every 10 s it reports its heap,
@@ -88,9 +88,9 @@ func newAlertsWorld(t *testing.T) *alertsWorld {
 	retention := feed.NewRetention(w.journal.Release)
 	w.feed, err = feed.New(w.journal, store, retention, feed.DefaultOptions("embedded", filepath.Join(dir, "feeds")))
 	require.NoError(t, err)
-	telling := registry.DefaultOptions(filepath.Join(dir, "registry"))
-	telling.Now, telling.Registerer = clock, w.figures
-	w.known, err = registry.New(w.journal, retention, telling)
+	settings := registry.DefaultOptions(filepath.Join(dir, "registry"))
+	settings.Now, settings.Registerer = clock, w.figures
+	w.known, err = registry.New(w.journal, retention, settings)
 	require.NoError(t, err)
 	w.results = alerting.OpenResults(filepath.Join(dir, "rules"), 48*time.Hour, slog.New(slog.DiscardHandler), nil)
 	engine, err := query.New(query.Join(store, w.results), query.DefaultOptions())
@@ -290,7 +290,7 @@ func (w *alertsWorld) look() {
 	require.NoError(w.t, app.Commit())
 }
 
-// firing are the alerts that fire now but for the watchdog: name and what tells it from others of its name.
+// firing are the alerts that fire now but for the watchdog: name and what distinguishes it from others of its name.
 func (w *alertsWorld) firing() (all []string) {
 	watched := false
 	for _, rule := range w.group.AlertingRules() {

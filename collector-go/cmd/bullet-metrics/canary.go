@@ -214,7 +214,7 @@ func (l *canaryLines) tell(s canary.Summary) {
 	}
 }
 
-// health says what stands between the canary and the collector.
+// health describes the connection of the canary to the collector.
 func (l *canaryLines) health() {
 	if l.delivery == nil {
 		return

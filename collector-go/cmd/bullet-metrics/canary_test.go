@@ -43,7 +43,7 @@ func TestCanaryPrintsLines(t *testing.T) {
 	assert.Empty(t, bullet.control.Probes)
 }
 
-func TestCanaryTellsOfWhatFails(t *testing.T) {
+func TestCanaryReportsWhatFails(t *testing.T) {
 	t.Parallel()
 	_, address := startFakeBullet(t)
 	out, said, code := runCanary(t, "--url", address, "--classes", "raw,top-k", "--every", "1s", "--query-duration", "1s", "--duration", "2s", "--collector", "127.0.0.1:1")
@@ -57,7 +57,7 @@ func TestCanaryTellsOfWhatFails(t *testing.T) {
 }
 
 func TestCanaryRefusesWhatCannotBeMeant(t *testing.T) {
-	for says, args := range map[string][]string{
+	for message, args := range map[string][]string{
 		"no class of queries":         {"--classes", "raw,median"},
 		"named twice":                 {"--classes", "raw,raw"},
 		"give host:port":              {"--collector", "collector"},
@@ -66,6 +66,6 @@ func TestCanaryRefusesWhatCannotBeMeant(t *testing.T) {
 	} {
 		_, said, code := runCanary(t, args...)
 		assert.Equal(t, exit.Usage, code, said)
-		assert.Contains(t, said, says)
+		assert.Contains(t, said, message)
 	}
 }

@@ -28,7 +28,7 @@ import (
 // What is promised of clocks and backlogs, and where it is tried:
 //
 //	a day in one go, four streams an hour apart       TestADayInOneGo
-//	two hours behind answers, and its skew is told    TestClocksThatAreWrong
+//	two hours behind answers, and its skew is shown   TestClocksThatAreWrong
 //	three hours ahead is refused, by name and alone   TestClocksThatAreWrong
 //	... and is an alert, from its first burst on      TestAClockAheadIsAnAlert; dashboards/prometheus/tests/BulletMetricsRefusing.test.yaml
 //	what is acknowledged answers, or is counted late, feed's TestWhateverHappens (whatever disk, process and machine do) and
@@ -290,10 +290,10 @@ func get(t *testing.T, r *running, path string) []byte {
 // The first samples that are ever refused of a topology, in one burst, are an alert that an Alertmanager hears of, by the rules that come with
 // the program, twenty times as fast; of the topology beside it nobody hears.
 func TestAClockAheadIsAnAlert(t *testing.T) {
-	type told struct{ Labels map[string]string }
-	heard := make(chan told, 1000)
+	type posted struct{ Labels map[string]string }
+	heard := make(chan posted, 1000)
 	manager := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
-		var alerts []told
+		var alerts []posted
 		if assert.NoError(t, json.NewDecoder(request.Body).Decode(&alerts)) {
 			for _, a := range alerts {
 				heard <- a
@@ -324,7 +324,7 @@ func TestAClockAheadIsAnAlert(t *testing.T) {
 				return
 			}
 		case <-deadline:
-			require.FailNow(t, "no alert was told")
+			require.FailNow(t, "no alert was posted")
 		}
 	}
 }

@@ -53,24 +53,24 @@ type collector struct {
 	results   *alerting.Results  // what rules give
 	engine    *query.Engine
 	rules     *alerting.Evaluator
-	own       *alerting.Own // what the collector says of itself
+	own       *alerting.Own // the collector's own metrics
 	killings  *killings     // nil where no Nimbus is known
 	ingest    *ingest.Server
 	http      *httpapi.Server
 	loading   *loading // what was there before the start; nil before that
 	replay    *intake  // where captures are played: what the store is given; nil in a collector that serves
 
-	failed chan error
-	door   task // ingest
-	clock  task // ticks into the journal
-	feeder task // of the embedded store
-	relief task // of the journal, where stores are behind
-	teller task // the registry
-	judge  task // rules
-	mirror task // own figures
-	page   task // httpapi
-	prof   task // Go's profiles
-	storm  task // what Nimbus killed
+	failed     chan error
+	door       task // ingest
+	clock      task // ticks into the journal
+	feeder     task // of the embedded store
+	releaser   task // of the journal, where stores are behind
+	registrar  task // the registry
+	evaluator  task // rules
+	ownFigures task // own figures
+	page       task // httpapi
+	prof       task // Go's profiles
+	storm      task // what Nimbus killed
 }
 
 // task is a goroutine that somebody waits for.
@@ -156,9 +156,9 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	if err = col.openNetwork(c, col.retention, figures); err != nil {
 		return err
 	}
-	telling := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))
-	telling.Registerer, telling.Logger = figures, col.logger
-	if col.known, err = registry.New(col.journal, col.retention, telling); err == nil && len(c.Nimbus.Addresses) > 0 {
+	settings := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))
+	settings.Registerer, settings.Logger = figures, col.logger
+	if col.known, err = registry.New(col.journal, col.retention, settings); err == nil && len(c.Nimbus.Addresses) > 0 {
 		ask := func(ctx context.Context) ([]nimbus.Topology, error) {
 			return nimbus.Topologies(ctx, c.Nimbus.Addresses)
 		}
@@ -254,7 +254,7 @@ func (metadata) Metadata() map[string]httpapi.Metadata {
 	return all
 }
 
-// unready says why the collector should get no traffic, "" when it should.
+// unready returns why the collector should get no traffic, "" when it should.
 func (col *collector) unready() string {
 	if err := col.journal.Ready(); err != nil {
 		return err.Error()
@@ -268,7 +268,7 @@ func (col *collector) unready() string {
 	return ""
 }
 
-// start lets everything run. The channel gives the first part that failed. The journal says that the collector started before the
+// start lets everything run. The channel receives the first part that failed. The journal records that the collector started before the
 // door opens: no producer is connected until then.
 func (col *collector) start() <-chan error {
 	now := time.Now().UnixMilli()
@@ -280,14 +280,14 @@ func (col *collector) start() <-chan error {
 	col.loading = col.newLoading()
 	if col.feed != nil {
 		col.run(&col.feeder, col.feed.Run)
-		col.run(&col.mirror, col.own.Run)
+		col.run(&col.ownFigures, col.own.Run)
 	}
-	col.run(&col.judge, col.load)
+	col.run(&col.evaluator, col.load)
 	if col.profiling != nil {
 		col.run(&col.prof, func(ctx context.Context) error { return profiles(ctx, col.profiling) })
 	}
 	col.startNetwork()
-	col.run(&col.teller, col.known.Run)
+	col.run(&col.registrar, col.known.Run)
 	if col.killings != nil {
 		col.run(&col.storm, col.killings.run)
 	}
@@ -338,17 +338,17 @@ func (col *collector) tick(ctx context.Context) error {
 func (col *collector) close(ctx context.Context) error {
 	col.door.end(ctx)
 	col.clock.end(ctx)
-	col.relief.end(ctx)
+	col.releaser.end(ctx)
 	col.storm.end(ctx)
 	err := col.journal.Close()
-	for _, reader := range []*task{&col.feeder, &col.teller} {
+	for _, reader := range []*task{&col.feeder, &col.registrar} {
 		reader.wait(ctx) // the journal's end is its own
 		reader.end(ctx)
 	}
 	col.endNetwork(ctx)
 	col.page.end(ctx)
-	col.judge.end(ctx)
-	col.mirror.end(ctx)
+	col.evaluator.end(ctx)
+	col.ownFigures.end(ctx)
 	col.prof.end(ctx)
 	return errors.Join(err, col.release(ctx))
 }
@@ -379,7 +379,7 @@ func (col *collector) release(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// end tells the goroutine to end and waits for it.
+// end cancels the goroutine's context and waits for it.
 func (t *task) end(ctx context.Context) {
 	if t.cancel != nil {
 		t.cancel()

@@ -237,7 +237,7 @@ const (
 	wordEnd   = 1795200140
 )
 
-// same asks both servers over a range, and says whether there was anything.
+// same asks both servers over a range, and reports whether there was anything.
 func (s servers) same(t *testing.T, what, expr string, start, end, step int64) (found bool) {
 	form := url.Values{"query": {expr}, "start": {fmt.Sprint(start)}, "end": {fmt.Sprint(end)}, "step": {fmt.Sprint(step)}}
 	ours, real := askRange(t, s.ours, form), askRange(t, s.real, form)

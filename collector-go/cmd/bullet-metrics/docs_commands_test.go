@@ -44,7 +44,7 @@ func commandsOf(page string) [][]string {
 	return found
 }
 
-// Whatever a page tells a reader to type is taken: the command, its flags, their values, and how many arguments.
+// Whatever a page asks a reader to type is accepted: the command, its flags, their values, and how many arguments.
 func TestCommandsOfThePagesAreTaken(t *testing.T) {
 	t.Chdir("../../..")
 	pages, err := filepath.Glob("*.md")

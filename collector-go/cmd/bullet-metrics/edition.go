@@ -24,7 +24,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// editionDir is where an older program kept its slices, as blocks of Prometheus' tsdb; convertedFile, in it, says up to where they
+// editionDir is where an older program kept its slices, as blocks of Prometheus' tsdb; convertedFile, in it, records up to where they
 // have been taken over.
 const (
 	editionDir    = "embedded"

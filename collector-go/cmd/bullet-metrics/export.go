@@ -118,7 +118,7 @@ func parseTime(flag, text string, otherwise int64) (int64, error) {
 	return t.UnixMilli(), nil
 }
 
-// isDirectory says whether a directory is there.
+// isDirectory reports whether a directory is there.
 func isDirectory(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

@@ -228,7 +228,7 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, stream.send(gauges(100, 100, newest)).GetAcknowledgement())
 		full := stream.send(gauges(1, 1, newest)).GetFull()
-		require.Equal(t, stream.sequence, full.GetSequence(), "it is told which batch to send again")
+		require.Equal(t, stream.sequence, full.GetSequence(), "the answer names the batch to send again")
 		require.Positive(t, full.GetRetryAfterMs())
 		require.Equal(t, 1.0, r.figure("bullet_metrics_ingest_topology_rate_limited_batches_total", `topology="flood"`))
 		goesOn(t)

@@ -88,7 +88,7 @@ func TestFsckNamesWhatIsDamaged(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(t *testing.T, dir string)
 		where  string
-		says   string
+		what   string
 		repair bool // --repair mends it
 	}{
 		"journal record":  {func(t *testing.T, dir string) { flip(t, dir+"/journal/0000000001.segment", 2000) }, "journal", "0000000001.segment", false},
@@ -110,7 +110,7 @@ func TestFsckNamesWhatIsDamaged(t *testing.T) {
 			require.NotEmpty(t, found.Findings)
 			assert.Equal(t, len(found.Findings), found.Damaged)
 			assert.Equal(t, c.where, found.Findings[0].Where)
-			assert.Contains(t, found.Findings[0].What, c.says)
+			assert.Contains(t, found.Findings[0].What, c.what)
 			assert.False(t, found.Repaired)
 			text, _ := fsck(t, dir)
 			assert.Contains(t, text, c.where+": ")

@@ -21,7 +21,7 @@ type grafanaExport struct {
 func newGrafanaCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "grafana",
-		Short: "What Grafana has to be told",
+		Short: "Provisioning files for Grafana",
 		Args:  cobra.ArbitraryArgs, // so that an unknown command is wrong usage
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

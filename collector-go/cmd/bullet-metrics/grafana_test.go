@@ -19,7 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
-var updateDashboards = flag.Bool("update-dashboards", false, "write dashboards/ anew")
+var updateDashboards = flag.Bool("update-dashboards", false, "rewrite dashboards/")
 
 // dashboardsHome is where what we export is committed: the dashboards themselves, and provisioning and rules below it.
 const dashboardsHome = "../../../dashboards"
@@ -96,7 +96,7 @@ func TestGrafanaExportOfAGuardedCollector(t *testing.T) {
 	}
 }
 
-func TestGrafanaExportSaysWhatIsWrong(t *testing.T) {
+func TestGrafanaExportNamesWhatIsWrong(t *testing.T) {
 	taken := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(taken, nil, 0o666))
 	for _, test := range []struct {

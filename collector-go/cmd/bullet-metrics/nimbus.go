@@ -12,12 +12,12 @@ import (
 // askNimbusEvery is how often Nimbus is asked: a topology that was killed is known to be before its silence is missed, which takes 2 minutes.
 const askNimbusEvery = 30 * time.Second
 
-// killings tells the registry of topologies that Nimbus had and has killed: then nobody is woken since they are silent.
+// killings reports to the registry the topologies that Nimbus had and has killed, so that nobody is alerted by their silence.
 type killings struct {
 	ask     func(ctx context.Context) ([]nimbus.Topology, error)
 	known   annotator
 	logger  *slog.Logger
-	had     map[string]string // by id, the name of each topology that Nimbus had and that is not told as killed
+	had     map[string]string // by id, the name of each topology that Nimbus had and that is not reported as killed
 	failing bool
 }
 
@@ -62,7 +62,7 @@ func (k *killings) look(ctx context.Context) {
 		if there[id] {
 			continue
 		}
-		_, err := k.known.Annotate(ctx, registry.Annotation{ID: "nimbus-" + id, Topology: name, Title: "Killed, as Nimbus says", Text: "id " + id, Tags: []string{registry.KilledTag, registry.NimbusTag}})
+		_, err := k.known.Annotate(ctx, registry.Annotation{ID: "nimbus-" + id, Topology: name, Title: "Killed, as Nimbus reports", Text: "id " + id, Tags: []string{registry.KilledTag, registry.NimbusTag}})
 		if err != nil {
 			k.logger.Warn("that a topology was killed is not kept; trying again", "topology", name, "error", err)
 			continue

@@ -25,32 +25,32 @@ func (a *annotations) Annotate(_ context.Context, one registry.Annotation) (regi
 	return one, a.refuse
 }
 
-// A topology that Nimbus had is told as killed once, when it says so or has it no more; nothing is concluded from a Nimbus that does not answer, nor
+// A topology that Nimbus had is reported as killed once, when Nimbus reports it as killed or has it no more; nothing is concluded from a Nimbus that does not answer, nor
 // of topologies that it never had.
-func TestWhatNimbusKilledIsTold(t *testing.T) {
-	var says []nimbus.Topology
+func TestWhatNimbusKilledIsReported(t *testing.T) {
+	var listed []nimbus.Topology
 	var fails error
-	told := &annotations{}
-	k := &killings{ask: func(context.Context) ([]nimbus.Topology, error) { return says, fails }, known: told, logger: slog.New(slog.DiscardHandler), had: map[string]string{}}
+	written := &annotations{}
+	k := &killings{ask: func(context.Context) ([]nimbus.Topology, error) { return listed, fails }, known: written, logger: slog.New(slog.DiscardHandler), had: map[string]string{}}
 	names := func() (all []string) {
 		k.look(t.Context())
-		for _, a := range told.set {
+		for _, a := range written.set {
 			all = append(all, a.ID)
 			assert.Contains(t, a.Tags, experiment.KilledTag, "the tag that tune sets")
 		}
 		return all
 	}
-	says = []nimbus.Topology{{ID: "b-1", Name: "b", Status: "ACTIVE"}, {ID: "c-2", Name: "c", Status: "REBALANCING"}, {ID: "d-3", Name: "d", Status: "KILLED"}}
+	listed = []nimbus.Topology{{ID: "b-1", Name: "b", Status: "ACTIVE"}, {ID: "c-2", Name: "c", Status: "REBALANCING"}, {ID: "d-3", Name: "d", Status: "KILLED"}}
 	assert.Empty(t, names())
-	says, fails = nil, errors.New("down")
+	listed, fails = nil, errors.New("down")
 	assert.Empty(t, names())
-	says, fails = []nimbus.Topology{{ID: "b-1", Name: "b", Status: "KILLED"}, {ID: "c-2", Name: "c", Status: "ACTIVE"}}, nil
-	told.refuse = errors.New("full")
+	listed, fails = []nimbus.Topology{{ID: "b-1", Name: "b", Status: "KILLED"}, {ID: "c-2", Name: "c", Status: "ACTIVE"}}, nil
+	written.refuse = errors.New("full")
 	assert.Empty(t, names())
-	told.refuse = nil
+	written.refuse = nil
 	assert.Equal(t, []string{"nimbus-b-1"}, names())
-	assert.Equal(t, "b", told.set[0].Topology)
-	says = nil
+	assert.Equal(t, "b", written.set[0].Topology)
+	listed = nil
 	assert.Equal(t, []string{"nimbus-b-1", "nimbus-c-2"}, names())
 	assert.Equal(t, []string{"nimbus-b-1", "nimbus-c-2"}, names())
 }

@@ -18,7 +18,7 @@ func (col *collector) unlessFull(what string, err error) error {
 	return err
 }
 
-// onlyRoomIsMissing says whether all that went wrong is that the disk is full.
+// onlyRoomIsMissing reports whether all that went wrong is that the disk is full.
 func onlyRoomIsMissing(err error) bool {
 	if several, is := err.(interface{ Unwrap() []error }); is {
 		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !onlyRoomIsMissing(err) })

@@ -62,34 +62,34 @@ func TestPageInABrowser(t *testing.T) {
 	require.NoError(t, os.WriteFile(rules, []byte(firing), 0o644))
 	c.Rules.Files = []string{rules}
 	full := startCollector(t, c)
-	full.tellHostile(time.Now().Truncate(10 * time.Second))
+	full.sendHostile(time.Now().Truncate(10 * time.Second))
 	full.annotateAll()
 
 	without := settings(t.TempDir())
 	without.Embedded.Enabled = false
 	storeless := startCollector(t, without)
-	storeless.tellHostile(time.Now().Truncate(10 * time.Second))
+	storeless.sendHostile(time.Now().Truncate(10 * time.Second))
 	empty := startCollector(t, settings(t.TempDir()))
 
-	told, err := json.Marshal(map[string]any{
+	collectors, err := json.Marshal(map[string]any{
 		"full": full.address(), "storeless": storeless.address(), "empty": empty.address(), "topology": hostileTopology, "hosts": hostileHosts,
 	})
 	require.NoError(t, err)
 	node := exec.CommandContext(t.Context(), "node", "--test", "--test-reporter=spec", "browser/page.test.mjs")
 	node.Dir = "../../internal/page"
-	node.Env = append(os.Environ(), "PAGE_COLLECTORS="+string(told), "TZ=UTC")
+	node.Env = append(os.Environ(), "PAGE_COLLECTORS="+string(collectors), "TZ=UTC")
 	out, err := node.CombinedOutput()
 	t.Logf("%s", out)
 	require.NoError(t, err)
 }
 
-// What the page tells to paste is what the program prints.
+// What the page offers for pasting is what the program prints.
 func TestPageHasTheSnippetsLines(t *testing.T) {
 	index, err := os.ReadFile("../../internal/page/static/index.html")
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(index), `<pre id="snippet">`)
 	require.True(t, found)
-	told, _, _ := strings.Cut(rest, "</pre>")
+	shown, _, _ := strings.Cut(rest, "</pre>")
 	printed, err := program("storm", "snippet", "--storm", "2.8.3", "--bullet", "1.5.2")
 	require.NoError(t, err)
 	var lines []string
@@ -98,13 +98,13 @@ func TestPageHasTheSnippetsLines(t *testing.T) {
 			lines = append(lines, line)
 		}
 	}
-	require.Equal(t, strings.Join(lines, "\n"), told)
+	require.Equal(t, strings.Join(lines, "\n"), shown)
 }
 
 func (r *running) address() string { return "http://" + r.col.httpListener.Addr().String() }
 
-// tellHostile sends twenty minutes of three workers that are called what nobody should be called. The second says nothing for three minutes.
-func (r *running) tellHostile(end time.Time) {
+// sendHostile sends twenty minutes of three workers with names that nobody should choose. The second reports nothing for three minutes.
+func (r *running) sendHostile(end time.Time) {
 	const readings = 120
 	batch := &pb.Batch{Epoch: bytes.Repeat([]byte{9}, 16), Sequence: 1, OldestHeldSequence: 1, SendTimeMs: time.Now().UnixMilli(),
 		Topology: &pb.TopologyInfo{Name: hostileTopology, Id: hostileTopology + "-1-1800000000", StormVersion: "2.8.3"},

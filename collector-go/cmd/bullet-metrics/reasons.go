@@ -19,7 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
 )
 
-// explain tells what changed before an alert, from what this collector knows.
+// explain returns what changed before an alert, from what this collector knows.
 func (col *collector) explain(s config.Slice) func(context.Context, why.Question) (*why.Answer, error) {
 	ports := why.Ports{Figures: ranges{col.engine}, Active: col.activeAlerts, Events: col.eventsOf, Limit: col.limitation(s.Width)}
 	return func(ctx context.Context, q why.Question) (*why.Answer, error) { return why.Explain(ctx, ports, q) }

@@ -127,7 +127,7 @@ func openCaptures(paths []string) (files []*replay.File, closeAll func(), err er
 	return files, closeAll, nil
 }
 
-// unread says which lines could not be read; what the others hold is stored.
+// unread returns an error that names the lines that could not be read; the others are stored.
 func unread(outcome replay.Outcome) error {
 	if outcome.Unread == 0 {
 		return nil
@@ -182,12 +182,12 @@ func earlierRuns(known *registry.Registry) map[string][]replay.Run {
 func (p *replaying) play(ctx context.Context, files []*replay.File) (*replayed, replay.Outcome, error) {
 	col := p.col
 	col.run(&col.feeder, col.feed.Run)
-	col.run(&col.teller, col.known.Run)
+	col.run(&col.registrar, col.known.Run)
 	player := replay.New(col.ingest, col.journal, p.clock, col.logger)
 	player.Earlier = p.earlier
 	outcome, err := player.Play(ctx, files...)
 	err = errors.Join(err, col.journal.Close())
-	for _, reader := range []*task{&col.feeder, &col.teller} {
+	for _, reader := range []*task{&col.feeder, &col.registrar} {
 		reader.wait(ctx) // the journal's end is its own
 		reader.cancel()
 		<-reader.done
@@ -367,7 +367,7 @@ func (s *intake) metrics() map[string]int {
 	return all
 }
 
-// check says what the store did not take: slices too far behind what it holds.
+// check returns an error that reports what the store did not accept: slices too far behind what it holds.
 func (s *intake) check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

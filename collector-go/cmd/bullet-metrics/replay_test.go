@@ -24,7 +24,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
-var updateReplays = flag.Bool("update-replays", false, "write testdata/replay anew")
+var updateReplays = flag.Bool("update-replays", false, "rewrite testdata/replay")
 
 const captures = "../../../topology/captures"
 
@@ -79,7 +79,7 @@ func number(t *testing.T, v any) float64 {
 	return f
 }
 
-// testdata/replay has for each capture what its replay says, as people read it.
+// testdata/replay has the report of each capture's replay, as people read it.
 func TestEveryCaptureReplays(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(captures, "*.jsonl"))
 	require.NoError(t, err)
@@ -166,7 +166,7 @@ func everything(t *testing.T, dir, selector string) []series {
 	return ask(t, dir, selector+"[1d]")
 }
 
-// checkCounters: no total falls, and every metric has as many series as the replay says.
+// checkCounters: no total falls, and every metric has as many series as the replay reports.
 func checkCounters(t *testing.T, dir string, r replayed) {
 	counts, totals := map[string]int{}, 0
 	for _, s := range everything(t, dir, `{__name__!=""}`) {
@@ -186,8 +186,8 @@ func checkCounters(t *testing.T, dir string, r replayed) {
 	assert.Positive(t, totals)
 }
 
-// Storm 2.2 says of a spout's acknowledged tuples both what was added, by stream, and a running total without streams. DataSource has
-// one stream, so that both must tell the same, task by task.
+// Storm 2.2 reports a spout's acknowledged tuples both as increments, by stream, and as a running total without streams. DataSource has
+// one stream, so that both must agree, task by task.
 func TestTotalsFromDeltasAreStormsOwn(t *testing.T) {
 	raw := map[string][]float64{} // Storm's totals, by task
 	for _, p := range read(t, captureFile("capture-storm-2.2.0")) {
@@ -239,7 +239,7 @@ func checkCreatedQueries(t *testing.T, name string) {
 	}
 }
 
-// A worker of this capture is killed with -9 (topology/captures/README.md says when): it restarted once and no other did, its slices end
+// A worker of this capture is killed with -9 (topology/captures/README.md has the time): it restarted once and no other did, its slices end
 // before the kill and begin after it, and between them PromQL has nothing of it, whatever the metric.
 func TestAKilledWorkerIsARestartAndAGap(t *testing.T) {
 	const (
@@ -381,12 +381,12 @@ func TestOddNumbersAndLines(t *testing.T) {
 	assert.Equal(t, "c/d", ask(t, dir, "storm_mine")[0].Metric["key"])
 }
 
-// Until 2.2 Storm's skipped time is what was added, from 2.3 what it came to: the maps beside it tell which.
+// Until 2.2 Storm's skipped time is the increment, from 2.3 the total: the maps beside it show which.
 func TestOneNameOfTwoMeanings(t *testing.T) {
 	const at = 1_795_199_760
 	for beside, want := range map[string]float64{
 		`"__receive","value":{"population":1}`:        0.220, // 100 + 50 + 70 ms
-		`"receive-queue-population","value":1`:        0.170, // 100 ms, and 70 of a process that began anew
+		`"receive-queue-population","value":1`:        0.170, // 100 ms, and 70 of a process that started again
 		`"__emit-count","value":{"default":20}`:       0.220,
 		`"__emit-count-default","value":20`:           0.170,
 		`"my-map","value":{"population":1,"other":2}`: 0.170,
@@ -436,7 +436,7 @@ func TestAReplayIsServed(t *testing.T) {
 	assert.Positive(t, replayInto(t, c.DataDir, captureFile("capture-storm-1.2.4")).Stored)
 }
 
-// A replay that is told to end says so, and leaves a directory that can be gone on with.
+// A replay that is asked to end reports that, and leaves a directory in which another can go on.
 func TestAReplayThatIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()

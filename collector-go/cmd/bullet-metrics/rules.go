@@ -76,7 +76,7 @@ func ruleFiles(patterns []string) ([]alerting.File, error) {
 	return all, nil
 }
 
-// callees says who hears of alerts, how they are called, and where they find us.
+// callees returns who receives alerts, how they are called, and where they find us.
 func callees(c config.Config, encrypted bool, judging *alerting.Options) error {
 	for _, text := range c.Alertmanager.URLs {
 		u, err := url.Parse(text)

@@ -27,7 +27,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
 )
 
-var updateSecurity = flag.Bool("update-security", false, "write the tables of docs/security.md anew")
+var updateSecurity = flag.Bool("update-security", false, "rewrite the tables of docs/security.md")
 
 const securityPage = "../../../docs/security.md"
 

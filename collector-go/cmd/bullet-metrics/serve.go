@@ -39,7 +39,7 @@ and answers PromQL over HTTP. SIGTERM lets it drain and close.`,
 	return command
 }
 
-// readSettings fills c from the file, where there is one, and says what is wrong with the whole.
+// readSettings fills c from the file, where there is one, and returns what is wrong with the whole.
 func readSettings(cmd *cobra.Command, file string, c *config.Config) (lines config.Lines, err error) {
 	if file != "" {
 		given := func(s config.Setting) bool { return cmd.Flags().Changed(s.Flag()) }

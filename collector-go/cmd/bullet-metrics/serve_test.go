@@ -180,8 +180,8 @@ func TestWrongUsageIsExitCode2(t *testing.T) {
 	assert.Equal(t, exit.Done, run(t.Context(), []string{"--help"}))
 }
 
-// A collector that is told to end does so, whoever is connected.
-func TestServeEndsWhenTold(t *testing.T) {
+// A collector that is asked to end does so, whoever is connected.
+func TestServeEndsWhenAsked(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	started := &signalOnUp{up: make(chan struct{})}
@@ -191,7 +191,7 @@ func TestServeEndsWhenTold(t *testing.T) {
 	assert.NoError(t, <-ended)
 }
 
-// signalOnUp closes its channel at the first line logged that says that the collector is up.
+// signalOnUp closes its channel at the first line logged that reports that the collector is up.
 type signalOnUp struct {
 	up   chan struct{}
 	once sync.Once
@@ -272,7 +272,7 @@ func (r *running) topologies() []json.RawMessage {
 
 // A directory that is removed under a running collector is named by /-/ready, and what would be lost with it is not acknowledged.
 func TestRemovedDirectoriesAreNoticed(t *testing.T) {
-	for name, want := range map[string]string{"journal": "takes no writes", gridDir: "was removed"} {
+	for name, want := range map[string]string{"journal": "accepts no writes", gridDir: "was removed"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			col, err := openCollector(settings(dir), slog.New(slog.DiscardHandler))
@@ -284,7 +284,7 @@ func TestRemovedDirectoriesAreNoticed(t *testing.T) {
 			assert.Contains(t, col.unready(), want)
 			done, cancel := context.WithTimeout(context.Background(), time.Second) // it would wait as long for the directory
 			defer cancel()
-			_ = col.close(done) // the store says that it could not be written
+			_ = col.close(done) // the store reports that it could not be written
 			select {
 			case err := <-failed:
 				require.NoError(t, err)

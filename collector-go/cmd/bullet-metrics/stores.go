@@ -109,7 +109,7 @@ func (col *collector) startNetwork() {
 	for _, n := range col.network {
 		col.run(&n.feeder, n.feed.Run)
 	}
-	col.run(&col.relief, col.relieve)
+	col.run(&col.releaser, col.relieve)
 }
 
 // endNetwork gives stores on the network a moment for what they still lack; a store that is down is not waited for, since the next start

@@ -110,7 +110,7 @@ func (s settings) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, options))
 }
 
-// versionOf is what a program says that it is: the last word of its --version.
+// versionOf is the version that a program reports: the last word of its --version.
 func versionOf(ctx context.Context, binary string) (string, error) {
 	said, err := exec.CommandContext(ctx, binary, "--version").Output()
 	if err != nil {

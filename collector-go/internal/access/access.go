@@ -81,7 +81,7 @@ func refuse(reason Reason, format string, args ...any) *Refusal {
 	return &Refusal{reason, fmt.Sprintf(format, args...)}
 }
 
-// Unauthenticated says whether the caller is to show something else; otherwise showing it again changes nothing.
+// Unauthenticated reports whether the caller is to show something else; otherwise showing it again changes nothing.
 func (r *Refusal) Unauthenticated() bool {
 	return r.Reason == Missing || r.Reason == Unknown || r.Reason == Certificate
 }

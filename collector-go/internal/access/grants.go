@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
-// grants are what a token file says, one a line:
+// grants are the entries of a token file, one a line:
 //
 //	WHO SCOPES [TOPOLOGY ...]
 //
@@ -34,11 +34,11 @@ type tokenGrant struct {
 // grant is what somebody may do. Topologies bind writing; none of them is all.
 type grant struct {
 	read, write bool
-	refused     bool // by a line that says none
+	refused     bool // by a line that grants none
 	topologies  []string
 }
 
-// refusal says why a need is not covered; nil where it is.
+// refusal is why a need is not covered; nil where it is.
 func (g grant) refusal(n Need, name string) *Refusal {
 	may := n.Scope == Read && g.read || n.Scope == Write && g.write
 	switch {
@@ -136,7 +136,7 @@ func parseGrants(path string, text []byte) (*grants, error) {
 		}
 	}
 	if len(p.faults) == 0 && len(p.seen) == 0 {
-		return nil, fmt.Errorf("%s: holds no line, so nobody could get in; docs/security.md says what a line is", path)
+		return nil, fmt.Errorf("%s: contains no entry, so nobody could get in; see docs/security.md for the format of an entry", path)
 	}
 	return p.grants, errors.Join(p.faults...)
 }

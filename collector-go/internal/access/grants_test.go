@@ -16,7 +16,7 @@ const someHash = "2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e
 
 func TestFaultsOfATokenFile(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":           {"# nobody\n\n", `t: holds no line, so nobody could get in`},
+		"nothing":           {"# nobody\n\n", `t: contains no entry, so nobody could get in`},
 		"a token":           {"s3cret write\n", `t:1: the first word is no SHA-256 of a token (64 hex digits), cert:NAME or user:NAME; printf %s "$TOKEN" | sha256sum makes a hash`},
 		"short hash":        {someHash[:60] + " write\n", `t:1: the first word is no SHA-256`},
 		"typo in a kind":    {"# x\ncret:plugin write\n", `t:2: the first word is no SHA-256 of a token (64 hex digits), cert:NAME or user:NAME; did you mean "cert:"?`},

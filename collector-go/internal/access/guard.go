@@ -96,7 +96,7 @@ func (g *Guard) figures(r prometheus.Registerer) {
 		})
 	}
 	r.MustRegister(
-		gauge("bullet_metrics_security_files_broken", "1 while a file that says who may do what, or the port's certificate, cannot be used; 0 otherwise.",
+		gauge("bullet_metrics_security_files_broken", "1 while an access file (tokens, web configuration, clients' authority) or the port's certificate cannot be used; 0 otherwise.",
 			func() bool { return g.identity.fault != nil || g.pair.fault != nil }),
 		gauge("bullet_metrics_port_closed", "1 while nobody is let in, since the files that say who may are broken; 0 otherwise.",
 			func() bool { return g.closed }))
@@ -125,7 +125,7 @@ func (g *Guard) Changed() <-chan struct{} {
 	return g.changed
 }
 
-// Broken says which file cannot be used, and what follows from that; nil where all can.
+// Broken returns an error that names the file that cannot be used and the consequence; nil where all can.
 func (g *Guard) Broken() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,7 +136,7 @@ func (g *Guard) Broken() error {
 	case g.closed:
 		return errors.New("the " + g.o.Port + " port is closed until this is repaired: " + err.Error())
 	}
-	return errors.New("the " + g.o.Port + " port goes by what its files said before: " + err.Error())
+	return errors.New("the " + g.o.Port + " port still uses the previous content of its files: " + err.Error())
 }
 
 // look reads files again that changed. It is called under mu.
@@ -157,14 +157,14 @@ func (g *Guard) look(now time.Time) {
 	switch {
 	case broken && (news || now.Sub(g.said) >= repeatEvery):
 		g.said = now
-		g.tell()
+		g.report()
 	case news:
-		g.log.Info("security files were read again", "port", g.o.Port)
+		g.log.Info("security files reloaded", "port", g.o.Port)
 	}
 }
 
-// tell says loudly what is broken and what that means.
-func (g *Guard) tell() {
+// report logs as an error what is broken and what that means.
+func (g *Guard) report() {
 	if err := g.pair.fault; err != nil {
 		g.log.Error("the port's certificate cannot be used; new connections get the one before", "port", g.o.Port, "err", err)
 	}
@@ -186,7 +186,7 @@ func (g *Guard) present(now time.Time) (*identity, *Refusal) {
 		g.look(now)
 	}
 	if g.closed {
-		return nil, refuse(Closed, "the collector cannot tell who may enter: its operator must repair its security files")
+		return nil, refuse(Closed, "the collector cannot determine who may enter: its operator must repair its security files")
 	}
 	return g.identity.is, nil
 }
@@ -226,21 +226,21 @@ func (g *Guard) Headers() map[string]string {
 	return g.identity.is.headers
 }
 
-// Guarded says whether who reads is asked who they are.
+// Guarded reports whether who reads is asked who they are.
 func (g *Guard) Guarded() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return !g.identity.is.open(Read)
 }
 
-// Users says whether there are users with passwords.
+// Users reports whether there are users with passwords.
 func (g *Guard) Users() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.identity.is.users) > 0
 }
 
-// Pace says whether the web configuration file's rate_limit lets one more request in.
+// Pace reports whether the web configuration file's rate_limit lets one more request in.
 func (g *Guard) Pace(peer string) error {
 	g.mu.Lock()
 	limiter := g.identity.is.limiter
@@ -251,7 +251,8 @@ func (g *Guard) Pace(peer string) error {
 	return g.turnAway(refuse(TooFast, "more requests than the collector's rate_limit allows"), peer)
 }
 
-// Admit says who a peer is, where it may do what it is about to. The error is a *Refusal; it is counted and logged.
+// Admit returns who a peer is if it may do what it is about to. Otherwise the error is a *Refusal, which is counted and
+// logged.
 func (g *Guard) Admit(p Peer, n Need) (Caller, error) {
 	now := g.o.Now()
 	i, refusal := g.present(now)
@@ -311,7 +312,7 @@ func (g *Guard) judge(i *identity, p Peer, n Need, now time.Time) (Caller, *Refu
 	return caller, nil
 }
 
-// missing says what to show.
+// missing names the credentials to show.
 func (g *Guard) missing(i *identity, certificate bool) string {
 	const token = "no token: send the header \"authorization: Bearer <token>\""
 	switch {

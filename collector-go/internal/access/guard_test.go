@@ -61,14 +61,14 @@ func basic(user, password string) Peer {
 	return Peer{Address: "10.0.0.1:1", Authorization: []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}}
 }
 
-func (d *desk) requireRefused(p Peer, n Need, reason Reason, says string) {
+func (d *desk) requireRefused(p Peer, n Need, reason Reason, detail string) {
 	d.t.Helper()
 	before := testutil.ToFloat64(d.refusals.total.WithLabelValues(string(reason)))
 	_, err := d.Admit(p, n)
 	var refusal *Refusal
 	require.ErrorAs(d.t, err, &refusal)
 	require.Equal(d.t, reason, refusal.Reason, refusal.Detail)
-	require.Contains(d.t, refusal.Detail, says)
+	require.Contains(d.t, refusal.Detail, detail)
 	require.Equal(d.t, before+1, testutil.ToFloat64(d.refusals.total.WithLabelValues(string(reason))))
 }
 
@@ -132,7 +132,7 @@ func TestAFileThatBroke(t *testing.T) {
 			changed := d.Changed()
 			d.later(lookEvery)
 			d.requireAdmitted(bearer("good"), Need{Write, "A"}) // somebody may be writing it just now
-			require.ErrorContains(t, d.Broken(), "goes by what its files said before")
+			require.ErrorContains(t, d.Broken(), "still uses the previous content of its files")
 			require.Contains(t, d.log.String(), "level=ERROR")
 			require.Contains(t, d.log.String(), d.tokens())
 			require.NotContains(t, d.log.String(), "secret-in-the-clear")
@@ -140,14 +140,14 @@ func TestAFileThatBroke(t *testing.T) {
 			changed = d.Changed()
 			d.later(patience)
 			<-changed
-			d.requireRefused(bearer("good"), Need{Write, "A"}, Closed, "cannot tell who may enter")
+			d.requireRefused(bearer("good"), Need{Write, "A"}, Closed, "cannot determine who may enter")
 			require.ErrorContains(t, d.Broken(), "closed until this is repaired")
 			require.Contains(t, d.log.String(), "nobody is let in")
 			require.NoError(t, testutil.GatherAndCompare(d.o.Registerer.(prometheus.Gatherer), strings.NewReader(`
 # HELP bullet_metrics_port_closed 1 while nobody is let in, since the files that say who may are broken; 0 otherwise.
 # TYPE bullet_metrics_port_closed gauge
 bullet_metrics_port_closed{port="grpc"} 1
-# HELP bullet_metrics_security_files_broken 1 while a file that says who may do what, or the port's certificate, cannot be used; 0 otherwise.
+# HELP bullet_metrics_security_files_broken 1 while an access file (tokens, web configuration, clients' authority) or the port's certificate cannot be used; 0 otherwise.
 # TYPE bullet_metrics_security_files_broken gauge
 bullet_metrics_security_files_broken{port="grpc"} 1
 `), "bullet_metrics_port_closed", "bullet_metrics_security_files_broken"))
@@ -183,16 +183,16 @@ func TestWhatLetsEverybodyInIsRefused(t *testing.T) {
 		want string // "" where it is let be
 	}{
 		"loopback":                  {Options{Port: GRPC, Listen: "127.0.0.1:1"}, ""},
-		"plain text to others":      {Options{Port: GRPC, Listen: public}, "can reach without TLS: set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file, listen on 127.0.0.1, or say --grpc-insecure"},
+		"plain text to others":      {Options{Port: GRPC, Listen: public}, "can reach without TLS: set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file, listen on 127.0.0.1, or set --grpc-insecure"},
 		"tokens in the clear":       {Options{Port: GRPC, Listen: public, TokenFile: tokens}, "can reach without TLS"},
-		"TLS alone":                 {Options{Port: GRPC, Listen: public, TLS: encrypted}, "admits everybody who speaks it: set grpc.token_file, or say --grpc-insecure"},
+		"TLS alone":                 {Options{Port: GRPC, Listen: public, TLS: encrypted}, "admits everybody who speaks it: set grpc.token_file, or set --grpc-insecure"},
 		"TLS alone on loopback":     {Options{Port: GRPC, Listen: "localhost:1", TLS: encrypted}, "admits everybody"},
 		"TLS and tokens":            {Options{Port: GRPC, Listen: public, TLS: encrypted, TokenFile: tokens}, ""},
 		"client authority alone":    {Options{Port: GRPC, Listen: public, TLS: both}, `with a line such as "cert:NAME write TOPOLOGY"`},
 		"client authority, tokens":  {Options{Port: GRPC, Listen: public, TLS: both, TokenFile: tokens}, ""},
 		"that is meant":             {Options{Port: GRPC, Listen: public, Insecure: true}, ""},
 		"HTTP, loopback":            {Options{Port: HTTP, Listen: "[::1]:1"}, ""},
-		"HTTP to others":            {Options{Port: HTTP, Listen: public}, "set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users, listen on 127.0.0.1, or say --http-insecure"},
+		"HTTP to others":            {Options{Port: HTTP, Listen: public}, "set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users, listen on 127.0.0.1, or set --http-insecure"},
 		"HTTP, passwords in clear":  {Options{Port: HTTP, Listen: public, WebConfigFile: web(users)}, "can reach without TLS"},
 		"HTTP, TLS alone":           {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair)}, "set http.token_file, or basic_auth_users or client_auth_type in http.web_config_file"},
 		"HTTP, writers alone":       {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair), WriteTokenFile: tokens}, "admits everybody"},
@@ -333,7 +333,7 @@ func TestTheOwnCertificateRotates(t *testing.T) {
 	require.NoError(t, os.Remove(d.tokens()))
 	d.later(10 * time.Second)
 	_, err = d.handshake(trusts(next.Pool()))
-	require.ErrorContains(t, err, "cannot tell who may enter")
+	require.ErrorContains(t, err, "cannot determine who may enter")
 }
 
 func TestUsers(t *testing.T) {

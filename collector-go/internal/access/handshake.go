@@ -17,7 +17,7 @@ func handshakeReason(text string) Reason {
 		words  string
 		reason Reason
 	}{
-		{"cannot tell who may enter", Closed},
+		{"cannot determine who may enter", Closed},
 		{"unsupported versions", HandshakeVersion}, {"protocol version not supported", HandshakeVersion},
 		{"remote error: tls: bad certificate", HandshakeClient}, {"remote error: tls: unknown certificate", HandshakeClient},
 		{"remote error: tls: expired certificate", HandshakeClient}, {"remote error: tls: unknown certificate authority", HandshakeClient},

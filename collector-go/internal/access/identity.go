@@ -100,7 +100,7 @@ func (i *identity) readRoots(files contents, keep func(error)) {
 	}
 }
 
-// open says whether nobody is asked who they are.
+// open reports whether nobody is asked who they are.
 func (i *identity) open(s Scope) bool {
 	asked := i.grants != nil || len(i.users) > 0 || i.tls.ClientAuth == verifyAlways
 	if s == Write {
@@ -117,8 +117,8 @@ func (i *identity) about(s Scope) *grants {
 	return i.grants
 }
 
-// verify says whether a client's certificate is still one of our authority's, and what line of the files it has. A connection outlives
-// what was looked at in its handshake.
+// verify reports whether a client's certificate is still one of our authority's, and what line of the files it has. A
+// connection outlives what was looked at in its handshake.
 func (i *identity) verify(state *tls.ConnectionState, now time.Time) (*x509.Certificate, *Refusal) {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		if i.tls.ClientAuth == verifyAlways {

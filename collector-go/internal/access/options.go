@@ -23,7 +23,7 @@ type Options struct {
 	Listen string // HOST:PORT
 	// Insecure lets everybody in where nothing else is set, and plain text out where others can read it.
 	Insecure bool
-	// TokenFile says what tokens, certificates and users may do; "" for none.
+	// TokenFile grants tokens, certificates and users their scopes; "" for none.
 	TokenFile string
 	// WriteTokenFile is asked of writers where TokenFile is "": the file of the port that samples come in by.
 	WriteTokenFile string
@@ -72,9 +72,9 @@ func (o Options) check(i *identity) error {
 		return errors.New("grpc.tls.client_ca_file alone lets every certificate of that authority write for every topology: " +
 			"set grpc.token_file, with a line such as \"cert:NAME write TOPOLOGY\" for each, or \"cert:* write\" where that is meant")
 	case encrypted && !knows:
-		return fmt.Errorf("%s.listen is %s and speaks TLS, and admits everybody who speaks it: %s, or say --%s-insecure", o.Port, o.Listen, o.hint(), o.Port)
+		return fmt.Errorf("%s.listen is %s and speaks TLS, and admits everybody who speaks it: %s, or set --%s-insecure", o.Port, o.Listen, o.hint(), o.Port)
 	case !encrypted && !isLoopback(o.Listen):
-		return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or say --%s-insecure",
+		return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or set --%s-insecure",
 			o.Port, o.Listen, o.tlsHint(), o.Port)
 	}
 	return nil
@@ -94,7 +94,7 @@ func (o Options) tlsHint() string {
 	return "set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users"
 }
 
-// isLoopback says whether an address is this machine's alone.
+// isLoopback reports whether an address is this machine's alone.
 func isLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)

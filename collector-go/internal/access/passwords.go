@@ -37,7 +37,8 @@ func newPasswords() *passwords {
 	return p
 }
 
-// right says whether a password has the hash; "" is the hash of a user who does not exist. busy says that too many of that address wait.
+// right reports whether a password has the hash; "" is the hash of a user who does not exist. busy reports that too
+// many of that address wait.
 func (p *passwords) right(hash, password, address string) (right bool, busy error) {
 	exists := hash != ""
 	if !exists {
@@ -52,7 +53,7 @@ func (p *passwords) right(hash, password, address string) (right bool, busy erro
 	}
 	release, err := p.waiting.Take(address)
 	if err != nil {
-		return false, errors.New("too many passwords wait to be looked at; try again in a second")
+		return false, errors.New("too many passwords wait to be checked; try again in a second")
 	}
 	defer release()
 	p.one.Lock()

@@ -34,7 +34,8 @@ func (c contents) read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// same says whether the files are as they were. Times and sizes are not asked: a file may be replaced by one of the same size in one tick.
+// same reports whether the files are as they were. Times and sizes are not asked: a file may be replaced by one of the
+// same size in one tick.
 func (c contents) same() bool {
 	for path, before := range c {
 		now, err := contents{}.read(path)
@@ -55,7 +56,7 @@ type watched[T any] struct {
 	broken time.Time // since when
 }
 
-// look reads the files again where they have changed. news says that the value, or the fault, is another one.
+// look reads the files again where they have changed. news reports that the value, or the fault, has changed.
 func (w *watched[T]) look(now time.Time) (news bool) {
 	if w.from != nil && w.fault == nil && w.from.same() {
 		return false

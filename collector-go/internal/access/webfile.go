@@ -19,7 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
-// defaultWeb is what a web configuration file means that says nothing.
+// defaultWeb holds the defaults of a web configuration file.
 func defaultWeb() web.Config {
 	return web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13}, HTTPConfig: web.HTTPConfig{HTTP2: true}}
 }
@@ -53,11 +53,11 @@ func webFault(path string, err error) error {
 	if place == nil {
 		return fmt.Errorf("%s: %s", path, first)
 	}
-	says := place[2]
-	if field := unknownField.FindStringSubmatch(says); field != nil {
-		says = fmt.Sprintf("unknown field %q; did you mean %q?", field[1], yamlfile.Nearest(field[1], webFields...))
+	message := place[2]
+	if field := unknownField.FindStringSubmatch(message); field != nil {
+		message = fmt.Sprintf("unknown field %q; did you mean %q?", field[1], yamlfile.Nearest(field[1], webFields...))
 	}
-	return fmt.Errorf("%s:%s: %s", path, place[1], says)
+	return fmt.Errorf("%s:%s: %s", path, place[1], message)
 }
 
 // webFields are the names that a web configuration file may have, those of users and headers apart.
@@ -84,7 +84,7 @@ func checkWebTLS(c web.TLSConfig) error {
 	case (c.TLSCertPath == "") == (c.TLSCert == "") || (c.TLSKeyPath == "") == (c.TLSKey == ""):
 		return errors.New("tls_server_config needs cert_file (or cert) and key_file (or key), one of each")
 	case !slices.Contains([]string{"", askNobody, verifyIfShown, verifyAlways}, c.ClientAuth):
-		return fmt.Errorf("tls_server_config.client_auth_type %.40q looks at no certificate, or is unknown; use %s, %s or %s",
+		return fmt.Errorf("tls_server_config.client_auth_type %.40q does not verify certificates, or is unknown; use %s, %s or %s",
 			c.ClientAuth, askNobody, verifyIfShown, verifyAlways)
 	case asks(c) != authority:
 		return fmt.Errorf("tls_server_config.client_auth_type %s and client_ca_file belong together: set both or none", verifyAlways)
@@ -94,13 +94,13 @@ func checkWebTLS(c web.TLSConfig) error {
 	return nil
 }
 
-// asks says whether clients' certificates are looked at.
+// asks reports whether clients' certificates are looked at.
 func asks(c web.TLSConfig) bool { return c.ClientAuth == verifyIfShown || c.ClientAuth == verifyAlways }
 
 func checkUsers(c web.Config) (err error) {
 	for _, user := range slices.Sorted(maps.Keys(c.Users)) {
 		if _, wrong := bcrypt.Cost([]byte(c.Users[user])); wrong != nil {
-			err = errors.Join(err, fmt.Errorf("basic_auth_users.%s: the password is no bcrypt hash; htpasswd -nBC 10 \"\" makes one", user))
+			err = errors.Join(err, fmt.Errorf("basic_auth_users.%s: the password is not a bcrypt hash; htpasswd -nBC 10 \"\" makes one", user))
 		}
 	}
 	return err

@@ -1,5 +1,5 @@
 // Package alert is what wakes people: alerts and the recorded series that they go by, as data, written as Prometheus' rule file and
-// as Grafana's provisioning. It owns their limits and words. It does not know who evaluates them, nor who is told.
+// as Grafana's provisioning. It owns their limits and words. It does not know who evaluates them, nor who is notified.
 package alert
 
 import (
@@ -15,7 +15,7 @@ type Recording struct {
 	Name, Expr string
 }
 
-// Severity says who is to be told.
+// Severity decides who is notified.
 type Severity string
 
 // The severities.
@@ -41,9 +41,9 @@ type Alert struct {
 	Severity Severity
 	// Value is the recorded series, or the expression, that is compared.
 	Value string
-	// Bare says that whatever the value finds is bad: there is nothing to compare.
+	// Bare means that any value found is bad: there is nothing to compare.
 	Bare bool
-	// Below says that values under the limit are bad; else those above are.
+	// Below means that values under the limit are bad; otherwise those above are.
 	Below bool
 	Limit float64
 	Unit  Unit

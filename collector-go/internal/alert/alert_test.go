@@ -109,8 +109,8 @@ func groupedBy(e parser.Expr) (labels string) {
 	return labels
 }
 
-// Every alert says who is to be told, what is wrong with number and unit, and where to read on; recording a value or not, it names
-// metrics that there are.
+// Every alert names who is notified, what is wrong with number and unit, and where to read on; recording a value or
+// not, it names metrics that there are.
 func TestAlerts(t *testing.T) {
 	known, seen := dashboardtest.Known(), map[string]bool{}
 	for _, r := range alert.Recordings() {
@@ -147,7 +147,7 @@ func TestAlerts(t *testing.T) {
 	assert.NotEmpty(t, seen) // each has a runbook: runbook_test.go
 }
 
-// Each of the two latency alerts says by which statistic it goes.
+// Each of the two latency alerts names the statistic that it uses.
 func TestLatencyAlertsNameTheirStatistic(t *testing.T) {
 	words := map[string]string{}
 	for _, r := range rules(t).Rules {

@@ -66,8 +66,8 @@ var alerts = []Alert{
 		Name: "BulletWorkerRestarted", Severity: Warning,
 		Value: restarts, Limit: 0, Unit: Number,
 		For: 0, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: ofWorker,
-		Summary:     "Worker {worker} of {topology} started anew, {value} times in 15 minutes",
-		Description: "The process of worker {worker} of {topology} was seen started anew {value} times in the last 15 minutes. What it held is lost, its queries too unless Bullet replays them.",
+		Summary:     "Worker {worker} of {topology} restarted {value} times in 15 minutes",
+		Description: "The process of worker {worker} of {topology} restarted {value} times in the last 15 minutes. What it held is lost, its queries too unless Bullet replays them.",
 	},
 	{
 		Name: "BulletSourceFallingBehind", Severity: Critical,
@@ -92,7 +92,7 @@ var alerts = []Alert{
 			"{{ else if $labels.metric }}Worker {worker} of {topology} reports, but no {{ $labels.metric }}: the last was {value} s in an alert (0: in none)." +
 			"{{ else if $labels.worker }}Worker {worker} of {topology} did not report its heap in the last 2 minutes, and none of its tasks is reported from elsewhere ({value} series before)." +
 			"{{ else }}No worker of {topology} reported its heap in the last 2 minutes; {value} did before.{{ end }} Other alerts about it stand as they were when the samples stopped.",
-		More:    `{{ range query (printf "bullet_metrics_topology_ended_timestamp_seconds{ topology=%q, how=\"stopped\"}" $labels.topology) }} Its metrics consumer was stopped in order: it was killed, or is being rebalanced. Where nobody says which, this ends after an hour.{{ end }}`,
+		More:    `{{ range query (printf "bullet_metrics_topology_ended_timestamp_seconds{ topology=%q, how=\"stopped\"}" $labels.topology) }} Its metrics consumer was stopped in order: it was killed, or is being rebalanced. Where nothing shows which, this ends after an hour.{{ end }}`,
 		Grafana: blindInGrafana,
 	},
 	{
@@ -117,7 +117,7 @@ var alerts = []Alert{
 		Value: brokenFiles + " > 0", Bare: true, Unit: Number, Grafana: brokenFiles,
 		For: time.Minute, Keep: 2 * time.Minute,
 		Summary:     "A file that guards the collector's {port} port cannot be used",
-		Description: "A file that says who may use the {port} port (tokens, web configuration, clients' authority), or the port's own certificate, is missing, wrong or empty, for {value} collectors. For one of the former nobody is let in any more; the collector's log and /-/ready name the file.",
+		Description: "An access file of the {port} port (tokens, web configuration, clients' authority), or the port's own certificate, is missing, wrong or empty, for {value} collectors. Without a usable access file nobody is let in any more; the collector's log and /-/ready name the file.",
 	},
 	{
 		Name: "BulletClockSkew", Severity: Warning,
@@ -130,7 +130,7 @@ var alerts = []Alert{
 		Name: "BulletMetricsWatchdog", Severity: None,
 		Value: "vector(1)", Bare: true, Unit: Number,
 		Summary:     "Alerts about Bullet are evaluated and delivered",
-		Description: "It fires always. Whoever receives alerts is to be told when it stops: then the collector, Prometheus, Alertmanager or the way between them is dead.",
+		Description: "It fires always. Whoever receives alerts must be notified when it stops: then the collector, Prometheus, Alertmanager or the path between them is down.",
 	},
 }
 

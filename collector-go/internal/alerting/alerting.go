@@ -18,7 +18,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
-// Evaluator evaluates rules on the clock and tells Alertmanagers.
+// Evaluator evaluates rules on the clock and notifies Alertmanagers.
 type Evaluator struct {
 	options  Options
 	names    []string // of the files
@@ -57,9 +57,10 @@ func New(engine *query.Engine, results *Results, options Options) (*Evaluator, e
 	return e, nil
 }
 
-// For how long a collector may be away for its alerts to be remembered, as Prometheus has it; and how long an alert is pending at least
-// after a restart, which is no time. Prometheus has 10 minutes, and forgets since when alerts with a shorter "for" were pending: an alert that
-// fired, with a "for" of 5 minutes, would come again only after Alertmanager, which hears of nothing for 4, has told that it ended.
+// For how long a collector may be away for its alerts to be remembered, as Prometheus has it; and how long an alert is
+// pending at least after a restart, which is no time. Prometheus has 10 minutes, and forgets since when alerts with a
+// shorter "for" were pending: an alert that fired, with a "for" of 5 minutes, would come again only after Alertmanager,
+// which receives nothing for 4, has reported that it ended.
 const (
 	outageTolerance = time.Hour
 	forGracePeriod  = 0

@@ -94,8 +94,8 @@ func run(t *testing.T, e *Evaluator) (end func()) {
 	}
 }
 
-// told is an alert as an Alertmanager is told of it.
-type told struct {
+// posted is an alert as an Alertmanager receives it.
+type posted struct {
 	Labels       map[string]string `json:"labels"`
 	Annotations  map[string]string `json:"annotations"`
 	StartsAt     time.Time         `json:"startsAt"`
@@ -103,13 +103,13 @@ type told struct {
 	GeneratorURL string            `json:"generatorURL"`
 }
 
-func (a told) resolved() bool { return !a.EndsAt.After(time.Now()) }
+func (a posted) resolved() bool { return !a.EndsAt.After(time.Now()) }
 
 // listener is an Alertmanager that only listens.
-func listener(t *testing.T) (string, <-chan told) {
-	heard := make(chan told, 1000)
+func listener(t *testing.T) (string, <-chan posted) {
+	heard := make(chan posted, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var alerts []told
+		var alerts []posted
 		if !assert.Equal(t, "/am/api/v2/alerts", r.URL.Path) || !assert.NoError(t, json.NewDecoder(r.Body).Decode(&alerts)) {
 			return
 		}
@@ -122,7 +122,7 @@ func listener(t *testing.T) (string, <-chan told) {
 }
 
 // await is the first alert that is as wanted.
-func await(t *testing.T, heard <-chan told, wanted func(told) bool) told {
+func await(t *testing.T, heard <-chan posted, wanted func(posted) bool) posted {
 	deadline := time.After(time.Minute)
 	for {
 		select {
@@ -131,7 +131,7 @@ func await(t *testing.T, heard <-chan told, wanted func(told) bool) told {
 				return a
 			}
 		case <-deadline:
-			require.FailNow(t, "no such alert was told")
+			require.FailNow(t, "no such alert was posted")
 		}
 	}
 }
@@ -146,13 +146,13 @@ func TestAnAlertBuildsOnARecordedSeriesAndIsResolvedWhenItEnds(t *testing.T) {
 	require.NoError(t, err)
 	defer run(t, e)()
 
-	fired := await(t, heard, func(a told) bool { return !a.resolved() })
+	fired := await(t, heard, func(a posted) bool { return !a.resolved() })
 	assert.Equal(t, map[string]string{"alertname": "FilterLatencyHigh", "severity": "critical", "topology": "bullet"}, fired.Labels)
 	assert.Equal(t, "bullet: 250ms", fired.Annotations["summary"])
 	assert.Contains(t, fired.GeneratorURL, "http://127.0.0.1:9320/graph?")
 
 	p.latency(t, 0.1)
-	ended := await(t, heard, told.resolved)
+	ended := await(t, heard, posted.resolved)
 	assert.Equal(t, fired.Labels, ended.Labels)
 	assert.True(t, fired.StartsAt.Equal(ended.StartsAt))
 	assert.Empty(t, e.AlertingRules()[0].ActiveAlerts())
@@ -190,7 +190,7 @@ func TestARestartKeepsAnAlertPending(t *testing.T) {
 }
 
 // An alert that fired when the collector ended fires again at once, however short its "for" and however long its interval: Alertmanager would
-// take it for ended, and who asks for alerts be told that there is none.
+// take it for ended, and whoever requests alerts would see none.
 func TestAnAlertThatFiredIsNotPendingAfterARestart(t *testing.T) {
 	const firing = "groups: [{name: g, interval: 1h, rules: [{alert: Slow, expr: 'bullet_filter_latency_mean_seconds > 0.2', for: 5m}]}]"
 	dir := t.TempDir()
@@ -210,9 +210,9 @@ func TestAnAlertThatFiredIsNotPendingAfterARestart(t *testing.T) {
 	e, err := New(p.engine, p.results, p.options(dir, firing, manager))
 	require.NoError(t, err)
 	defer run(t, e)()
-	require.Len(t, e.AlertingRules()[0].ActiveAlerts(), 1, "it is there when the evaluator says that what was is restored")
+	require.Len(t, e.AlertingRules()[0].ActiveAlerts(), 1, "it is there when the evaluator reports that its state is restored")
 	assert.Equal(t, rules.StateFiring, e.AlertingRules()[0].ActiveAlerts()[0].State)
-	assert.False(t, await(t, heard, func(told) bool { return true }).resolved())
+	assert.False(t, await(t, heard, func(posted) bool { return true }).resolved())
 	assert.True(t, e.AlertingRules()[0].ActiveAlerts()[0].ActiveAt.Equal(began))
 }
 

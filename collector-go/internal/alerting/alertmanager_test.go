@@ -27,26 +27,27 @@ func TestARealAlertmanagerHearsAnAlertAndItsEnd(t *testing.T) {
 	require.NoError(t, err)
 	defer run(t, e)()
 
-	awaitTold(t, manager, 1)
+	awaitNotices(t, manager, 1)
 	heard := manager.Active(t)
 	require.Len(t, heard, 1)
 	assert.Equal(t, "FilterLatencyHigh", heard[0].Name())
 	assert.Equal(t, []string{fmt.Sprint(manager.URL, "/api/v2/alerts")}, texts(e.Alertmanagers()))
 
 	p.latency(t, 0.1)
-	told := awaitTold(t, manager, 2)
-	assert.Equal(t, []string{"firing", "resolved"}, []string{told[0].Status, told[1].Status})
+	notices := awaitNotices(t, manager, 2)
+	assert.Equal(t, []string{"firing", "resolved"}, []string{notices[0].Status, notices[1].Status})
 	assert.Empty(t, manager.Active(t))
 }
 
-// awaitTold waits until people were told of n alerts, beginnings and ends.
-func awaitTold(t *testing.T, manager *alertmanagertest.Alertmanager, n int) []alertmanagertest.Alert {
+// awaitNotices waits until Alertmanager has notified people n times, of beginnings and ends.
+func awaitNotices(t *testing.T, manager *alertmanagertest.Alertmanager, n int) []alertmanagertest.Alert {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(manager.Told()) >= n }, time.Minute, 20*time.Millisecond)
 	return manager.Told()
 }
 
-// A collector that ends and starts again while an alert fires tells nobody that it has ended, nor a second time that it began.
+// A collector that ends and starts again while an alert fires notifies nobody that it has ended, nor a second time that
+// it began.
 func TestARestartDoesNotResolveAnAlert(t *testing.T) {
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	manager := alertmanagertest.Start(t)
@@ -58,7 +59,7 @@ func TestARestartDoesNotResolveAnAlert(t *testing.T) {
 	first, err := New(p.engine, p.results, o)
 	require.NoError(t, err)
 	end := run(t, first)
-	began := awaitTold(t, manager, 1)[0]
+	began := awaitNotices(t, manager, 1)[0]
 	end()
 	p.close(t)
 	held := manager.Active(t)
@@ -86,7 +87,7 @@ func TestAlertmanagersThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // it is connected to, and says nothing
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections, and never answers
 	require.NoError(t, err)
 	defer silent.Close()
 	nobody, mute := "http://"+closed.Addr().String(), "http://"+silent.Addr().String()
@@ -101,9 +102,9 @@ func TestAlertmanagersThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	e, err := New(p.engine, p.results, o)
 	require.NoError(t, err)
 	end := run(t, e)
-	awaitTold(t, manager, 1)
+	awaitNotices(t, manager, 1)
 	p.latency(t, 0.1)
-	awaitTold(t, manager, 2)
+	awaitNotices(t, manager, 2)
 
 	failed := func(of string) float64 {
 		return failures(t, figures, of+"/api/v2/alerts")

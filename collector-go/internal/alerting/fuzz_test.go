@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
-// Whatever a file of rules says, its faults are named with the file; no expression passes that the guards of queries would refuse.
+// Whatever a file of rules contains, its faults are named with the file; no expression passes that the guards of
+// queries would refuse.
 func FuzzRulesFile(f *testing.F) {
 	engine, err := query.New(query.Absent, query.DefaultOptions())
 	require.NoError(f, err)

@@ -1,6 +1,6 @@
-// Package alerting evaluates recording and alerting rules over the collector's slices, keeps what they give, and tells
-// Alertmanagers. The rules are Prometheus' own (its packages rules and notifier); what is ours is where they read, where their
-// results are kept, and that nothing but the configuration says whom to call.
+// Package alerting evaluates recording and alerting rules over the collector's slices, keeps their results, and
+// notifies Alertmanagers. The rules are Prometheus' own (its packages rules and notifier); what is ours is where they
+// read, where their results are kept, and that nothing but the configuration decides whom to call.
 package alerting
 
 import (
@@ -45,7 +45,7 @@ type Options struct {
 	// QueueCapacity is how many alerts wait for each Alertmanager; the oldest go beyond it, and are counted. 10,000 by default,
 	// as Prometheus has it.
 	QueueCapacity int
-	// ResendDelay is the shortest time between two tellings of one alert. 1 min by default, as Prometheus has it.
+	// ResendDelay is the shortest time between two notifications of one alert. 1 min by default, as Prometheus has it.
 	ResendDelay time.Duration
 	// ExternalURL is where an alert's reader finds this collector.
 	ExternalURL *url.URL
@@ -63,7 +63,7 @@ func DefaultOptions(dir string) Options {
 	}
 }
 
-// Validate says which setting cannot be.
+// Validate returns an error that names the invalid setting.
 func (o Options) Validate() error {
 	switch {
 	case o.Dir == "":

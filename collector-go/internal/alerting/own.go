@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// Own keeps what the collector says of itself, as a Prometheus that scrapes its /metrics would have it: rules about the collector and
-// its dashboard work without one.
+// Own keeps the collector's own metrics, as a Prometheus that scrapes its /metrics would have them: rules about the
+// collector and its dashboard work without one.
 type Own struct {
 	Gatherer prometheus.Gatherer
 	Results  *Results
@@ -35,7 +35,7 @@ func (o *Own) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := o.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			o.Logger.Warn("the collector's own figures were not kept", "error", err)
+			o.Logger.Warn("the collector's own metrics were not stored", "error", err)
 		}
 		select {
 		case <-ctx.Done():

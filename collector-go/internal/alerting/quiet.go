@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// quiet passes on what a library says from warnings up: of its starts and stops an operator has no use.
+// quiet passes on a library's log from warnings up: its starts and stops are of no use to an operator.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {

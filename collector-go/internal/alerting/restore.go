@@ -6,7 +6,7 @@ import (
 )
 
 // restore evaluates every group at once and brings back since when its alerts are active. The library does so after two intervals, in
-// which nobody would be told of an alert; that it need not do so again, its RestoreForState notes itself.
+// which nobody would be notified of an alert; that it need not do so again, its RestoreForState notes itself.
 //
 // The groups do not run yet (they wait for the manager's Run), so that nothing else evaluates them. Each is evaluated between two of its
 // rounds, so that what the last collector recorded in them stays as it is.

@@ -75,12 +75,12 @@ func (r *Results) opened() (*tsdb.DB, error) {
 	if err != nil {
 		r.missing = err
 		if first {
-			r.logger.Error("rules' results cannot be kept; rules are evaluated all the same, and keeping them is tried again", "dir", r.dir, "error", err)
+			r.logger.Error("storing rules' results failed; rules are still evaluated, and storing is retried", "dir", r.dir, "error", err)
 		}
 		return nil, r.missing
 	}
 	if !first {
-		r.logger.Warn("rules' results are kept again", "dir", r.dir)
+		r.logger.Warn("rules' results are stored again", "dir", r.dir)
 	}
 	r.db = db
 	return db, nil
@@ -92,7 +92,7 @@ func (r *Results) open() (*tsdb.DB, error) {
 	if err == nil {
 		return db, nil
 	}
-	r.logger.Warn("rules' results cannot be read; beginning again without them", "dir", r.dir, "error", err)
+	r.logger.Warn("reading rules' results failed; starting without them", "dir", r.dir, "error", err)
 	if err := os.RemoveAll(r.dir); err != nil {
 		return nil, err
 	}

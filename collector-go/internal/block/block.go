@@ -1,6 +1,6 @@
-// Package block is a rectangle of samples as it travels and as it is kept: one column for each series of a layout, rows in time,
-// values packed column by column (bulletmetrics.v1.Block says it in full). It knows how values and presence are written, and
-// nothing of what series there are.
+// Package block is a rectangle of samples as it travels and as it is kept: one column for each series of a layout, rows
+// in time, values packed column by column (bulletmetrics.v1.Block has it in full). It knows how values and presence are
+// written, and nothing of what series there are.
 package block
 
 import (
@@ -29,8 +29,8 @@ const (
 	MaxStepMs  = 86_400_000
 )
 
-// Block is one, less its layout: column c, row r is cell c*Rows+r. Its bytes are as they came; whoever hands a block on says for how
-// long they are valid.
+// Block is one, less its layout: column c, row r is cell c*Rows+r. Its bytes are as they came; whoever passes a block
+// on states for how long they are valid.
 type Block struct {
 	Columns   int
 	Rows      int
@@ -54,7 +54,7 @@ func (b *Block) TimeMs(row int) int64 {
 // Cells is how many there are, samples or not.
 func (b *Block) Cells() int { return b.Columns * b.Rows }
 
-// Present says whether a cell holds a sample.
+// Present reports whether a cell holds a sample.
 func (b *Block) Present(cell int) bool {
 	return b.Presence == nil || b.Presence[cell>>3]>>(cell&7)&1 == 1
 }
@@ -74,17 +74,18 @@ func (b *Block) Samples() int {
 	return n
 }
 
-// Check says what in a block breaks the rules of its form; values that are no numbers do not (see FirstNonNumber).
+// Check returns an error that names what breaks the rules of a block's form. Values that are not numbers do not (see
+// FirstNonNumber).
 func (b *Block) Check() error {
 	switch {
 	case b.Columns < 1 || b.Columns > MaxColumns:
-		return fmt.Errorf("its layout has %d series, from 1 to %d are taken", b.Columns, MaxColumns)
+		return fmt.Errorf("its layout has %d series, from 1 to %d are allowed", b.Columns, MaxColumns)
 	case b.Rows < 1 || b.Rows > MaxRows:
-		return fmt.Errorf("count is %d, from 1 to %d are taken", b.Rows, MaxRows)
+		return fmt.Errorf("count is %d, from 1 to %d are allowed", b.Rows, MaxRows)
 	case b.Cells() > MaxCells:
 		return fmt.Errorf("%d series times count %d are more than %d cells", b.Columns, b.Rows, MaxCells)
 	case b.StepMs < 0 || b.StepMs > MaxStepMs || b.StepMs == 0 && b.Rows > 1:
-		return fmt.Errorf("step_ms is %d, from 1 to %d are taken for %d rows", b.StepMs, MaxStepMs, b.Rows)
+		return fmt.Errorf("step_ms is %d, from 1 to %d are allowed for %d rows", b.StepMs, MaxStepMs, b.Rows)
 	case b.OffsetsMs != nil && len(b.OffsetsMs) != b.Rows:
 		return fmt.Errorf("%d time_offsets_ms for %d rows", len(b.OffsetsMs), b.Rows)
 	case b.FirstMs < math.MinInt64/2 || b.FirstMs > math.MaxInt64/2:

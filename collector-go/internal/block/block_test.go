@@ -57,7 +57,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-func TestCheckSaysWhatIsWrong(t *testing.T) {
+func TestCheckNamesWhatIsWrong(t *testing.T) {
 	good := func() *Block {
 		return &Block{Columns: 3, Rows: 1, FirstMs: 5, Codec: Doubles, Values: make([]byte, 24)}
 	}

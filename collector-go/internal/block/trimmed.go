@@ -22,7 +22,7 @@ func AppendTrimmed(to []byte, values []float64) []byte {
 	return to
 }
 
-// checkTrimmed says what is wrong with the values of n samples.
+// checkTrimmed returns an error that names what is wrong with the values of n samples.
 func checkTrimmed(values []byte, n int) error {
 	head := (n + 1) / 2
 	if len(values) < head {
@@ -32,7 +32,7 @@ func checkTrimmed(values []byte, n int) error {
 	for i := range n {
 		width := int(values[i/2] >> (4 * (i % 2)) & 0xf)
 		if width > 8 {
-			return fmt.Errorf("value %d is %d bytes wide, at most 8 are taken", i, width)
+			return fmt.Errorf("value %d is %d bytes wide, at most 8 are allowed", i, width)
 		}
 		total += width
 	}

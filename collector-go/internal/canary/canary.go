@@ -36,7 +36,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate tells which option makes no sense.
+// Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	switch {
 	case len(o.Classes) == 0:
@@ -76,7 +76,7 @@ type Canary struct {
 	options  Options
 	target   load.Submitter
 	samples  Samples
-	tell     func(Summary)
+	report   func(Summary)
 	queries  []load.Query
 	recorder *Recorder
 	keeper   *keeper
@@ -84,15 +84,15 @@ type Canary struct {
 	hour     *period
 }
 
-// New returns a canary. records, samples and tell may be nil: then nothing is said of completeness, nothing is delivered, and no
-// lines are told.
-func New(o Options, target load.Submitter, records Records, samples Samples, tell func(Summary)) (*Canary, error) {
+// New returns a canary. records, samples and report may be nil: then completeness is not judged, nothing is delivered,
+// and no summaries are reported.
+func New(o Options, target load.Submitter, records Records, samples Samples, report func(Summary)) (*Canary, error) {
 	o.Query.NoSource = records == nil
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	c := &Canary{
-		options: o, target: target, samples: samples, tell: tell, recorder: NewRecorder(o.Reading, o.Every, o.Classes...),
+		options: o, target: target, samples: samples, report: report, recorder: NewRecorder(o.Reading, o.Every, o.Classes...),
 		minute: newPeriod(time.Minute, o.Classes), hour: newPeriod(time.Hour, o.Classes),
 	}
 	var probes []load.Probe
@@ -113,8 +113,8 @@ func New(o Options, target load.Submitter, records Records, samples Samples, tel
 // prefix begins the value of a class' probe.
 func prefix(class load.Class) string { return "canary-" + string(class) }
 
-// Run asks until ctx ends. Before it returns it delivers a last reading, tells of the minute and hour that had begun, and takes its
-// probes back.
+// Run asks until ctx ends. Before it returns it delivers a last reading, reports the minute and hour that had begun,
+// and takes its probes back.
 func (c *Canary) Run(ctx context.Context) error {
 	began := time.Now()
 	c.minute.begin(began)
@@ -161,14 +161,14 @@ func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration
 
 func (c *Canary) observe(o load.Outcome) {
 	if c.keeper != nil && !c.keeper.steadySince(time.UnixMilli(o.SubmittedMs)) {
-		o.Due, o.Missing = 0, 0 // the source was not yet told, or was told otherwise: nothing can be said
+		o.Due, o.Missing = 0, 0 // the source has not received the records' setting yet, or received another: nothing is known
 	}
 	c.recorder.Add(o)
 	c.minute.add(o)
 	c.hour.add(o)
 }
 
-// watch reads and tells when it is time.
+// watch reads and reports when it is time.
 func (c *Canary) watch(ctx context.Context) {
 	readings := time.NewTicker(c.options.Reading)
 	defer readings.Stop()
@@ -206,8 +206,8 @@ func (c *Canary) read(now time.Time) {
 
 func (c *Canary) say(summaries ...*Summary) {
 	for _, s := range summaries {
-		if s != nil && c.tell != nil {
-			c.tell(*s)
+		if s != nil && c.report != nil {
+			c.report(*s)
 		}
 	}
 }

@@ -24,13 +24,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // world is a topology with its record source, and a collector, under a bubble's clock.
 type world struct {
-	mu      sync.Mutex
-	control load.Control
-	stalled time.Time // until when queries do not return
-	failing bool
-	lossy   bool
-	samples []sender.Sample
-	told    []Summary
+	mu       sync.Mutex
+	control  load.Control
+	stalled  time.Time // until when queries do not return
+	failing  bool
+	lossy    bool
+	samples  []sender.Sample
+	reported []Summary
 }
 
 func (w *world) Query(ctx context.Context, bql string) (load.Answer, error) {
@@ -109,7 +109,7 @@ func (w *world) total(name, key string) (first, newest float64) {
 func fly(t *testing.T, w *world, length time.Duration, during func(began time.Time)) {
 	o := DefaultOptions()
 	o.Classes, o.Query.Duration, o.Query.Limit = []load.Class{load.Raw}, 3*time.Second, 1000
-	c, err := New(o, w, w, w, func(s Summary) { w.told = append(w.told, s) })
+	c, err := New(o, w, w, w, func(s Summary) { w.reported = append(w.reported, s) })
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
@@ -128,13 +128,13 @@ func TestACanarysMinutesAndSamples(t *testing.T) {
 			time.Sleep(time.Minute)
 			assert.Len(t, w.control.Probes, 2)
 		})
-		require.Len(t, w.told, 4, "two minutes, and what of a third and of the hour there was")
-		first := w.told[0].Classes[0].Result
+		require.Len(t, w.reported, 4, "two minutes, and what of a third and of the hour there was")
+		first := w.reported[0].Classes[0].Result
 		assert.Equal(t, 6, first.Returned)
 		assert.InDelta(t, 3, first.Latency.P99, 0.01)
 		assert.InDelta(t, 1, first.Completeness(), 0)
-		assert.Equal(t, time.Hour, w.told[3].Length)
-		assert.Equal(t, 12, w.told[3].Classes[0].Result.Returned)
+		assert.Equal(t, time.Hour, w.reported[3].Length)
+		assert.Equal(t, 12, w.reported[3].Classes[0].Result.Returned)
 
 		began, ended := w.total(latencyMetric, "raw/")
 		assert.Equal(t, []float64{0, 12}, []float64{began, ended}, "totals rise from 0")
@@ -156,7 +156,7 @@ func TestAStallShowsInWhatWasMissedToo(t *testing.T) {
 			time.Sleep(time.Minute)
 			w.change(func() { w.stalled = time.Now().Add(2 * time.Minute) })
 		})
-		hour := w.told[len(w.told)-1].Classes[0].Result
+		hour := w.reported[len(w.reported)-1].Classes[0].Result
 		assert.Equal(t, 31, hour.Returned+hour.TimedOut+hour.NotSubmitted+hour.CutOff, "none is left out")
 		assert.Positive(t, hour.TimedOut)
 		_, missed := w.total(outcomesMetric, "raw/missed")
@@ -167,14 +167,14 @@ func TestAStallShowsInWhatWasMissedToo(t *testing.T) {
 	})
 }
 
-func TestLostRecordsAndErrorsAreTold(t *testing.T) {
+func TestLostRecordsAndErrorsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{lossy: true}
 		fly(t, w, time.Minute+time.Second, func(time.Time) {
 			time.Sleep(31 * time.Second)
 			w.change(func() { w.failing = true })
 		})
-		minute := w.told[0].Classes[0].Result
+		minute := w.reported[0].Classes[0].Result
 		assert.InDelta(t, 0.7, minute.Completeness(), 0.1)
 		assert.InDelta(t, 2.5, minute.Failed, 0.6, "the third starts as the minute ends")
 		assert.Equal(t, "429 Too Many Requests", minute.Errors[0].Error)
@@ -185,8 +185,9 @@ func TestLostRecordsAndErrorsAreTold(t *testing.T) {
 	})
 }
 
-// Somebody sets the source anew without the canary's records: it orders them again, and judges nothing meanwhile.
-func TestASourceThatIsSetAnewIsNoLoss(t *testing.T) {
+// Somebody configures the source again without the canary's records: the canary orders them again, and judges nothing
+// meanwhile.
+func TestASourceThatIsConfiguredAgainIsNoLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		fly(t, w, time.Minute+time.Second, func(time.Time) {
@@ -196,14 +197,14 @@ func TestASourceThatIsSetAnewIsNoLoss(t *testing.T) {
 			w.change(func() { w.lossy = false })
 			assert.Len(t, w.control.Probes, 1)
 		})
-		minute := w.told[0].Classes[0].Result
+		minute := w.reported[0].Classes[0].Result
 		assert.InDelta(t, 1, minute.Completeness(), 0)
 		assert.Less(t, minute.Judged, minute.Returned)
 	})
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for says, change := range map[string]func(*Options){
+	for message, change := range map[string]func(*Options){
 		"at least one class": func(o *Options) { o.Classes = nil },
 		"named twice":        func(o *Options) { o.Classes = []load.Class{load.Raw, load.Raw} },
 		"every 100 ms":       func(o *Options) { o.Every = 0 },
@@ -212,6 +213,6 @@ func TestOptionsAreChecked(t *testing.T) {
 	} {
 		o := DefaultOptions()
 		change(&o)
-		assert.ErrorContains(t, o.Validate(), says)
+		assert.ErrorContains(t, o.Validate(), message)
 	}
 }

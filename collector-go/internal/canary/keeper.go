@@ -68,7 +68,7 @@ func (k *keeper) set(steady bool) {
 	}
 }
 
-// steadySince tells whether the source has made the records without a break since a moment.
+// steadySince reports whether the source has made the records without a break since a moment.
 func (k *keeper) steadySince(moment time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -59,7 +59,7 @@ type ratio struct {
 	value float64
 }
 
-// NewRecorder returns a recorder of classes of which a query is asked every so often, and that is read as often as reading says.
+// NewRecorder returns a recorder of classes whose queries start at the given interval; it is read once every reading.
 func NewRecorder(reading, every time.Duration, classes ...load.Class) *Recorder {
 	r := &Recorder{reading: reading, every: every, classes: map[load.Class]*record{}, order: slices.Clone(classes)}
 	for _, class := range classes {

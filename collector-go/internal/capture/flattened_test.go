@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-var update = flag.Bool("update", false, "write topology/captures/flattened anew")
+var update = flag.Bool("update", false, "rewrite topology/captures/flattened")
 
 // topology/captures/flattened has what every capture flattens to: component, name, keys, shape, and how many numbers. The plugin's
 // FlattenedCapturesTest holds its own Flattener to the same files.

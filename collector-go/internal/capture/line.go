@@ -60,7 +60,7 @@ func decode(text []byte) (*line, error) {
 	return l, nil
 }
 
-// check says what makes a line no data point.
+// check returns an error that names why a line is not a data point.
 func (l *line) check() error {
 	switch {
 	case l.Name == "":

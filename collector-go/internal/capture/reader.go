@@ -50,7 +50,7 @@ type Point struct {
 	Unsupported int // values that are no numbers
 }
 
-// LineError says which line of a capture is malformed. The lines after it can be read.
+// LineError names the malformed line of a capture. The lines after it can be read.
 type LineError struct {
 	File string
 	Line int // from 1

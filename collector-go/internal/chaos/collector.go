@@ -71,7 +71,7 @@ func (c *Collector) Launch() error {
 	return nil
 }
 
-// AwaitReady waits until /-/ready says 200, and fails when the process ends before that.
+// AwaitReady waits until /-/ready answers 200, and fails when the process ends before that.
 func (c *Collector) AwaitReady(ctx context.Context) error {
 	begun := time.Now()
 	for {
@@ -100,7 +100,7 @@ func (c *Collector) Kill() {
 	<-c.ended
 }
 
-// Stop ends the process by SIGTERM. The error says that it did not close in order.
+// Stop ends the process by SIGTERM. It returns an error where the process did not close in order.
 func (c *Collector) Stop() error {
 	if err := c.command.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("the collector has ended by itself (%w): see %s", errors.Join(c.failure, err), c.log)
@@ -112,7 +112,7 @@ func (c *Collector) Stop() error {
 	return nil
 }
 
-// Ended says whether the process has ended by itself.
+// Ended reports whether the process has ended by itself.
 func (c *Collector) Ended() bool {
 	select {
 	case <-c.ended:

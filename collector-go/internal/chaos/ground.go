@@ -15,7 +15,7 @@ import (
 type Ground struct {
 	// Binary is build/bullet-metrics.
 	Binary string
-	// Version is what the program says that it is.
+	// Version is the version that the program reports.
 	Version string
 	// Dir is the row's own; empty at its start.
 	Dir string

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Ledger is producers that send made-up samples whose value says which they are, and what of that was acknowledged. It is kept outside of the
-// collector and knows nothing of what happens to that. It is safe for concurrent use.
+// Ledger is producers that send made-up samples that are identified by their values, and which of them were
+// acknowledged. It is kept outside of the collector and knows nothing of what happens to that. It is safe for
+// concurrent use.
 type Ledger struct {
 	seed uint64
 
@@ -120,7 +121,7 @@ func (l *Ledger) Recount(ctx context.Context, http string) (Outcome, error) {
 	return o, nil
 }
 
-// unbalanced says which of the books do not balance (docs/architecture.md). It holds while nothing comes in.
+// unbalanced names the counters that do not balance (docs/architecture.md). It holds while nothing comes in.
 func (f figures) unbalanced() (broken []string) {
 	received := f.sum("bullet_metrics_ingest_received_samples_total")
 	ends := f.sum("bullet_metrics_ingest_journaled_samples_total") + f.sum("bullet_metrics_ingest_deduplicated_samples_total") +

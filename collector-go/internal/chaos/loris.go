@@ -160,7 +160,7 @@ func (l *loris) live(ctx context.Context, kind lorisKind) (time.Duration, error)
 	}
 }
 
-// read takes what the collector says until it closes the connection, and answers pings where a frame may be written.
+// read takes what the collector sends until it closes the connection, and answers pings where a frame may be written.
 func (l *loris) read(kind lorisKind) {
 	if kind.http {
 		buffer := make([]byte, 4096)

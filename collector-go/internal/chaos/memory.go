@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ForgetPeak lets PeakBytes begin anew at what the process has now.
+// ForgetPeak lets PeakBytes start again at what the process has now.
 func (c *Collector) ForgetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.Pid()), []byte("5"), 0)
 }

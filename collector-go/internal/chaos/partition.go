@@ -27,7 +27,7 @@ const (
 	collectorAddress = "10.211.2.2"
 )
 
-// NewNetwork makes one. The error says that this machine has no namespaces to give.
+// NewNetwork makes one. It returns an error where this machine has no network namespaces.
 func NewNetwork(ctx context.Context) (*Network, error) {
 	id := strconv.Itoa(os.Getpid() % 100_000)
 	n := &Network{"bmp" + id, "bmr" + id, "bmc" + id}

@@ -97,7 +97,7 @@ const unbounded = math.MaxUint64 - 1
 type Sending struct {
 	// Streams counts those that were opened, Fulls the batches that were turned away for want of room.
 	Streams, Fulls int
-	// Rejected counts samples that were refused for good, Example says why.
+	// Rejected counts samples that were refused for good; Example is one reason.
 	Rejected int64
 	Example  string
 	// LongestSilence is the longest time from one acknowledgement to the next.

@@ -131,7 +131,8 @@ func (p *Pulse) Forget() {
 	p.took = nil
 }
 
-// P99 is the 99th percentile since Forget; what is still under way counts with what it took so far. The error says that the good client was cut off.
+// P99 is the 99th percentile since Forget; what is still under way counts with what it took so far. It returns an error
+// where the good client was cut off.
 func (p *Pulse) P99() (time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -53,7 +53,8 @@ func (r *Record) path() string {
 	return filepath.Join(r.dir, fmt.Sprintf("chaos-seed%d-scale%g.json", r.Seed, r.Scale))
 }
 
-// Whole says whether a row is there with all its tries and every promise kept by this version of the program. A version that is -dirty names no program.
+// Whole reports whether a row is there with all its tries and every promise kept by this version of the program. A
+// version that is -dirty names no program.
 func (r *Record) Whole(row Row, version string) bool {
 	return slices.ContainsFunc(r.Faults, func(f Result) bool {
 		return f.Number == row.Number && f.Version == version && !strings.HasSuffix(version, "-dirty") && f.Kept() && f.Tries >= row.Tries(r.Scale)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run goes on where the one before it was ended; what another version, seed or scale came to says nothing about this one.
+// A run goes on where the one before it was ended; results of another version, seed or scale do not count for this one.
 func TestARecordKeepsWhatWasPlayed(t *testing.T) {
 	dir := t.TempDir()
 	row := Row{Number: 5, Fault: "disk full", Full: 100}

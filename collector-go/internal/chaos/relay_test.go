@@ -37,7 +37,7 @@ func connect(t *testing.T, r *Relay) net.Conn {
 	return c
 }
 
-func says(t *testing.T, c net.Conn, text string) {
+func send(t *testing.T, c net.Conn, text string) {
 	_, err := c.Write([]byte(text))
 	require.NoError(t, err)
 }
@@ -55,12 +55,12 @@ func TestRelay(t *testing.T) {
 	defer r.Close()
 	a, b := connect(t, r), connect(t, r)
 	for _, c := range []net.Conn{a, b} {
-		says(t, c, "one")
+		send(t, c, "one")
 		hears(t, c, "one")
 	}
 	for name, w := range map[string]Weather{"up": {HoldUp: true}, "down": {HoldDown: true}, "both": {HoldUp: true, HoldDown: true}} {
 		r.Set(w)
-		says(t, a, name)
+		send(t, a, name)
 		require.NoError(t, a.SetReadDeadline(time.Now().Add(30*time.Millisecond)))
 		_, err := a.Read(make([]byte, 1))
 		var timeout net.Error
@@ -71,13 +71,13 @@ func TestRelay(t *testing.T) {
 	}
 	begun := time.Now()
 	r.Set(Weather{BytesPerSecond: 1})
-	says(t, b, "ab")
+	send(t, b, "ab")
 	hears(t, b, "ab")
 	require.Greater(t, time.Since(begun), time.Second)
 
 	r.Set(Weather{Latency: 50 * time.Millisecond, Delay: 10 * time.Millisecond})
 	begun = time.Now()
-	says(t, a, "late")
+	send(t, a, "late")
 	hears(t, a, "late")
 	require.Greater(t, time.Since(begun), 50*time.Millisecond)
 
@@ -86,7 +86,7 @@ func TestRelay(t *testing.T) {
 	var timeout net.Error
 	require.False(t, err != nil && errorsAsTimeout(err, &timeout), "it was not cut")
 	r.Set(Weather{HoldUp: true})
-	says(t, connect(t, r), "nowhere")
+	send(t, connect(t, r), "nowhere")
 }
 
 func errorsAsTimeout(err error, timeout *net.Error) bool {

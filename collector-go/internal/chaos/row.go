@@ -20,7 +20,8 @@ type Row struct {
 	Short int
 	// Long is set for a row about time or memory, whose length --skip-long spares.
 	Long bool
-	// Try plays the fault so often. An error says that the row could not be played; a broken promise is in the Outcome.
+	// Try plays the fault so often. It returns an error where the row could not be played; a broken promise is in the
+	// Outcome.
 	Try func(ctx context.Context, ground *Ground, tries int) (Outcome, error)
 }
 
@@ -60,7 +61,7 @@ func (o *Outcome) Expire(counted int64) {
 	o.Lost, o.Expired = o.Lost-moved, o.Expired+moved
 }
 
-// Kept says whether every promise was.
+// Kept reports whether every promise was.
 func (o Outcome) Kept() bool {
 	return o.Lost == 0 && o.Doubled == 0 && len(o.Broken) == 0 && o.Tries >= 1
 }

@@ -88,7 +88,8 @@ func playCardinality(ctx context.Context, g *Ground, tries int) (o Outcome, err 
 	return o, nil
 }
 
-// awaitAnswers waits until a collector that was just started has read its journal again, which it says instead of half an answer.
+// awaitAnswers waits until a collector that was just started has read its journal again: until then it answers with
+// that instead of half a result.
 func (c *Collector) awaitAnswers(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, verifyLimit)
 	defer cancel()

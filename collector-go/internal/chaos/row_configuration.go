@@ -45,7 +45,8 @@ var soundSettings = []string{
 	"log.format: text",
 }
 
-// mutation makes a line wrong, and says what has to be in the answer beside the file and the line. "" as the line drops the try.
+// mutation makes a line wrong, and returns what the answer must contain beside the file and the line. A line of ""
+// drops the try.
 type mutation struct {
 	name  string
 	apply func(random *rand.Rand, key, value string) (line string, wanted []string)
@@ -143,8 +144,8 @@ func playConfigurations(ctx context.Context, g *Ground, tries int) (o Outcome, e
 	return o, nil
 }
 
-// located says whether the file is named with a line, of those that a setting takes up, and the one behind it, at which a reader of YAML sees that a
-// bracket is missing.
+// located reports whether the file is named with a line, of those that a setting takes up, and the one behind it, at
+// which a reader of YAML sees that a bracket is missing.
 func located(said, file string, line, lines int) bool {
 	for l := line; l <= line+lines; l++ {
 		if strings.Contains(said, fmt.Sprintf("%s:%d:", file, l)) || strings.Contains(said, fmt.Sprintf("%s: [%d:", file, l)) {

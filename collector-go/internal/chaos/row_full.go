@@ -232,7 +232,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// awaitTurnedAway waits until enough batches were, and finds that the collector says that it is not ready, and lives.
+// awaitTurnedAway waits until enough batches were, and checks that the collector is alive and reports that it is not
+// ready.
 func (d *smallDisk) awaitTurnedAway(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -258,8 +259,8 @@ func (d *smallDisk) awaitTurnedAway(ctx context.Context) error {
 	return nil
 }
 
-// awaitUnready waits until the collector says that it is not ready. One that has just made a little room by itself, as by a checkpoint that is old, is
-// for as long as that lasts: it is filled.
+// awaitUnready waits until the collector reports that it is not ready. One that has just made a little room by itself,
+// as by a checkpoint that is old, is for as long as that lasts: it is filled.
 func (d *smallDisk) awaitUnready(ctx context.Context) error {
 	for {
 		if _, err := d.c.Get(ctx, "/-/ready"); err != nil {
@@ -269,7 +270,7 @@ func (d *smallDisk) awaitUnready(ctx context.Context) error {
 			return err
 		}
 		if wait(ctx, 10*time.Millisecond) != nil {
-			d.broken = append(d.broken, "/-/ready says 200 while the disk is full")
+			d.broken = append(d.broken, "/-/ready answers 200 while the disk is full")
 			return nil
 		}
 	}

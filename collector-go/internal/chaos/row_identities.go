@@ -171,7 +171,7 @@ func (t *identityTrial) turnAway(ctx context.Context, strangers []stranger, brok
 	return err
 }
 
-// knock sends a batch as a caller, and says how it ended.
+// knock sends a batch as a caller, and returns how it ended.
 func (t *identityTrial) knock(ctx context.Context, s stranger) (taken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

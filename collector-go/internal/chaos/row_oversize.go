@@ -32,7 +32,7 @@ type oversized struct {
 	batch func() *pb.Batch // sent over gRPC, where it is not nil
 	gzip  bool
 	code  codes.Code                  // OK: the samples are rejected by name
-	http  func(address string) string // else asked over HTTP; "" says that it was refused as it should be
+	http  func(address string) string // else asked over HTTP; "" means that it was refused as it should be
 }
 
 var oversizes = []oversized{
@@ -105,7 +105,8 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// refusedWith says what is wrong with how a request was refused; a connection that is closed on who still sends is a refusal too.
+// refusedWith returns what is wrong with how a request was refused. A connection that is closed while the client still
+// sends is a refusal too.
 func refusedWith(response *http.Response, err error) func(statuses ...int) string {
 	return func(statuses ...int) string {
 		if err != nil {
@@ -181,7 +182,7 @@ func playOversizes(ctx context.Context, g *Ground, tries int) (o Outcome, err er
 	return o, nil
 }
 
-// send says what is wrong with what came of it.
+// send returns what is wrong with the result.
 func (a oversized) send(ctx context.Context, address string) (wrong string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -52,7 +52,7 @@ func collectorRestarts() Row {
 	}}
 }
 
-// blackhole is row 20: a collector that takes connections and says nothing, for an hour.
+// blackhole is row 20: a collector that accepts connections and never answers, for an hour.
 func blackhole() Row {
 	return Row{Number: 20, Fault: "collector dead for an hour", Full: 1, Long: true, Try: func(ctx context.Context, g *Ground, _ int) (Outcome, error) {
 		return g.hostile(ctx, "BLACKHOLE", g.Duration(time.Hour, 20*time.Second))

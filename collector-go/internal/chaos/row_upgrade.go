@@ -144,7 +144,7 @@ func (i inheritance) wrong(ctx context.Context, c *Collector, fresh int64) (stri
 	return "", nil
 }
 
-// misread waits until the samples of the journal are read, and says so where they are not, or more.
+// misread waits until the samples of the journal are read, and returns what is wrong where fewer or more were.
 func (i inheritance) misread(ctx context.Context, c *Collector, fresh int64) (string, error) {
 	want := float64(i.read)
 	if fresh > 0 {

@@ -21,7 +21,7 @@ const (
 // endAfter is how far behind the last batch the end is, in event time: further than any lateness that is set here.
 const endAfter = 2 * time.Minute
 
-// value is the sample of a series in a batch: which of a million it is says which it was.
+// value is the sample of a series in a batch: its place among a million identifies it.
 func (p *Producer) value(batch uint64, series int) float64 {
 	x := p.seed + batch*0x9e3779b97f4a7c15 + uint64(series)*0xbf58476d1ce4e5b9
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -41,7 +41,7 @@ func (p *Producer) open(ctx context.Context, connection *grpc.ClientConn) (*send
 	return &sendingStream{p: p, client: client, window: max(1, min(uint64(answer.GetOpened().GetWindow()), p.options.Window))}, nil
 }
 
-// receive notes what the collector says, until the stream's end.
+// receive records the collector's answers, until the stream's end.
 func (s *sendingStream) receive() error {
 	for {
 		answer, err := s.client.Recv()
@@ -140,7 +140,7 @@ func (s *sendingStream) awaitRoom(ctx context.Context, next uint64) error {
 		silent := waiting && p.acknowledged == before
 		p.mu.Unlock()
 		if silent {
-			return fmt.Errorf("the collector said nothing for %s", p.options.Answer)
+			return fmt.Errorf("the collector sent nothing for %s", p.options.Answer)
 		}
 	}
 }

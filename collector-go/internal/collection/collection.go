@@ -1,6 +1,6 @@
-// Package collection says how whole it is what a collector has of a topology over a time: for each worker and metric the interval
-// configured and seen, and the samples that are missing, late or refused. It owns the questions in PromQL and the form of the answer; it
-// knows neither a store nor HTTP.
+// Package collection judges how complete a collector's samples of a topology are over a time range: for each worker and
+// metric the interval configured and seen, and the samples that are missing, late or refused. It owns the questions in
+// PromQL and the form of the answer; it knows neither a store nor HTTP.
 package collection
 
 import (
@@ -19,7 +19,7 @@ type Collection struct {
 	Complete bool `json:"complete"`
 	// Samples are in slices, Missing should be; Late (of these) came too late, Refused were of no use.
 	Counts
-	// Dropped is what the plugin says that it dropped, by reason. These samples are among the missing.
+	// Dropped counts the samples that the plugin reports as dropped, by reason. These samples are among the missing.
 	Dropped map[string]uint64 `json:"dropped"`
 	// StormDropped are tuples that Storm dropped before the metrics consumer, since its receive queue was full; each is a task's whole report.
 	// Storm before 2.0 does not count them, and no Storm counts what topology.max.retain.metric.tuples throws away: these show as missing only.
@@ -61,10 +61,10 @@ type Metric struct {
 	Silent bool `json:"silent"`
 }
 
-// harmless are reasons of refusal that cost nothing: the value says nothing in the first place.
+// harmless are reasons of refusal that cost nothing: the value carries no information.
 var harmless = map[string]bool{"nonsense": true}
 
-// Whole says that of what was counted nothing is missing.
+// Whole reports that nothing of what was counted is missing.
 func (c *Counts) Whole() bool {
 	for reason, n := range c.Refused {
 		if n > 0 && !harmless[reason] {

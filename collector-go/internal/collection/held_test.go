@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What was seen of a metric is stored from the first time on that it is not well: before, it was as its interval says.
+// What was seen of a metric is stored from the first time on that it is not well; before, it equalled the interval.
 func TestWhatGoesUnsaidIsTheInterval(t *testing.T) {
 	start := time.UnixMilli(600_000)
 	ls := labels.FromStrings("metric", "heap", "worker", "h:1")
@@ -23,10 +23,10 @@ func TestWhatGoesUnsaidIsTheInterval(t *testing.T) {
 		want     []Value
 		held     bool
 	}{
-		"it came at the start":             {came: map[uint64]float64{7: 5}, interval: of(10), want: append([]Value{at(600_000, 10)}, bad...), held: true},
-		"it began later":                   {interval: of(10), totals: []Value{at(690_000, 0), at(720_000, 3)}, want: append([]Value{at(720_000, 10)}, bad...)},
-		"it was never well":                {interval: of(10), totals: []Value{at(750_000, 0), at(780_000, 3)}, want: bad},
-		"nobody says what is its interval": {came: map[uint64]float64{7: 5}, want: bad},
+		"it came at the start":    {came: map[uint64]float64{7: 5}, interval: of(10), want: append([]Value{at(600_000, 10)}, bad...), held: true},
+		"it began later":          {interval: of(10), totals: []Value{at(690_000, 0), at(720_000, 3)}, want: append([]Value{at(720_000, 10)}, bad...)},
+		"it was never well":       {interval: of(10), totals: []Value{at(750_000, 0), at(780_000, 3)}, want: bad},
+		"its interval is unknown": {came: map[uint64]float64{7: 5}, want: bad},
 	} {
 		r := &reading{ctx: t.Context(), start: start, end: time.UnixMilli(1_200_000), came: c.came, workers: map[string]*Worker{}, metrics: map[[2]string]*Metric{},
 			ask: func(context.Context, string, time.Time, time.Duration) ([]Value, error) { return c.totals, nil }}

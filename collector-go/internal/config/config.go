@@ -142,7 +142,7 @@ func Default() Config {
 	}
 }
 
-// Validate says what does not fit together, with the key to change.
+// Validate returns an error that names what does not fit together, with the key to change.
 func (c Config) Validate() error {
 	return errors.Join(
 		validateListen("grpc", c.GRPC.Listen, c.GRPC.Insecure, c.GRPC.TLSCertFile != "",
@@ -185,7 +185,7 @@ func (g GRPC) validate() error {
 		return errors.New("grpc.tls.client_ca_file alone lets every certificate of that authority write for every topology: set grpc.token_file, " +
 			"with a line such as \"cert:NAME write TOPOLOGY\" for each, or \"cert:* write\" where that is meant")
 	case g.TLSCertFile != "" && g.TokenFile == "" && !g.Insecure:
-		return errors.New("grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file, or say --grpc-insecure")
+		return errors.New("grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file, or set --grpc-insecure")
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (a Alertmanager) validate() (err error) {
 		err = errors.Join(err, validateURL("alertmanager.urls", u))
 	}
 	if a.HTTPConfigFile != "" && len(a.URLs) == 0 {
-		err = errors.Join(err, errors.New("alertmanager.http_config_file says how to call nobody: set alertmanager.urls too"))
+		err = errors.Join(err, errors.New("alertmanager.http_config_file is set, but no Alertmanager is: set alertmanager.urls too"))
 	}
 	return err
 }
@@ -245,8 +245,8 @@ func wholeSeconds(key string, d time.Duration) error {
 	return nil
 }
 
-// validateListen refuses an address that others can reach without TLS, unless the operator said that this is meant. secured says that there
-// are files about it: what is in them is looked at by who opens them (package access).
+// validateListen refuses an address that others can reach without TLS, unless the operator has allowed it. secured
+// reports that there are files about it: what is in them is looked at by who opens them (package access).
 func validateListen(port, address string, insecure, secured bool, hint string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -255,7 +255,7 @@ func validateListen(port, address string, insecure, secured bool, hint string) e
 	if secured || insecure || isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or say --%s-insecure",
+	return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or set --%s-insecure",
 		port, address, hint, port)
 }
 

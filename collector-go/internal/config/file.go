@@ -12,9 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
 
-// LoadFile reads a YAML file into the settings, except those of the keys for which given says that a flag was set. Every fault
-// names the file, the line and the key; an unknown key also the nearest known one. Where the settings stand is returned for faults that show
-// later.
+// LoadFile reads a YAML file into the settings, except those of the keys for which given reports that a flag was set.
+// Every fault names the file, the line and the key; an unknown key also the nearest known one. Where the settings stand
+// is returned for faults that show later.
 func LoadFile(path string, settings []Setting, given func(Setting) bool) (Lines, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

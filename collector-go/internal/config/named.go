@@ -54,7 +54,7 @@ func (v namedValue) String() string { return "" }
 // Type implements pflag.Value.
 func (v namedValue) Type() string { return "NAME=VALUE" }
 
-// named makes a setting of the things in all, which start as fresh says.
+// named makes a setting of the things in all, each of which fresh creates.
 func named[T any](c *Config, key string, all map[string]*T, fresh func() T, field func(*T) pflag.Value) pflag.Value {
 	return namedValue{key: key, flags: c.flags, field: func(name string) pflag.Value {
 		if all[name] == nil {
@@ -65,7 +65,7 @@ func named[T any](c *Config, key string, all map[string]*T, fresh func() T, fiel
 	}}
 }
 
-// fits says whether a key is one of a setting, and with which name in NAME's place. Both are cut at dots.
+// fits reports whether a key is one of a setting, and with which name in NAME's place. Both are cut at dots.
 func fits(known, key []string) (name string, ok bool) {
 	if len(known) != len(key) {
 		return "", false

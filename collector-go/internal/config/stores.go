@@ -71,7 +71,7 @@ func (s *Store) own(setting forward.Setting) pflag.Value {
 // ownNames are those that feeds and files of the collector's own have.
 var ownNames = []string{"embedded", "registry"}
 
-// validateStores says what cannot be about the stores.
+// validateStores returns an error that names what is invalid about the stores.
 func (c Config) validateStores() (err error) {
 	kindOf := map[string]string{}
 	for _, kind := range forward.Kinds() {

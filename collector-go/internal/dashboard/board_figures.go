@@ -28,11 +28,11 @@ var figures = Board{
 			{Kind: Number, Title: "Running now", Unit: Count, Description: "Queries that JoinBolt's tasks hold at the end of the time range.", Queries: one(`sum(bullet_active_queries{topology="$topology",component="JoinBolt"})`, "running")},
 		}},
 		{"How much CPU do the workers use? (Figure 2)", []Panel{
-			{Kind: Lines, Title: "CPU user time, in cores", Unit: Cores, Width: 12, Description: "CPU seconds a second of each worker's process in user mode; all modes where the system cannot tell them apart.", Queries: one(userCPU, "{{worker}}")},
+			{Kind: Lines, Title: "CPU user time, in cores", Unit: Cores, Width: 12, Description: "CPU seconds a second of each worker's process in user mode; all modes where the system does not distinguish them.", Queries: one(userCPU, "{{worker}}")},
 			{Kind: Lines, Title: "CPU user time, in ms a minute", Unit: MsAMinute, Width: 12, Times: 60_000, Description: "The same as the document has it: ms of CPU in a minute of time; 60,000 is one core, 300K ms/min are five. Grafana multiplies; what is stored are seconds.", Queries: one(userCPU, "{{worker}}")},
 			meanAndTotal("CPU in all modes: mean and total", "CPU seconds a second of a worker in the mean, and of all workers together. The total is what the topology costs.", Cores, allCPU),
 			workers(),
-			{Kind: Lines, Title: "CPU user and system time of all workers", Unit: Cores, Description: "CPU seconds a second of all workers by mode; \"total\" where the system cannot tell them apart.", Queries: one(`sum by (mode) (rate(bullet_worker_cpu_seconds_total{topology="$topology"}[$__rate_interval]))`, "{{mode}}")},
+			{Kind: Lines, Title: "CPU user and system time of all workers", Unit: Cores, Description: "CPU seconds a second of all workers by mode; \"total\" where the system does not distinguish them.", Queries: one(`sum by (mode) (rate(bullet_worker_cpu_seconds_total{topology="$topology"}[$__rate_interval]))`, "{{mode}}")},
 		}},
 		{"How much heap do they hold? (Figure 3)", []Panel{
 			{Kind: Lines, Title: "Heap in use", Unit: Bytes, Description: "Heap in use in each worker, a slice's mean.", Queries: one(`sum by (worker) (bullet_worker_heap_used_bytes{topology="$topology",worker=~"$worker"})`, "{{worker}}")},

@@ -8,7 +8,7 @@ var collection = Board{
 	Rows: []Row{
 		{"What does collection take?", []Panel{
 			{Kind: Lines, Title: "Share of time, by worker and collector", Unit: Share, Limit: 0.1, Description: "Seconds in collections a second of time; the line, 10%, is where BulletGCShareHigh fires. A concurrent collector's cycles are in it as its own name.", Queries: one(`sum by (worker, collector) (rate(bullet_worker_gc_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`, "{{worker}} {{collector}}")},
-			{Kind: Lines, Title: "Share of CPU time, by worker", Unit: Share, Description: "Seconds in collections over CPU seconds of the process. A collection runs on several cores at a time, so that it takes more of the CPU than this says.", Queries: one(gcTime+` / sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`, "{{worker}}")},
+			{Kind: Lines, Title: "Share of CPU time, by worker", Unit: Share, Description: "Seconds in collections over CPU seconds of the process. A collection runs on several cores at a time, so that it takes more of the CPU than this shows.", Queries: one(gcTime+` / sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`, "{{worker}}")},
 			meanAndTotal("Share of time: mean and total", "Seconds in collections a second of time: of a worker in the mean, and of all workers added up.", Share, allGC),
 			workers(),
 			{Kind: Lines, Title: "Time in collection, in ms a minute", Unit: MsAMinute, Times: 60_000, Description: "As the document has it: ms of collection in a minute of time. Grafana multiplies; what is stored are seconds.", Queries: one(gcTime, "{{worker}}")},

@@ -32,7 +32,7 @@ var health = Board{
 			{Kind: Lines, Title: "Batches, by outcome", Unit: Rate, Width: 8, Description: "Batches a second: journaled, duplicate, full (the journal had no room: back-pressure, nothing is lost yet), skipped after a full.", Queries: one(`sum by (outcome) (rate(bullet_metrics_ingest_batches_total[$__rate_interval]))`, "{{outcome}}")},
 		}},
 		{"Do samples come as they should?", []Panel{
-			{Kind: Lines, Title: "Interval: seen over configured", Unit: Share, Description: "The longest time between two samples of late over the interval that their source says, of each worker's metric that is worst: 100% where samples come as they should, 200% where one is missing.", Queries: one(`max by (worker) (bullet_metrics_collection_worker_interval_seen_ratio{topology="$topology"})`, "{{worker}}")},
+			{Kind: Lines, Title: "Interval: seen over configured", Unit: Share, Description: "The longest recent time between two samples over the interval that their source reports, for each worker's worst metric: 100% where samples come as they should, 200% where one is missing.", Queries: one(`max by (worker) (bullet_metrics_collection_worker_interval_seen_ratio{topology="$topology"})`, "{{worker}}")},
 			{Kind: Lines, Title: "Samples missing and late", Unit: Rate, Description: "Samples a second that should be in slices and are not, and those among them that came when their slice was closed, of all metrics.", Queries: []Query{
 				{`sum(rate(bullet_metrics_collection_worker_missing_samples_total{topology="$topology"}[$__rate_interval]))`, "missing"},
 				{`sum(rate(bullet_metrics_collection_worker_late_samples_total{topology="$topology"}[$__rate_interval]))`, "late"},

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
 )
 
-var update = flag.Bool("update", false, "write dashboards/testdata/refused.txt anew")
+var update = flag.Bool("update", false, "rewrite dashboards/testdata/refused.txt")
 
 // home is where the committed files are.
 const home = "../../../dashboards"
@@ -38,8 +38,8 @@ func problems(t *testing.T, file string) (all []string) {
 	return all
 }
 
-// Each file under testdata/bad has one thing wrong, and is refused for it: refused.txt says with which words. The good one is what
-// they were made from.
+// Each file under testdata/bad has one thing wrong, and is refused for it: refused.txt has the messages. The good one
+// is what they were made from.
 func TestBadDashboardsAreRefused(t *testing.T) {
 	assert.Empty(t, problems(t, filepath.Join(home, "testdata", "good.json")))
 	files, err := filepath.Glob(filepath.Join(home, "testdata", "bad", "*.json"))

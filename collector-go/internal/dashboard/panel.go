@@ -58,7 +58,8 @@ func (p Panel) fields() *fieldConfig {
 	return f
 }
 
-// signed says whether a panel may show less than nothing: a mean latency between hosts whose clocks differ, and the skew itself.
+// signed reports whether a panel may show less than nothing: a mean latency between hosts whose clocks differ, and the
+// skew itself.
 func (p Panel) signed() bool {
 	for _, q := range p.Queries {
 		if strings.Contains(q.Expr, "bullet_filter_latency_mean_") || strings.Contains(q.Expr, "_skew_seconds") || strings.Contains(q.Expr, "deriv(") {

@@ -18,7 +18,7 @@ type Access struct {
 	CertFile, KeyFile string // of Grafana's own certificate; "" for none
 }
 
-// Validate says what does not fit together.
+// Validate returns an error that names what does not fit together.
 func (a Access) Validate() error {
 	switch {
 	case a.TokenFile != "" && a.User != "":
@@ -31,7 +31,7 @@ func (a Access) Validate() error {
 	return nil
 }
 
-// yaml is what a data source's file says of it: Grafana puts a file's text where $__file{PATH} stands.
+// yaml is the data source's entry in its file: Grafana puts a file's text where $__file{PATH} stands.
 func (a Access) yaml() string {
 	var top, plain, secret strings.Builder
 	file := func(key, prefix, path string) {

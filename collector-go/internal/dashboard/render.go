@@ -106,7 +106,7 @@ const markStep = "10s"
 func marks() []annotation {
 	steps := mark("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
 	changes := mark("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
-	restarts := mark("Restarts of workers", "red", restartsExpr, "Worker {{worker}} started anew", "Its process died, or was moved.", "worker")
+	restarts := mark("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted", "Its process died, or was moved.", "worker")
 	yes := true
 	changes.UseValueForTime, restarts.UseValueForTime = &yes, &yes
 	return []annotation{

@@ -26,7 +26,7 @@ type FS interface {
 	// Free is how much can be written in a directory, and the size of its file system, bytes.
 	Free(dir string) (free, size uint64, err error)
 	// Lock takes a lock that ends with the process at the latest, and leaves holder in the file for others to read. When
-	// another has it the error says who.
+	// another has it, the error names the holder.
 	Lock(name, holder string) (Lock, error)
 }
 

@@ -114,8 +114,8 @@ func (x *trial) tooLate() {
 	}
 }
 
-// play brings everything through a journal and a feed into a store. It returns what the store answers, less what the collector says of the
-// collection itself: that is about how samples came.
+// play brings everything through a journal and a feed into a store. It returns what the store answers, without the
+// collector's own figures of the collection itself: that is about how samples came.
 func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Books) {
 	c := &core{t: t, random: rand.New(rand.NewPCG(x.seed, 11)), disk: disktest.NewMemory(x.seed), acknowledged: map[batchName]bool{}}
 	c.journaled = newJournaled(t)

@@ -78,7 +78,7 @@ func TestBlocksComeThroughThePipeline(t *testing.T) {
 	assert.Equal(t, plain.closed(), blocks.closed())
 }
 
-// Of two names that become one the second is refused, and the collection's own counter says so.
+// Of two names that become one the second is refused, and the collection's own counter counts it.
 func TestCollidingNamesAreCounted(t *testing.T) {
 	first, second := metric.Raw{Name: "a.x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000}, metric.Raw{Name: "a_x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000}
 	p := apart(t, first, second)

@@ -106,7 +106,7 @@ func (c *core) everyDisk(fault func(call int, op, name string) error) {
 }
 
 // fixedHistory is some seconds of samples, slices that are written, a kill, a clean restart, and hours without samples, for which parts and
-// segments go. Wherever crashed says so, the process or the machine starts again.
+// segments go. Wherever crashed returns true, the process or the machine starts again.
 func (c *core) fixedHistory(crashed func() bool) {
 	again := func() {
 		if crashed() {
@@ -132,8 +132,9 @@ func (c *core) fixedHistory(crashed func() bool) {
 	seconds(3)
 }
 
-// TestInputOutputErrorAtEveryCall fails the first, second, n-th call of a fixed history, alone or with the ten behind it: the journal says
-// that it is not ready while its calls fail, writes nothing more to a segment whose fsync failed, and everything is there.
+// TestInputOutputErrorAtEveryCall fails the first, second, n-th call of a fixed history, alone or with the ten behind
+// it: the journal reports that it is not ready while its calls fail, writes nothing more to a segment whose fsync
+// failed, and everything is there.
 func TestInputOutputErrorAtEveryCall(t *testing.T) {
 	all := newPoints()
 	for seed := *crashFirst; seed < *crashFirst+*crashSeeds; seed++ {
@@ -194,7 +195,7 @@ func failingHistory(t *testing.T, seed uint64, call, length int, all *points) (f
 	return failed && !t.Failed()
 }
 
-// refusedNow says whether a batch was refused since it was last asked.
+// refusedNow reports whether a batch was refused since it was last asked.
 func (c *core) refusedNow() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,17 +24,19 @@ import (
 
 // Store keeps closed slices. Its methods are called by one goroutine, the feed's.
 type Store interface {
-	// Append takes the slices that closed from journal entries up to the position, and keeps nothing of the columns. After a
-	// restart it may be given slices again, with the same values. rejected counts slices that the store refuses for ever, by
-	// reason. After an error the call is repeated with the same columns, unless Options.Lost says that this is useless.
+	// Append takes the slices that closed from journal entries up to the position, and keeps nothing of the columns.
+	// After a restart it may be given slices again, with the same values. rejected counts slices that the store refuses
+	// for ever, by reason. After an error the call is repeated with the same columns, unless Options.Lost reports that
+	// this is useless.
 	Append(ctx context.Context, upTo uint64, closed *slice.Columns) (rejected map[string]int, err error)
 	// Durable is a journal position: what closed from entries up to it is on disk and need not be given again.
 	Durable() uint64
 }
 
-// Rewinder is a store that keeps something by Ref. Rewind says that what comes next closed from entries behind the cursor: before the
-// first Append, where it is at most Durable and what closed since then comes again with its definitions; and when the feed has passed over
-// entries that the journal gave up, where it lies ahead and refs are as they were. It is called by the feed's goroutine, or before that runs.
+// Rewinder is a store that keeps something by Ref. Rewind announces that what comes next closed from entries behind the
+// cursor: before the first Append, where it is at most Durable and what closed since then comes again with its
+// definitions; and when the feed has passed over entries that the journal gave up, where it lies ahead and refs are as
+// they were. It is called by the feed's goroutine, or before that runs.
 type Rewinder interface {
 	Rewind(cursor uint64)
 }
@@ -56,7 +58,8 @@ type Options struct {
 	FlushSlices int
 	// CloseAtEnd closes all slices that are open at the journal's end: what was played is whole, and no more will come to it.
 	CloseAtEnd bool
-	// Lost says of an error of Append that the store is of no use until it is opened again: the feed ends. nil: none is.
+	// Lost reports whether after an error of Append the store is of no use until it is opened again: then the feed
+	// ends. nil: never.
 	Lost       func(error) bool
 	Slicer     slicer.Options
 	Catalog    catalog.Options
@@ -77,7 +80,7 @@ func DefaultOptions(name, dir string) Options {
 	}
 }
 
-// slicerOptions are the slicer's, and what it is to tell of the collection itself, by the catalogue's names.
+// slicerOptions are the slicer's, and the collection health that it writes, by the catalogue's names.
 func slicerOptions() slicer.Options {
 	o := slicer.DefaultOptions()
 	o.Health, o.Limits = Health(), catalog.Limits()
@@ -152,7 +155,7 @@ func (f *Feed) restore(cursor journal.Position) error {
 		f.pipeline, err = restorePipeline(state, f.options)
 		return err
 	}, func(path string, err error) {
-		f.options.Logger.Warn("a checkpoint cannot be used; the one before it is, and the replay is longer", "file", path, "error", err)
+		f.options.Logger.Warn("a checkpoint is unusable; using the one before it, with a longer replay", "file", path, "error", err)
 	})
 	if err == nil {
 		f.position = position
@@ -163,7 +166,7 @@ func (f *Feed) restore(cursor journal.Position) error {
 		return err
 	}
 	if cursor > 0 {
-		f.options.Logger.Warn("no checkpoint can be used: starting from the journal's oldest entry; counters start anew there",
+		f.options.Logger.Warn("no usable checkpoint; starting from the journal's oldest entry, where counters start again",
 			"store", f.options.Name, "directory", filepath.Join(f.options.Dir, f.options.Name))
 	}
 	f.pipeline, err = newPipeline(f.options)
@@ -179,7 +182,7 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 	defer func() { _ = reader.Close() }()
 	for {
-		if word, is := f.told(); is {
+		if word, is := f.pendingSkip(); is {
 			if reader, err = f.obey(ctx, reader, word, false); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("feed %s: %w", f.options.Name, err)
 			}
@@ -239,7 +242,7 @@ func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Positi
 // What was in there is missing in the store: its samples cannot be counted, the stretch is.
 func (f *Feed) endure(ctx context.Context, reader *journal.Reader, failure error) error {
 	if !f.patience.Failing() {
-		f.options.Logger.Error("the journal cannot be read; trying again", "store", f.options.Name, "from", f.position, "giving_up_after", f.patience.GiveUp, "error", failure)
+		f.options.Logger.Error("reading the journal failed; retrying", "store", f.options.Name, "from", f.position, "giving_up_after", f.patience.GiveUp, "error", failure)
 	}
 	f.figures.failures.Inc()
 	delay, stepOver := f.patience.Failed()
@@ -249,7 +252,7 @@ func (f *Feed) endure(ctx context.Context, reader *journal.Reader, failure error
 	if stepOver {
 		reader.StepOver()
 		f.figures.unreadable.Inc()
-		f.options.Logger.Error("a part of the journal is stepped over, since the disk does not give it back; what was in it is missing in the store",
+		f.options.Logger.Error("skipped a part of the journal that the disk cannot read; its samples are missing in the store",
 			"store", f.options.Name, "after", f.position, "error", failure)
 	}
 	return nil
@@ -261,7 +264,7 @@ func (f *Feed) finish(ctx context.Context) error {
 	}
 	err := f.flush(ctx)
 	for word, left := asLeft(err); left; word, left = asLeft(err) {
-		word.done <- journal.ErrClosed // the next start may be told again
+		word.done <- journal.ErrClosed // the next start may be asked again
 		err = f.flush(ctx)
 	}
 	switch {
@@ -282,7 +285,7 @@ func (f *Feed) openReader() (*journal.Reader, error) {
 		return reader, err
 	}
 	oldest := f.journal.Oldest()
-	f.options.Logger.Error("the journal no longer has what this store still needed; what lies between is missing in the store",
+	f.options.Logger.Error("the journal no longer has entries that this store still needed; they are missing in the store",
 		"store", f.options.Name, "from", f.position, "to", oldest)
 	f.figures.expired.Inc()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(f.pipeline.dropOpen()))
@@ -333,7 +336,7 @@ func (f *Feed) moveCursor(ctx context.Context) {
 	}
 	if err := store.Flush(ctx); err != nil {
 		f.figures.failures.Inc()
-		f.options.Logger.Warn("a store could not write what it was given, and the journal is nearly full", "store", f.options.Name, "error", err)
+		f.options.Logger.Warn("store append failed, and the journal is nearly full", "store", f.options.Name, "error", err)
 	}
 }
 
@@ -348,8 +351,8 @@ func (f *Feed) apply(entry journal.Entry) {
 	f.figures.extract.Observe(time.Since(begun).Seconds())
 }
 
-// full says whether it is time to hand over. A hand-over ends where the store's cursor stood at the start, so that nothing that the
-// store has already comes with something that it has not.
+// full reports whether it is time to hand over. A hand-over ends where the store's cursor stood at the start, so that
+// nothing that the store has already comes with something that it has not.
 func (f *Feed) full() bool {
 	switch {
 	case f.pipeline.closed().Len() >= f.options.FlushSlices, f.position == f.resumed:
@@ -397,7 +400,7 @@ func (f *Feed) flush(ctx context.Context) error {
 			return fmt.Errorf("hand slices to the store: %w", err)
 		}
 		if delay == firstRetry {
-			f.options.Logger.Warn("the store takes nothing; trying again until it does", "store", f.options.Name, "error", err)
+			f.options.Logger.Warn("store append failed; retrying", "store", f.options.Name, "error", err)
 		}
 		f.figures.failures.Inc()
 		if err := f.wait(ctx, max(delay, asked(err))); err != nil {
@@ -408,9 +411,9 @@ func (f *Feed) flush(ctx context.Context) error {
 
 // asked is how long the store wants to be left alone, within bounds.
 func asked(err error) time.Duration {
-	var says interface{ RetryAfter() time.Duration }
-	if errors.As(err, &says) {
-		return min(says.RetryAfter(), longestAsked)
+	var asks interface{ RetryAfter() time.Duration }
+	if errors.As(err, &asks) {
+		return min(asks.RetryAfter(), longestAsked)
 	}
 	return 0
 }
@@ -436,11 +439,11 @@ func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 func (f *Feed) checkpoint() {
 	if err := f.checkpoints.Save(f.position, f.pipeline.snapshot()...); err != nil {
 		f.figures.failures.Inc()
-		f.options.Logger.Warn("no checkpoint; a restart will replay more", "store", f.options.Name, "error", err)
+		f.options.Logger.Warn("saving a checkpoint failed; a restart will replay more", "store", f.options.Name, "error", err)
 	}
 	oldest := f.checkpoints.Prune(journal.Position(f.store.Durable()))
 	if err := f.retention.Need(f.options.Name, oldest); err != nil {
-		f.options.Logger.Warn("the journal could not let go of old segments", "error", err)
+		f.options.Logger.Warn("deleting old journal segments failed", "error", err)
 	}
 }
 

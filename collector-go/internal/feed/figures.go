@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 )
 
-// figures are what a feed says of itself. The books are totals over the journal's life, kept by the checkpoints, so they are
+// figures are a feed's own metrics. The books are totals over the journal's life, kept by the checkpoints, so they are
 // read from the pipeline's state, not counted here.
 type figures struct {
 	described descriptions
@@ -32,7 +32,7 @@ type books struct {
 	unknown  int
 }
 
-// fate is what became of a sample that the feed read; reason is "" where the fate says all.
+// fate is what became of a sample that the feed read; reason is "" where the fate has only one.
 type fate struct{ name, reason string }
 
 func newFigures(o Options) *figures {
@@ -90,7 +90,7 @@ func (f *figures) publish(p *pipeline, position journal.Position) {
 	f.books.Store(b)
 }
 
-// books says what became of every sample read: read is the sum of all others.
+// books counts what became of every sample read: read is the sum of all others.
 func (p *pipeline) books() map[fate]uint64 {
 	counts, left := p.slicer.Counts(), p.catalog.Counts()
 	samples := map[fate]uint64{
@@ -120,7 +120,7 @@ func (p *pipeline) books() map[fate]uint64 {
 	return samples
 }
 
-// descriptions are those of one store's readings: of one name, told apart by the store.
+// descriptions are those of one store's readings: of one name, distinguished by the store.
 type descriptions struct{ samples, position, drops, unknown *prometheus.Desc }
 
 func newDescriptions(store string) descriptions {

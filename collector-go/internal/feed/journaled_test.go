@@ -71,7 +71,7 @@ type journaled struct {
 	batches   map[batchName]int
 	samples   int
 	forgotten int
-	// rejects says which samples the door turns away that come at a time; nil: none.
+	// rejects selects the samples that ingest rejects at a time; nil: none.
 	rejects func(s sentSample, receivedMs int64) bool
 	turned  int // samples that were
 

@@ -63,7 +63,7 @@ func (p *pipeline) apply(entry journal.Entry) {
 	}
 }
 
-// change applies what the catalogue has decided anew.
+// change applies the catalogue's new decisions.
 func (p *pipeline) change(changes []catalog.Change) {
 	for _, c := range changes {
 		switch c.Verdict.Outcome {
@@ -131,7 +131,7 @@ func ids(series []journal.SeriesID) []uint32 {
 	return all
 }
 
-// wake asks the catalogue about a sample whose series the slicer does not hold, and says whether it does now.
+// wake asks the catalogue about a sample whose series the slicer does not hold, and reports whether it does now.
 func (p *pipeline) wake(id uint32) bool { return p.wakeSamples(id, 1) }
 
 // wakeSamples is wake for several samples of a series.
@@ -158,7 +158,7 @@ func (p *pipeline) histogram(sample *bulletmetricsv1.HistogramSample) {
 	}
 }
 
-// notes takes what a producer says beside its samples.
+// notes takes what a producer reports beside its samples.
 func (p *pipeline) notes(b *journal.Batch) {
 	producer := p.producers[b.Producer]
 	sender := placeOf(&producer)
@@ -175,7 +175,7 @@ func (p *pipeline) notes(b *journal.Batch) {
 	}
 }
 
-// clocks takes what a batch says of clocks.
+// clocks takes what a batch reports about clocks.
 func (p *pipeline) clocks(b *journal.Batch) {
 	producer := p.producers[b.Producer]
 	sender, read := placeOf(&producer), b.Notes.GetClocks()

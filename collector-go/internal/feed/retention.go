@@ -38,7 +38,7 @@ func (r *Retention) MayLag(f *Feed) {
 	r.optional[f.options.Name] = f
 }
 
-// Need says that a reader no longer needs what is before p, and releases what none needs.
+// Need records that a reader no longer needs what is before p, and releases what none needs.
 func (r *Retention) Need(reader string, p journal.Position) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,8 @@ func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journ
 	}
 }
 
-// behind are the feeds that need something before p; free says that no reader needs it that must not be left behind. Those are hurried.
+// behind are the feeds that need something before p; free reports that no reader needs it that must not be left behind.
+// Those are hurried.
 func (r *Retention) behind(p journal.Position) (lagging []*Feed, free bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

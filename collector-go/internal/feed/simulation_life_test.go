@@ -178,7 +178,7 @@ func (l *life) wake(s *strand, afterMs int64) {
 	})
 }
 
-// receiverDies says whether the process is to end between a write and its cursor.
+// receiverDies reports whether the process is to end between a write and its cursor.
 func (w *simulated) receiverDies() bool {
 	for _, r := range w.receivers {
 		if r.kills {

@@ -241,7 +241,7 @@ func (c *conn) forget() {
 	c.carry(down, func() { c.plugin.lost(c, 0) })
 }
 
-// lostServer ends the collector's end with its process; where the machine died too nobody says so.
+// lostServer ends the collector's end with its process; where the machine died too nobody is notified.
 func (c *conn) lostServer(silently bool) {
 	if c.stream == nil {
 		return

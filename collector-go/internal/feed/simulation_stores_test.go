@@ -160,7 +160,7 @@ func newReceiver(w *simulated, k kind) *receiver {
 	return &receiver{simulated: w, kind: k, has: slicesByName{}, newest: map[string]int64{}}
 }
 
-// forwarding is the real store on the network, and what it says of each hand-over is held against what the receiver has.
+// forwarding is the real store on the network, and its report of each hand-over is compared with what the receiver has.
 type forwarding struct {
 	*forward.Store
 	receiver *receiver
@@ -284,7 +284,7 @@ func (r *receiver) take() error {
 	return nil
 }
 
-// refused says which slices are never taken.
+// refused reports which slices are never accepted.
 func (r *receiver) refused(name string, endMs int64) bool {
 	return r.kind.refuses > 0 && hashOf(name, endMs)%r.kind.refuses == 0
 }

@@ -82,12 +82,12 @@ func (w *simulated) freshWrite() {
 		return // a store was away for too long; it has to catch up first
 	}
 	require.True(w.t, w.until(begun+5000, func() bool { return w.acknowledged[batchName{p.epoch, 1}] > 0 }),
-		"a fresh batch is not acknowledged within 5 s; the journal says %v", w.life.journal.Ready())
+		"a fresh batch is not acknowledged within 5 s; the journal reports %v", w.life.journal.Ready())
 	w.happen["fresh"]++
 	w.happen[slowestFresh] = int(w.acknowledged[batchName{p.epoch, 1}] - begun)
 }
 
-// journalIsLarge says whether the journal is at its bound.
+// journalIsLarge reports whether the journal is at its bound.
 func (w *simulated) journalIsLarge() bool {
 	_, crowded := w.life.journal.Crowded()
 	return crowded
@@ -120,7 +120,7 @@ func (w *simulated) positions() (all []uint64) {
 	return all
 }
 
-// feedsAreThere says whether all feeds have what closed up to a second ago.
+// feedsAreThere reports whether all feeds have what closed up to a second ago.
 func (w *simulated) feedsAreThere() bool {
 	for _, s := range w.life.feeds {
 		if w.clockMs()-s.feed.tickMs > 2500 {

@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// leaving is the word that the journal is about to let go of what lies before upTo: the feed goes on behind it, and says when it has.
+// leaving asks the feed to abandon the entries before upTo, which the journal is about to release. The feed confirms
+// once it has moved on.
 type leaving struct {
 	upTo journal.Position
 	done chan error
@@ -44,7 +45,7 @@ func (leftBehind) Error() string { return "the journal lets go of what the store
 
 // obey does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk, the journal keeps
 // what it would have let go of, and asks again.
-// interrupted says that the store was being given what it does not take.
+// interrupted means that the store was being offered what it does not accept.
 func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving, interrupted bool) (*journal.Reader, error) {
 	before := f.position
 	var err error
@@ -87,7 +88,7 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	dropped := f.pipeline.dropOpen()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
 	f.figures.expired.Inc()
-	f.options.Logger.Error("the journal is full and lets go of what this store still lacks; that is missing in the store",
+	f.options.Logger.Error("the journal is full and releases entries that this store still lacks; they are missing in the store",
 		"store", f.options.Name, "from", from, "to", upTo, "samples", samples, "slices", dropped)
 	f.position = upTo
 	if err := f.settle(ctx); err != nil {
@@ -105,7 +106,7 @@ func (f *Feed) giveUpClosed(ctx context.Context) error {
 	dropped := f.pipeline.dropClosed()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
 	f.figures.expired.Inc()
-	f.options.Logger.Error("the journal is full and lets go of what this store does not take; that is missing in the store",
+	f.options.Logger.Error("the journal is full and releases entries that this store does not accept; they are missing in the store",
 		"store", f.options.Name, "before", f.position, "slices", dropped)
 	if err := f.settle(ctx); err != nil {
 		return err
@@ -222,8 +223,8 @@ func (p *pipeline) payGaps() {
 	}
 }
 
-// told is the word that another goroutine has sent, if it has.
-func (f *Feed) told() (word leaving, is bool) {
+// pendingSkip returns the skip that another goroutine has requested, if one has.
+func (f *Feed) pendingSkip() (word leaving, is bool) {
 	select {
 	case word = <-f.leave:
 		return word, true

@@ -183,7 +183,7 @@ func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 		if is && same == bits {
 			continue
 		}
-		if !isTotal(key) && !strings.Contains(key, "bullet_metrics_collection_") { // a total lacks what was missed; these tell of it
+		if !isTotal(key) && !strings.Contains(key, "bullet_metrics_collection_") { // a total lacks what was missed; these report it
 			partial[at] = true
 		}
 	}
@@ -211,7 +211,7 @@ func isTotal(series string) bool {
 	return strings.HasSuffix(name, "_total")
 }
 
-// assertRising says that no total falls.
+// assertRising fails where a total falls.
 func assertRising(t *testing.T, slices map[string]uint64) {
 	last := map[string]float64{}
 	for _, key := range keys(slices) { // times have one length
@@ -225,7 +225,7 @@ func assertRising(t *testing.T, slices map[string]uint64) {
 	require.NotEmpty(t, last)
 }
 
-// Where a store must have everything, the journal says that it is full.
+// Where a store must have everything, the journal fills up.
 func TestARequiredStoreIsNotLeftBehind(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 16<<10

@@ -143,7 +143,7 @@ func readAnnotation(r request) (out registry.Annotation, err error) {
 	return out, nil
 }
 
-// refused says whose fault it is.
+// refused returns the error with the type that shows whose fault it is.
 func refused(err error) *apiError {
 	var invalid *registry.InvalidError
 	switch {

@@ -20,7 +20,7 @@ type answer struct {
 	done     func() // to be called when the answer is written
 }
 
-// apiError is an error with the type by which a client tells errors apart.
+// apiError is an error with the type by which a client distinguishes errors.
 type apiError struct {
 	typ string
 	err error
@@ -82,7 +82,7 @@ func invalidParameter(name string, err error) answer {
 	return badData(fmt.Errorf("invalid parameter %q: %w", name, err))
 }
 
-// unparsed says why a text was not parsed: since nobody waited for it any longer, or in the words of otherwise.
+// unparsed returns why a text was not parsed: nobody waited for it any longer, or else otherwise.
 func unparsed(err error, otherwise func(error) answer) answer {
 	switch {
 	case isCanceled(err):
@@ -93,13 +93,13 @@ func unparsed(err error, otherwise func(error) answer) answer {
 	return otherwise(err)
 }
 
-// isTooLarge says whether a query read more than it may.
+// isTooLarge reports whether a query read more than it may.
 func isTooLarge(err error) bool {
 	var limit *query.LimitError
 	return errors.As(err, &limit)
 }
 
-// failed says what kind of error a query or the store returned.
+// failed classifies the error that a query or the store returned.
 func failed(err error) *apiError {
 	var canceled promql.ErrQueryCanceled
 	var timeout promql.ErrQueryTimeout

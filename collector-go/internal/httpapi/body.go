@@ -48,5 +48,5 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isTooSlow says whether a body did not come in time.
+// isTooSlow reports whether a body did not come in time.
 func isTooSlow(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
-// collectionSpan is the time that /collection tells of where start is left out.
+// collectionSpan is the time range of /collection where start is left out.
 const collectionSpan = time.Hour
 
 // collection answers /collection/{name}: how whole it is what was collected of a topology.

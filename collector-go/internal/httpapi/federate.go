@@ -29,8 +29,9 @@ type last struct {
 	native *histogram.FloatHistogram // of a distribution
 }
 
-// federate answers /federate: the newest slice of each series that a match[] selects, if it is within the lookback, in the forms of
-// Prometheus' own /federate. Of a gap nothing is told, and of distributions only in protobuf, since text has no native histograms.
+// federate answers /federate: the newest slice of each series that a match[] selects, if it is within the lookback, in
+// the forms of Prometheus' own /federate. Gaps are left out, and distributions come only in protobuf, since text has no
+// native histograms.
 func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		http.Error(w, fmt.Sprintf("error parsing form values: %v", err), http.StatusBadRequest)

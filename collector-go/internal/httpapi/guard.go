@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
-// admit says who calls, where it may do what it is about to; without a guard everybody may.
+// admit returns who calls, if the caller may do what it is about to; without a guard everybody may.
 func (a *api) admit(r *http.Request, need access.Need) (access.Caller, error) {
 	if a.options.Guard == nil {
 		return access.Caller{Name: "address " + quota.Address(r.RemoteAddr)}, nil

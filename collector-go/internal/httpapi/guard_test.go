@@ -37,7 +37,7 @@ func guardOf(t *testing.T, o access.Options) *access.Guard {
 // allRoutes is a handler with everything that can be served, and a request of each route.
 func allRoutes(t *testing.T, guard *access.Guard) (http.Handler, []*http.Request) {
 	t.Helper()
-	w := startTold(t)
+	w := startReported(t)
 	var made []*http.Request
 	h := w.handler(func(o *Options) {
 		o.Guard, o.Page, o.Runs, o.Why = guard, http.NotFoundHandler(), nil, nil
@@ -65,7 +65,7 @@ func responseTo(h http.Handler, r *http.Request, headers ...string) *http.Respon
 	return recorder.Result()
 }
 
-// C5: no route answers a page of another site, nor by another's name, and every answer says that its type is meant.
+// C5: no route answers a page of another site, nor by another's name, and every answer forbids guessing its type.
 func TestEveryRouteRefusesOtherSitesAndNames(t *testing.T) {
 	h, routes := allRoutes(t, nil)
 	for _, r := range routes {
@@ -101,7 +101,7 @@ func TestALinkLeadsToPagesAlone(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, responseTo(h, httptest.NewRequest(http.MethodPost, "http://localhost/", nil), link...).StatusCode)
 }
 
-// C5: where somebody is asked for, every route asks, but for those that say whether the collector is there.
+// C5: where somebody is asked for, every route asks, but for those that report whether the collector is there.
 func TestEveryRouteAsksWho(t *testing.T) {
 	tokens := accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), "reader read", "writer write")
 	h, routes := allRoutes(t, guardOf(t, access.Options{TokenFile: tokens}))
@@ -203,7 +203,7 @@ func TestSlowBodiesAreCut(t *testing.T) {
 	}
 }
 
-// deadlines remembers what it was told as a connection.
+// deadlines records the deadlines that it was given as a connection.
 type deadlines struct {
 	http.ResponseWriter
 	set []time.Time
@@ -327,7 +327,7 @@ func TestHandshakes(t *testing.T) {
 	response, err = http.Get("http://" + address + "/metrics")
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
-	require.Equal(t, http.StatusBadRequest, response.StatusCode, "net/http says that TLS is spoken here")
+	require.Equal(t, http.StatusBadRequest, response.StatusCode, "net/http answers that TLS is spoken here")
 	require.Eventually(t, func() bool {
 		text := &strings.Builder{}
 		families, err := figures.Gather()

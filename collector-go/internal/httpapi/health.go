@@ -26,7 +26,8 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "Bullet Metrics is Ready.")
 }
 
-// isReader says whether who asks may read; who shows nothing where something is asked for is not one, and is not turned away either.
+// isReader reports whether who asks may read; who shows nothing where something is asked for is not one, and is not
+// turned away either.
 func (a *api) isReader(r *http.Request) bool {
 	guard := a.options.Guard
 	if guard == nil || !guard.Guarded() {

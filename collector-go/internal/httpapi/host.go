@@ -10,10 +10,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
 )
 
-// Local refuses what a browser sends for a page of somebody else's, whatever is asked for: requests that call this server by a name that is
-// not its own, since a page elsewhere may have its name resolve to our address (DNS rebinding), and requests that another site's page makes.
-// hosts are the names (without port) that are its own beside localhost; an address is no name. navigable says which requests a link on
-// another site may be. refused is told of each that is refused.
+// Local refuses what a browser sends for a page of somebody else's, whatever is asked for: requests that call this
+// server by a name that is not its own, since a page elsewhere may have its name resolve to our address (DNS
+// rebinding), and requests that another site's page makes. hosts are the names (without port) that are its own beside
+// localhost; an address is no name. navigable reports which requests a link on another site may be. refused is called
+// with each that is refused.
 func Local(hosts []string, navigable func(*http.Request) bool, refused func(access.Reason, *http.Request, string), next http.Handler) http.Handler {
 	allowed := map[string]bool{"localhost": true, "": true} // a client that names none speaks HTTP/1.0, and is no browser
 	for _, h := range hosts {
@@ -35,8 +36,8 @@ func Local(hosts []string, navigable func(*http.Request) bool, refused func(acce
 	})
 }
 
-// crossSite says whether another site's page has a request made, and which where that is told. Browsers say so in Sec-Fetch-Site where the
-// connection is encrypted or local, and else in Origin; who is no browser says neither.
+// crossSite reports whether another site's page made the request, and which site where known. Browsers send
+// Sec-Fetch-Site where the connection is encrypted or local, and otherwise Origin; other clients send neither.
 func crossSite(r *http.Request, hosts []string) (from string, cross bool) {
 	origin := r.Header.Get("Origin")
 	switch r.Header.Get("Sec-Fetch-Site") {
@@ -59,7 +60,8 @@ func crossSite(r *http.Request, hosts []string) (from string, cross bool) {
 	return origin, true
 }
 
-// isLink says whether a browser asks for a page of its own, as after a click: the site that it comes from sees nothing of the answer.
+// isLink reports whether a browser asks for a page of its own, as after a click: the site that it comes from sees
+// nothing of the answer.
 func isLink(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }

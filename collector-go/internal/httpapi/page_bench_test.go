@@ -88,7 +88,7 @@ func paint(b *testing.B, address string) {
 	fmt.Printf("%s", out)
 }
 
-// cpuSeconds is what this process has used: on a machine that others use too, it says more than the clock.
+// cpuSeconds is what this process has used: on a machine that others use too, it is a better measure than wall time.
 func cpuSeconds() float64 {
 	var used syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)

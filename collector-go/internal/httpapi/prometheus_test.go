@@ -79,7 +79,7 @@ func startPrometheus(t *testing.T, dir, config string, samples int) string {
 		}
 		ready = ready || strings.Contains(lines.Text(), "Server is ready to receive web requests")
 		if ready && address != "" {
-			go func() { // what it says later must not block it
+			go func() { // its later output must not block it
 				for lines.Scan() {
 				}
 			}()

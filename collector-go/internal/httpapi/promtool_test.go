@@ -19,7 +19,7 @@ import (
 func TestPromtoolCannotTellUsFromPrometheus(t *testing.T) {
 	servers := startBoth(t)
 	promtool := filepath.Join(buildPrometheus(t), "promtool")
-	says := func(server, arguments string) (text string, failed bool) {
+	ask := func(server, arguments string) (text string, failed bool) {
 		out, err := exec.CommandContext(t.Context(), promtool, strings.Fields(strings.ReplaceAll(arguments, "SERVER", server))...).CombinedOutput()
 		return strings.ReplaceAll(string(out), server, "SERVER"), err != nil
 	}
@@ -42,17 +42,18 @@ func TestPromtoolCannotTellUsFromPrometheus(t *testing.T) {
 		{"check healthy --url=SERVER", "SUCCESS", false},
 		{"check ready --url=SERVER", "SUCCESS", false},
 	} {
-		real, failed := says(servers.real, test.arguments)
+		real, failed := ask(servers.real, test.arguments)
 		assert.Equal(t, test.fails, failed, "%s: %s", test.arguments, real)
 		assert.Contains(t, real, test.found, test.arguments)
-		ours, failed := says(servers.ours, test.arguments)
+		ours, failed := ask(servers.ours, test.arguments)
 		ours = strings.ReplaceAll(ours, "Bullet Metrics is", "Prometheus Server is")
 		assert.Equal(t, test.fails, failed, "%s: %s", test.arguments, ours)
 		assert.Equal(t, real, ours, test.arguments)
 	}
 }
 
-// What a server says of itself has the same fields, of the same kinds, and the version by which Grafana decides what to ask for.
+// A server's description of itself has the same fields, of the same kinds, and the version by which Grafana decides
+// what to ask for.
 func TestStatusHasTheFieldsOfPrometheus(t *testing.T) {
 	servers := startBoth(t)
 	status := func(server, path string) map[string]any {

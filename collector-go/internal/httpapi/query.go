@@ -165,7 +165,7 @@ func queryOptions(r request) (promql.QueryOpts, error) {
 	return promql.NewPrometheusQueryOpts(r.FormValue("stats") == statsAll, lookback), nil
 }
 
-// truncate cuts a vector or matrix, and says whether it did.
+// truncate cuts a vector or matrix, and reports whether it did.
 func truncate(res *promql.Result, limit int) bool {
 	switch v := res.Value.(type) {
 	case promql.Matrix:

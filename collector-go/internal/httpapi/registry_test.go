@@ -27,8 +27,8 @@ import (
 
 var updateDocs = flag.Bool("docs", false, "write the answers into docs/topologies.md")
 
-// told is a topology as the plugin tells of it: two workers on two hosts.
-type told struct {
+// reported is a topology as the plugin reports it: two workers on two hosts.
+type reported struct {
 	t        *testing.T
 	journal  *journal.Journal
 	registry *registry.Registry
@@ -42,8 +42,8 @@ type noRetention struct{}
 func (noRetention) Join(string, func(journal.Position)) {}
 func (noRetention) Need(string, journal.Position) error { return nil }
 
-func startTold(t *testing.T) *told {
-	w := &told{t: t, clockMs: 1_800_000_000_000}
+func startReported(t *testing.T) *reported {
+	w := &reported{t: t, clockMs: 1_800_000_000_000}
 	var err error
 	w.journal, err = journal.Open(t.TempDir(), journal.DefaultOptions())
 	require.NoError(t, err)
@@ -58,10 +58,10 @@ func startTold(t *testing.T) *told {
 		require.NoError(t, <-done)
 	})
 	w.begin("bullet-1-1799999000", "worker-1", 12)
-	w.send(&pb.Batch{Topology: topologyTold("30", "1.5.1"), Workers: workersTold(4711)})
+	w.send(&pb.Batch{Topology: reportedTopology("30", "1.5.1"), Workers: reportedWorkers(4711)})
 	w.clockMs += 600_000
 	w.begin("bullet-2-1800000590", "worker-1", 12)
-	w.send(&pb.Batch{Topology: topologyTold("60", "1.5.2"), Workers: workersTold(5001)})
+	w.send(&pb.Batch{Topology: reportedTopology("60", "1.5.2"), Workers: reportedWorkers(5001)})
 	w.clockMs += 10_000
 	w.send(nil)
 	// What was appended before this is applied when it is.
@@ -70,7 +70,7 @@ func startTold(t *testing.T) *told {
 	return w
 }
 
-func (w *told) begin(id, host string, task int32) {
+func (w *reported) begin(id, host string, task int32) {
 	var err error
 	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "bullet", TopologyID: id, Host: host, Port: 6700, Task: task})
 	require.NoError(w.t, err)
@@ -78,7 +78,7 @@ func (w *told) begin(id, host string, task int32) {
 }
 
 // send sends a batch in which every task but the consumer's reports.
-func (w *told) send(notes *pb.Batch) {
+func (w *reported) send(notes *pb.Batch) {
 	w.sequence++
 	b := &journal.Batch{Producer: w.producer, Epoch: journal.Epoch{1}, Sequence: w.sequence, SentMs: w.clockMs, ReceivedMs: w.clockMs + 3, Notes: notes}
 	for _, s := range []struct {
@@ -97,7 +97,7 @@ func (w *told) send(notes *pb.Batch) {
 	require.NoError(w.t, <-done)
 }
 
-func topologyTold(pending, bullet string) *pb.TopologyInfo {
+func reportedTopology(pending, bullet string) *pb.TopologyInfo {
 	component := func(kind pb.ComponentKind, name string, parallelism uint32, cpu, on, off float64, tasks []int32, inputs ...*pb.ComponentInput) *pb.ComponentInfo {
 		return &pb.ComponentInfo{Kind: kind, Name: name, Parallelism: parallelism, CpuPercent: cpu, OnHeapMib: on, OffHeapMib: off, Tasks: tasks, Inputs: inputs}
 	}
@@ -114,23 +114,23 @@ func topologyTold(pending, bullet string) *pb.TopologyInfo {
 	}
 }
 
-func workersTold(pid uint64) []*pb.WorkerInfo {
+func reportedWorkers(pid uint64) []*pb.WorkerInfo {
 	return []*pb.WorkerInfo{
 		{Host: "worker-1", Port: 6700, Pid: pid, StartTimeMs: 1_799_999_020_000 + int64(pid)},
 		{Host: "worker-2", Port: 6700, Pid: pid + 1, StartTimeMs: 1_799_999_021_000 + int64(pid)},
 	}
 }
 
-func (w *told) handler(change ...func(*Options)) http.Handler {
+func (w *reported) handler(change ...func(*Options)) http.Handler {
 	return handlerOver(w.t, empty{}, append(change, func(o *Options) { o.Registry, o.Hosts = w.registry, []string{"example.com"} })...)
 }
 
 // The page's examples are what the API answers: a block of it is a request, a blank line and the answer.
-func TestThePageOfTopologiesSaysWhatIsAnswered(t *testing.T) {
+func TestThePageOfTopologiesShowsWhatIsAnswered(t *testing.T) {
 	const path = "../../../docs/topologies.md"
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	w := startTold(t)
+	w := startReported(t)
 	h := w.handler()
 	const open, end = "```http\n", "\n```\n"
 	parts := strings.Split(string(text), open)
@@ -179,7 +179,7 @@ func post(h http.Handler, body string, headers ...string) (int, string) {
 }
 
 func TestAWebPageElsewhereCannotAnnotate(t *testing.T) {
-	w := startTold(t)
+	w := startReported(t)
 	h := w.handler()
 	const body = `{"id":"x","topology":"bullet","title":"Mine"}`
 	for name, c := range map[string]struct {
@@ -209,7 +209,7 @@ func TestAWebPageElsewhereCannotAnnotate(t *testing.T) {
 }
 
 func TestATokenIsAskedForWhereThereAreTokens(t *testing.T) {
-	w := startTold(t)
+	w := startReported(t)
 	h := w.handler(func(o *Options) {
 		tokens := accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), "right write bullet", "reader read")
 		o.Guard = guardOf(t, access.Options{WriteTokenFile: tokens})
@@ -229,7 +229,7 @@ func TestATokenIsAskedForWhereThereAreTokens(t *testing.T) {
 }
 
 func TestWhatIsWrongWithAnAnnotationIsAnswered(t *testing.T) {
-	w := startTold(t)
+	w := startReported(t)
 	h := w.handler()
 	for body, want := range map[string]string{
 		``:                      "the body is no annotation: unexpected end of JSON input",
@@ -253,7 +253,7 @@ func TestWhatIsWrongWithAnAnnotationIsAnswered(t *testing.T) {
 }
 
 func TestAnnotationsAreSelected(t *testing.T) {
-	w := startTold(t)
+	w := startReported(t)
 	h := w.handler()
 	code, answer := post(h, `{"id":"s1","topology":"bullet","title":"One","time":1800000700,"end_time":"2027-01-15T08:12:00Z","tags":["step","demo"]}`)
 	require.Equal(t, http.StatusOK, code, answer)
@@ -284,7 +284,7 @@ func TestAnnotationsAreSelected(t *testing.T) {
 }
 
 func TestATopologyThatIsNotKnownIsNotFound(t *testing.T) {
-	w := startTold(t)
+	w := startReported(t)
 	h := w.handler()
 	assertRefused(t, h, "/api/v1/topologies/x", http.StatusNotFound, `no topology "x" has reported; /api/v1/topologies lists those that have`)
 	assertRefused(t, h, "/api/v1/topologies/bullet?id=x", http.StatusNotFound,

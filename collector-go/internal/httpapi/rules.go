@@ -208,7 +208,7 @@ func (a *api) ruleGroups() []*rules.Group {
 	return a.options.Rules.RuleGroups()
 }
 
-// named tells whether a name is asked for; where none is, all are.
+// named reports whether a name is requested; where none is, all are.
 func named(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 
 // pageToken names a group to go on from.

@@ -23,8 +23,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
-// startBothWithRules lets our evaluator and a real Prometheus evaluate the same rules over the same slices, and tell nobody at
-// the same address.
+// startBothWithRules lets our evaluator and a real Prometheus evaluate the same rules over the same slices, and notify
+// nobody at the same address.
 func startBothWithRules(t *testing.T) both {
 	path, err := filepath.Abs("testdata/rules.yml")
 	require.NoError(t, err)

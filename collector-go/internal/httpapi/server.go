@@ -45,18 +45,19 @@ type Options struct {
 	Metadata MetadataSource      // nil: no metadata
 	Registry *registry.Registry  // nil: no topologies and no annotations
 	Rules    Rules               // nil: no rules, no alerts
-	// Why tells what changed before an alert; nil: nobody does.
+	// Why returns what changed before an alert; nil: unavailable.
 	Why func(context.Context, why.Question) (*why.Answer, error)
 	// Page is what a person sees at /, with what it needs below /page/; nil: nothing is there.
 	Page http.Handler
-	// Runs are the runs that /api/v1/runs lists, with their reports below /runs/; nil: a list that says how to have one.
+	// Runs are the runs that /api/v1/runs lists, with their reports below /runs/; nil: a list that explains how to
+	// configure one.
 	Runs *shelf.Shelf
 	// Guard decides who may read and who may set annotations, and has the port's TLS; nil: everybody, in plain text.
 	Guard *access.Guard
-	// Ready says why the collector is not ready, in words for an operator; "" when it is. nil: always ready.
+	// Ready returns why the collector is not ready, in words for an operator; "" when it is. nil: always ready.
 	Ready func() string
 	// Loaded waits until what was acknowledged before the collector's start is in the answers, and the alerts of then are known. Where
-	// ctx ends before, the error says how far it is. nil: it always is.
+	// ctx ends before, the error reports how far it is. nil: it always is.
 	Loaded func(ctx context.Context) error
 	// LoadTimeout is how long a request waits for that before it is refused as unavailable. 10 s by default: a restart takes a second or two.
 	LoadTimeout time.Duration
@@ -73,12 +74,12 @@ type Options struct {
 	MaxRequests int
 	// RequestTimeout bounds a request, writing included. 5 min by default, as Prometheus has it.
 	RequestTimeout time.Duration
-	// ShutdownTimeout is how long Run waits for running requests when told to end. 5 s by default.
+	// ShutdownTimeout is how long Run waits for running requests when its context ends. 5 s by default.
 	ShutdownTimeout time.Duration
-	// Version is what /api/v1/status/buildinfo says. Its Version is read by Grafana, which takes it for Prometheus' and decides
-	// by it what to ask for; where empty, it is the version of the library that answers.
+	// Version is what /api/v1/status/buildinfo returns. Its Version is read by Grafana, which takes it for Prometheus'
+	// and decides by it what to ask for; where empty, it is the version of the library that answers.
 	Version BuildInfo
-	// StorageRetention is what /api/v1/status/runtimeinfo says of it, such as "15d or 8GiB".
+	// StorageRetention is what /api/v1/status/runtimeinfo returns as such, for example "15d or 8GiB".
 	StorageRetention string
 	Registerer       prometheus.Registerer // nil: no figures
 	Logger           *slog.Logger          // nil: silent
@@ -89,7 +90,7 @@ func DefaultOptions() Options {
 	return Options{MaxBodyBytes: 1 << 20, BodyTimeout: 20 * time.Second, MaxConnections: 512, MaxRequests: 256, RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second, LoadTimeout: 10 * time.Second}
 }
 
-// Validate says which option cannot be.
+// Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	switch {
 	case o.Engine == nil || o.Gatherer == nil:
@@ -186,7 +187,7 @@ func (s *Server) figures() {
 	}
 }
 
-// refuse is told of connections beyond what there are, or beyond an address' share.
+// refuse is called with connections beyond the limit, or beyond an address' share.
 func (s *Server) refuse(peer string, why error) {
 	s.refused.Inc()
 	if s.options.Guard != nil {
@@ -194,7 +195,7 @@ func (s *Server) refuse(peer string, why error) {
 	}
 }
 
-// serverLog takes what net/http says. It says of a handshake that failed in words alone.
+// serverLog takes the log of net/http, which reports failed handshakes only as text.
 type serverLog struct{ options Options }
 
 const handshakeFailed = "http: TLS handshake error from "

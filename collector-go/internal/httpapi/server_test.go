@@ -38,7 +38,7 @@ type empty struct{}
 
 func (empty) Querier(int64, int64) (storage.Querier, error) { return storage.NoopQuerier(), nil }
 
-// waiting is a store that answers when it is told to.
+// waiting is a store that answers when the test releases it.
 type waiting struct {
 	asked, go_ chan struct{}
 }
@@ -88,7 +88,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 	}
 }
 
-// An error that the store calls its own is told from one of the query.
+// An error of the store is distinguished from one of the query.
 func TestErrorWhileReading(t *testing.T) {
 	h := handlerOver(t, storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
 		return storage.NewMergeQuerier([]storage.Querier{breaking{storage.NoopQuerier()}}, nil, storage.ChainedSeriesMerge), nil
@@ -171,7 +171,7 @@ func TestHealthAndPage(t *testing.T) {
 	assert.Equal(t, "200", get(t, h, "http://localhost/api/v1/query?query=1&time=1")[:3], "a full journal is when people ask")
 	reason = ""
 	assert.Equal(t, "200\nContent-Type: text/plain; charset=utf-8\n\nBullet Metrics is Ready.\n", get(t, h, "http://localhost/-/ready"))
-	assert.Contains(t, get(t, h, "http://localhost/api/v1/runs"), "set runs.dir")
+	assert.Contains(t, get(t, h, "http://localhost/api/v1/runs"), "runs.dir is not set")
 	assert.Equal(t, "404", get(t, h, "http://localhost/nothing")[:3])
 }
 
@@ -286,7 +286,7 @@ func TestRunCutsOffWhatDoesNotEnd(t *testing.T) {
 	close(store.go_)
 }
 
-func TestRunSaysWhatEndedIt(t *testing.T) {
+func TestRunReturnsWhatEndedIt(t *testing.T) {
 	engine, err := query.New(empty{}, query.DefaultOptions())
 	require.NoError(t, err)
 	options := DefaultOptions()

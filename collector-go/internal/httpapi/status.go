@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// BuildInfo is what /api/v1/status/buildinfo says.
+// BuildInfo is what /api/v1/status/buildinfo returns.
 type BuildInfo struct {
 	Version   string `json:"version"`
 	Revision  string `json:"revision"`
@@ -23,7 +23,7 @@ type BuildInfo struct {
 	GoVersion string `json:"goVersion"`
 }
 
-// runtimeInfo is what /api/v1/status/runtimeinfo says.
+// runtimeInfo is what /api/v1/status/runtimeinfo returns.
 type runtimeInfo struct {
 	StartTime           time.Time `json:"startTime"`
 	CWD                 string    `json:"CWD"`

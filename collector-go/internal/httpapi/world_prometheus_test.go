@@ -193,7 +193,7 @@ func worldAnswer(t *testing.T, base string, q gridtest.Question) string {
 // readByPromtool reads exported blocks as people do who do not trust us.
 func readByPromtool(t *testing.T, dir string, slices int) {
 	promtool := filepath.Join(buildPrometheus(t), "promtool")
-	says := func(arguments ...string) []byte {
+	promtool := func(arguments ...string) []byte {
 		command := exec.CommandContext(t.Context(), promtool, arguments...)
 		var stderr bytes.Buffer
 		command.Stderr = &stderr
@@ -201,7 +201,7 @@ func readByPromtool(t *testing.T, dir string, slices int) {
 		require.NoError(t, err, stderr.String())
 		return out
 	}
-	assert.Contains(t, string(says("tsdb", "list", dir)), "BLOCK ULID")
-	assert.Contains(t, string(says("tsdb", "analyze", dir)), "Total Series:")
-	assert.Equal(t, slices, bytes.Count(says("tsdb", "dump", "--sandbox-dir-root="+t.TempDir(), dir), []byte("\n")))
+	assert.Contains(t, string(promtool("tsdb", "list", dir)), "BLOCK ULID")
+	assert.Contains(t, string(promtool("tsdb", "analyze", dir)), "Total Series:")
+	assert.Equal(t, slices, bytes.Count(promtool("tsdb", "dump", "--sandbox-dir-root="+t.TempDir(), dir), []byte("\n")))
 }

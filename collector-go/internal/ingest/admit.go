@@ -40,7 +40,7 @@ func (a *admission) reject(reason pb.RejectionReason) (example *string) {
 	return &a.rejected.example[reason]
 }
 
-// messages are the tally as the sender is told it.
+// messages are the tally as the sender receives it.
 func (t *tally) messages(sequence uint64) []*pb.Rejection {
 	if t == nil {
 		return nil
@@ -55,7 +55,7 @@ func (t *tally) messages(sequence uint64) []*pb.Rejection {
 	return list
 }
 
-// checkBatch says what in a batch breaks the protocol, which ends the stream.
+// checkBatch returns an error that names what in a batch breaks the protocol, which ends the stream.
 func checkBatch(b *pb.Batch) error {
 	columns := b.GetSamples()
 	ids, times, values := len(columns.GetSeriesIds()), len(columns.GetTimeOffsetsMs()), len(columns.GetValues())

@@ -82,7 +82,7 @@ func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table
 	return nil
 }
 
-// covers says whether a checked block is within the range as a whole: its rows rise.
+// covers reports whether a checked block is within the range as a whole: its rows rise.
 func (r timeRange) covers(b *block.Block) bool {
 	return b.TimeMs(0) >= r.oldestMs && b.TimeMs(b.Rows-1) <= r.newestMs
 }
@@ -151,7 +151,7 @@ func (p *part) add(row int, value float64) {
 	p.values = append(p.values, value)
 }
 
-// whole says whether nothing is missing.
+// whole reports whether nothing is missing.
 func (p *part) whole(of *block.Block) bool {
 	return len(p.columns) == of.Columns && len(p.values) == of.Samples()
 }

@@ -383,7 +383,7 @@ func TestBlocksThatBreakTheProtocolEndTheirStream(t *testing.T) {
 	c := start(t, nil)
 	service := c.dial()
 	now := time.Now().UnixMilli()
-	for says, change := range map[string]func(*pb.Batch){
+	for message, change := range map[string]func(*pb.Batch){
 		"batch.blocks[0].layout_id 7 was not defined":    func(b *pb.Batch) { b.Blocks[0].LayoutId = 7 },
 		"batch.blocks[0]: values has 24 bytes":           func(b *pb.Batch) { b.Blocks[0].Count = 2; b.Blocks[0].StepMs = 1 },
 		"batch.blocks[0]: codec 0 is not known":          func(b *pb.Batch) { b.Blocks[0].Codec = 0 },
@@ -407,6 +407,6 @@ func TestBlocksThatBreakTheProtocolEndTheirStream(t *testing.T) {
 		b.Sequence, b.Blocks = 1, []*pb.Block{blockOf(now, 1, 2, 3)}
 		change(b)
 		s.batch(b)
-		s.fails(codes.InvalidArgument, says)
+		s.fails(codes.InvalidArgument, message)
 	}
 }

@@ -140,10 +140,10 @@ func numbered(above string, next *int, of fields) *byNumber {
 	return all
 }
 
-// errWire is said of bytes that are no message; decoding says it better.
+// errWire stands for bytes that are no message; the decoder reports it better.
 var errWire = errors.New("cannot be decoded")
 
-// checkBounds says which bound an encoded ExportRequest exceeds, before it is decoded.
+// checkBounds returns an error that names the bound that an encoded ExportRequest exceeds, before it is decoded.
 func checkBounds(request []byte) error {
 	var counts counted
 	return requestBounds.check(request, &counts)
@@ -194,7 +194,7 @@ func (b *bound) check(value []byte, counts *counted) error {
 		return err
 	}
 	if b.bytes > 0 && len(value) > b.bytes {
-		return fmt.Errorf("%s has %d bytes, at most %d are taken", b.name, len(value), b.bytes)
+		return fmt.Errorf("%s has %d bytes, at most %d are allowed", b.name, len(value), b.bytes)
 	}
 	if b.inner == nil {
 		return nil

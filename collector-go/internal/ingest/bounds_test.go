@@ -63,7 +63,7 @@ func repeated[T any](n int, one T) (all []T) {
 	return all
 }
 
-// worst are batches with far too much of each kind of note, by what the door says of them.
+// worst are batches with far too much of each kind of note, by the error that they meet.
 func worst() map[string]*pb.Batch {
 	const most = 1_200_000
 	return map[string]*pb.Batch{
@@ -102,27 +102,27 @@ func allocated(f func()) uint64 {
 
 // What is too much is refused by name before it is in memory.
 func TestNotesAreBoundedBeforeTheyAreDecoded(t *testing.T) {
-	for says, b := range worst() {
+	for message, b := range worst() {
 		raw := encoded(t, b)
 		require.Less(t, len(raw), 4<<20+64)
 		in := &incoming{}
 		used := allocated(func() { in.decode(raw) })
-		require.ErrorContains(t, in.refused, says)
-		require.Less(t, used, uint64(64<<10), says)
+		require.ErrorContains(t, in.refused, message)
+		require.Less(t, used, uint64(64<<10), message)
 	}
 }
 
 func TestABoundEndsTheStream(t *testing.T) {
 	c := start(t, nil)
 	service := c.dial()
-	for says, b := range map[string]*pb.Batch{
+	for message, b := range map[string]*pb.Batch{
 		"batch.drops has more than 64 entries in one request":      {Sequence: 1, Drops: repeated(65, &pb.Drop{})},
 		"batch.annotations.title has 300 bytes, at most 256 are":   {Sequence: 1, Annotations: []*pb.Annotation{{Title: strings.Repeat("x", 300)}}},
 		"batch.topology.storm_version has 200 bytes, at most 128 ": {Sequence: 1, Topology: &pb.TopologyInfo{StormVersion: strings.Repeat("x", 200)}},
 	} {
 		s := opened(t, service)
 		s.batch(b)
-		s.fails(codes.InvalidArgument, says)
+		s.fails(codes.InvalidArgument, message)
 	}
 }
 

@@ -5,8 +5,9 @@ import "time"
 // timeRange is the event times that are taken, ms since the Unix epoch, both ends included.
 type timeRange struct{ oldestMs, newestMs int64 }
 
-// clock tells which event times are credible. It trusts two clocks, the system's and the one that has run evenly since the
-// start, and takes what either allows: a step of the system's clock must not make good samples look old or ahead.
+// clock decides which event times are credible. It trusts two clocks, the system's and the one that has run evenly
+// since the start, and takes what either allows: a step of the system's clock must not make good samples look old or
+// ahead.
 type clock struct {
 	now    func() time.Time
 	start  time.Time

@@ -165,7 +165,7 @@ func decodeBlock(encoded []byte, b *pb.Block) error {
 	return nil
 }
 
-// setBlockNumber says whether a block has that number.
+// setBlockNumber reports whether a block has that number.
 func setBlockNumber(b *pb.Block, number protowire.Number, v uint64) bool {
 	switch number {
 	case blockLayout:

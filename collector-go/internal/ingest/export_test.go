@@ -151,8 +151,8 @@ func TestAStreamThatBreaksTheProtocolEndsAlone(t *testing.T) {
 	unequal := samples(1, 1, 2)
 	unequal.Values = unequal.Values[:1]
 	for name, bad := range map[string]struct {
-		batch *pb.Batch
-		says  string
+		batch   *pb.Batch
+		message string
 	}{
 		"unequal columns":   {&pb.Batch{Epoch: epoch, Sequence: 1, OldestHeldSequence: 1, Samples: unequal}, "columns must be of equal length"},
 		"short epoch":       {&pb.Batch{Epoch: epoch[:3], Sequence: 1, OldestHeldSequence: 1}, "batch.epoch has 3 bytes"},
@@ -166,7 +166,7 @@ func TestAStreamThatBreaksTheProtocolEndsAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := opened(t, service)
 			s.send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: bad.batch}})
-			s.fails(codes.InvalidArgument, bad.says)
+			s.fails(codes.InvalidArgument, bad.message)
 		})
 	}
 	t.Run("oversize", func(t *testing.T) {
@@ -215,7 +215,7 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 func TestOpenIsChecked(t *testing.T) {
 	c := start(t, func(o *Options) { o.OpenTimeout = 200 * time.Millisecond })
 	service := c.dial()
-	for says, open := range map[string]*pb.Open{
+	for message, open := range map[string]*pb.Open{
 		"open.topology is empty":      {Host: "h"},
 		"open.host is empty":          {Topology: "t"},
 		"open.port is 70000":          {Topology: "t", Host: "h", Port: 70_000},
@@ -226,7 +226,7 @@ func TestOpenIsChecked(t *testing.T) {
 		require.NoError(t, err)
 		s := &client{t: t, stream: stream}
 		s.send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}})
-		s.fails(codes.InvalidArgument, says)
+		s.fails(codes.InvalidArgument, message)
 	}
 	stream, err := service.Export(t.Context())
 	require.NoError(t, err)
@@ -275,7 +275,7 @@ func TestFullIsSaidInTheStream(t *testing.T) {
 	require.Equal(t, uint64(1), c.server.Books().Received, "the one under way was skipped")
 }
 
-// heldJournal answers when the test says so.
+// heldJournal answers when the test releases it.
 type heldJournal struct {
 	*slowJournal
 	appended chan uint64
@@ -299,7 +299,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	service := c.dial()
 	first := opened(t, service)
 	st := export(t, service).fails(codes.ResourceExhausted, "no stream is free: all 1 places are taken")
-	require.Len(t, st.Details(), 1, "RetryInfo says when to come again")
+	require.Len(t, st.Details(), 1, "RetryInfo has the time after which to retry")
 	require.NoError(t, first.stream.CloseSend())
 	_, err := first.stream.Recv()
 	require.ErrorIs(t, err, io.EOF)

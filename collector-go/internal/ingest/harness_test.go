@@ -108,7 +108,7 @@ func opened(t testing.TB, service pb.IngestServiceClient, options ...grpc.CallOp
 	return c
 }
 
-// send puts a request on the stream. Where the collector has ended it already, the next receive says how.
+// send puts a request on the stream. Where the collector has ended it already, the next receive returns its status.
 func (c *client) send(request *pb.ExportRequest) {
 	if err := c.stream.Send(request); !errors.Is(err, io.EOF) {
 		require.NoError(c.t, err)
@@ -143,14 +143,14 @@ func (c *client) acknowledged(sequence uint64) (rejections []*pb.Rejection) {
 }
 
 // fails waits for the stream's end.
-func (c *client) fails(code codes.Code, says string) *status.Status {
+func (c *client) fails(code codes.Code, message string) *status.Status {
 	for {
 		_, err := c.stream.Recv()
 		if err == nil {
 			continue
 		}
 		require.Equal(c.t, code, status.Code(err), "%v", err)
-		require.Contains(c.t, err.Error(), says)
+		require.Contains(c.t, err.Error(), message)
 		return status.Convert(err)
 	}
 }

@@ -14,7 +14,7 @@ const (
 	maxBucketIndex       = 1 << 20 // far beyond any float64 at the finest schema
 )
 
-// checkHistogram says what is wrong with a distribution.
+// checkHistogram returns an error that names what is wrong with a distribution.
 func checkHistogram(h *pb.HistogramSample, ofHistograms bool) error {
 	switch {
 	case !ofHistograms:
@@ -24,7 +24,7 @@ func checkHistogram(h *pb.HistogramSample, ofHistograms bool) error {
 	case !finite(h.GetSum()) || !finite(h.GetZeroThreshold()) || h.GetZeroThreshold() < 0:
 		return fmt.Errorf("sum %v or zero threshold %v makes no sense", h.GetSum(), h.GetZeroThreshold())
 	case len(h.GetPositiveCounts()) > maxBuckets || len(h.GetPositiveSpans()) > maxBuckets:
-		return fmt.Errorf("%d buckets, at most %d are taken", len(h.GetPositiveCounts()), maxBuckets)
+		return fmt.Errorf("%d buckets, at most %d are allowed", len(h.GetPositiveCounts()), maxBuckets)
 	}
 	if err := checkSpans(h); err != nil {
 		return err

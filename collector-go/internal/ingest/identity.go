@@ -39,7 +39,7 @@ func (s *Server) newEntry(ctx context.Context) (*entry, error) {
 	return e, e.check()
 }
 
-// check says whether the caller may be there, as things are now.
+// check reports whether the caller may be there, as things are now.
 func (e *entry) check() error {
 	if e.guard == nil {
 		return nil
@@ -91,7 +91,7 @@ func (e *entry) keys(topology string) []string {
 	return append(keys, address)
 }
 
-// refusalStatus is how a caller is told.
+// refusalStatus is the status that a refused caller receives.
 func refusalStatus(err error) error {
 	var refusal *access.Refusal
 	switch {
@@ -105,7 +105,7 @@ func refusalStatus(err error) error {
 	return status.Error(codes.PermissionDenied, refusal.Detail)
 }
 
-// handshakes are TLS whose failures are told to the guard.
+// handshakes are TLS credentials that report failed handshakes to the guard.
 type handshakes struct {
 	credentials.TransportCredentials
 	guard *access.Guard

@@ -164,7 +164,8 @@ func TestRevocationEndsOpenStreams(t *testing.T) {
 	kept.acknowledged(1)
 }
 
-// C4: when the file that says who may send is gone for good, nobody is let in, and who is in is let go; when it is back, all are.
+// C4: when the file that grants who may send stays missing, nobody is let in and open streams end; when it is back, all
+// are let in.
 func TestAFileThatVanishedClosesTheDoor(t *testing.T) {
 	path, change := tokens(t, "alpha write")
 	c := start(t, change)

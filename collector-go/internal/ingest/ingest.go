@@ -242,7 +242,7 @@ type complaints struct {
 
 const complainEvery = 10 * time.Second
 
-// mayComplain says whether it is time to log again, and how many times it was not since.
+// mayComplain reports whether it is time to log again, and how many times it was not since.
 func (c *complaints) mayComplain(now time.Time) (unsaid int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

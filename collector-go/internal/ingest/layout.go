@@ -91,14 +91,14 @@ func (t *table) addLayout(d *pb.Layout) error {
 	return nil
 }
 
-// checkLayout says what is wrong with a layout.
+// checkLayout returns an error that names what is wrong with a layout.
 func checkLayout(d *pb.Layout) error {
 	ids := d.GetSeriesIds()
 	switch {
 	case d.GetId() == 0:
 		return errors.New("batch.layouts.id is 0: ids start at 1")
 	case len(ids) == 0 || len(ids) > block.MaxColumns:
-		return fmt.Errorf("batch.layouts.id %d has %d series_ids, from 1 to %d are taken", d.GetId(), len(ids), block.MaxColumns)
+		return fmt.Errorf("batch.layouts.id %d has %d series_ids, from 1 to %d are allowed", d.GetId(), len(ids), block.MaxColumns)
 	}
 	sorted := slices.Sorted(slices.Values(ids))
 	for i := 1; i < len(sorted); i++ {

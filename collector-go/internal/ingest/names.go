@@ -16,11 +16,11 @@ const (
 	maxPort      = 65_535
 )
 
-// checkText says what is wrong with a name that a producer chose.
+// checkText returns an error that names what is wrong with a name that a producer chose.
 func checkText(field, s string) error {
 	switch {
 	case len(s) > maxNameBytes:
-		return fmt.Errorf("%s has %d bytes, at most %d are taken; it starts with %.40q", field, len(s), maxNameBytes, s)
+		return fmt.Errorf("%s has %d bytes, at most %d are allowed; it starts with %.40q", field, len(s), maxNameBytes, s)
 	case !utf8.ValidString(s):
 		return fmt.Errorf("%s is not UTF-8: %.40q", field, s)
 	case strings.Contains(s, metric.KeySeparator):
@@ -44,7 +44,7 @@ func checkPort(field string, port uint32) error {
 	return nil
 }
 
-// checkOpen says what is wrong with an Open.
+// checkOpen returns an error that names what is wrong with an Open.
 func checkOpen(o *pb.Open) error {
 	return errors.Join(
 		checkName("open.topology", o.GetTopology()),
@@ -83,7 +83,7 @@ func checkDefinition(d *pb.SeriesDefinition) error {
 		return err
 	}
 	if len(d.GetKey()) > maxKeyDepth {
-		return fmt.Errorf("series.key of %.40q has %d parts, at most %d are taken", d.GetName(), len(d.GetKey()), maxKeyDepth)
+		return fmt.Errorf("series.key of %.40q has %d parts, at most %d are allowed", d.GetName(), len(d.GetKey()), maxKeyDepth)
 	}
 	for _, key := range d.GetKey() {
 		if err := checkName("series.key", key); err != nil {

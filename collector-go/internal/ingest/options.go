@@ -85,7 +85,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate says which setting is out of range.
+// Validate returns an error that names the setting that is out of range.
 func (o Options) Validate() error {
 	for _, bound := range []struct {
 		name  string

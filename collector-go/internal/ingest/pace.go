@@ -102,7 +102,7 @@ func (c *pacedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// came takes what a sender sent, and says why it is to be cut, if it is.
+// came records what a sender sent, and returns why it must be cut off, if it must.
 func (c *pacedConn) came(p []byte, now time.Time) (why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +160,7 @@ func (c *pacedConn) data(stream uint32, piece []byte, now time.Time) {
 	}
 }
 
-// behind says whether the message is slower than it may be.
+// behind reports whether the message is slower than it may be.
 func (m *message) behind(p pace, now time.Time) bool {
 	if m.begun.IsZero() {
 		return false

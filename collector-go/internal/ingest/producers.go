@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
-// producers knows who is connected. The journal is told of every stream that opens, and that a producer is gone when its last
-// stream has ended: a new stream often begins before the collector has noticed the end of the old.
+// producers knows who is connected. The journal receives every stream that opens, and that a producer is gone when its
+// last stream has ended: a new stream often begins before the collector has noticed the end of the old.
 type producers struct {
 	journal Journal
 	ledger  *ledger
@@ -105,7 +105,7 @@ func (p *producers) disconnect(gone *producer) error {
 	return p.journal.Mark(&journal.Disconnected{Producer: gone.name(), TimeMs: p.now().UnixMilli()})
 }
 
-// anyOf says whether a worker has another producer.
+// anyOf reports whether a worker has another producer.
 func (p *producers) anyOf(w metric.Worker) bool {
 	for _, other := range p.online {
 		if other.worker() == w {

@@ -10,7 +10,7 @@ import (
 // 10 to 60 s.
 const rateBurst = time.Minute
 
-// longestRateWait bounds what a sender is told to wait; it is told again where that was too short.
+// longestRateWait bounds how long a sender is asked to wait; it is asked again where that was too short.
 const longestRateWait = 10 * time.Second
 
 // mostBuckets is how many topologies' buckets are kept before the full ones, which say nothing, go.
@@ -35,7 +35,7 @@ func newRates(perSecond int) *rates {
 	return &rates{perSecond: float64(perSecond), buckets: map[string]*bucket{}}
 }
 
-// rateError says that a topology is beyond its rate, and how long to wait.
+// rateError reports that a topology exceeds its rate, and how long to wait.
 type rateError struct {
 	topology  string
 	perSecond float64
@@ -46,7 +46,7 @@ func (e *rateError) Error() string {
 	return fmt.Sprintf("topology %s sends more than %.0f samples a second", e.topology, e.perSecond)
 }
 
-// take takes so many samples of a topology, or says how long to wait: the error is a *rateError.
+// take admits so many samples of a topology, or returns a *rateError with how long to wait.
 func (p *rates) take(topology string, samples int, now time.Time) error {
 	if p.perSecond == 0 || samples == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 // what the journal holds, two may take two fifths each, and some of it is free for one that comes, whatever the others do.
 const shareOfRoom = 2
 
-// room says why a topology may have no further series; nil where it may. What is idle is given up before a topology is turned away. It is
-// called under defining.
+// room returns why a topology may have no further series; nil where it may. Idle series are forgotten before a topology
+// is refused. It is called under defining.
 func (s *Server) room(topology string) error {
 	of, err := s.crowded(topology)
 	if err != nil && s.idle.due(of, s.o.Now()) && s.journal.ForgetIdle(of) > 0 {
@@ -19,7 +19,7 @@ func (s *Server) room(topology string) error {
 	return err
 }
 
-// crowded says whose idle series are in the way, "" for everybody's, and why there is no room.
+// crowded returns whose idle series are in the way, "" for everybody's, and why there is no room.
 func (s *Server) crowded(topology string) (of string, err error) {
 	has := s.journal.SeriesOf(topology)
 	if has >= s.o.MaxTopologySeries {

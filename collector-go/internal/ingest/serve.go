@@ -84,13 +84,13 @@ func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 	return g, alive
 }
 
-// refused is told of connections beyond what there are, or beyond an address' share.
+// refused is called with connections beyond the limit, or beyond an address' share.
 func (s *Server) refused(peer string, why error) {
 	s.ledger.connectionsRefused.Inc()
 	s.note(peer, fmt.Errorf("connection: %w", why))
 }
 
-// slow is told of connections that are cut since their sender does not go on.
+// slow is called with connections that are closed because their sender does not go on.
 func (s *Server) slow(peer string, why error) {
 	s.ledger.connectionsSlow.Inc()
 	s.note(peer, fmt.Errorf("connection cut: %w", why))

@@ -44,14 +44,14 @@ func TestConnectionsAreLimited(t *testing.T) {
 	good.acknowledged(1)
 }
 
-// TestSlowHandshakesAreCut: who connects and says nothing, or half a preface, is cut, and makes room.
+// TestSlowHandshakesAreCut: a client that connects and sends nothing, or half a preface, is cut off, and makes room.
 func TestSlowHandshakesAreCut(t *testing.T) {
 	c := start(t, func(o *Options) { o.HandshakeTimeout, o.MaxConnections = 200*time.Millisecond, 3 })
-	for _, says := range []string{"", "PRI * HT", "\x16\x03\x01"} {
+	for _, preface := range []string{"", "PRI * HT", "\x16\x03\x01"} {
 		connection, err := net.Dial("tcp", c.address)
 		require.NoError(t, err)
 		defer connection.Close()
-		_, err = connection.Write([]byte(says))
+		_, err = connection.Write([]byte(preface))
 		require.NoError(t, err)
 		closedByPeer(t, connection)
 	}

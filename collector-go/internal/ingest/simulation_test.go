@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// slowJournal is a journal whose disk moves when the test says so. It keeps the contract of journal.Journal: answers in
+// slowJournal is a journal whose disk moves when the test lets it. It keeps the contract of journal.Journal: answers in
 // order, and what is queued behind a failed batch fails with it.
 type slowJournal struct {
 	full    bool
@@ -95,7 +95,7 @@ func (j *slowJournal) fail() {
 	}
 }
 
-// wire is both directions of one stream; what is on it arrives when the test says so.
+// wire is both directions of one stream; what is on it arrives when the test lets it.
 type wire struct {
 	grpc.ServerStream
 	up   []*pb.Batch

@@ -10,8 +10,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Stepped is a stream without a wire and without goroutines, for simulations: its caller brings each request, and says when the sender is
-// answered. It has the door, limits and books of any other stream, but those of connections. It is for one goroutine.
+// Stepped is a stream without a wire and without goroutines, for simulations: its caller brings each request, and
+// decides when the sender is answered. It has the door, limits and books of any other stream, but those of connections.
+// It is for one goroutine.
 type Stepped struct {
 	stream *stream
 	in     incoming
@@ -43,7 +44,7 @@ func (s *Stepped) Take(encoded []byte) error {
 	return err
 }
 
-// HasRoom says whether the window has room for another batch: while it has none a stream's requests wait.
+// HasRoom reports whether the window has room for another batch: while it has none a stream's requests wait.
 func (s *Stepped) HasRoom() bool { return s.stream.hasRoom() }
 
 // Answer passes on what the journal has answered since the last time. The error is the status with which the stream has ended.

@@ -155,7 +155,7 @@ func (s *stream) await(stopped <-chan struct{}) error {
 	}
 }
 
-// hasRoom says whether the window has room for a batch.
+// hasRoom reports whether the window has room for a batch.
 func (s *stream) hasRoom() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +170,8 @@ func (s *stream) close(stopped chan struct{}) {
 	close(stopped)
 }
 
-// end says what is still to come, and returns the stream's status: last, or success where that is the sender's own end of the stream. It
-// waits for the journal's answers to what is under way, but where the sender broke the protocol.
+// end sends what is still due, and returns the stream's status: last, or success where that is the sender's own end of
+// the stream. It waits for the journal's answers to what is under way, but where the sender broke the protocol.
 func (s *stream) end(last error) error {
 	s.mu.Lock()
 	s.closed = true
@@ -253,7 +253,7 @@ func (s *stream) check(b *pb.Batch) error {
 	return nil
 }
 
-// hand gives a batch to the journal, less what is rejected, or says Full.
+// hand passes a batch to the journal, less what is rejected, or answers Full.
 // begun is when decoding it would have begun, had the batch not waited since.
 func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 	defer s.admission.release()
@@ -416,7 +416,7 @@ func (s *stream) land() (full []*pb.Full, acknowledgement *pb.Acknowledgement, e
 		if errors.Is(err, journal.ErrClosed) {
 			return nil, nil, errClosing
 		}
-		if sequence, tell := s.window.land(err == nil); tell {
+		if sequence, notify := s.window.land(err == nil); notify {
 			s.server.ledger.full.Inc()
 			s.full = append(s.full, &pb.Full{Epoch: s.epoch, Sequence: sequence, RetryAfterMs: retryAfterMs(err)})
 		}

@@ -31,7 +31,7 @@ type table struct {
 	layouts layouts
 	// examples say what is wrong with the first bad definitions; the others are counted without one.
 	examples []string
-	// limited says how many series the topology had no room for, whyLimited why, and retry when to ask again.
+	// limited is how many series the topology had no room for, whyLimited why, and retry when to ask again.
 	limited    int
 	whyLimited string
 	retry      time.Time
@@ -70,7 +70,7 @@ type slot struct {
 	row uint32 // place in names times kinds, plus its kind
 }
 
-// kind says what may be done with samples of an id.
+// kind is what may be done with samples of an id.
 type kind uint32
 
 const (
@@ -213,7 +213,8 @@ func (t *table) await(id uint32, raw metric.Raw, place int) {
 	u.ids, u.places, u.series = append(u.ids, id), append(u.places, place), append(u.series, raw)
 }
 
-// resolveAll finds the journal's names for the series that wait for one. full says that there was no room for one of them.
+// resolveAll finds the journal's names for the series that wait for one. full reports that there was no room for one of
+// them.
 func (t *table) resolveAll() (full bool) {
 	u := &t.unresolved
 	if len(u.ids) == 0 {

@@ -22,9 +22,9 @@ type flight struct {
 	rejections []*pb.Rejection
 }
 
-// takes says whether a batch is to be looked at. After Full(n) none is until n or an older one comes again: those under way
-// would overtake it. When the sender has given n up, it goes on with the oldest batch that it still holds, and with no other:
-// one that was skipped here may lie between.
+// takes reports whether a batch is to be looked at. After Full(n) none is until n or an older one comes again: those
+// under way would overtake it. When the sender has given n up, it goes on with the oldest batch that it still holds,
+// and with no other: one that was skipped here may lie between.
 func (w *window) takes(sequence, oldestHeld uint64) bool {
 	if w.refused != 0 && sequence > w.refused && sequence != oldestHeld {
 		return false
@@ -38,8 +38,8 @@ func (w *window) launch(sequence uint64, rejections []*pb.Rejection) {
 	w.flights = append(w.flights, flight{sequence: sequence, rejections: rejections})
 }
 
-// refuse notes that a batch was not taken, and says whether the sender is to be told: not when it has been sent back to an
-// older one.
+// refuse notes that a batch was not taken, and reports whether the sender must be notified: not when it has been sent
+// back to an older one.
 func (w *window) refuse(sequence uint64) bool {
 	for i := range w.flights {
 		if w.flights[i].sequence > sequence {
@@ -53,9 +53,9 @@ func (w *window) refuse(sequence uint64) bool {
 	return true
 }
 
-// land takes the journal's answer to the oldest flight. With taken false it is as if that batch had been refused; tell is
-// then what refuse says.
-func (w *window) land(taken bool) (sequence uint64, tell bool) {
+// land takes the journal's answer to the oldest flight. With taken false it is as if that batch had been refused;
+// notify is then what refuse returns.
+func (w *window) land(taken bool) (sequence uint64, notify bool) {
 	f := w.flights[0]
 	w.flights = w.flights[1:]
 	if !taken {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAcknowledgementStaysBelowWhatIsUnderWay covers a sender that goes back without having been told to.
+// TestAcknowledgementStaysBelowWhatIsUnderWay covers a sender that goes back unasked.
 func TestAcknowledgementStaysBelowWhatIsUnderWay(t *testing.T) {
 	var w window
 	w.launch(7, nil)

@@ -5,12 +5,13 @@ import (
 	"math"
 )
 
-// Append queues a batch to be written. It takes b and what b refers to: neither may be changed any more, since readers are handed the
-// very same. Unless it returns an error, done is called once, in the order of the calls of Append, from the journal's goroutine, and
-// must not block: with nil when the batch is durable, with an ErrFull or ErrClosed when it was not taken. duplicate says that the
-// journal already has or is about to write a batch of this topology, epoch and sequence; it is then not written again, and done says
-// when the first copy is durable. It is known for 24 hours after the newest batch of its epoch came, for two where too many
-// epochs are: a sender must have given it up by then. ErrForgotten says that b refers to what was forgotten: define it again.
+// Append queues a batch to be written. It takes b and what b refers to: neither may be changed any more, since readers
+// are handed the very same. Unless it returns an error, done is called once, in the order of the calls of Append, from
+// the journal's goroutine, and must not block: with nil when the batch is durable, with an ErrFull or ErrClosed when it
+// was not taken. duplicate reports that the journal already has or is about to write a batch of this topology, epoch
+// and sequence; it is then not written again, and done reports when the first copy is durable. It is known for 24 hours
+// after the newest batch of its epoch came, for two where too many epochs are: a sender must have abandoned it by then.
+// ErrForgotten means that b refers to what was forgotten: define it again.
 //
 // Blocks must have been checked (block.Block.Check).
 func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error) {
@@ -47,7 +48,7 @@ func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error)
 	return false, nil
 }
 
-// checkedTail says what in a batch cannot be, and is its tail (see encodeTail) where it can.
+// checkedTail returns a batch's tail (see encodeTail), or an error that names what in the batch is invalid.
 func checkedTail(b *Batch) ([]byte, error) {
 	if len(b.TimesMs) != len(b.IDs) || len(b.Values) != len(b.IDs) {
 		return nil, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs), len(b.Values))
@@ -63,13 +64,13 @@ func checkedTail(b *Batch) ([]byte, error) {
 	return encodeTail(b)
 }
 
-// knows says whether a batch was written or is about to be.
+// knows reports whether a batch was written or is about to be.
 func (j *Journal) knows(key batchName) bool {
 	_, waiting := j.inFlight[key]
 	return waiting || j.state.epochs.has(key.origin, key.sequence)
 }
 
-// admit says whether a batch may be queued now.
+// admit reports whether a batch may be queued now.
 func (j *Journal) admit(o origin, size int64) error {
 	switch {
 	case j.failure != nil:

@@ -8,7 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
-// What a block's form byte says beside its codec.
+// Flags in a block's form byte, beside its codec.
 const (
 	formCodec    = 0x3f
 	formOffsets  = 0x40
@@ -44,7 +44,7 @@ func appendBlocks(to []byte, b *Batch) []byte {
 	return to
 }
 
-// sizesHold says whether a block's parts are as long as its columns and rows say. Its values are not looked at.
+// sizesHold reports whether a block's parts are as long as its columns and rows say. Its values are not looked at.
 func sizesHold(x *block.Block) bool {
 	switch {
 	case x.Columns < 1 || x.Columns > block.MaxColumns, x.Rows < 1 || x.Rows > block.MaxRows, x.Cells() > block.MaxCells,

@@ -66,7 +66,7 @@ func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC333
 const maxFindings = 1000
 
 // Check reads all segments in dir and changes nothing. On the journal of a running collector it may find the newest segment's
-// last record half-written. fs is nil for the operating system's. The error says what kept it from reading on.
+// last record half-written. fs is nil for the operating system's. The error is what kept it from reading on.
 func Check(dir string, fs disk.FS) (Report, error) {
 	j := newJournal(dir, Options{FS: fs})
 	found, err := j.findSegments()

@@ -13,8 +13,8 @@ const (
 	plentyBytes = 256 << 10 // that are not kept waiting for more
 )
 
-// committer is the one goroutine that writes: it takes what waits, writes it at once and fsyncs it, then says so. While the
-// disk is busy the next group grows. After any failure it seals the segment and tries a fresh one.
+// committer is the one goroutine that writes: it takes what waits, writes it at once and fsyncs it, then reports that.
+// While the disk is busy the next group grows. After any failure it seals the segment and tries a fresh one.
 type committer struct {
 	j         *Journal
 	work      chan struct{} // holds a token when there may be something to write
@@ -131,7 +131,7 @@ func (c *committer) gather() {
 	}
 }
 
-// waitsLittle says whether something waits, but not plenty; from then on plenty is signaled.
+// waitsLittle reports whether something waits, but not plenty; from then on plenty is signaled.
 func (c *committer) waitsLittle() bool {
 	c.j.mu.Lock()
 	defer c.j.mu.Unlock()
@@ -214,7 +214,7 @@ func writtenAtOnce(records []queued) (n int) {
 }
 
 // stillThere looks, each RetryInterval, whether the active segment's file is still in the journal's directory: what is written to a file that
-// was removed is gone with the process, whatever fsync says.
+// was removed is gone with the process, whatever fsync returns.
 func (c *committer) stillThere(now time.Time) error {
 	if now.Sub(c.looked) < c.j.o.RetryInterval {
 		return nil
@@ -284,7 +284,7 @@ func (c *committer) succeed(records []queued) {
 }
 
 // fail seals the segment, refuses what waits, and keeps who is connected. What the failed write left behind the segment's
-// end is not part of the journal: the next segment's head says where it ended.
+// end is not part of the journal: the next segment's head records where it ended.
 func (c *committer) fail(group []queued, err error) {
 	c.seal()
 	c.continued = false
@@ -300,7 +300,7 @@ func (c *committer) fail(group []queued, err error) {
 	j.figures.fsyncFailed.Inc()
 	j.figures.failing.Set(1)
 	if first {
-		j.log.Error("journal takes no writes; senders are told to wait", "dir", j.dir, "err", err, "retry", j.o.RetryInterval)
+		j.log.Error("journal write failed; senders wait", "dir", j.dir, "err", err, "retry", j.o.RetryInterval)
 	}
 	for _, r := range dropped {
 		if r.done != nil {

@@ -60,8 +60,8 @@ func crashAt(t *testing.T, seed uint64, call int, powerLoss bool) bool {
 
 const killDir = "BULLET_METRICS_TEST_JOURNAL"
 
-// TestKill kills a real process that appends to a real directory, again and again, and starts it anew: what it had said was
-// durable is there, once, and each start takes less than two seconds.
+// TestKill kills a real process that appends to a real directory, and restarts it, again and again: what it had
+// reported as durable is there, once, and each start takes less than two seconds.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv(killDir); dir != "" {
 		appendForever(t, dir)

@@ -21,7 +21,7 @@ type seriesRow struct {
 	SeriesDefined
 	usedHour int64    // last use, hours since the Unix epoch
 	twin     SeriesID // the next row of the same hash; 0: none
-	gone     bool     // forgotten, though the record that says so is not durable yet
+	gone     bool     // forgotten, though the record of that is not durable yet
 }
 
 // layoutRow is a layout as the dictionary has it.
@@ -74,7 +74,7 @@ func newDictionary() *dictionary {
 	}
 }
 
-// addSeries takes a row under the id that it has. One that is there already is used as late as either says.
+// addSeries takes a row under the id that it has. One that is there already keeps the later last use of the two.
 func (d *dictionary) addSeries(row seriesRow, hash uint64) *seriesRow {
 	if known := d.series.get(uint32(row.ID)); known != nil {
 		known.usedHour = max(known.usedHour, row.usedHour)
@@ -215,8 +215,8 @@ func (p ProducerDefined) place() ProducerDefined {
 	return p
 }
 
-// use notes that a batch uses its producer, series and layouts, a layout at a time. The error says what of them is not known: an
-// ErrForgotten or an errUndefined. hour is the batch's.
+// use notes that a batch uses its producer, series and layouts, a layout at a time. The error names which of them is
+// not known: an ErrForgotten or an errUndefined. hour is the batch's.
 func (s *state) use(b *Batch, hour int64) (*producerRow, error) {
 	producer := s.dict.producers.get(uint32(b.Producer))
 	if producer == nil || producer.gone {
@@ -258,7 +258,7 @@ func (s *state) useSeries(id uint32, hour int64) error {
 	return nil
 }
 
-// missing says why an id is not known: ids below next were.
+// missing returns why an id is not known: ids below next once were.
 func missing(what string, id, next uint32) error {
 	if id > 0 && id < next {
 		return fmt.Errorf("%w: %s %d", ErrForgotten, what, id)

@@ -39,8 +39,8 @@ type LayoutDefined struct {
 	Series []SeriesID
 }
 
-// Forgotten says that ids were given up, idle as they were: no later entry uses one, and whatever is known by them can go. A series that
-// comes back gets another ID. A reader gets only ids that it was handed as defined.
+// Forgotten records that idle ids were forgotten: no later entry uses one, and whatever is known by them can go. A
+// series that comes back gets another ID. A reader gets only ids that it was handed as defined.
 type Forgotten struct {
 	Series    []SeriesID
 	Layouts   []LayoutID
@@ -97,13 +97,13 @@ func (b *Batch) Samples() int {
 	return n
 }
 
-// Connected says that a producer opened a stream.
+// Connected records that a producer opened a stream.
 type Connected struct {
 	Producer ProducerID
 	TimeMs   int64
 }
 
-// Disconnected says that a producer's stream ended.
+// Disconnected records that a producer's stream ended.
 type Disconnected struct {
 	Producer ProducerID
 	TimeMs   int64
@@ -112,7 +112,7 @@ type Disconnected struct {
 // Tick is the collector's clock, once a second: the only way in which time reaches the slicer.
 type Tick struct{ TimeMs int64 }
 
-// Started says that the collector started: no producer is connected.
+// Started records that the collector started: no producer is connected.
 type Started struct{ TimeMs int64 }
 
 func (*SeriesDefined) entry()   {}

@@ -28,7 +28,7 @@ type history struct {
 	spans  []span // ascending, apart by more than one
 }
 
-// has says whether a batch of this sequence was journaled.
+// has reports whether a batch of this sequence was journaled.
 func (h *history) has(sequence uint64) bool {
 	i := sort.Search(len(h.spans), func(i int) bool { return h.spans[i].last >= sequence })
 	return i < len(h.spans) && h.spans[i].first <= sequence

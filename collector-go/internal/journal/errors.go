@@ -7,7 +7,8 @@ import (
 )
 
 var (
-	// ErrFull is what Append says when it takes nothing for now; errors.As with *FullError tells why and for how long.
+	// ErrFull is what Append returns when it takes nothing for now; errors.As with *FullError gives the reason and for
+	// how long.
 	ErrFull = errors.New("journal is full")
 	// ErrClosed is said by everything after Close.
 	ErrClosed = errors.New("journal is closed")
@@ -18,8 +19,9 @@ var (
 	ErrAhead = errors.New("position is ahead of the journal")
 	// ErrTooLarge is said of a batch that does not fit a record, whatever is done.
 	ErrTooLarge = errors.New("batch is larger than a journal record may be")
-	// ErrForgotten is what Append says of a batch that refers to a series, layout or producer that was idle and has been given up
-	// (see Forgotten). Nothing was taken; define what the batch refers to again, and send it under the new ids.
+	// ErrForgotten is what Append returns for a batch that refers to a series, layout or producer that was idle and has
+	// been forgotten (see Forgotten). Nothing was taken; define what the batch refers to again, and send it under the
+	// new ids.
 	ErrForgotten = errors.New("batch refers to what the journal has forgotten")
 	// ErrSeriesLimit is said by Define when Options.MaxSeries are in use; ErrProducerLimit by DefineProducer and ErrLayoutLimit by
 	// DefineLayout likewise.

@@ -69,6 +69,6 @@ func newFigures(registerer prometheus.Registerer) *figures {
 			Name: "bullet_metrics_journal_full_total",
 			Help: "Batches that were not taken for now, by reason: queue, share (the topology has its share of the queue), disk, write or epochs.",
 		}, []string{"reason"}),
-		failing: gauge("failing", "1 while the disk takes no writes."),
+		failing: gauge("failing", "1 while the disk accepts no writes."),
 	}
 }

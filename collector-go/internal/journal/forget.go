@@ -120,7 +120,7 @@ func (d *dictionary) retire(f *Forgotten) {
 	}
 }
 
-// drop gives the rows of what was forgotten back: the record that says so is durable.
+// drop frees the rows of what was forgotten: the record of that is durable.
 func (d *dictionary) drop(f *Forgotten) {
 	d.retire(f)
 	for _, id := range f.Layouts {
@@ -146,12 +146,13 @@ func (j *Journal) forgetIdle() {
 	j.forget(before{hour, hour, hour})
 }
 
-// forget gives up what was last used before the given hours, and queues the record that says so. The caller holds mu.
+// forget takes what was last used before the given hours out of use, and queues the record of that. The caller holds
+// mu.
 func (j *Journal) forget(b before) {
 	j.giveUp(j.state.dict.idle(b, j.nowHour()))
 }
 
-// giveUp takes what is idle out of use, and queues the record that says so. The caller holds mu.
+// giveUp takes what is idle out of use, and queues the record of that. The caller holds mu.
 func (j *Journal) giveUp(f *Forgotten) {
 	if f.empty() {
 		return
@@ -172,7 +173,7 @@ func (j *Journal) giveUp(f *Forgotten) {
 // pressure is when a limit made the journal look for what is idle.
 type pressure struct{ lookedMs int64 }
 
-// due says whether to look again now.
+// due reports whether to look again now.
 func (p *pressure) due(nowMs int64) bool {
 	if p.lookedMs != 0 && nowMs >= p.lookedMs && nowMs-p.lookedMs < pressedMs {
 		return false

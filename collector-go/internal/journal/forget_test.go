@@ -111,7 +111,7 @@ func (h *house) forgotten() (all Forgotten) {
 	return all
 }
 
-// TestIdleWhileRunning gives up what is idle for a day, says so to readers and to senders, and never uses an id again.
+// TestIdleWhileRunning forgets what is idle for a day, reports that to readers and senders, and never uses an id again.
 func TestIdleWhileRunning(t *testing.T) {
 	h := newHouse(t, nil)
 	ids := h.series("a", "b", "c", "d")

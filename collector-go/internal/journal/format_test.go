@@ -22,7 +22,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-var updateGolden = flag.Bool("update", false, "write the golden files of the current format version anew")
+var updateGolden = flag.Bool("update", false, "rewrite the golden files of the current format version")
 
 // writeGolden writes an entry of every kind. One journal after another gives a second segment whose head is not empty.
 func writeGolden(t *testing.T, dir string) {

@@ -17,7 +17,7 @@ const (
 
 var magic = [magicBytes]byte{'B', 'M', 'J', 'O', 'U', 'R', 'N', formatVersion}
 
-// head is the segment record: what a segment says of itself.
+// head is the segment record: a segment's description of itself.
 type head struct {
 	version      uint64
 	number       uint32
@@ -109,7 +109,7 @@ func (s *state) snapshot(number uint32, previous Position) *snapshot {
 		layouts: uint64(len(rows.layouts)), producers: uint64(len(rows.producers)), epochs: uint64(len(s.epochs)), timeMs: s.nowMs}}
 }
 
-// encode is the beginning of a segment's file: magic and head, the head as often as copiesOnDisk says.
+// encode is the beginning of a segment's file: magic and head, the head copiesOnDisk times.
 func (s *snapshot) encode() []byte {
 	records := append([]queued{{kind: kindSegment, payload: s.head.encode()}}, s.rows.records()...)
 	for _, part := range s.epochs {

@@ -79,7 +79,7 @@ func (s idSet) has(id uint32) bool {
 	return i < len(s) && s[i] != nil && s[i][id%setIDs/64]>>(id%64)&1 == 1
 }
 
-// add takes an id, and says whether it was new.
+// add takes an id, and reports whether it was new.
 func (s *idSet) add(id uint32) bool {
 	i := int(id / setIDs)
 	for len(*s) <= i {
@@ -94,7 +94,7 @@ func (s *idSet) add(id uint32) bool {
 	return isNew
 }
 
-// remove takes an id out, and says whether it was there.
+// remove takes an id out, and reports whether it was there.
 func (s idSet) remove(id uint32) bool {
 	if !s.has(id) {
 		return false

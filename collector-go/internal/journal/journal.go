@@ -48,7 +48,7 @@ type Journal struct {
 	before     Position  // what is before it was deleted
 	newest     uint32    // number of the newest segment that was ever begun
 	durable    Position
-	changed    chan struct{} // closed, and made anew, when any of the above changes for readers
+	changed    chan struct{} // closed and replaced when any of the above changes for readers
 
 	releasing        sync.Mutex
 	deletionUnsynced bool // guarded by releasing
@@ -149,7 +149,7 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// Ready says why the journal takes no batches at the moment; nil when it does.
+// Ready returns why the journal takes no batches at the moment; nil when it does.
 func (j *Journal) Ready() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -157,14 +157,14 @@ func (j *Journal) Ready() error {
 	case j.closed:
 		return ErrClosed
 	case j.failure != nil:
-		return fmt.Errorf("journal: %s takes no writes: %w", j.dir, j.failure)
+		return fmt.Errorf("journal: %s accepts no writes: %w", j.dir, j.failure)
 	case j.bytes >= j.o.MaxBytes:
 		return fmt.Errorf("journal: %s has reached its %d bytes: a store is behind, or MaxBytes is too small", j.dir, j.o.MaxBytes)
 	}
 	return nil
 }
 
-// wakeReaders tells readers to look again. The caller holds mu.
+// wakeReaders makes readers look again. The caller holds mu.
 func (j *Journal) wakeReaders() {
 	close(j.changed)
 	j.changed = make(chan struct{})

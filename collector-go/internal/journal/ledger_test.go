@@ -27,7 +27,7 @@ var (
 	ledgerCases = flag.Int("journal.cases", 150, "seeds that the ledger tests run")
 )
 
-// eachSeed runs a test under many seeds; the name of a failed one says which, and -journal.seed repeats it.
+// eachSeed runs a test under many seeds; the name of a failed one contains it, and -journal.seed repeats it.
 func eachSeed(t *testing.T, cases int, run func(t *testing.T, seed uint64)) {
 	first, n := *ledgerFirst, cases
 	if *ledgerSeed != 0 {
@@ -147,7 +147,7 @@ func (r *reading) take(t require.TestingT, entry Entry) {
 	}
 }
 
-// check compares a batch with what its sequence says that it holds (see batchOf).
+// check compares a batch with what its sequence number implies (see batchOf).
 func (r *reading) check(t require.TestingT, b *Batch) {
 	if len(b.IDs) != int(b.Sequence%40+1) {
 		require.Fail(t, "batch has lost samples", "%v", b)

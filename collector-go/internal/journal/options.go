@@ -14,10 +14,10 @@ import (
 type Options struct {
 	// SegmentBytes is how much is written to a segment, its head apart, before the next one starts.
 	SegmentBytes int64
-	// MaxBytes bounds the segments on disk; beyond it Append says full until Release has made room. Marks are still taken
-	// (about 3 MB a day), and a segment's head may exceed it once.
+	// MaxBytes bounds the segments on disk; beyond it Append returns ErrFull until Release has made room. Marks are
+	// still taken (about 3 MB a day), and a segment's head may exceed it once.
 	MaxBytes int64
-	// QueueBytes bounds what waits in memory to be written; beyond it Append says full.
+	// QueueBytes bounds what waits in memory to be written; beyond it Append returns ErrFull.
 	QueueBytes int64
 	// MaxSeries bounds the dictionary of series over all topologies.
 	MaxSeries int
@@ -33,8 +33,8 @@ type Options struct {
 	// GatherInterval is the least time from one write to the next while little waits to be written: senders of small messages then share
 	// a write, an fsync and a wake-up of each reader. A write after a longer rest is not put off. 0 puts none off.
 	GatherInterval time.Duration
-	// RetryInterval is how long to wait after a failed write before trying again, what Append tells a sender that is refused, and how
-	// often the journal looks whether its file is still in its place.
+	// RetryInterval is how long to wait after a failed write before trying again, what Append returns to a refused
+	// sender, and how often the journal looks whether its file is still in its place.
 	RetryInterval time.Duration
 	// Stepped gives the journal no goroutine: what is queued is written by Commit alone, and a failed disk is tried again by it. It is for
 	// simulations, in which nothing may happen by itself.
@@ -69,7 +69,7 @@ func DefaultOptions() Options {
 
 const maxSegmentBytes = 1 << 31
 
-// Validate says which setting is out of range.
+// Validate returns an error that names the setting that is out of range.
 func (o Options) Validate() error {
 	for _, bound := range []struct {
 		name       string

@@ -8,7 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
-var errPayload = errors.New("payload does not hold what its record says")
+var errPayload = errors.New("payload does not match its record")
 
 // payloadError is what a payload's reader found wrong.
 func payloadError(err error) error {

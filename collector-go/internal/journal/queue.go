@@ -19,7 +19,8 @@ type queued struct {
 // size is at least what the record takes on disk; one that is only waited for counts too, against endless duplicates.
 func (r *queued) size() int64 { return headerBytes + max(r.bytes, int64(len(r.payload))) }
 
-// lasting says whether the record is kept over a failed write: who is connected, and what is forgotten, must not be forgotten.
+// lasting reports whether the record is kept over a failed write: who is connected, and what is forgotten, must not be
+// forgotten.
 func (r *queued) lasting() bool {
 	return r.kind == kindConnected || r.kind == kindDisconnected || r.kind == kindStarted || r.kind == kindForgotten
 }
@@ -99,7 +100,7 @@ func (q *queue) push(r queued) {
 	q.count(r.of, 1, r.size())
 }
 
-// plenty says whether so much waits, or is being written, that it is not to wait for more.
+// plenty reports whether so much waits, or is being written, that it is not to wait for more.
 func (q *queue) plenty() bool { return q.bytes >= plentyBytes || len(q.records) >= maxQueuedRecords/2 }
 
 // take hands out the first records, as many as fit a group, at least one. Their bytes count until written is called.
@@ -204,7 +205,7 @@ func (d *definitions) records() []queued {
 	return records
 }
 
-// take is their records, each as often as copiesOnDisk says.
+// take returns their records, each copiesOnDisk times.
 func (d *definitions) take() []queued {
 	if d.empty() {
 		return nil

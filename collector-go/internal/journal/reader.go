@@ -29,7 +29,7 @@ type Reader struct {
 	closed segment // that could not be opened
 
 	// What is defined up to the reader's place, so that heads are not repeated to the caller and no batch comes without its
-	// definitions. complete says that it is all there is.
+	// definitions. complete reports that it is all there is.
 	series    idSet
 	layouts   map[LayoutID]int // columns
 	producers idSet
@@ -73,10 +73,10 @@ func newReader(j *Journal, from Position) *Reader {
 	return &Reader{j: j, from: from, at: from, layouts: map[LayoutID]int{}}
 }
 
-// Next waits for the next entry and returns it with the position to resume from after it. Before the first entry come the
-// definitions that hold at the reader's place; their position is the reader's place itself. The entry is shared with other readers: it
-// stays valid, and must not be changed. ErrRead says that the disk did not give back what was written: Next may be called again.
-// After Journal.Close what is durable is still handed out, then ErrClosed.
+// Next waits for the next entry and returns it with the position to resume from after it. Before the first entry come
+// the definitions that hold at the reader's place; their position is the reader's place itself. The entry is shared
+// with other readers: it stays valid, and must not be changed. ErrRead means that the disk did not return what was
+// written: Next may be called again. After Journal.Close what is durable is still handed out, then ErrClosed.
 func (r *Reader) Next(ctx context.Context) (Position, Entry, error) {
 	for {
 		if entry := r.nextPending(); entry != nil {
@@ -342,7 +342,7 @@ func (r *Reader) forget(f *Forgotten) {
 	})
 }
 
-// knowsAll says whether all that a batch refers to was handed out.
+// knowsAll reports whether all that a batch refers to was handed out.
 func (r *Reader) knowsAll(b *Batch) bool {
 	if !r.hasSeries(b.IDs) || !r.producers.has(uint32(b.Producer)) {
 		return false
@@ -441,7 +441,7 @@ type step struct {
 	err     error
 }
 
-// stepFrom says how a reader goes on that has read all that it knew of.
+// stepFrom decides how a reader goes on that has read all that it knew of.
 func (j *Journal) stepFrom(r *Reader) step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -474,7 +474,7 @@ func (j *Journal) stepFrom(r *Reader) step {
 	return step{segment: segment{number: r.number, end: r.scan.end}, changed: j.changed}
 }
 
-// drained says whether the committer will write no more.
+// drained reports whether the committer will write no more.
 func (j *Journal) drained() bool {
 	select {
 	case <-j.committer.stopped:

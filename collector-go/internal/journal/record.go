@@ -27,7 +27,7 @@ const (
 	kindLast = kindEpochs
 )
 
-// defines says whether a record holds what others refer to, as all of a head's do, and no entry of its own.
+// defines reports whether a record holds what others refer to, as all of a head's do, and no entry of its own.
 func (k kind) defines() bool {
 	switch k {
 	case kindSegment, kindSeries, kindProducersV1, kindEpochsV1, kindLayouts, kindProducers, kindEpochs:
@@ -91,7 +91,7 @@ func recordSum(at Position, header, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(prefix[:], castagnoli), castagnoli, payload)
 }
 
-// headerCheck tells a header from other bytes.
+// headerCheck distinguishes a header from other bytes.
 func headerCheck(at Position, header []byte) uint16 {
 	var prefix [18]byte
 	binary.LittleEndian.PutUint64(prefix[0:], uint64(at))
@@ -112,7 +112,7 @@ func parseHeader(at Position, header []byte) (k kind, length int64, ok bool) {
 	return k, length, true
 }
 
-// wholeRecord says whether the payload is the one that the header was written for.
+// wholeRecord reports whether the payload is the one that the header was written for.
 func wholeRecord(at Position, header, payload []byte) bool {
 	return binary.LittleEndian.Uint32(header[4:]) == recordSum(at, header, payload)
 }

@@ -74,7 +74,7 @@ func (j *Journal) findSegments() ([]segment, error) {
 	return found, nil
 }
 
-// measure reads a segment's size and what its head says of the one before.
+// measure reads a segment's size and what its head records about the one before.
 func (j *Journal) measure(s *segment) (previous Position, err error) {
 	err = j.withFile(s.number, func(f disk.File) error {
 		if s.size, err = f.Size(); err != nil {
@@ -90,8 +90,8 @@ func (j *Journal) measure(s *segment) (previous Position, err error) {
 	return previous, err
 }
 
-// rebuild makes the state from the newest segments that suffice for it, and says which is the first of them. Their ends become
-// those of their last whole records.
+// rebuild makes the state from the newest segments that suffice for it, and returns the first of them. Their ends
+// become those of their last whole records.
 func (j *Journal) rebuild(found []segment) (start int, err error) {
 	for start = len(found) - 1; start >= 0; start-- {
 		j.state = newState()

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Release says that no reader needs what is before p any more; segments wholly before it are deleted, oldest first. The
-// newest segment always stays.
+// Release marks what is before p as needed by no reader any more; it deletes the segments wholly before p,
+// oldest first. The newest segment always stays.
 func (j *Journal) Release(p Position) error {
 	j.releasing.Lock()
 	defer j.releasing.Unlock()
@@ -67,8 +67,8 @@ func (j *Journal) forgetOldest(s segment) {
 	j.wakeReaders()
 }
 
-// Crowded says whether the journal holds so much that less than a segment is left until it says full, or that the disk has hardly room
-// left, and where its oldest segment ends. The newest segment never counts as the oldest.
+// Crowded reports whether less than one segment of space is left before Append returns ErrFull, or whether the disk has
+// hardly room left, and where its oldest segment ends. The newest segment never counts as the oldest.
 func (j *Journal) Crowded() (oldestEnd Position, crowded bool) {
 	short := j.diskIsShort()
 	j.mu.Lock()

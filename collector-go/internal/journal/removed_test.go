@@ -77,7 +77,7 @@ func TestItsDirectoryIsRemoved(t *testing.T) {
 			require.Equal(t, "write", full.Reason)
 			require.ErrorContains(t, err, "was removed or renamed")
 			if name != "emptied" {
-				require.ErrorContains(t, j.Ready(), "takes no writes")
+				require.ErrorContains(t, j.Ready(), "accepts no writes")
 				require.NoError(t, os.Mkdir(dir, 0o750))
 			}
 			require.NoError(t, appendUntil(t, j, s, func(err error) bool { return err == nil }))

@@ -108,8 +108,8 @@ func (s *state) replayForgotten(payload []byte) error {
 	return nil
 }
 
-// replaySegment takes a segment's records into the state up to scan.end. end is behind the last whole record; complete says
-// that the segment's head was all there, so that nothing older is needed.
+// replaySegment takes a segment's records into the state up to scan.end. end is behind the last whole record; complete
+// reports that the segment's head was all there, so that nothing older is needed.
 func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err error) {
 	var h head
 	inHead, found := true, false
@@ -138,7 +138,7 @@ func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err erro
 	}
 }
 
-// holds says whether all rows that a head promises are here.
+// holds reports whether all rows that a head promises are here.
 func (s *state) holds(h head) bool {
 	return uint64(s.dict.series.known) >= h.series && uint64(s.dict.layouts.known) >= h.layouts &&
 		uint64(s.dict.producers.known) >= h.producers && uint64(len(s.epochs)) >= h.epochs

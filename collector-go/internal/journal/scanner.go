@@ -15,7 +15,7 @@ type scanner struct {
 	off    int64 // of the next record
 	end    int64 // nothing is read from here on
 
-	// damaged is told of every stretch [from, to) that holds no whole record.
+	// damaged is called with every range [from, to) that holds no whole record.
 	damaged func(from, to int64)
 
 	window      []byte // the file's bytes from windowStart on

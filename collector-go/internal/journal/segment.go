@@ -113,7 +113,7 @@ func (j *Journal) addSegment(s segment, fresh []queued) {
 		j.ring.push(newGroup(j.durable, s.endPosition(), fresh), j.hadByAll())
 	}
 	if j.failure != nil {
-		j.log.Info("journal takes writes again", "dir", j.dir, "segment", segmentName(s.number))
+		j.log.Info("journal accepts writes again", "dir", j.dir, "segment", segmentName(s.number))
 	}
 	j.failure = nil
 	j.figures.failing.Set(0)

@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
-// Decoder reads what an Encoder wrote. After the first error every value is zero and Err says what was wrong; no input makes
-// it take more memory than a small multiple of its length.
+// Decoder reads what an Encoder wrote. After the first error every value is zero and Err returns what was wrong; no
+// input makes it take more memory than a small multiple of its length.
 type Decoder struct {
 	varint.Reader
 	strings []string
@@ -36,7 +36,7 @@ func NewDecoder(data []byte, magic string) (*Decoder, uint64, error) {
 func (d *Decoder) Bool() bool {
 	v := d.Uint()
 	if v > 1 {
-		d.Fail(fmt.Errorf("%d is neither yes nor no", v))
+		d.Fail(fmt.Errorf("%d is not a boolean", v))
 	}
 	return v == 1
 }

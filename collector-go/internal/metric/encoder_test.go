@@ -52,13 +52,13 @@ func TestEncoding(t *testing.T) {
 	})
 }
 
-func TestDecoderSaysWhatIsWrong(t *testing.T) {
+func TestDecoderReturnsWhatIsWrong(t *testing.T) {
 	e := NewEncoder("BMTESTED", 1)
 	e.Uint(1 << 40)
 	for name, read := range map[string]func(*Decoder){
 		"at most 4294967295 can be": func(d *Decoder) { d.Uint32() },
 		"at most 6 can be":          func(d *Decoder) { d.Count(1) },
-		"neither yes nor no":        func(d *Decoder) { d.Bool() },
+		"is not a boolean":          func(d *Decoder) { d.Bool() },
 		"it names string":           func(d *Decoder) { _ = d.String() },
 		"at most 255 can be":        func(d *Decoder) { d.Series() },
 		"bytes too many":            func(*Decoder) {},

@@ -26,7 +26,7 @@ const (
 	ShapeHistogram       // a native histogram of our own hook
 )
 
-// Temporality says what values count from; the values are those of the wire (bulletmetrics.v1.Temporality).
+// Temporality is what values count from; the values are those of the wire (bulletmetrics.v1.Temporality).
 type Temporality uint8
 
 // The temporalities.
@@ -58,7 +58,7 @@ type Raw struct {
 	Key         string // path into a map value, joined by KeySeparator; "" for a plain number
 	Shape       Shape
 	Temporality Temporality
-	IntervalMs  int64 // how often the source says that it reports
+	IntervalMs  int64 // how often the source reports, by its own account
 	PackSpanMs  int64 // the most that one pack of samples spans; 0 where samples come alone
 }
 

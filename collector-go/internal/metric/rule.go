@@ -1,7 +1,7 @@
 package metric
 
-// Rule says how the samples of one raw series become slices of a canonical one. The catalogue makes it, the slicer follows
-// it, and neither knows the other.
+// Rule defines how the samples of one raw series become slices of a canonical one. The catalogue makes it, the slicer
+// follows it, and neither knows the other.
 type Rule struct {
 	// Worker is the source whose watermark closes the slices.
 	Worker Worker

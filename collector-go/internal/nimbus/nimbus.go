@@ -18,7 +18,7 @@ type Topology struct {
 	Status   string // "ACTIVE", "INACTIVE", "REBALANCING", "KILLED"
 }
 
-// Killed says that somebody killed it: Storm lets its workers go on for a while.
+// Killed means that somebody killed it: Storm lets its workers go on for a while.
 func (t Topology) Killed() bool { return t.Status == "KILLED" }
 
 const (

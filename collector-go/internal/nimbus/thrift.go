@@ -137,7 +137,7 @@ func clusterInfo(frame []byte) (found []Topology, err error) {
 	case d.err != nil:
 		return nil, d.err
 	case !answered:
-		return nil, errors.New("it refuses to tell of its cluster")
+		return nil, errors.New("it refuses to describe its cluster")
 	}
 	return found, nil
 }

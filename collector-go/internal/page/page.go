@@ -37,7 +37,8 @@ type file struct {
 // pages answers with the files, by path.
 type pages map[string]file
 
-// Handler serves the page at / and its parts below /page/. Files are asked for anew each time and come only when they have changed.
+// Handler serves the page at / and its parts below /page/. Browsers request files each time and receive them only when
+// they have changed.
 func Handler() (http.Handler, error) {
 	all := pages{}
 	err := fs.WalkDir(embedded, "static", func(name string, entry fs.DirEntry, err error) error {

@@ -79,7 +79,7 @@ func TestNothingInlineAndNothingRemote(t *testing.T) {
 	assert.Greater(t, checked, 10)
 }
 
-// Every module is told of in the page's head, so that a browser need not find them one after the other.
+// Every module is named in the page's head, so that a browser need not find them one after the other.
 func TestModulesArePreloaded(t *testing.T) {
 	index, err := embedded.ReadFile("static/index.html")
 	require.NoError(t, err)

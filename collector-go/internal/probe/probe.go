@@ -15,8 +15,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Fields of a record that hold its stages, ms since the Unix epoch. The first is the generator's own, in which a record says when it was
-// due at its maker; the others are there where the topology's settings name them (bullet.topology.source.*.field).
+// Fields of a record that hold its stages, ms since the Unix epoch. The first is the generator's own, in which a record
+// states when it was due at its maker; the others are there where the topology's settings name them
+// (bullet.topology.source.*.field).
 const (
 	MadeField     = "event_time_ms"
 	KafkaField    = "kafka_received_ms"
@@ -38,14 +39,14 @@ type Options struct {
 	Over    time.Duration
 	// Duration is the longest that a query lives in the topology, Grace how long after it its answer may take.
 	Duration, Grace time.Duration
-	// Generated says that each query looks for a record of Probe that is made after its submission; the source makes PerSecond of them.
-	// Otherwise a query takes any record.
+	// Generated means that each query looks for a record of Probe that is made after its submission; the source makes
+	// PerSecond of them. Otherwise a query takes any record.
 	Generated bool
 	Probe     string
 	PerSecond float64
 }
 
-// Validate tells which option makes no sense.
+// Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	switch {
 	case o.Queries < 1:
@@ -65,7 +66,7 @@ type Prober struct {
 	observe func(load.Outcome)
 }
 
-// New returns a prober that has started nothing. observe is told of each query's end.
+// New returns a prober that has started nothing. observe receives each query's outcome.
 func New(options Options, target load.Submitter, observe func(load.Outcome)) (*Prober, error) {
 	return &Prober{options: options, target: target, observe: observe}, options.Validate()
 }
@@ -73,8 +74,8 @@ func New(options Options, target load.Submitter, observe func(load.Outcome)) (*P
 // warmUpPause is how long after another a query of the warm-up is run.
 const warmUpPause = time.Second
 
-// WarmUp runs queries of the same kind until a moment, and tells nobody of them: the first ones load classes and open connections. Their
-// failures show in Run.
+// WarmUp runs queries of the same kind until a moment, and reports none of them: the first ones load classes and open
+// connections. Their failures show in Run.
 func (p *Prober) WarmUp(ctx context.Context, end time.Time) error {
 	for time.Now().Before(end) {
 		next := time.Now().Add(warmUpPause)
@@ -89,8 +90,8 @@ func (p *Prober) WarmUp(ctx context.Context, end time.Time) error {
 	return nil
 }
 
-// Run runs the queries and returns the journeys of those that found their record. The error says why there are no more: ctx ended, or too
-// many queries in a row found nothing.
+// Run runs the queries and returns the journeys of those that found their record. The error is why there are no more:
+// ctx ended, or too many queries in a row found nothing.
 func (p *Prober) Run(ctx context.Context) ([]tuning.Journey, error) {
 	began := time.Now()
 	journeys, fruitless := []tuning.Journey{}, 0
@@ -112,7 +113,7 @@ func (p *Prober) Run(ctx context.Context) ([]tuning.Journey, error) {
 			if outcome.Error != "" {
 				why = outcome.Error
 			}
-			return journeys, fmt.Errorf("given up after %d queries in a row without a record (%d had found theirs): %s", mostInARow, len(journeys), why)
+			return journeys, fmt.Errorf("stopped after %d queries in a row without a record (%d had found theirs): %s", mostInARow, len(journeys), why)
 		}
 	}
 	return journeys, nil
@@ -174,7 +175,7 @@ func nextRecord(perSecond float64, after time.Time) int64 {
 	return int64(math.Floor(float64(after.UnixMicro())*perSecond/1e6)) + 1
 }
 
-// stamps are the stages that an answer tells of; nil where it has no record.
+// stamps are the stages that an answer contains; nil where it has no record.
 func stamps(answer load.Answer) (map[string]float64, error) {
 	if len(answer.Records) == 0 {
 		return nil, nil
@@ -193,7 +194,7 @@ func stamps(answer load.Answer) (map[string]float64, error) {
 	take(at, record, map[string]string{tuning.RecordMade: MadeField, tuning.KafkaReceived: KafkaField, tuning.BulletReceived: ReceivedField, tuning.BulletFiltered: FilteredField})
 	take(at, meta.Query, map[string]string{tuning.QueryReceived: "Receive Time", tuning.QueryFinished: "Finish Time"})
 	if _, known := at[tuning.QueryReceived]; !known {
-		return nil, errors.New("the result's metadata do not say when the query was received: bullet.result.metadata.enable must be true, with Bullet's own names of its metrics")
+		return nil, errors.New("the result's metadata do not contain the time at which the query was received: bullet.result.metadata.enable must be true, with Bullet's own names of its metrics")
 	}
 	return at, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// answers gives each query what a function of its number and text says.
+// answers gives each query the result of a function of its number and text.
 type answers struct {
 	asked []string
 	give  func(n int, bql string) (load.Answer, error)
@@ -91,7 +91,7 @@ func TestARecordIsGeneratedAfterItsQuery(t *testing.T) {
 	assert.ErrorContains(t, err, "rate")
 }
 
-func TestATopologyThatFindsNothingIsGivenUp(t *testing.T) {
+func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
 	target := &answers{give: func(n int, _ string) (load.Answer, error) {
 		if n == 3 {
 			return record(`"event_time_ms":900`, meta), nil
@@ -103,13 +103,13 @@ func TestATopologyThatFindsNothingIsGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	journeys, err := p.Run(context.Background())
 	assert.Len(t, journeys, 1)
-	assert.ErrorContains(t, err, "given up after 10 queries in a row without a record (1 had found theirs): 503 queue full")
+	assert.ErrorContains(t, err, "stopped after 10 queries in a row without a record (1 had found theirs): 503 queue full")
 	assert.Equal(t, 13, ended)
 }
 
 func TestTheWarmUpIsNotCounted(t *testing.T) {
 	target := &answers{give: func(int, string) (load.Answer, error) { return record(`"event_time_ms":900`, meta), nil }}
-	p, err := New(flowing(3), target, func(load.Outcome) { t.Error("told of a query") })
+	p, err := New(flowing(3), target, func(load.Outcome) { t.Error("an outcome of a query arrived") })
 	require.NoError(t, err)
 	end := time.Now().Add(20 * time.Millisecond)
 	require.NoError(t, p.WarmUp(context.Background(), end))

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// ErrNoStore says that there is nothing to ask: the collector keeps no slices itself.
+// ErrNoStore means that there is nothing to query: the collector keeps no slices itself.
 var ErrNoStore = errors.New("this collector keeps no slices of its own (store.embedded.enabled is false): ask the store that it sends them to")
 
 // Absent is a store that is not there: every question to it ends with ErrNoStore.

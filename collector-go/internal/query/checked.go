@@ -52,7 +52,7 @@ func (c checked) ParseMetricSelector(text string) ([]*labels.Matcher, error) {
 // ParseMetricSelectors parses selectors.
 func (c checked) ParseMetricSelectors(texts []string) ([][]*labels.Matcher, error) {
 	if len(texts) > maxSelectors {
-		return nil, fmt.Errorf("%d selectors: at most %d are taken", len(texts), maxSelectors)
+		return nil, fmt.Errorf("%d selectors: at most %d are allowed", len(texts), maxSelectors)
 	}
 	if _, err := c.limits.check(texts...); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (c checked) ParseSeriesDesc(text string) (labels.Labels, []parser.SequenceV
 	return c.Parser.ParseSeriesDesc(text)
 }
 
-// TextError says that a text is too long or too deep to be parsed.
+// TextError reports that a text is too long or too deep to be parsed.
 type TextError struct {
 	What    string
 	Limit   int
@@ -81,7 +81,8 @@ func (e *TextError) Error() string {
 
 var errPatterns = errors.New("query's patterns are too costly to compile: use fewer wildcards, repetitions and classes, or several queries")
 
-// Check says whether text is short, shallow and cheap enough to be parsed; a *TextError where it is too long or too deep.
+// Check reports whether text is short, shallow and cheap enough to be parsed; a *TextError where it is too long or too
+// deep.
 func (e *Engine) Check(text string) error {
 	_, err := e.parser.limits.check(text)
 	return err

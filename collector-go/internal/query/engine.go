@@ -47,7 +47,7 @@ func DefaultOptions() Options {
 		MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000}
 }
 
-// Validate says which limit cannot be.
+// Validate returns an error that names the invalid limit.
 func (o Options) Validate() error {
 	switch {
 	case o.Timeout <= 0:

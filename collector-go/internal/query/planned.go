@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 )
 
-// LimitError says that a query reads more than it may.
+// LimitError reports that a query reads more than it may.
 type LimitError = plan.LimitError
 
 // query is one of the engine's, with what those who read for it may know.
@@ -81,13 +81,13 @@ func extreme(path []parser.Node) (window *parser.MatrixSelector, greatest bool) 
 // milliseconds cuts as the engine does.
 func milliseconds(t time.Time) int64 { return t.UnixNano() / int64(time.Millisecond) }
 
-// isPlain says whether a selector is evaluated at the query's own times. Where only count and sum of distributions are read, the engine looks
-// for resets between the slices that it meets.
+// isPlain reports whether a selector is evaluated at the query's own times. Where only count and sum of distributions
+// are read, the engine looks for resets between the slices that it meets.
 func isPlain(s *parser.VectorSelector) bool {
 	return s.Timestamp == nil && s.StartOrEnd == 0 && !s.Anchored && !s.Smoothed && !s.SkipHistogramBuckets
 }
 
-// evaluatesAsAsked says whether what lies within a node is evaluated at the times at which the node is.
+// evaluatesAsAsked reports whether what lies within a node is evaluated at the times at which the node is.
 func evaluatesAsAsked(n parser.Node) bool {
 	switch n := n.(type) {
 	case *parser.Call:

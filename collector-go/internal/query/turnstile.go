@@ -13,7 +13,8 @@ import (
 // clientKey is the context's key of who asks.
 type clientKey struct{}
 
-// WithClient says who asks what is evaluated with the context, as far as places are shared; what nobody is named for has no share to keep to.
+// WithClient names the client on whose behalf the context's queries are evaluated, among which places are shared.
+// Queries without a client have no share to keep to.
 func WithClient(ctx context.Context, client string) context.Context {
 	return context.WithValue(ctx, clientKey{}, client)
 }

@@ -13,7 +13,7 @@ type Listener struct {
 	refused func(peer string, why error)
 }
 
-// Listen puts a listener in front of l. refused is told of each connection that is closed at once.
+// Listen puts a listener in front of l. refused is called with each connection that is closed at once.
 func Listen(l net.Listener, places *Places, refused func(peer string, why error)) *Listener {
 	return &Listener{Listener: l, places: places, refused: refused}
 }

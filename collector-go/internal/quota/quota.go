@@ -23,7 +23,7 @@ type Places struct {
 // New returns limit places, at least one.
 func New(limit int) *Places { return &Places{limit: max(limit, 1), held: map[string]int{}} }
 
-// FullError says why there is no place.
+// FullError is why there is no place.
 type FullError struct {
 	Key   string // who holds its share; "" where all places are taken
 	Held  int

@@ -166,7 +166,7 @@ func (a Annotation) within(topologyBytes int) Annotation {
 	return a
 }
 
-// problem says what is wrong with an annotation that a client sets; "" where nothing is.
+// problem returns what is wrong with an annotation that a client sets; "" where nothing is.
 func (a Annotation) problem(topologyBytes int) string {
 	for _, f := range []struct {
 		name, value string

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// change is a difference between two infos as an annotation tells it: "- " and "+ " lines, as a configuration diff has them.
+// change is a difference between two infos as an annotation shows it: "- " and "+ " lines, as a configuration diff has
+// them.
 type change struct {
 	title string
 	lines []string
@@ -19,7 +20,7 @@ type change struct {
 // maxNamed is how many things a title names before it counts them.
 const maxNamed = 3
 
-// difference says what changed from one info to the next, in words that fit an axis.
+// difference describes what changed from one info to the next, in words that fit an axis.
 func difference(before, after *info) []change {
 	var changes []change
 	for _, c := range []change{versionsChanged(before, after), settingsChanged(before, after), componentsChanged(before, after)} {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// figures are what the registry says of itself.
+// figures are the registry's own metrics.
 type figures struct {
 	registry *Registry
 	failures prometheus.Counter
@@ -79,7 +79,7 @@ var (
 	tasksLeftOutDesc = prometheus.NewDesc("bullet_metrics_worker_tasks_left_out_topologies",
 		"Topologies whose tasks bullet_metrics_worker_tasks does not have, since there are too many workers: alerts about workers of theirs that left stay for a day.", nil, nil)
 	endedDesc = prometheus.NewDesc("bullet_metrics_topology_ended_timestamp_seconds",
-		"When a topology that is not heard any more ended, as far as anybody said: killed (an annotation with the tag killed says so) or stopped (its consumer was closed in order, for whatever reason).",
+		"When a topology that no longer reports ended, where that is known: killed (reported by an annotation with the tag killed) or stopped (its consumer was closed in order, for whatever reason).",
 		[]string{"topology", "how"}, nil)
 	clientStoppedDesc = prometheus.NewDesc("bullet_metrics_client_stopped_timestamp_seconds",
 		"When a client that measures a topology from outside, such as the canary, said that it ends, for an hour; it is not missed then.", []string{"topology", "worker"}, nil)

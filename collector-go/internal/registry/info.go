@@ -27,7 +27,7 @@ type Input struct {
 	Fields    []string `json:"fields,omitempty"`
 }
 
-// Component is one of a topology, as its producers told it.
+// Component is one of a topology, as its producers reported it.
 type Component struct {
 	Name string `json:"name"`
 	// Kind is "spout", "bolt" or "" where it is not known.
@@ -45,25 +45,25 @@ type Component struct {
 // systemComponent is in every worker, under no task of its own.
 const systemComponent = "__system"
 
-// System says whether it is one of Storm's own.
+// System reports whether it is one of Storm's own.
 func (c Component) System() bool { return strings.HasPrefix(c.Name, "__") }
 
-// info is what a producer told of its topology, within the limits. It is never changed.
+// info is what a producer reported about its topology, within the limits. It is never changed.
 type info struct {
 	versions   Versions
 	components []Component // by name
 	settings   map[string]string
 }
 
-// newInfo reads what was told. dropped counts what does not fit, by reason.
-func newInfo(told *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reason string, n int)) *info {
+// newInfo reads a report. dropped counts what does not fit, by reason.
+func newInfo(reported *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reason string, n int)) *info {
 	text := func(s string) string { return clip(s, l.TextBytes) }
 	in := &info{
-		versions: Versions{text(told.GetStormVersion()), text(told.GetBulletVersion()), text(told.GetJavaVersion()), text(told.GetPluginVersion())},
+		versions: Versions{text(reported.GetStormVersion()), text(reported.GetBulletVersion()), text(reported.GetJavaVersion()), text(reported.GetPluginVersion())},
 		settings: map[string]string{},
 	}
 	tasks := 0
-	for _, c := range told.GetComponents() {
+	for _, c := range reported.GetComponents() {
 		tasks += len(c.GetTasks())
 		if len(in.components) == l.Components || tasks > l.Tasks {
 			dropped("components", 1)
@@ -73,12 +73,12 @@ func newInfo(told *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reason s
 	}
 	slices.SortFunc(in.components, func(a, b Component) int { return strings.Compare(a.Name, b.Name) })
 	in.components = slices.CompactFunc(in.components, func(a, b Component) bool { return a.Name == b.Name })
-	for _, name := range slices.Sorted(maps.Keys(told.GetSettings())) {
+	for _, name := range slices.Sorted(maps.Keys(reported.GetSettings())) {
 		if len(in.settings) == l.Settings {
 			dropped("settings", 1)
 			continue
 		}
-		in.settings[text(name)] = text(told.GetSettings()[name])
+		in.settings[text(name)] = text(reported.GetSettings()[name])
 	}
 	return in
 }
@@ -122,7 +122,7 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "")
 }
 
-// digest tells one info from another.
+// digest distinguishes one info from another.
 func (in *info) digest() uint64 {
 	hash := fnv.New64a()
 	write := func(texts ...string) {

@@ -34,7 +34,8 @@ type Times struct {
 	Silence time.Duration
 	// Startup of a run: workers that join so early came with the submission.
 	Startup time.Duration
-	// Settle is how long an assignment must rest before its changes are told as one; a worker's reporting interval comes on top.
+	// Settle is how long an assignment must rest before its changes are reported as one; a worker's reporting interval
+	// comes on top.
 	Settle time.Duration
 	// LongestWave bounds how long changes of an assignment are gathered.
 	LongestWave time.Duration
@@ -79,7 +80,7 @@ func DefaultOptions(dir string) Options {
 	}
 }
 
-// Validate says which option cannot be.
+// Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	l := o.Limits
 	for _, bound := range []int{l.Topologies, l.Runs, l.Components, l.Settings, l.Workers, l.Tasks, l.Producers, l.TextBytes, l.Annotations, l.AnnotationBytes,

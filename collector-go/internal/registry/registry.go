@@ -27,7 +27,7 @@ type Retention interface {
 	// Join makes the journal wait for a reader from now on. hurry asks the reader, if it has read what lies before upTo, for a checkpoint soon; it does
 	// not block, and is for any goroutine.
 	Join(reader string, hurry func(upTo journal.Position))
-	// Need says that a reader no longer needs what is before p; 0 that it needs all.
+	// Need states that a reader no longer needs what is before p; 0 that it needs all.
 	Need(reader string, p journal.Position) error
 }
 
@@ -83,13 +83,13 @@ func (r *Registry) restore() error {
 		return err
 	}, func(path string, err error) {
 		unusable++
-		r.options.Logger.Warn("a checkpoint of the registry cannot be used; the one before it is, and the replay is longer", "file", path, "error", err)
+		r.options.Logger.Warn("a checkpoint of the registry is unusable; using the one before it, with a longer replay", "file", path, "error", err)
 	})
 	r.position = position
 	r.applied.Store(uint64(position))
 	if errors.Is(err, checkpoint.ErrNone) {
 		if unusable > 0 {
-			r.options.Logger.Error("no checkpoint of the registry can be used: topologies and annotations from before the journal's oldest entry are gone",
+			r.options.Logger.Error("no usable checkpoint of the registry: topologies and annotations from before the journal's oldest entry are gone",
 				"directory", r.options.Dir)
 		}
 		return nil
@@ -125,10 +125,10 @@ func (r *Registry) Run(ctx context.Context) error {
 }
 
 // endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does not give back:
-// changes that were told in there are not seen.
+// changes that were reported in there are not seen.
 func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure error) {
 	if !r.patience.Failing() {
-		r.options.Logger.Error("the registry cannot read the journal; trying again", "from", r.position, "giving_up_after", r.patience.GiveUp, "error", failure)
+		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position, "giving_up_after", r.patience.GiveUp, "error", failure)
 	}
 	r.figures.readFailures.Inc()
 	delay, stepOver := r.patience.Failed()
@@ -142,17 +142,18 @@ func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure e
 	if stepOver {
 		reader.StepOver()
 		r.figures.unreadable.Inc()
-		r.options.Logger.Error("the registry steps over a part of the journal, since the disk does not give it back", "after", r.position, "error", failure)
+		r.options.Logger.Error("the registry skipped a part of the journal that the disk cannot read", "after", r.position, "error", failure)
 	}
 }
 
-// openReader starts from the registry's place, or, where the journal has let go of it, from what there is, and says so.
+// openReader starts from the registry's place, or, where the journal has released it, from what there is, and logs
+// that.
 func (r *Registry) openReader() (*journal.Reader, error) {
 	reader, err := r.journal.Reader(r.position)
 	if !errors.Is(err, journal.ErrExpired) {
 		return reader, err
 	}
-	r.options.Logger.Error("the journal no longer has what the registry still needed; changes in between are not seen", "from", r.position,
+	r.options.Logger.Error("the journal no longer has entries that the registry still needed; their changes are lost", "from", r.position,
 		"to", r.journal.Oldest())
 	return r.journal.Reader(0)
 }
@@ -193,9 +194,9 @@ func (r *Registry) checkpoint() {
 	r.mu.Unlock()
 	if err := r.checkpoints.Save(r.position, state); err != nil {
 		r.figures.failures.Inc()
-		r.options.Logger.Warn("no checkpoint of the registry; a restart will replay more", "directory", filepath.Clean(r.options.Dir), "error", err)
+		r.options.Logger.Warn("saving a checkpoint of the registry failed; a restart will replay more", "directory", filepath.Clean(r.options.Dir), "error", err)
 	}
 	if err := r.retention.Need(name, r.checkpoints.Keep(keptCheckpoints)); err != nil {
-		r.options.Logger.Warn("the journal could not let go of old segments", "error", err)
+		r.options.Logger.Warn("deleting old journal segments failed", "error", err)
 	}
 }

@@ -377,7 +377,8 @@ func TestFiguresAreServed(t *testing.T) {
 		return n == 9
 	}, patience, time.Millisecond, "9 of the registry itself, and where the one producer's task is")
 
-	// A topology that was killed is told as long as an alert may stand for what was heard of it, and its tasks for an hour.
+	// A topology that was killed is listed for as long as an alert may stand for what it reported, and its tasks for an
+	// hour.
 	_, err := w.registry.Annotate(t.Context(), Annotation{Topology: "t", Title: "Killed", Tags: []string{KilledTag}})
 	require.NoError(t, err)
 	w.clock += time.Minute.Milliseconds()

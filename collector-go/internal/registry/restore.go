@@ -59,7 +59,7 @@ func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 	if d.Bool() {
 		r.info = decodeInfo(d)
 	}
-	r.teller = journal.ProducerID(d.Uint32())
+	r.source = journal.ProducerID(d.Uint32())
 	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		id := journal.ProducerID(d.Uint32())
 		r.senders[id] = &sender{place: decodePlace(d), task: int32(d.Int()), connected: d.Bool(), heardMs: d.Int(), digest: d.Uint()}

@@ -24,8 +24,8 @@ type run struct {
 	// stoppedMs is when a producer said that it was being closed, by the collector's clock; 0 where something was heard since.
 	stoppedMs int64
 
-	info    *info // nil until told
-	teller  journal.ProducerID
+	info    *info // nil until reported
+	source  journal.ProducerID
 	senders map[journal.ProducerID]*sender
 	workers map[place]*worker
 	tasks   map[int32]*task
@@ -41,7 +41,7 @@ type sender struct {
 	task      int32
 	connected bool
 	heardMs   int64
-	digest    uint64 // of what it told; 0 before
+	digest    uint64 // of what it reported; 0 before
 	forgotten bool   // made room: who holds it looks again
 }
 
@@ -97,10 +97,10 @@ func (r *run) anyConnected() bool {
 	return false
 }
 
-// disputed says whether somebody else, who is still there, told otherwise.
+// disputed reports whether another sender, which is still there, reported otherwise.
 func (r *run) disputed(by journal.ProducerID) bool {
-	teller := r.senders[r.teller]
-	return r.teller != by && teller != nil && teller.connected
+	source := r.senders[r.source]
+	return r.source != by && source != nil && source.connected
 }
 
 // sender is the producer's place in the run; nil where there are too many.
@@ -215,7 +215,7 @@ func (w *worker) before(other *worker) bool {
 	return cmp.Or(cmp.Compare(w.leftMs, other.leftMs), comparePlaces(w.place, other.place)) < 0
 }
 
-// place notes that a task reported from a worker. The latest report says where it is.
+// place notes that a task reported from a worker. The latest report decides where it is.
 func (r *run) place(id int32, component string, w *worker, at int64, s *state) {
 	t := r.tasks[id]
 	switch {
@@ -260,8 +260,8 @@ func (r *run) move(id int32, t *task, to *worker, at int64, s *state) {
 	}
 }
 
-// told takes what a producer knows of a worker: its process, and where tasks reported last.
-func (r *run) told(info *bulletmetricsv1.WorkerInfo, receivedMs int64, s *state) {
+// describeWorker takes what a producer knows of a worker: its process, and where tasks reported last.
+func (r *run) describeWorker(info *bulletmetricsv1.WorkerInfo, receivedMs int64, s *state) {
 	w := r.worker(place{clip(info.GetHost(), s.limits.TextBytes), info.GetPort()}, s)
 	if w == nil {
 		return
@@ -279,7 +279,7 @@ func (r *run) told(info *bulletmetricsv1.WorkerInfo, receivedMs int64, s *state)
 	r.process(w, info.GetPid(), info.GetStartTimeMs(), receivedMs, s)
 }
 
-// process takes which process a worker is. What started earlier than the one known is told late.
+// process takes which process a worker is. What started earlier than the known one was reported late.
 func (r *run) process(w *worker, pid uint64, startMs, receivedMs int64, s *state) {
 	if pid == 0 || (pid == w.pid && startMs == w.startMs) || startMs < w.startMs {
 		return

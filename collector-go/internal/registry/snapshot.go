@@ -53,7 +53,7 @@ func encodeRun(e *metric.Encoder, r *run) {
 	if r.info != nil {
 		encodeInfo(e, r.info)
 	}
-	e.Uint(uint64(r.teller))
+	e.Uint(uint64(r.source))
 	e.Uint(uint64(len(r.senders)))
 	for _, id := range slices.Sorted(maps.Keys(r.senders)) {
 		known := r.senders[id]

@@ -24,7 +24,7 @@ type state struct {
 	nextMade   uint64
 	dropped    map[string]uint64 // what did not fit, by reason, since the journal's beginning
 
-	// What the journal names to every reader anew.
+	// What the journal names again to every reader.
 	producers map[journal.ProducerID]*producer
 	sources   *sources
 
@@ -160,20 +160,20 @@ func (s *state) batch(b *journal.Batch) {
 	for _, seen := range s.sources.seenIn(b) {
 		r.saw(seen, b.ReceivedMs, s)
 	}
-	for _, told := range b.Notes.GetWorkers() {
-		r.told(told, b.ReceivedMs, s)
+	for _, worker := range b.Notes.GetWorkers() {
+		r.describeWorker(worker, b.ReceivedMs, s)
 	}
-	if told := b.Notes.GetTopology(); told != nil {
-		s.describe(p, newInfo(told, s.limits, s.drop))
+	if topology := b.Notes.GetTopology(); topology != nil {
+		s.describe(p, newInfo(topology, s.limits, s.drop))
 	}
 	s.annotations(b.Notes.GetAnnotations(), p.Topology, OfStream)
 }
 
 // annotations takes those that somebody set; on a stream they are about its topology.
 func (s *state) annotations(all []*bulletmetricsv1.Annotation, topology string, origin Origin) {
-	for _, told := range all {
-		a := Annotation{ID: told.GetId(), Topology: cmp.Or(topology, told.GetTopology()), TimeMs: told.GetTimeMs(), EndMs: told.GetEndTimeMs(),
-			Title: told.GetTitle(), Text: told.GetText(), Tags: told.GetTags(), Origin: origin}.within(s.limits.TextBytes)
+	for _, one := range all {
+		a := Annotation{ID: one.GetId(), Topology: cmp.Or(topology, one.GetTopology()), TimeMs: one.GetTimeMs(), EndMs: one.GetEndTimeMs(),
+			Title: one.GetTitle(), Text: one.GetText(), Tags: one.GetTags(), Origin: origin}.within(s.limits.TextBytes)
 		if a.ID == "" || strings.HasPrefix(a.ID, autoPrefix) {
 			a.ID = fmt.Sprintf("%s%d", autoPrefix, s.nextMade)
 			s.nextMade++
@@ -200,7 +200,7 @@ func (s *state) bound() {
 	s.made.bound(before, s.limits, s.drop)
 }
 
-// tick looks for what silence tells, and for assignments that have settled.
+// tick looks for what has fallen silent, and for assignments that have settled.
 func (s *state) tick() {
 	for _, name := range sortedNames(s.topologies) {
 		r := s.topologies[name].current()
@@ -298,8 +298,8 @@ func (s *state) annotateSubmission(t *topology, r *run) {
 	s.annotate(t.name, r.beganMs(), c)
 }
 
-// describe takes what a producer says that its topology is. Producers on different machines may see different versions of Java;
-// what each says is compared to what it said itself, so that their differences are no changes.
+// describe takes a producer's description of its topology. Producers on different machines may see different versions
+// of Java; what each reports is compared to what it reported before, so that their differences are no changes.
 func (s *state) describe(p *producer, in *info) {
 	r := s.runOf(p)
 	sender := r.sender(p, s)
@@ -318,7 +318,7 @@ func (s *state) describe(p *producer, in *info) {
 	default:
 		s.annotateAll(r.topology, s.clockMs, difference(r.info, in))
 	}
-	r.info, r.teller = in, p.ID
+	r.info, r.source = in, p.ID
 }
 
 func (s *state) annotateAll(topology string, timeMs int64, changes []change) {

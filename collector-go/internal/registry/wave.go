@@ -185,7 +185,7 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// componentsOfTasks is the component of each task, as told.
+// componentsOfTasks is the component of each task, as reported.
 func (r *run) componentsOfTasks() map[int32]string {
 	names := map[int32]string{}
 	if r.info != nil {

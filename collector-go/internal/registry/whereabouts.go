@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// KilledTag is the tag of an annotation that says that a topology was killed on purpose, at the annotation's time. Whoever kills one
-// sets it (the trials of "tune" do, and what looks at Nimbus), and it holds for the run that ran then.
+// KilledTag is the tag of an annotation that reports that a topology was killed on purpose, at the annotation's time.
+// Whoever kills one sets it (the trials of "tune" do, and what looks at Nimbus), and it holds for the run that ran
+// then.
 const KilledTag = "killed"
 
-// killLasts is how long a topology may be heard after the time at which it was killed: storm kill lets it work on for as long as -w says.
-// One that is heard still later was not killed.
+// killLasts is how long a topology may be heard after the time at which it was killed: storm kill lets it work on for
+// as long as its option -w sets. One that is heard still later was not killed.
 const killLasts = 10 * time.Minute
 
 // Ending is how a topology ended, as far as anybody said.
@@ -19,10 +20,10 @@ type Ending string
 
 // The endings.
 const (
-	// Killed: an annotation says so.
+	// Killed: an annotation reports it.
 	Killed Ending = "killed"
 	// Stopped: the last that was heard of it was a consumer that Storm closed in order. That is so when it is killed, when it is
-	// rebalanced and when its worker is stopped; a worker that is killed with SIGKILL says nothing.
+	// rebalanced and when its worker is stopped; a worker that is killed with SIGKILL reports nothing.
 	Stopped Ending = "stopped"
 )
 
@@ -36,7 +37,7 @@ func (w *worker) movedFrom(component string) {
 // unknownComponent is what tasks are counted under of which nobody said what they are of.
 const unknownComponent = "unknown"
 
-// componentOf is a task's component, by its samples, or else as told.
+// componentOf is a task's component, by its samples, or else as reported.
 func (r *run) componentOf(id int32, t *task) string {
 	if t.component != "" || r.info == nil {
 		return cmp.Or(t.component, unknownComponent)
@@ -84,7 +85,8 @@ func (t *topology) whereabouts() map[workerTasks]int {
 	return counts
 }
 
-// ending says how the topology's current run ended, when, and which annotation says so; "" while it is heard or where nobody said.
+// ending returns how the topology's current run ended, when, and which annotation reports it; "" while it reports, or
+// where that is unknown.
 func (s *state) ending(t *topology, nowMs int64, times Times) (how Ending, atMs int64, by *Annotation) {
 	r := t.current()
 	if nowMs-r.heardMs <= times.Silence.Milliseconds() && r.stoppedMs == 0 {

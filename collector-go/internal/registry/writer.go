@@ -12,13 +12,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
-// InvalidError says what is wrong with an annotation, for the client to mend.
+// InvalidError is what is wrong with an annotation, for the client to correct.
 type InvalidError struct{ Reason string }
 
 func (e *InvalidError) Error() string { return e.Reason }
 
-// writer is the registry's own sender of annotations: its batches are told from others by an epoch of its own. Guarded by the
-// registry's mutex.
+// writer is the registry's own sender of annotations: an epoch of its own distinguishes its batches from others.
+// Guarded by the registry's mutex.
 type writer struct {
 	epoch    journal.Epoch
 	sequence uint64

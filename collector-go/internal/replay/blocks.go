@@ -21,7 +21,7 @@ type layouts struct {
 	listed int
 }
 
-// of is the layout of a list of series, 0 where there are as many as may be; new says that it is to be defined.
+// of is the layout of a list of series, 0 where there are as many as may be; new reports that it is to be defined.
 func (l *layouts) of(series []uint32) (id uint32, isNew bool) {
 	key := make([]byte, 0, 4*len(series))
 	for _, id := range series {

@@ -28,7 +28,7 @@ type File struct {
 	topologyID  string
 	ids         map[metric.Raw]uint32 // the sender's, by series without worker's topology
 	layouts     layouts               // the sender's
-	told        bool                  // the collector was told of the topology
+	described   bool                  // the topology's description was sent
 	unsupported uint64                // of this sender
 }
 
@@ -68,7 +68,7 @@ func (f *File) clock(point *capture.Point) int64 {
 	return max(f.nowMs, point.TimeMs, 1)
 }
 
-// open makes the sender for a data point, a new one where a consumer started anew.
+// open makes the sender for a data point, a new one where a consumer started again.
 func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	if f.sender != nil && f.prepare == point.Prepare {
 		return nil
@@ -91,7 +91,7 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	f.ids, f.layouts, f.told, f.unsupported = map[metric.Raw]uint32{}, layouts{}, false, 0
+	f.ids, f.layouts, f.described, f.unsupported = map[metric.Raw]uint32{}, layouts{}, false, 0
 	p.outcome.Topologies[f.topology] = true
 	return nil
 }
@@ -111,8 +111,8 @@ func (p *Player) settleName(f *File, files []*File) {
 		"file", f.name, "topology", said, "stored_as", f.topology)
 }
 
-// taken says whether another run has a topology's name from now on. A capture that does not say its run is taken for the one
-// that was played before under the same name, but for one that is being played.
+// taken reports whether another run has a topology's name from now on. A capture that does not say its run is taken for
+// the one that was played before under the same name, but for one that is being played.
 func (p *Player) taken(f *File, name string, files []*File) bool {
 	for _, other := range files {
 		if other != f && other.sender != nil && other.topology == name && (other.topologyID != f.topologyID || f.topologyID == "") {
@@ -157,7 +157,8 @@ func (f *File) add(b *batch) {
 	}
 }
 
-// finish is the batch as the plugin would send it: new series and layouts defined, its topology told of once, drops as a running total.
+// finish is the batch as the plugin would send it: new series and layouts defined, its topology described once, drops
+// as a running total.
 func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 	out := &pb.Batch{SendTimeMs: nowMs, Samples: &pb.SampleColumns{}}
 	if len(b.timesMs) > 0 {
@@ -178,8 +179,8 @@ func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 		f.unsupported += b.unsupported
 		out.Drops = []*pb.Drop{{Reason: pb.DropReason_DROP_REASON_UNSUPPORTED_VALUE, TotalSamples: f.unsupported}}
 	}
-	if !f.told && f.topologyID != "" {
-		f.told = true
+	if !f.described && f.topologyID != "" {
+		f.described = true
 		out.Topology = &pb.TopologyInfo{Name: f.topology, Id: f.topologyID}
 	}
 	return out

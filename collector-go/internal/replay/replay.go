@@ -72,9 +72,9 @@ func New(door *ingest.Server, marks Marks, clock *Clock, log *slog.Logger) *Play
 		outcome: Outcome{Refused: map[string]uint64{}, Topologies: map[string]bool{}}}
 }
 
-// Play plays captures side by side, in the order of their clocks, until all are read, and returns what became of them at the
-// door. A malformed line is passed over and told of in the outcome; an error ends the replay where it is, with what was played
-// before it stored.
+// Play plays captures side by side, in the order of their clocks, until all are read, and returns what became of them
+// at the door. A malformed line is skipped and reported in the outcome; an error ends the replay where it is, with what
+// was played before it stored.
 func (p *Player) Play(ctx context.Context, files ...*File) (Outcome, error) {
 	if err := p.play(ctx, files); err != nil {
 		return p.outcome, err

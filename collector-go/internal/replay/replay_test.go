@@ -217,7 +217,7 @@ func TestATickIsABlock(t *testing.T) {
 	assert.Equal(t, []float64{1, 3, 5}, twice.GetSamples().GetValues())
 }
 
-// Lines that cannot be read are told of, the first ones by name.
+// Lines that cannot be read are reported, the first ones by name.
 func TestOutcome(t *testing.T) {
 	_, outcome := played(t, nil, map[string]string{"a.jsonl": strings.Repeat("x\n", 20) + at(100_000, 100, `{"a":NaN,"b":2,"c":"x"}`) + at(100_000, 900, "1")})
 	assert.Equal(t, uint64(3), outcome.Points)

@@ -9,9 +9,9 @@ import (
 // Series names a series: a metric of the sender's component, and the path to it where there are several.
 type Series struct {
 	Name string
-	// Key tells apart the series of a name, such as a class.
+	// Key distinguishes the series of a name, such as a class.
 	Key [2]string
-	// Histogram says that its samples are distributions; else they are numbers.
+	// Histogram means that its samples are distributions; otherwise they are numbers.
 	Histogram bool
 	// Cumulative counts since the sender's start; otherwise each number stands for itself.
 	Cumulative bool

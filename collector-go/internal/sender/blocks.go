@@ -10,7 +10,7 @@ import (
 // maxLayouts bounds the layouts of a sender; samples of any other stay columns.
 const maxLayouts = 256
 
-// layouts are the lists of series that came at one time, as a collector that takes blocks is told of them.
+// layouts are the lists of series that came at one time, as they are defined for a collector that takes blocks.
 type layouts struct {
 	ids  map[string]uint32
 	list []*pb.Layout // by id, from 1

@@ -13,9 +13,9 @@ type Options struct {
 	Address string
 	// Topology is the topology's name; Host names the sender, as a place that is no worker's: its port is 0.
 	Topology, Host string
-	// Component is what the samples' label "component" says.
+	// Component is the value of the samples' label "component".
 	Component string
-	// Version is told to the collector.
+	// Version is reported to the collector.
 	Version string
 	// TLS is how the connection is protected; its zero value is plain text.
 	TLS TLS
@@ -31,7 +31,7 @@ type Options struct {
 
 // TLS are PEM files.
 type TLS struct {
-	// Enabled says that the connection is to be TLS; CA, if not "", replaces the system's roots.
+	// Enabled selects TLS for the connection; CA, if not "", replaces the system's roots.
 	Enabled bool
 	CA      string
 	// Cert and Key are for a collector that asks clients for a certificate.
@@ -48,7 +48,7 @@ func DefaultOptions(address, topology, host, component string) Options {
 	}
 }
 
-// Validate tells which option makes no sense.
+// Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	if _, _, err := net.SplitHostPort(o.Address); err != nil {
 		return fmt.Errorf("the collector's address %q: give host:port, such as 127.0.0.1:4320", o.Address)

@@ -25,7 +25,7 @@ type Sender struct {
 	sequence uint64 // of the newest batch
 	figures  Figures
 	arrived  chan struct{} // gets a token, if it has none, when a batch is queued
-	drained  chan struct{} // is closed, and made anew, when the queue becomes empty
+	drained  chan struct{} // is closed and replaced when the queue becomes empty
 }
 
 // Figures are what became of samples: Offered = Acknowledged + Rejected + Dropped + those that wait.
@@ -92,10 +92,10 @@ func (s *Sender) drop(n int) {
 		s.figures.Dropped += h.samples()
 	}
 	s.queue = append(s.queue[:0:0], s.queue[n:]...)
-	s.tellDrained()
+	s.notifyDrained()
 }
 
-func (s *Sender) tellDrained() {
+func (s *Sender) notifyDrained() {
 	if len(s.queue) == 0 {
 		close(s.drained)
 		s.drained = make(chan struct{})
@@ -140,7 +140,7 @@ func (s *Sender) next(t streamKnows) *pb.Batch {
 	return b
 }
 
-// drops are what the collector is told of what was lost here.
+// drops are the losses here, as they are reported to the collector.
 func (s *Sender) drops() (drops []*pb.Drop) {
 	if full := s.figures.Dropped - s.figures.Expired; full > 0 {
 		drops = append(drops, &pb.Drop{Reason: pb.DropReason_DROP_REASON_QUEUE_FULL, TotalSamples: full})
@@ -158,7 +158,7 @@ func (s *Sender) acknowledged(a *pb.Acknowledgement) {
 	for len(s.queue) > 0 && s.queue[0].batch.Sequence <= a.GetSequence() {
 		s.figures.Acknowledged += s.queue[0].samples()
 		s.queue = append(s.queue[:0:0], s.queue[1:]...)
-		s.tellDrained()
+		s.notifyDrained()
 	}
 	for _, r := range a.GetRejections() {
 		s.figures.Rejected += r.GetSamples()
@@ -167,7 +167,7 @@ func (s *Sender) acknowledged(a *pb.Acknowledgement) {
 	}
 }
 
-// Figures tells what became of samples so far.
+// Figures returns what became of samples so far.
 func (s *Sender) Figures() Figures {
 	s.mu.Lock()
 	defer s.mu.Unlock()

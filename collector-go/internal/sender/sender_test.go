@@ -156,7 +156,7 @@ func TestSamplesReachTheJournalOnceAcrossACollectorsRestart(t *testing.T) {
 	assert.Empty(t, f.LastError)
 }
 
-func TestTheQueueIsBoundedAndWhatItLosesIsTold(t *testing.T) {
+func TestTheQueueIsBoundedAndWhatItLosesIsReported(t *testing.T) {
 	dir, address := t.TempDir(), freeAddress(t)
 	o := DefaultOptions(address, "bullet", "h", "canary")
 	o.QueueBatches = 3
@@ -164,7 +164,7 @@ func TestTheQueueIsBoundedAndWhatItLosesIsTold(t *testing.T) {
 	for i := range 5 {
 		s.Offer(value(float64(i)))
 	}
-	require.Eventually(t, func() bool { return s.Figures().LastError != "" }, patience, time.Millisecond, "it says that nobody is there")
+	require.Eventually(t, func() bool { return s.Figures().LastError != "" }, patience, time.Millisecond, "it reports that nobody is there")
 	d := open(t, dir, address, nil)
 	flush(t, s)
 	batches, _ := d.batches(t)
@@ -287,7 +287,7 @@ func TestBlocksReachTheJournal(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for says, change := range map[string]func(*Options){
+	for message, change := range map[string]func(*Options){
 		"give host:port":     func(o *Options) { o.Address = "collector" },
 		"need a topology":    func(o *Options) { o.Topology = "" },
 		"must be above 0":    func(o *Options) { o.QueueBatches = 0 },
@@ -296,6 +296,6 @@ func TestOptionsAreChecked(t *testing.T) {
 	} {
 		o := DefaultOptions("127.0.0.1:1", "t", "h", "c")
 		change(&o)
-		assert.ErrorContains(t, o.Validate(), says)
+		assert.ErrorContains(t, o.Validate(), message)
 	}
 }

@@ -76,7 +76,7 @@ func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) erro
 	go receive(ctx, stream, answers)
 	open := &pb.Open{Topology: s.options.Topology, Host: s.options.Host, Task: -1, PluginVersion: s.options.Version}
 	if err := stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}); err != nil {
-		return (<-answers).err // Send's error says only that there is no stream
+		return (<-answers).err // Send's error is only that there is no stream
 	}
 	first, err := s.await(ctx, answers)
 	if err != nil {
@@ -94,7 +94,7 @@ type answer struct {
 	err      error
 }
 
-// receive hands on what the collector says, until the stream's end.
+// receive passes on the collector's answers, until the stream's end.
 func receive(ctx context.Context, stream pb.IngestService_ExportClient, answers chan<- answer) {
 	for {
 		response, err := stream.Recv()
@@ -116,7 +116,7 @@ func (s *Sender) await(ctx context.Context, answers <-chan answer) (*pb.ExportRe
 	case a := <-answers:
 		return a.response, a.err
 	case <-timer.C:
-		return nil, fmt.Errorf("the collector said nothing for %s", answerLimit)
+		return nil, fmt.Errorf("the collector sent nothing for %s", answerLimit)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -156,7 +156,7 @@ func unexpected(a answer) error {
 	if a.err != nil {
 		return a.err
 	}
-	return fmt.Errorf("the collector said %T to nothing", a.response.GetMessage())
+	return fmt.Errorf("the collector sent an unexpected %T", a.response.GetMessage())
 }
 
 // authorized adds the token.

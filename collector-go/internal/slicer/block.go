@@ -126,7 +126,7 @@ func (s *Slicer) defineMissing(l *layout, b *block.Block, missing func(id uint32
 	return true
 }
 
-// roomFor says whether a block fits whole, whatever is counted in it.
+// roomFor reports whether the whole block fits, whatever its samples are counted as.
 func (s *Slicer) roomFor(l *layout, cells int) bool {
 	for _, r := range l.rooms {
 		if s.left(r) < cells {
@@ -229,7 +229,7 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 }
 
 // fillAll puts a sample into each of a group's cells, of which none is taken, where the group's columns are adjacent as their slots are and each
-// value is one that every cell takes. It says no, and has done nothing, elsewhere. The values are step apart.
+// value is valid for every cell. Otherwise it returns false and changes nothing. The values are step apart.
 func (p *strip) fillAll(g *cellGroup, values []float64, step int, by uint32) bool {
 	if g.adjacent == 0 {
 		return false

@@ -15,12 +15,12 @@ import (
 
 // rectangle makes a block of some samples: a column for each of the series, a row for each of their times. In place of a time that is
 // not on the step there is an offset.
-func rectangle(series []uint32, samples []told, stepMs int64) (*block.Block, []float64) {
+func rectangle(series []uint32, samples []worldSample, stepMs int64) (*block.Block, []float64) {
 	var times []int64
-	byPlace := map[told]float64{}
+	byPlace := map[worldSample]float64{}
 	for _, x := range samples {
 		times = append(times, x.timeMs)
-		byPlace[told{id: x.id, timeMs: x.timeMs}] = x.value
+		byPlace[worldSample{id: x.id, timeMs: x.timeMs}] = x.value
 	}
 	slices.Sort(times)
 	times = slices.Compact(times)
@@ -31,7 +31,7 @@ func rectangle(series []uint32, samples []told, stepMs int64) (*block.Block, []f
 	var values []float64
 	for column, id := range series {
 		for row, ms := range times {
-			if v, there := byPlace[told{id: id, timeMs: ms}]; there {
+			if v, there := byPlace[worldSample{id: id, timeMs: ms}]; there {
 				cell := column*len(times) + row
 				b.Presence[cell/8] |= 1 << (cell % 8)
 				values = append(values, v)
@@ -83,9 +83,9 @@ func TestBlocksAreTheirSamples(t *testing.T) {
 					x.value = -1
 				}
 			}
-			seen := map[told]bool{}
-			w.batches[i].samples = slices.DeleteFunc(w.batches[i].samples, func(x told) bool {
-				place := told{id: x.id, timeMs: x.timeMs}
+			seen := map[worldSample]bool{}
+			w.batches[i].samples = slices.DeleteFunc(w.batches[i].samples, func(x worldSample) bool {
+				place := worldSample{id: x.id, timeMs: x.timeMs}
 				twice := seen[place]
 				seen[place] = true
 				return twice
@@ -137,7 +137,7 @@ func TestBlocksAreTheirSamples(t *testing.T) {
 
 // sendBlocks sends a batch's samples in up to three blocks of random columns, and the rest by themselves; in their order where that
 // decides which of them find room.
-func sendBlocks(t *rapid.T, s *Slicer, b toldBatch, inOrder bool) {
+func sendBlocks(t *rapid.T, s *Slicer, b testBatch, inOrder bool) {
 	s.Begin(b.producer, b.sequence)
 	defer s.End()
 	if inOrder {
@@ -148,7 +148,7 @@ func sendBlocks(t *rapid.T, s *Slicer, b toldBatch, inOrder bool) {
 		}
 		return
 	}
-	parts := make([][]told, 4)
+	parts := make([][]worldSample, 4)
 	for _, x := range b.samples {
 		part := rapid.IntRange(0, 3).Draw(t, "part")
 		parts[part] = append(parts[part], x)

@@ -78,21 +78,23 @@ func (s *Slicer) observe(host string, b bounds) {
 	c.observe(b, s.batch.receivedMs)
 }
 
-// Sent says when the batch at hand was sent, by the clock of the worker that sent it; after Received.
+// Sent records when the current batch was sent, by the clock of the worker that sent it. Call it after Received.
 func (s *Slicer) Sent(sender metric.Worker, sentMs int64) {
 	if sentMs > 0 {
 		s.observe(sender.Host, bounds{sentMs - s.batch.receivedMs, forever})
 	}
 }
 
-// Answered says when an answer of the collector's came to a sender, by the sender's clock, and when the collector sent it, by its own.
+// Answered records when an answer of the collector reached a sender, by the sender's clock, and when the collector sent
+// it, by the collector's.
 func (s *Slicer) Answered(sender metric.Worker, cameMs, sentMs int64) {
 	if cameMs > 0 && sentMs > 0 && sentMs <= s.batch.receivedMs {
 		s.observe(sender.Host, bounds{never, cameMs - sentMs})
 	}
 }
 
-// HandedOver says when a worker handed a report over, by its own clock, and when the sender took it, by the sender's.
+// HandedOver records when a worker handed over a report, by its own clock, and when the sender received it, by the
+// sender's.
 func (s *Slicer) HandedOver(w, sender metric.Worker, handOverMs, takenMs int64) {
 	if handOverMs <= 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// reading is what one batch says of clocks, ms: of a clock that is ahead by so much, with so long a way each way. Since is how long before the batch is
-// sent the answer came that it names; -1 for none.
+// reading is what one batch reports about clocks, ms: of a clock that is ahead by so much, with so long a way each way.
+// Since is how long before the batch is sent the answer came that it names; -1 for none.
 type clockReading struct{ ahead, way, since int64 }
 
 // playClock lets a sender's batches come 10 s apart, and returns the bounds of its worker's clock at the end. A sample of it is older than its batch.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// closeTo closes the slices of a track that end at or before a time, and says whether there was something to do.
+// closeTo closes the slices of a track that end at or before a time, and reports whether there were any.
 func (s *Slicer) closeTo(t *track, endMs int64) bool {
 	if endMs <= t.closedTo {
 		return false
@@ -14,8 +14,8 @@ func (s *Slicer) closeTo(t *track, endMs int64) bool {
 	finest := t == t.source.finest()
 	n := 0
 	for n < len(t.open) && t.open[n].endMs <= endMs {
-		if finest { // what is behind is told before what is ahead is counted
-			s.tellHealth(t.source, s.periodEnd(t.open[n].endMs-1))
+		if finest { // write what has passed before counting what is ahead
+			s.writeHealth(t.source, s.periodEnd(t.open[n].endMs-1))
 		}
 		s.closeBucket(t, t.open[n])
 		n++
@@ -203,8 +203,9 @@ func (s *Slicer) bySlot(t *track, b *bucket) *slotted {
 	return x
 }
 
-// alike makes the times of the scratch column those of the rows, and says whether these hold for every one of so many slots: each of
-// the rows' cells is taken, those of one row with the same origin. So it mostly is: a tick or a pack brings all of a worker's series.
+// alike gives the scratch column the times of the rows, and reports whether these hold for every one of so many slots:
+// each of the rows' cells is taken, those of one row with the same origin. So it mostly is: a tick or a pack brings all
+// of a worker's series.
 func (s *Slicer) alike(b *bucket, rows []strip, slots int) bool {
 	if len(rows) == 0 {
 		return false

@@ -94,7 +94,8 @@ func (s *Slicer) addInStep(c *cohort, b *block.Block, values []float64) {
 	}
 }
 
-// takes says whether a block brings each worker of a cohort samples that are of use, in time, and the first of their rows.
+// takes reports whether a block has usable samples, in time, for each worker of a cohort, and returns the first of
+// their rows.
 func (s *Slicer) takes(c *cohort, b *block.Block, values []float64) bool {
 	t := c.leader.tracks[0]
 	if b.OffsetsMs != nil || b.Rows > 1 && b.StepMs < t.rowMs {
@@ -122,7 +123,7 @@ func (s *Slicer) takes(c *cohort, b *block.Block, values []float64) bool {
 	return within(values[c.layout.column(c.run)*b.Rows:][:slots*b.Rows], c.least, c.most, b.Rows)
 }
 
-// within says whether all values of some slots, each with so many rows, lie within what each slot takes.
+// within reports whether all values of some slots, each with so many rows, lie within what each slot takes.
 func within(values, least, most []float64, rows int) bool {
 	if rows == 1 {
 		least, most = least[:len(values)], most[:len(values)]
@@ -186,14 +187,15 @@ func (s *Slicer) mark(src *source) mark {
 	return m
 }
 
-// follow writes of the followers what was written of the leader since a mark. It says no, and does nothing, where that is not so simple.
+// follow writes for each follower what was written for the leader since a mark. It returns false and changes nothing
+// where more than slices came of it: a definition, a refusal, a late sample.
 func (s *Slicer) follow(c *cohort, from *mark) bool {
 	now := s.mark(c.leader)
 	if now.definitions != from.definitions || now.retired != from.retired || now.histograms != from.histograms || now.refused != from.refused ||
 		now.counts.Late != from.counts.Late || now.ended != from.ended || now.writers != from.writers || now.reasons != from.reasons {
 		return false
 	}
-	own, all := s.tellAgain(c, from)
+	own, all := s.writeFollowers(c, from)
 	if !all {
 		return false
 	}
@@ -217,7 +219,7 @@ type again struct {
 	values []float64 // by column; nil where value is everybody's
 }
 
-// fold folds what closes up to a time, and says no, and leaves all as it was, where a counter falls.
+// fold folds what closes up to a time. It returns false and changes nothing where a counter falls.
 func (c *cohort) fold(closedTo int64) bool {
 	c.totals.copyOf(&c.before)
 	for _, x := range c.sheets.open {
@@ -233,9 +235,10 @@ func (c *cohort) fold(closedTo int64) bool {
 	return true
 }
 
-// tellAgain writes for each follower what was written for the leader, less what that writes of its topology, of which it returns how much there
-// is. It writes nothing, and says so, where it does not know what something is, or a counter fell.
-func (s *Slicer) tellAgain(c *cohort, from *mark) (own int, all bool) {
+// writeFollowers writes for each follower what was written for the leader, except what the leader wrote about its
+// topology, and returns how many rows those are. It writes nothing, and returns false, where it cannot attribute a row
+// or a counter fell.
+func (s *Slicer) writeFollowers(c *cohort, from *mark) (own int, all bool) {
 	list := s.scratch.again[:0]
 	defer func() { s.scratch.again = list[:0] }()
 	for i := from.slices; i < len(s.closed.Refs); i++ {

@@ -16,7 +16,7 @@ type counting struct {
 	lastMs int64 // of its newest slice
 }
 
-// counts says whether a counter is one that totals can hold.
+// counts reports whether totals can hold a counter.
 func counts(in *input) bool {
 	c := &in.out.counter
 	return c.begun && c.from == in && len(c.recent) == 0 && in.track.source.starts.packMs+in.track.source.starts.intervalMs == 0
@@ -49,7 +49,7 @@ func (x *totals) end(f *follower) {
 	}
 }
 
-// fold puts the totals at the end of a folded sheet in the place of the counters' means. It says no where one falls.
+// fold replaces the counters' means by their totals at the end of a folded sheet. It returns false where a total falls.
 func (x *totals) fold(c *cohort, from *sheet) bool {
 	if len(x.slots) == 0 {
 		return true

@@ -37,7 +37,8 @@ func (s *Slicer) inStep(l *layout) *cohort {
 	return x.cohort
 }
 
-// fallsApart says that what a cohort's layout brought was not for all of its workers alike: the more often, the rarer it is tried again.
+// fallsApart records that a cohort's layout brought its workers different samples. The more often it does, the less
+// often the cohort is formed again.
 func (s *Slicer) fallsApart(c *cohort) {
 	x := &c.layout.muster
 	if x.wait = min(max(2*x.wait, 1), mostWait); x.blocks-c.since > 4*x.wait {
@@ -84,7 +85,8 @@ func (s *Slicer) form(l *layout, first int) *cohort {
 	return c
 }
 
-// simple says whether a run's worker has one track, which holds nothing but the run's series, in the order of the layout.
+// simple reports whether a run's worker has one track, which holds nothing but the run's series, in the order of the
+// layout.
 func (s *Slicer) simple(l *layout, run int, leads bool) bool {
 	t := l.tracks[run].track
 	src := t.source
@@ -115,7 +117,7 @@ func (s *Slicer) simple(l *layout, run int, leads bool) bool {
 	return true
 }
 
-// alike says whether the series of two runs are sliced, and told of, alike.
+// alike reports whether the series of two runs are sliced, and counted for collection health, alike.
 func (l *layout) alike(first, second int) bool {
 	x, y := l.tracks[first].track, l.tracks[second].track
 	if x.widthMs != y.widthMs || x.intervalMs != y.intervalMs || x.packMs != y.packMs || len(x.inputs) != len(y.inputs) ||
@@ -138,10 +140,10 @@ func (l *layout) alike(first, second int) bool {
 	return true
 }
 
-// place is where a metric of a worker is told.
+// place identifies the series that report on a metric of a worker.
 func (h *health) place(m *metricHealth) int { return slices.Index(h.metrics, m) }
 
-// sameOpen says whether the open samples of two tracks came together.
+// sameOpen reports whether the open samples of two tracks came together.
 func sameOpen(x, y *track) bool {
 	return slices.EqualFunc(x.open, y.open, func(a, b *bucket) bool {
 		return a.endMs == b.endMs && a.held == b.held && slices.Equal(a.origins, b.origins) &&

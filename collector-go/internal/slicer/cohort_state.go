@@ -18,7 +18,7 @@ type state struct {
 	lanes                     []lane
 	metrics                   []metricState
 	infos                     []infoState
-	tellings                  []telling
+	health                    []healthSeries
 	counted                   []uint64 // of what was refused and dropped
 	reasons                   []string
 }
@@ -57,11 +57,11 @@ func (x *state) read(src *source) {
 	for _, in := range src.infos {
 		x.infos = append(x.infos, infoState{in.widthMs, in.lastEnd, in.announced, in.hasRef, in.live})
 	}
-	x.tellings = x.tellings[:0]
+	x.health = x.health[:0]
 	for t := range h.each {
-		told := *t
-		told.ref = 0
-		x.tellings = append(x.tellings, told)
+		value := *t
+		value.ref = 0
+		x.health = append(x.health, value)
 	}
 	x.counted, x.reasons = x.counted[:0], x.reasons[:0]
 	for tallies := range h.tallies {
@@ -91,7 +91,7 @@ func (x *state) write(src *source) {
 	}
 	i := 0
 	for t := range h.each {
-		from := &x.tellings[i]
+		from := &x.health[i]
 		t.live, t.lastEnd, t.changed, t.value = from.live, from.lastEnd, from.changed, from.value
 		i++
 	}
@@ -108,7 +108,7 @@ func (x *state) equal(y *state) bool {
 	return x.eventMs == y.eventMs && x.heardMs == y.heardMs && x.closeMs == y.closeMs && x.batch == y.batch && x.carrier == y.carrier &&
 		x.aheadMs == y.aheadMs && x.writtenTo == y.writtenTo && x.closedTo == y.closedTo && x.dueMs == y.dueMs &&
 		slices.Equal(x.carriers, y.carriers) && slices.Equal(x.lanes, y.lanes) && slices.Equal(x.metrics, y.metrics) && slices.Equal(x.infos, y.infos) &&
-		slices.Equal(x.tellings, y.tellings) && slices.Equal(x.counted, y.counted) && slices.Equal(x.reasons, y.reasons)
+		slices.Equal(x.health, y.health) && slices.Equal(x.counted, y.counted) && slices.Equal(x.reasons, y.reasons)
 }
 
 // tallies yields what is counted by reason.

@@ -16,8 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// fleet is some workers of which one sender tells, in one or two layouts, and what happens to them. The same goes into a slicer as blocks and
-// into another sample by sample.
+// fleet is a set of workers that one sender reports, in one or two layouts, and what happens to them. The same goes
+// into a slicer as blocks and into another sample by sample.
 type fleet struct {
 	random           *rand.Rand
 	options          Options
@@ -261,7 +261,7 @@ func (f *fleet) happen(t *rapid.T) {
 		require.NoError(t, err)
 		f.blocks.slicer = restored
 		f.defineLayouts()
-	case 18: // clocks are told of
+	case 18: // clocks are reported
 		f.sequence++
 		sender := metric.Worker{Topology: "bench", Host: "sender", Port: 1}
 		if f.random.IntN(2) == 0 {

@@ -2,7 +2,7 @@ package slicer
 
 import "maps"
 
-// Reason says why the slicer refused a sample.
+// Reason is why the slicer refused a sample.
 type Reason string
 
 // The reasons.
@@ -13,7 +13,8 @@ const (
 	RefusedSeriesLimit Reason = "series_limit" // more series than MaxSeries
 	RefusedOpenLimit   Reason = "open_limit"   // more open samples than MaxOpenSamples
 
-	// Unlimited is counted with the refused, and is none: a limit's value says that there is no limit, and so there is nothing to store.
+	// Unlimited counts limits whose value means "no limit" (-1 or beyond any real one): not stored. Counted with the
+	// refused, but not a fault.
 	Unlimited Reason = "unlimited"
 )
 

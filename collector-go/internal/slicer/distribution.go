@@ -40,7 +40,8 @@ func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
 	}
 }
 
-// take adds a reading: a delta to what there is, or a cumulative one in place of the one before, unless the source began anew.
+// take adds a reading: a delta is added to the sum, a cumulative reading replaces the one before unless the source
+// restarted.
 func (d *distributionState) take(in *input, r *reading, endMs int64, maxBuckets int) {
 	now := readDistribution(r)
 	if in.rule.Temporality == metric.Delta {
@@ -80,7 +81,7 @@ type indexed struct {
 // maxIndex is far beyond the bucket of any float64 at the finest schema.
 const maxIndex = 1 << 20
 
-// plausible says that a reading is of the kind that is merged here. That its counts add up was checked at the door.
+// plausible reports whether a reading is of the kind that is merged here. That its counts add up was checked on ingest.
 func plausible(h *histogram.Histogram) bool {
 	if !histogram.IsExponentialSchema(h.Schema) || len(h.NegativeBuckets) > 0 || math.IsNaN(h.Sum) || !(h.ZeroThreshold >= 0) {
 		return false
@@ -128,7 +129,7 @@ func (d *distribution) clone() distribution {
 	return c
 }
 
-// empty says that nothing was ever read: then its schema says nothing either.
+// empty reports whether nothing was ever read; then its schema has no meaning either.
 func (d *distribution) empty() bool {
 	return d.count == 0 && d.negatives == 0 && d.zeroThreshold == 0 && len(d.buckets) == 0
 }

@@ -32,7 +32,7 @@ func (c *column) take(rows []strip, at int) {
 	}
 }
 
-// read reads a slot's samples and their times, and says whether there are any.
+// read reads a slot's samples and their times; it reports whether there are any.
 func (c *column) read(b *bucket, rows []strip, at int) bool {
 	c.timesMs, c.samples = c.timesMs[:0], c.samples[:0]
 	for i := range rows {
@@ -162,8 +162,8 @@ type counted struct {
 	value  float64
 }
 
-// maxRecent is more than come, at one a second, in what a slice, a pack's span and an interval of what tells of starts take together
-// where all are 10 s; of more, the oldest are taken to be of one process.
+// maxRecent is more than come, at one a second, in what a slice, a pack's span and one interval of the series of starts
+// take together where all are 10 s; of more, the oldest are taken to be of one process.
 const maxRecent = 64
 
 // addAll takes what was counted since the sample before each.
@@ -236,9 +236,9 @@ func (c *counterState) rememberAll(x *column, judgedMs int64) {
 	}
 }
 
-// cumulative is the total with a source's new value. A source that fell, or whose process started since its last value, began
-// anew from 0. One that took over from another (see output) goes on from the total: both count the same, but not to the same
-// digit (Storm cuts to seconds), so that a fall between the two says nothing.
+// cumulative is the total with a source's new value. A source that fell, or whose process started since its last value,
+// began again from 0. One that took over from another (see output) goes on from the total: both count the same, but not
+// to the same digit (Storm cuts to seconds), so that a fall between the two means nothing.
 func (c *counterState) cumulative(in *input, v float64, timeMs, endMs int64) float64 {
 	starts, byMs := &in.track.source.starts, endMs+in.track.packMs
 	c.review(starts, byMs)
@@ -258,8 +258,8 @@ func (c *counterState) cumulative(in *input, v float64, timeMs, endMs int64) flo
 	return c.offset + v
 }
 
-// review adds what a start took away of which was told too late for the slice that it lay in: the counter had grown beyond its old
-// value by then, so that nothing showed.
+// review adds what was lost to a start that was reported too late for its own slice: the counter had grown beyond its
+// old value by then, so that nothing showed.
 func (c *counterState) review(starts *starts, byMs int64) {
 	for i := 0; i < len(c.recent); i++ {
 		if starts.between(c.recent[i].timeMs, c.after(i), byMs) {
@@ -278,8 +278,8 @@ func (c *counterState) after(i int) int64 {
 }
 
 // remember keeps the last value while it is open whether the next one is of the same process; what is judged already goes.
-func (c *counterState) remember(starts *starts, anew bool, byMs int64) {
-	if anew || !c.begun || starts.packMs+starts.intervalMs == 0 {
+func (c *counterState) remember(starts *starts, restarted bool, byMs int64) {
+	if restarted || !c.begun || starts.packMs+starts.intervalMs == 0 {
 		c.recent = c.recent[:0]
 		return
 	}

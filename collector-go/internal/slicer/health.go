@@ -8,26 +8,29 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// Health says what is told of the collection itself: for each worker and metric, never for a task, as series beside the data.
+// Health configures what is reported about the collection itself: series for each worker and metric, never for a task,
+// beside the data.
 type Health struct {
-	// PeriodMs is how often it is told, on a grid of its own; 0 for never.
+	// PeriodMs is how often it is written, on a grid of its own; 0 for never.
 	PeriodMs int64
-	// MaxMetrics bounds the metrics of one worker that are told apart; what further ones do is told together, as OtherMetrics.
+	// MaxMetrics bounds the metrics of one worker that have series of their own; further ones are counted together, as
+	// OtherMetrics.
 	MaxMetrics int
 	// Steady are the metrics, by canonical name, of which every series comes every interval, so that a sample that is not there is
 	// missing. Others may have nothing to say.
 	Steady map[string]bool
-	// Lazy are those of the steady ones whose series come from their first event on, in each life of the process. When one comes back
-	// after a restart, nothing says since when it was missing.
+	// Lazy are those of the steady ones whose series come from their first event on, in each life of the process. When
+	// one returns after a restart, nothing shows since when it was missing.
 	Lazy  map[string]bool
 	Names HealthNames
 }
 
-// HealthNames are what the series are called. Their labels are topology, worker, metric (not of a worker's own) and reason (of what was
-// refused or dropped). A metric's series have a value where it changes (health_tell.go), a worker's own one each period.
+// HealthNames are what the series are called. Their labels are topology, worker, metric (not of a worker's own) and
+// reason (of what was refused or dropped). A metric's series have a value where it changes (health_write.go), a
+// worker's own one each period.
 type HealthNames struct {
-	Interval string // gauge, seconds: what the source says
-	Seen     string // gauge, seconds: the longest time between two samples of a series; from the first time on that Interval does not say it
+	Interval string // gauge, seconds: as the source reports it
+	Seen     string // gauge, seconds: the longest time between two samples of a series; written from the first time that it differs from Interval
 	Samples  string // counter: samples in slices
 	Rate     string // gauge, samples a second: how Samples goes on up to its next value
 	Missing  string // counter: samples that should be in slices and are not
@@ -42,31 +45,31 @@ type HealthNames struct {
 	Ahead         string // gauge, seconds: by how much a worker's clock is ahead of the collector's beyond doubt: 0 where it may be right
 	AheadLeast    string // gauge, seconds: by how much at least; it is bounded by the freshest of what came
 	AheadMost     string // gauge, seconds: by how much at most, where something bounds it
-	Dropped       string // counter: what the plugin says that it dropped, by the worker that its consumer runs in
+	Dropped       string // counter: samples that the plugin reports as dropped, by the worker that its consumer runs in
 }
 
 // OtherMetrics stands for the metrics of a worker beyond Health.MaxMetrics.
 const OtherMetrics = "other"
 
-// health is how the samples of one worker come.
+// health tracks how the samples of one worker arrive.
 type health struct {
 	aheadMs   int64 // of the period that is not written yet; never where nothing came
 	writtenTo int64 // end of the newest period that is written
-	ahead     telling
-	least     telling
-	most      telling
+	ahead     healthSeries
+	least     healthSeries
+	most      healthSeries
 	metrics   []*metricHealth // in the order in which they were first heard of
 	flows     []*flows        // of the metrics, in the same order
 	calms     []*calms
 	drops     []tally
 
-	samples, missing, late, ratio telling
+	samples, missing, late, ratio healthSeries
 	refused                       []tally // sums over the metrics, by reason
 }
 
 // own are a worker's series of each period, but for the refused and dropped.
-func (h *health) own() []*telling {
-	return []*telling{&h.ahead, &h.samples, &h.missing, &h.late, &h.ratio, &h.least, &h.most}
+func (h *health) own() []*healthSeries {
+	return []*healthSeries{&h.ahead, &h.samples, &h.missing, &h.late, &h.ratio, &h.least, &h.most}
 }
 
 // ownBefore5 is how many of them snapshots before version 5 have.
@@ -78,27 +81,27 @@ type metricHealth struct {
 	*calm
 	name       string
 	steady     bool    // by the options
-	intervalMs int64   // as the series that was defined last says; 0 where it does not
+	intervalMs int64   // of the series defined last; 0 where unknown
 	widthMs    int64   // of its widest slices so far
 	refused    []tally // by reason
 
-	toldInterval, toldSeen, toldSamples, toldRate, toldMissing, toldLate telling
+	intervalSeries, seenSeries, samplesSeries, rateSeries, missingSeries, lateSeries healthSeries
 }
 
-// tellings are a metric's series but for the refused.
-func (m *metricHealth) tellings() []*telling {
-	return []*telling{&m.toldInterval, &m.toldSeen, &m.toldSamples, &m.toldRate, &m.toldMissing, &m.toldLate}
+// series are a metric's series but for the refused.
+func (m *metricHealth) series() []*healthSeries {
+	return []*healthSeries{&m.intervalSeries, &m.seenSeries, &m.samplesSeries, &m.rateSeries, &m.missingSeries, &m.lateSeries}
 }
 
 // tally is a count by reason.
 type tally struct {
 	reason string
 	n      uint64
-	told   telling
+	series healthSeries
 }
 
-// telling is a series of the collection's own.
-type telling struct {
+// healthSeries is a series that describes the collection itself.
+type healthSeries struct {
 	ref       slice.Ref
 	hasRef    bool
 	announced bool
@@ -157,10 +160,10 @@ func (h *health) metric(name string, o *Health) *metricHealth {
 	return m
 }
 
-// Received says when the collector took the batch that Begin opened, by its own clock.
+// Received records when the collector received the batch that Begin opened, by its own clock.
 func (s *Slicer) Received(ms int64) { s.batch.receivedMs = ms }
 
-// Dropped adds to what a metrics consumer in a worker says that it dropped; 0 makes its series be there.
+// Dropped adds to the samples that a metrics consumer in a worker reports as dropped; adding 0 creates the series.
 func (s *Slicer) Dropped(w metric.Worker, reason string, samples uint64) {
 	if s.options.Health.PeriodMs > 0 {
 		s.alone(s.source(w))
@@ -201,7 +204,7 @@ func (s *Slicer) came(in *input, endMs int64, n int, timeMs func(int) int64) {
 	h.lastEnd = max(h.lastEnd, endMs)
 }
 
-// reborn says that a series came back with a new process, which need not have had anything to say before.
+// reborn records that a series returned with a new process, which may have had nothing to report before.
 func (in *input) reborn(lastMs, nextMs, endMs int64) bool {
 	return in.lazy && in.track.source.starts.between(lastMs, nextMs, endMs+in.track.packMs)
 }
@@ -234,7 +237,7 @@ func (s *Slicer) late(in *input, samples int) {
 	}
 }
 
-// nonsense refuses a value that cannot be, or, where it says that there is no limit, counts it as that: nothing is wrong with it.
+// nonsense refuses an impossible value, or counts it as Unlimited where it stands for "no limit", which is no fault.
 func (s *Slicer) nonsense(in *input, value float64) {
 	if s.options.Limits[in.rule.Series.Name()] && (value == noLimit || value > in.rule.Most) {
 		s.counts.Refused[Unlimited]++

@@ -56,7 +56,8 @@ func (h *health) enter(m *metricHealth) {
 	h.metrics = append(h.metrics, m)
 }
 
-// goesOn is tellMetric for a period in which nothing of a metric is to be written. It says no, and changes nothing, where that may not be so.
+// goesOn is writeMetric for a period in which nothing has to be written for a metric. It returns false and changes
+// nothing where something may have to be.
 func (c *calm) goesOn(f *flow, endMs int64) bool {
 	if f.stirred || endMs >= c.dueMs || f.lastEnd+c.silentMs < endMs || f.longestMs != 0 && f.longestMs != c.seenMs {
 		return false
@@ -74,24 +75,24 @@ func (c *calm) goesOn(f *flow, endMs int64) bool {
 
 // settle notes what is written of a metric, which is the one at a place, so that the next periods need not look.
 func (s *Slicer) settle(m *metricHealth, place int) {
-	told := []*telling{&m.toldSamples, &m.toldInterval, &m.toldSeen}
-	m.stirred = m.lastEnd == 0 || m.toldMissing.live || m.toldMissing.value != float64(m.missing) || m.toldLate.live || m.toldLate.value != float64(m.late) ||
-		m.intervalMs > 0 && float64(m.intervalMs)/1000 != m.toldInterval.value || m.seenMs > 0 && m.seenChanged()
+	written := []*healthSeries{&m.samplesSeries, &m.intervalSeries, &m.seenSeries}
+	m.stirred = m.lastEnd == 0 || m.missingSeries.live || m.missingSeries.value != float64(m.missing) || m.lateSeries.live || m.lateSeries.value != float64(m.late) ||
+		m.intervalMs > 0 && float64(m.intervalMs)/1000 != m.intervalSeries.value || m.seenMs > 0 && m.seenChanged()
 	for i := range m.refused {
 		r := &m.refused[i]
-		m.stirred = m.stirred || r.told.live || r.told.value != float64(r.n)
+		m.stirred = m.stirred || r.series.live || r.series.value != float64(r.n)
 	}
 	c := m.calm
 	turn := int64(place) * s.options.Health.PeriodMs
 	c.dueMs = math.MaxInt64
-	for i, t := range told {
+	for i, t := range written {
 		if i == 1 && m.intervalMs <= 0 || i == 2 && (m.seenMs <= 0 || m.seenGoesUnsaid()) {
 			continue // nothing to be said
 		}
 		m.stirred = m.stirred || !t.live
 		c.dueMs = min(c.dueMs, ((t.lastEnd+turn)/refreshMs+1)*refreshMs-turn)
 	}
-	c.value, c.valueMs, c.pace = m.toldSamples.value, m.toldSamples.lastEnd, m.toldRate.value
+	c.value, c.valueMs, c.pace = m.samplesSeries.value, m.samplesSeries.lastEnd, m.rateSeries.value
 	c.allowed = s.allowed(m, c.pace)
 	c.roundMs, c.silentMs = s.round(m), s.silentMs(m)
 	c.intervalMs = 0

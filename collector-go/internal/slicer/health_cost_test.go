@@ -108,7 +108,7 @@ func TestWhatHealthCosts(t *testing.T) {
 	}
 	send(0, 60, func(uint32, int64) bool { return false })
 	begun := ownValues()
-	assert.Less(t, begun, workers*(metrics*8+20*8), "at first each metric says what it is")
+	assert.Less(t, begun, workers*(metrics*8+20*8), "at first each metric is described")
 	send(60, 60+3*periods, func(uint32, int64) bool { return false })
 	each := float64(ownValues()-begun) / workers / periods
 	t.Logf("%.2f values a worker and period", each)

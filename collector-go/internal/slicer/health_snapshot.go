@@ -10,7 +10,7 @@ func (w writer) health(h *health) {
 	w.Int(h.writtenTo)
 	w.Int(h.aheadMs)
 	for _, t := range h.own() {
-		w.telling(t)
+		w.healthSeries(t)
 	}
 	w.tallies(h.refused)
 	w.Uint(uint64(len(h.metrics)))
@@ -29,8 +29,8 @@ func (w writer) metricHealth(m *metricHealth) {
 		w.Uint(n)
 	}
 	w.Bool(m.doubted)
-	for _, t := range m.tellings() {
-		w.telling(t)
+	for _, t := range m.series() {
+		w.healthSeries(t)
 	}
 	w.tallies(m.refused)
 }
@@ -40,11 +40,11 @@ func (w writer) tallies(tallies []tally) {
 	for i := range tallies {
 		w.String(tallies[i].reason)
 		w.Uint(tallies[i].n)
-		w.telling(&tallies[i].told)
+		w.healthSeries(&tallies[i].series)
 	}
 }
 
-func (w writer) telling(t *telling) {
+func (w writer) healthSeries(t *healthSeries) {
 	w.ref(t.hasRef, t.ref)
 	w.Bool(t.live)
 	w.Int(t.lastEnd)
@@ -63,15 +63,15 @@ func (r *reader) health(h *health) {
 		own = own[:ownBefore5]
 	}
 	for _, t := range own {
-		r.telling(t)
+		r.healthSeries(t)
 	}
 	h.refused = r.tallies()
 	for range r.Count(1) {
 		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
 		m.longestMs, m.seenMs, m.lastEnd, m.checkedTo = r.Int(), r.Int(), r.Int(), r.Int()
 		m.samples, m.missing, m.late, m.checked, m.doubted = r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Bool()
-		for _, t := range m.tellings() {
-			r.telling(t)
+		for _, t := range m.series() {
+			r.healthSeries(t)
 		}
 		m.steady = r.s.options.Health.Steady[m.name]
 		m.refused = r.tallies()
@@ -83,7 +83,7 @@ func (r *reader) health(h *health) {
 func (r *reader) tallies() (all []tally) {
 	for range r.Count(1) {
 		t := tally{reason: r.String(), n: r.Uint()}
-		r.telling(&t.told)
+		r.healthSeries(&t.series)
 		if !r.demand(len(all) == 0 || all[len(all)-1].reason < t.reason, "reasons are out of order") {
 			return nil
 		}
@@ -92,7 +92,7 @@ func (r *reader) tallies() (all []tally) {
 	return all
 }
 
-func (r *reader) telling(t *telling) {
+func (r *reader) healthSeries(t *healthSeries) {
 	t.hasRef, t.ref = r.Bool(), slice.Ref(r.Uint32())
 	t.live, t.lastEnd = r.Bool(), r.Int()
 	if r.version >= 4 {
@@ -103,17 +103,17 @@ func (r *reader) telling(t *telling) {
 // oldHealth reads what versions 2 and 3 have, where each series had a value each period.
 func (r *reader) oldHealth(h *health) {
 	h.writtenTo, h.aheadMs = r.Int(), r.Int()
-	r.telling(&h.ahead)
+	r.healthSeries(&h.ahead)
 	for range r.Count(1) {
 		m := &metricHealth{flow: new(flow), calm: new(calm), name: r.String(), intervalMs: r.Int()}
 		m.longestMs, m.seenMs, m.lastEnd = r.Int(), r.Int(), r.Int()
 		m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
-		for _, t := range []*telling{&m.toldInterval, &m.toldSeen, &m.toldSamples, &m.toldMissing, &m.toldLate} {
-			r.oldTelling(h, t)
+		for _, t := range []*healthSeries{&m.intervalSeries, &m.seenSeries, &m.samplesSeries, &m.missingSeries, &m.lateSeries} {
+			r.oldHealthSeries(h, t)
 		}
 		m.refused = r.tallies()
 		for i := range m.refused {
-			outdate(h, &m.refused[i].told)
+			outdate(h, &m.refused[i].series)
 		}
 		m.checkedTo, m.checked, m.steady = h.writtenTo, m.samples, r.s.options.Health.Steady[m.name]
 		h.enter(m)
@@ -122,13 +122,13 @@ func (r *reader) oldHealth(h *health) {
 	r.sumsFromOld(h)
 }
 
-func (r *reader) oldTelling(h *health, t *telling) {
-	r.telling(t)
+func (r *reader) oldHealthSeries(h *health, t *healthSeries) {
+	r.healthSeries(t)
 	outdate(h, t)
 }
 
 // outdate lets a series that an old snapshot has be written as soon as it may: which value it had is not known, nor where its marker is.
-func outdate(h *health, t *telling) {
+func outdate(h *health, t *healthSeries) {
 	if !t.hasRef {
 		return
 	}
@@ -149,6 +149,6 @@ func (r *reader) sumsFromOld(h *health) {
 		}
 	}
 	for i := range h.refused {
-		h.refused[i].told.value = math.NaN()
+		h.refused[i].series.value = math.NaN()
 	}
 }

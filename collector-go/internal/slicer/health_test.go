@@ -24,9 +24,9 @@ func withHealth() Options {
 	return o
 }
 
-// What is told of the collection changes nothing else, and is what the obvious way counts: every sample, and between any two of a steady
-// series as many as the interval leaves room for.
-func TestWhatIsToldOfTheCollection(t *testing.T) {
+// Collection health changes nothing else, and equals what the obvious way counts: every sample, and between any two of
+// a steady series as many as the interval leaves room for.
+func TestCollectionHealthAgreesWithTheTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		plain, err := New(DefaultOptions())
@@ -45,12 +45,12 @@ func TestWhatIsToldOfTheCollection(t *testing.T) {
 		}
 		require.Empty(t, want)
 		samples, missing := map[string]uint64{}, map[string]uint64{}
-		for id, told := range newTwin(w, DefaultOptions()).byID {
+		for id, sent := range newTwin(w, DefaultOptions()).byID {
 			rule := w.rules[id]
 			key := rule.Worker.String() + " " + rule.Series.Name()
-			samples[key] += uint64(len(told))
-			for i := 1; i < len(told) && s.options.Health.Steady[rule.Series.Name()]; i++ {
-				room := math.Floor(float64(told[i].timeMs-told[i-1].timeMs)/float64(rule.IntervalMs)+0.5) - 1
+			samples[key] += uint64(len(sent))
+			for i := 1; i < len(sent) && s.options.Health.Steady[rule.Series.Name()]; i++ {
+				room := math.Floor(float64(sent[i].timeMs-sent[i-1].timeMs)/float64(rule.IntervalMs)+0.5) - 1
 				missing[key] += uint64(max(0, room))
 			}
 		}
@@ -62,7 +62,7 @@ func TestWhatIsToldOfTheCollection(t *testing.T) {
 				require.LessOrEqual(t, m.missing, missing[key]+60, "%s: beside what it misses before its end is marked, of a minute at most", key)
 				ls := labels.FromStrings("__name__", "missing", "metric", m.name, "topology", "t", "worker", src.worker.String()).String()
 				require.LessOrEqual(t, last(t, got[ls]), float64(m.missing))
-				require.True(t, len(got[ls]) == 0 || len(got[ls]) > 1 && strings.HasSuffix(got[ls][0], " 0"), "%s is told from 0: %v", key, got[ls])
+				require.True(t, len(got[ls]) == 0 || len(got[ls]) > 1 && strings.HasSuffix(got[ls][0], " 0"), "%s starts at 0: %v", key, got[ls])
 			}
 		}
 	})

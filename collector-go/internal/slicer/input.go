@@ -10,7 +10,7 @@ import (
 type input struct {
 	// What every slice needs lies together, as in output.
 	out     *output
-	health  *metricHealth // nil where nothing is told of it
+	health  *metricHealth // nil where its collection health is not reported
 	sinceMs int64         // event time up to which its samples are of an earlier run, before which there is no interval
 	perUnit float64       // of rule
 	everyMs int64         // of rule: its interval
@@ -59,7 +59,7 @@ func (x *inputs) set(id uint32, in *input) {
 	x.pages[page][id%pageSize] = in
 }
 
-// prune forgets what a function says, and pages that are empty then.
+// prune forgets the inputs that a function selects, and pages that are empty then.
 func (x *inputs) prune(gone func(*input) bool) {
 	for n, page := range x.pages {
 		if page == nil {
@@ -80,8 +80,8 @@ func (x *inputs) prune(gone func(*input) bool) {
 	}
 }
 
-// Define says how samples of id are sliced. Defining the same again changes nothing. A series that has the name and labels of
-// one that was detached or withdrawn goes on in its place.
+// Define sets how samples of id are sliced. Defining the same again changes nothing. A series that has the name and
+// labels of one that was detached or withdrawn goes on in its place.
 func (s *Slicer) Define(id uint32, rule metric.Rule) {
 	if old := s.inputs.get(id); old != nil {
 		if sameRule(&old.rule, &rule) {
@@ -92,7 +92,7 @@ func (s *Slicer) Define(id uint32, rule metric.Rule) {
 	s.inputs.set(id, s.enter(id, rule))
 }
 
-// Defined says whether samples of id are taken. What was defined is forgotten some time after it ended.
+// Defined reports whether samples of id are accepted. What was defined is forgotten some time after it ended.
 func (s *Slicer) Defined(id uint32) bool { return s.inputs.get(id) != nil }
 
 // enter gives a series its output and its track.
@@ -132,7 +132,7 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	return in
 }
 
-// intervalIn is how far apart samples are expected: as the source says, or else a slice.
+// intervalIn is how far apart samples are expected: as the source reports it, or else a slice.
 func intervalIn(widthMs, intervalMs int64) int64 {
 	if intervalMs <= 0 || intervalMs > widthMs {
 		return widthMs
@@ -162,8 +162,8 @@ func (s *Slicer) Detach(id uint32) {
 	}
 }
 
-// Withdraw forgets id and its open samples, and returns how many these were: another series tells the same. What the series
-// has in closed slices stays.
+// Withdraw forgets id and its open samples, and returns how many these were: another series carries the same values.
+// What the series has in closed slices stays.
 func (s *Slicer) Withdraw(id uint32) int {
 	in := s.inputs.get(id)
 	if in == nil {

@@ -16,7 +16,7 @@ type lane struct {
 	heardMs int64 // event time of its newest sample in a slice; 0 before the first
 	missed  int64 // what it has missed since, as far as that is counted
 
-	flow    *flow // the input's; nil where nothing is told of it
+	flow    *flow // the input's; nil where its collection health is not reported
 	sinceMs int64 // the input's
 
 	ref       slice.Ref // the first of its refs, which are adjacent
@@ -72,8 +72,8 @@ func (t *track) growLanes() {
 	}
 }
 
-// inOrder says whether a slice with such samples is one that follows the one before, and nothing is missing between the two, for a gauge of
-// which nothing is to be said but its values.
+// inOrder reports whether a slice with such samples is one that follows the one before, and nothing is missing between
+// the two, for a gauge of which nothing is to be said but its values.
 func (x *lane) inOrder(t *track, endMs int64, c *column) bool {
 	if !x.plain || !x.seated || !x.announced || endMs <= x.lastEnd || x.live && x.lastEnd+t.missMs <= endMs-t.widthMs {
 		return false

@@ -24,9 +24,11 @@ type Options struct {
 	MaxTopologyOpenSamples int
 	// MaxBuckets bounds a distribution's buckets; past it neighbours are merged (Prometheus' own default).
 	MaxBuckets int
-	// Limits are the metrics, by canonical name, in which -1, or more than can be, says that there is no limit.
+	// Limits are the metrics, by canonical name, in which -1, or an impossibly large value, means that there is no
+	// limit.
 	Limits map[string]bool
-	// Health says what is told of the collection itself. By default nothing: its names are the catalogue's.
+	// Health configures what is reported about the collection itself. By default nothing: its names are the
+	// catalogue's.
 	Health Health
 }
 
@@ -46,7 +48,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate says which option makes no sense, and what would.
+// Validate returns an error that names the invalid option and its valid values.
 func (o Options) Validate() error {
 	for name, width := range o.Widths {
 		if width < 1 || width > maxWidthMs {

@@ -29,7 +29,7 @@ type output struct {
 
 func newOutput(key string) *output { return &output{key: key, lane: new(lane)} }
 
-// outputKey tells series apart.
+// outputKey identifies a series.
 func outputKey(s metric.Series) string { return string(s.Labels.Bytes(nil)) }
 
 // parts are the series that an output is stored as, in the order of its refs.
@@ -72,8 +72,8 @@ func (s *Slicer) announce(o *output) {
 	}
 }
 
-// begin makes an output ready for a slice: a gap before it is marked, its definitions are there. It says no where the slice is
-// not newer than what was written.
+// begin prepares an output for a slice: it marks a gap before it and writes its definitions. It returns false where the
+// slice is not newer than what was written.
 func (s *Slicer) begin(o *output, t *track, endMs int64) bool {
 	if endMs <= o.lastEnd {
 		return false

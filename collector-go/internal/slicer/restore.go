@@ -226,7 +226,7 @@ func (r *reader) input(t *track) *input {
 }
 
 // mostTotal is more than anything counts to. A total beyond it is one that took in a value that was none, before such values were refused: by ones and
-// tens it would not rise again. It begins anew.
+// tens it would not rise again. It starts from 0 again.
 const mostTotal = 1 << 56
 
 func (r *reader) output(o *output) {

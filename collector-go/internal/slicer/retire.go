@@ -36,7 +36,7 @@ func (s *Slicer) retireSource(src *source) {
 }
 
 // each yields the series in which a worker's collection is described.
-func (h *health) each(yield func(*telling) bool) {
+func (h *health) each(yield func(*healthSeries) bool) {
 	for _, t := range h.own() {
 		if !yield(t) {
 			return
@@ -44,13 +44,13 @@ func (h *health) each(yield func(*telling) bool) {
 	}
 	for tallies := range h.tallies {
 		for i := range tallies {
-			if !yield(&tallies[i].told) {
+			if !yield(&tallies[i].series) {
 				return
 			}
 		}
 	}
 	for _, m := range h.metrics {
-		for _, t := range m.tellings() {
+		for _, t := range m.series() {
 			if !yield(t) {
 				return
 			}

@@ -22,13 +22,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-var update = flag.Bool("update", false, "write the expected slices of the scripts anew")
+var update = flag.Bool("update", false, "rewrite the expected slices of the scripts")
 
 // TestScripts plays testdata/*.txt. A script's lines are journal entries; "=> " lines are what comes out of the line above, as
 // "end series value". Times are seconds.
 //
 //	option lateness 30                  before all else
-//	define 1 gauge heap interval=1      series 1, of worker w:1 unless worker= says so
+//	define 1 gauge heap interval=1      series 1, of worker w:1 unless worker= names another
 //	connect 7 | disconnect 7 | started
 //	batch 7: 1@12=5 1@13=6              producer 7 sends; sequences rise by themselves
 //	option health 30                    the collection's own series every 30 s; of at most three metrics a worker

@@ -143,7 +143,7 @@ func (x *sheets) add(endMs int64, row, rows, columns int, by origin) []float64 {
 	return values
 }
 
-// has says whether a row is taken.
+// has reports whether a row is taken.
 func (x *sheets) has(endMs int64, row int) bool {
 	s := x.of(endMs)
 	return s != nil && s.placed[row] != 0
@@ -168,5 +168,5 @@ func (x *sheets) closeTo(endMs int64) (rows int) {
 	return rows
 }
 
-// isMarker says whether a value ends a series.
+// isMarker reports whether a value ends a series.
 func isMarker(v float64) bool { return math.Float64bits(v) == math.Float64bits(staleNaN) }

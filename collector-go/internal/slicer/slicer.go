@@ -46,7 +46,7 @@ type batch struct {
 	number     uint64 // of batches so far, so that a source knows whether it was touched in this one
 	producer   *producer
 	sequence   uint64
-	receivedMs int64 // 0 where it was not told
+	receivedMs int64 // 0 where it is not known
 	touched    []*source
 }
 
@@ -71,20 +71,20 @@ func New(o Options) (*Slicer, error) {
 // Closed are the slices that were closed since the caller last called Reset on them.
 func (s *Slicer) Closed() *slice.Columns { return &s.closed }
 
-// Started says that the collector started: no producer is connected.
+// Started records that the collector started: no producer is connected.
 func (s *Slicer) Started() {
 	for _, p := range s.producers {
 		p.connected = false
 	}
 }
 
-// Connect says that a producer opened a stream.
+// Connect records that a producer opened a stream.
 func (s *Slicer) Connect(id uint32) {
 	p := s.producer(id)
 	p.connected, p.connectedMs = true, s.clockMs
 }
 
-// Disconnect says that a producer's stream ended.
+// Disconnect records that a producer's stream ended.
 func (s *Slicer) Disconnect(id uint32) { s.producer(id).connected = false }
 
 // Begin opens a batch; its samples follow in their order, then End.
@@ -174,7 +174,7 @@ func (s *Slicer) Tick(nowMs int64) {
 	}
 }
 
-// CloseAll closes every open slice, and tells of the collection up to there: the end of a replay.
+// CloseAll closes every open slice and writes the collection's health up to there, as at the end of a replay.
 func (s *Slicer) CloseAll() {
 	s.dissolveAll()
 	for _, src := range s.sources {
@@ -186,7 +186,7 @@ func (s *Slicer) CloseAll() {
 			newest = max(newest, t.closedTo)
 		}
 		if s.options.Health.PeriodMs > 0 {
-			s.tellHealth(src, newest)
+			s.writeHealth(src, newest)
 		}
 	}
 }

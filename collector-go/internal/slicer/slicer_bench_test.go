@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkSlicer is the way of samples through the slicer, closing included: workers with a sampler (1 s in packs of 10) and
-// tasks that report each 60 s and 10 s; with and without what is told of the collection. The goal is 1 M rows a second on two cores.
+// tasks that report each 60 s and 10 s; with and without collection health. The goal is 1 M rows a second on two cores.
 func BenchmarkSlicer(b *testing.B) {
 	for _, shape := range []struct {
 		name    string
@@ -211,7 +211,7 @@ func BenchmarkManyWorkers(b *testing.B) {
 			best := math.Inf(1)
 			for n < b.N {
 				began, samples := time.Now(), 0
-				for range 60_000 / shape.every { // what is told of the collection included
+				for range 60_000 / shape.every { // collection health included
 					samples += send()
 				}
 				best = min(best, float64(time.Since(began).Nanoseconds())/float64(samples))
@@ -234,7 +234,7 @@ func fleetRule(worker, number int, everyMs int64) metric.Rule {
 		Series: metric.Series{Kind: metric.KindGauge, Labels: labels.FromStrings("__name__", name, "topology", "bench", "worker", fmt.Sprint("host_", worker))}}
 }
 
-// processorTime is what the process has used, ns: on a busy machine it says more than the clock.
+// processorTime is what the process has used, ns: on a busy machine it is a better measure than wall time.
 func processorTime() int64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -51,7 +51,7 @@ func golden(t *testing.T, script string) *Slicer {
 	return p.slicer
 }
 
-// goldenHealth adds what version 2 has: what is told of the collection, of three metrics apart and the rest together.
+// goldenHealth adds what version 2 has: collection health, of three metrics separately and the rest together.
 const goldenHealth = `option health 30` + goldenScript + `dropped w:1 queue_full 3
 dropped w:1 expired 0
 batch 7: received 130 1@121=5 7@122=3
@@ -74,7 +74,7 @@ define 10 cumulative cpu interval=2 pack=10
 batch 7: 1@265=5
 `
 
-// goldenClocks adds what version 5 has: by how much clocks are off, and what is told of that.
+// goldenClocks adds what version 5 has: by how much clocks are off, and the series that report it.
 const goldenClocks = goldenHeir + `batch 7: received 251 sent 250.5 answered 249.3/249 1@250=5
 batch 7: received 400 sent 399 answered 399.1/399.2 1@391=5
 `
@@ -87,12 +87,12 @@ func TestGoldenSnapshots(t *testing.T) {
 	o.MaxSeries = 7
 	s, err := Restore(old, o)
 	require.NoError(t, err)
-	require.Equal(t, golden(t, goldenScript).Counts(), s.Counts(), "nothing was told of the collection then")
+	require.Equal(t, golden(t, goldenScript).Counts(), s.Counts(), "that version had no collection health")
 	o.Health = testHealth(30_000)
 	s, err = Restore(old, o)
 	require.NoError(t, err)
 	s.CloseAll()
-	require.NotEmpty(t, s.Closed().Refs, "it goes on, and tells of it from now on")
+	require.NotEmpty(t, s.Closed().Refs, "it goes on, and writes collection health from now on")
 
 	old, err = os.ReadFile("testdata/slicer-v2.snapshot")
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestGoldenSnapshots(t *testing.T) {
 	require.Equal(t, data, want, "the format changed: raise its version, keep the old file")
 }
 
-func TestRestoreSaysWhatIsWrong(t *testing.T) {
+func TestRestoreReturnsWhatIsWrong(t *testing.T) {
 	data := golden(t, goldenHealth).Snapshot()
 	_, err := Restore(data[:len(data)-1], DefaultOptions())
 	assert.ErrorContains(t, err, "checksum")

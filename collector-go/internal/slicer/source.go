@@ -105,7 +105,7 @@ func (s *Slicer) advance(src *source) {
 	}
 }
 
-// moves says whether a slice of a source may close: nothing moves its time on by more than what its clock went on.
+// moves reports whether a slice of a source may close: a source's time never advances by more than its clock did.
 func (s *Slicer) moves(src *source) bool {
 	return src.eventMs != never && src.eventMs+max(s.clockMs-src.heardMs, 0) >= src.closeMs
 }
@@ -134,7 +134,7 @@ func (s *Slicer) advanceAlone(src *source) {
 		}
 	}
 	if t := src.finest(); closed && t != nil { // when all have closed, so that a period holds what each of them has
-		s.tellHealth(src, s.periodEnd(t.closedTo))
+		s.writeHealth(src, s.periodEnd(t.closedTo))
 	}
 }
 

@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// starts are the times at which a worker's process started, as its samples tell, ascending.
+// starts are the times at which a worker's process started, ascending, as its samples report them.
 //
-// A counter of a process begins at 0 when the process does. Mostly that shows as a fall; after a gap it need not, and then the
-// start time tells. When a slice closes, all samples of the start time up to its end have come (or are late), so what is
-// asked of starts is limited to those: then the answer does not depend on the order of arrival.
+// A counter of a process begins at 0 when the process does. Mostly that shows as a fall; after a gap it need not, and
+// then the start time decides. When a slice closes, all samples of the start time up to its end have come (or are
+// late), so queries of starts are limited to those: then the answer does not depend on the order of arrival.
 type starts struct {
 	known      []start
-	packMs     int64 // the pack span of the series that tells; its samples may come that much later than others
-	intervalMs int64 // how far apart its samples are: a start may be told that much after a counter's first value
+	packMs     int64 // the pack span of the series that reports starts; its samples may arrive that much later than others
+	intervalMs int64 // how far apart its samples are: a start may be reported that much after a counter's first value
 }
 
 type start struct {
 	ms     int64 // event time
-	seenMs int64 // the earliest event time at which it was told
+	seenMs int64 // the earliest event time at which it was reported
 }
 
 // maxStarts is some minutes of a worker that crashes as soon as it is up.
 const maxStarts = 128
 
-// observe takes what a sample at timeMs tells.
+// observe records the start that a sample at timeMs reports.
 func (x *starts) observe(ms, timeMs int64) {
 	at, found := slices.BinarySearchFunc(x.known, ms, func(s start, ms int64) int { return cmp.Compare(s.ms, ms) })
 	if found {
@@ -45,8 +45,8 @@ func (x *starts) newest() int64 {
 	return x.known[len(x.known)-1].ms
 }
 
-// between says whether the process started after one time and by another, as told in samples up to byMs plus what packs of
-// the asking series allow.
+// between reports whether the process started after one time and by another, as reported in samples up to byMs plus
+// what packs of the asking series allow.
 func (x *starts) between(afterMs, untilMs, byMs int64) bool {
 	for i := len(x.known) - 1; i >= 0 && x.known[i].ms > afterMs; i-- {
 		if x.known[i].ms <= untilMs && x.known[i].seenMs <= byMs-x.packMs {
@@ -56,6 +56,6 @@ func (x *starts) between(afterMs, untilMs, byMs int64) bool {
 	return false
 }
 
-// judged is the time up to which it is known, when asked by byMs, whether the process started: what is told of earlier starts has
-// come.
+// judged is the time up to which it is known by byMs whether the process started: the samples of all earlier starts
+// have arrived.
 func (x *starts) judged(byMs int64) int64 { return byMs - x.packMs - x.intervalMs }

@@ -106,7 +106,7 @@ func (t *track) usedSlots() map[uint32]bool {
 	return used
 }
 
-// gone says that nothing is known of a source but its name, and forgets it.
+// gone reports whether nothing is known of a source but its name, and forgets it then.
 //
 // A source without tracks has been silent for so long that it writes no info any more.
 func (s *Slicer) gone(src *source) bool {

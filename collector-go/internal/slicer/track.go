@@ -122,7 +122,7 @@ func (s *Slicer) track(src *source, widthMs, intervalMs, packMs int64) *track {
 	return t
 }
 
-// holds says whether a time lies in the slice of a bucket.
+// holds reports whether a time lies in the slice of a bucket.
 func (t *track) holds(b *bucket, timeMs int64) bool {
 	return timeMs <= b.endMs && timeMs > b.endMs-t.widthMs
 }

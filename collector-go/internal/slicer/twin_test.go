@@ -27,7 +27,7 @@ type twin struct {
 }
 
 type ordered struct {
-	told
+	worldSample
 	producer uint32
 	sequence uint64
 	index    int
@@ -132,14 +132,14 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 						doubts, i = slices.Clone(doubts[i+1:]), -1
 					}
 				}
-				anew := lastMs != 0 && (v < last || tw.started(rule, lastMs, x.timeMs, endMs))
-				if anew {
+				restarted := lastMs != 0 && (v < last || tw.started(rule, lastMs, x.timeMs, endMs))
+				if restarted {
 					offset, doubts = total, nil
 				}
 				total = max(total, offset+v)
 				judgedMs := tw.judged(rule, endMs)
 				doubts = slices.DeleteFunc(doubts, func(d doubt) bool { return d.untilMs <= judgedMs })
-				if lastMs != 0 && !anew {
+				if lastMs != 0 && !restarted {
 					doubts = append(doubts, doubt{lastMs, x.timeMs, last})
 				}
 			}
@@ -162,7 +162,7 @@ type doubt struct {
 	lost             float64
 }
 
-// judged is the time up to which all is told of starts when a slice closes.
+// judged is the time up to which all starts are known when a slice closes.
 func (tw *twin) judged(rule *metric.Rule, endMs int64) int64 {
 	for _, other := range tw.world.rules {
 		if other.RestartsName != "" && other.Worker == rule.Worker {
@@ -172,7 +172,7 @@ func (tw *twin) judged(rule *metric.Rule, endMs int64) int64 {
 	return math.MaxInt64
 }
 
-// started looks for a start of the process in what its samples tell.
+// started looks for a start of the process in its samples.
 func (tw *twin) started(rule *metric.Rule, afterMs, untilMs, endMs int64) bool {
 	for id, samples := range tw.byID {
 		other := tw.world.rules[id]
@@ -195,7 +195,7 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		want := newTwin(w, DefaultOptions()).run()
-		for _, batches := range [][]toldBatch{w.batches, w.shuffled(t, DefaultOptions().LatenessMs)} {
+		for _, batches := range [][]testBatch{w.batches, w.shuffled(t, DefaultOptions().LatenessMs)} {
 			s, err := New(DefaultOptions())
 			require.NoError(t, err)
 			got := w.run(t, s, batches)
@@ -321,7 +321,7 @@ func drawMemory(t *rapid.T) Options {
 // step is an entry; stepper.do knows the kinds.
 type step struct {
 	kind  string
-	batch toldBatch
+	batch testBatch
 	n     int64
 }
 

@@ -15,32 +15,32 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// told is a sample as a test makes it.
-type told struct {
+// worldSample is a sample that a test generates.
+type worldSample struct {
 	id     uint32
 	timeMs int64
 	value  float64
 }
 
-// told batches travel whole: what order they arrive in is what the tests vary.
-type toldBatch struct {
+// testBatch is delivered whole; the tests vary the order in which batches arrive.
+type testBatch struct {
 	producer uint32
 	sequence uint64
-	samples  []told
+	samples  []worldSample
 }
 
-func (b *toldBatch) first() int64 {
-	return slices.MinFunc(b.samples, func(x, y told) int { return cmp.Compare(x.timeMs, y.timeMs) }).timeMs
+func (b *testBatch) first() int64 {
+	return slices.MinFunc(b.samples, func(x, y worldSample) int { return cmp.Compare(x.timeMs, y.timeMs) }).timeMs
 }
 
-func (b *toldBatch) last() int64 {
-	return slices.MaxFunc(b.samples, func(x, y told) int { return cmp.Compare(x.timeMs, y.timeMs) }).timeMs
+func (b *testBatch) last() int64 {
+	return slices.MaxFunc(b.samples, func(x, y worldSample) int { return cmp.Compare(x.timeMs, y.timeMs) }).timeMs
 }
 
-// world is some minutes of some workers, as their samples tell it.
+// world is some minutes of some workers, given by their samples.
 type world struct {
 	rules   map[uint32]metric.Rule
-	batches []toldBatch
+	batches []testBatch
 }
 
 const worldStartMs = 1_000_000_000
@@ -49,13 +49,13 @@ const worldStartMs = 1_000_000_000
 // while, missing.
 func drawWorld(t *rapid.T) *world {
 	w := &world{rules: make(map[uint32]metric.Rule)}
-	var all []told
+	var all []worldSample
 	durationMs := int64(rapid.IntRange(60, 400).Draw(t, "seconds")) * 1000
 	for worker := range rapid.IntRange(1, 3).Draw(t, "workers") {
 		lives := drawLives(t, durationMs)
-		tells := rapid.Bool().Draw(t, "tells its start")
+		reportsStart := rapid.Bool().Draw(t, "reports its start")
 		for kind, series := range worldSeries {
-			if series.restarts != "" && !tells {
+			if series.restarts != "" && !reportsStart {
 				continue
 			}
 			id := uint32(worker*100 + kind)
@@ -111,7 +111,7 @@ func drawLives(t *rapid.T, durationMs int64) []int64 {
 	return lives
 }
 
-func drawSamples(t *rapid.T, id uint32, rule *metric.Rule, lives []int64, durationMs int64) (all []told) {
+func drawSamples(t *rapid.T, id uint32, rule *metric.Rule, lives []int64, durationMs int64) (all []worldSample) {
 	end := worldStartMs + durationMs
 	awayFrom := worldStartMs + rapid.Int64Range(0, durationMs).Draw(t, "awayFrom")
 	awayFor := rapid.SampledFrom([]int64{0, 0, 25_000, 90_000}).Draw(t, "awayFor")
@@ -140,13 +140,13 @@ func drawSamples(t *rapid.T, id uint32, rule *metric.Rule, lives []int64, durati
 			counted[life] += v
 			v = counted[life]
 		}
-		all = append(all, told{id, timeMs, v})
+		all = append(all, worldSample{id, timeMs, v})
 	}
 	return all
 }
 
 // drawBatches hands the samples to two producers, by turns as a shuffle grouping does, and cuts what each has into batches.
-func drawBatches(t *rapid.T, all []told) (batches []toldBatch) {
+func drawBatches(t *rapid.T, all []worldSample) (batches []testBatch) {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].timeMs < all[j].timeMs })
 	spanMs := rapid.Int64Range(1, 5000).Draw(t, "batchSpan")
 	sequences := map[uint32]uint64{}
@@ -158,7 +158,7 @@ func drawBatches(t *rapid.T, all []told) (batches []toldBatch) {
 			sequences[producer]++
 			at = len(batches)
 			current[producer] = at
-			batches = append(batches, toldBatch{producer: producer, sequence: sequences[producer]})
+			batches = append(batches, testBatch{producer: producer, sequence: sequences[producer]})
 		}
 		batches[at].samples = append(batches[at].samples, x)
 	}
@@ -166,17 +166,17 @@ func drawBatches(t *rapid.T, all []told) (batches []toldBatch) {
 }
 
 // shuffled is an order of arrival in which no sample comes later than the lateness after one that is newer by that much.
-func (w *world) shuffled(t *rapid.T, latenessMs int64) []toldBatch {
+func (w *world) shuffled(t *rapid.T, latenessMs int64) []testBatch {
 	type arrival struct {
 		atMs  int64
-		batch toldBatch
+		batch testBatch
 	}
 	arrivals := make([]arrival, len(w.batches))
 	for i, b := range w.batches {
 		arrivals[i] = arrival{rapid.Int64Range(b.last(), b.first()+latenessMs).Draw(t, "arrival"), b}
 	}
 	sort.SliceStable(arrivals, func(i, j int) bool { return arrivals[i].atMs < arrivals[j].atMs })
-	batches := make([]toldBatch, len(arrivals))
+	batches := make([]testBatch, len(arrivals))
 	for i, a := range arrivals {
 		batches[i] = a.batch
 	}
@@ -186,7 +186,7 @@ func (w *world) shuffled(t *rapid.T, latenessMs int64) []toldBatch {
 // stored are slices by series, in the order in which they were written, as text: "end value".
 type stored map[string][]string
 
-func (w *world) run(t require.TestingT, s *Slicer, batches []toldBatch) stored {
+func (w *world) run(t require.TestingT, s *Slicer, batches []testBatch) stored {
 	for _, id := range sortedIDs(w.rules) {
 		s.Define(id, w.rules[id])
 	}
@@ -197,7 +197,7 @@ func (w *world) run(t require.TestingT, s *Slicer, batches []toldBatch) stored {
 	return read(s.Closed())
 }
 
-func send(t require.TestingT, s *Slicer, b toldBatch) {
+func send(t require.TestingT, s *Slicer, b testBatch) {
 	s.Begin(b.producer, b.sequence)
 	for _, x := range b.samples {
 		require.True(t, s.Add(x.id, x.timeMs, x.value))

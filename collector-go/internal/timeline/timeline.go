@@ -77,7 +77,7 @@ func (q *querier) Select(_ context.Context, _ bool, hints *storage.SelectHints, 
 	return &set{series: all, at: -1}
 }
 
-// matches says whether labels meet the matchers, of one label alone where only is not "".
+// matches reports whether labels meet the matchers, of one label alone where only is not "".
 func matches(lset labels.Labels, matchers []*labels.Matcher, only string) bool {
 	return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool {
 		return (only == "" || m.Name == only) && !m.Matches(lset.Get(m.Name))

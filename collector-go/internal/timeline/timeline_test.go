@@ -41,7 +41,7 @@ func engine(t *testing.T) *query.Engine {
 	return e
 }
 
-// over evaluates a range, and says at which seconds each id has which value.
+// over evaluates a range, and returns at which seconds each id has which value.
 func over(t *testing.T, expr string, start, end, step int64) map[string]string {
 	q, err := engine(t).Range(t.Context(), nil, expr, time.Unix(start, 0), time.Unix(end, 0), time.Duration(step)*time.Second)
 	require.NoError(t, err)

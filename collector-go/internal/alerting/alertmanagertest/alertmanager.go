@@ -1,4 +1,4 @@
-// Package alertmanagertest runs a real Alertmanager for tests, and hears what it tells people. It knows no rule.
+// Package alertmanagertest runs a real Alertmanager for tests, and receives its notifications. It knows no rule.
 package alertmanagertest
 
 import (
@@ -19,16 +19,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Alert is an alert as Alertmanager has it, whoever is told.
+// Alert is an alert as Alertmanager has it, whoever is notified.
 type Alert struct {
-	// Status is "firing" or "resolved" where somebody was told of it.
+	// Status is "firing" or "resolved" where somebody was notified of it.
 	Status      string            `json:"-"`
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 	StartsAt    time.Time         `json:"startsAt"`
 	UpdatedAt   time.Time         `json:"updatedAt"`
 	EndsAt      time.Time         `json:"endsAt"`
-	// Heard is when somebody was told of it.
+	// Heard is when somebody was notified of it.
 	Heard time.Time `json:"-"`
 }
 
@@ -40,8 +40,8 @@ type Alertmanager struct {
 	// URL is where it is called.
 	URL string
 
-	mu   sync.Mutex
-	told []Alert
+	mu      sync.Mutex
+	notices []Alert
 }
 
 // module is the directory of collector-go, from any package of it.
@@ -68,7 +68,7 @@ func build(t *testing.T) string {
 	return program
 }
 
-// It waits for no further alert before it tells of one, and tells of an end as soon as it may.
+// It does not wait for further alerts before it notifies of one, and notifies of an end as soon as it may.
 const configuration = `route:
   receiver: test
   group_by: ['...']
@@ -114,7 +114,7 @@ func Start(t *testing.T) *Alertmanager {
 // hear is the receiver's end of a webhook.
 func (a *Alertmanager) hear(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
-	var told struct {
+	var webhook struct {
 		Alerts []struct {
 			Alert
 			Status string `json:"status"`
@@ -122,7 +122,7 @@ func (a *Alertmanager) hear(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
-		err = json.Unmarshal(body, &told)
+		err = json.Unmarshal(body, &webhook)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -130,17 +130,17 @@ func (a *Alertmanager) hear(w http.ResponseWriter, r *http.Request) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, one := range told.Alerts {
+	for _, one := range webhook.Alerts {
 		one.Alert.Status, one.Alert.Heard = one.Status, now
-		a.told = append(a.told, one.Alert)
+		a.notices = append(a.notices, one.Alert)
 	}
 }
 
-// Told is all that people were told so far, in its order.
+// Told returns all notifications so far, in order.
 func (a *Alertmanager) Told() []Alert {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return append([]Alert(nil), a.told...)
+	return append([]Alert(nil), a.notices...)
 }
 
 // Active are the alerts that Alertmanager holds for firing.

@@ -100,7 +100,7 @@ func (l *linter) dimension(e parser.Expr) (dimension, error) {
 	case *parser.BinaryExpr:
 		return l.ofBinary(n)
 	}
-	return dimension{}, fmt.Errorf("has a part whose unit cannot be told: %s", e)
+	return dimension{}, fmt.Errorf("has a part whose unit is unknown: %s", e)
 }
 
 // isHistogram: what is below is a distribution, whose rate is a distribution of the same unit.

@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 )
 
-// Known are the metrics that an expression may name: the catalogue's, and what the collector says of itself and of annotations.
+// Known are the metrics that an expression may name: the catalogue's, the collector's own, and those of annotations.
 func Known() map[string]Metric {
 	known := map[string]Metric{}
 	for name, d := range catalog.Metadata() {
@@ -26,7 +26,7 @@ func histogram(labels ...string) Metric {
 	return Metric{Type: "histogram", Unit: "seconds", Labels: scraped(labels)}
 }
 
-// scraped adds what a Prometheus says of whom it scraped.
+// scraped adds what a Prometheus records about each scrape.
 func scraped(labels []string) []string { return append([]string{"job", "instance"}, labels...) }
 
 func in(unit string, m Metric) Metric {

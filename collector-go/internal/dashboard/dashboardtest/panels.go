@@ -121,7 +121,7 @@ func (l *linter) row(row Panel, panels []Panel) {
 		if !slices.ContainsFunc(p.Targets, func(t Target) bool { return strings.HasPrefix(t.Expr, "avg") }) {
 			continue
 		}
-		l.want(with(Panel.counts), p.Title, "targets", "show a mean, and no panel of the row says over how many")
+		l.want(with(Panel.counts), p.Title, "targets", "show a mean, and no panel of the row shows over how many")
 		l.want(with(Panel.totals), p.Title, "targets", "show a mean, and no panel of the row shows the total")
 	}
 }

@@ -54,7 +54,7 @@ func NewMemory(seed uint64) *Memory {
 		locked: map[string]bool{}}
 }
 
-// enter counts a call and says whether it fails. The caller holds mu.
+// enter counts a call and reports whether it fails. The caller holds mu.
 func (m *Memory) enter(op, name string) error {
 	if m.off {
 		return ErrPowerless

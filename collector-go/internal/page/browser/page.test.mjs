@@ -69,7 +69,7 @@ test('the numbers on the page are the API’s', async (t) => {
       if (!answer) { assert.equal(shown, 'no sample'); continue; }
       const want = Number(answer.value[1]) / divisor;
       const got = Number(shown.replace(/[^0-9.−-]/g, '').replace('−', '-'));
-      assert.ok(Math.abs(got - want) <= Math.max(0.006 * Math.abs(want), 0.0006), `${figure} at ${times[i]}: ${shown}, and the API says ${want}`);
+      assert.ok(Math.abs(got - want) <= Math.max(0.006 * Math.abs(want), 0.0006), `${figure} at ${times[i]}: ${shown}, and the API has ${want}`);
       compared++;
     }
   }
@@ -235,7 +235,7 @@ test('light and dark have contrast, and follow the system', async (t) => {
   assert.ok(dark.least >= 4.5 && light.least >= 4.5, `${dark.least} ${light.least}`);
 });
 
-test('before a topology has reported, the page says what to do', async (t) => {
+test('before a topology has reported, the page shows what to do', async (t) => {
   const page = await open(t, { base: collectors.empty, hash: '', shown: false, expected: ['404'] });
   await page.getByText('No topology has reported yet').waitFor();
   assert.match(await page.locator('#snippet').textContent(), /BulletMetricsConsumer/);
@@ -243,7 +243,7 @@ test('before a topology has reported, the page says what to do', async (t) => {
   await picture(page, 'empty');
 });
 
-test('without a store, and without a collector, it says so', async (t) => {
+test('without a store, and without a collector, it shows that', async (t) => {
   const page = await open(t, { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404', 'ERR_FAILED'] });
   await page.locator('#figure-cpu .problem', { hasText: 'store.embedded.enabled is false' }).waitFor();
   await picture(page, 'storeless');

@@ -12,7 +12,7 @@ type Limits struct {
 	Held    int64 // slices that are decoded for it at one time; 0: any number
 }
 
-// LimitError says that a query is too large. Setting is the key to raise.
+// LimitError reports that a query is too large. Setting is the key to raise.
 type LimitError struct {
 	What    string
 	Limit   int64

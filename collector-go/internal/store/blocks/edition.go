@@ -26,7 +26,7 @@ type Edition struct {
 	blocks []tsdb.BlockReader
 }
 
-// OpenEdition opens what is in dir; nil where no store of the first edition is. An error says what cannot be read.
+// OpenEdition opens what is in dir; nil where no store of the first edition is. An error names what cannot be read.
 func OpenEdition(dir string) (*Edition, error) {
 	cursor, err := readCursor(filepath.Join(dir, cursorFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ const (
 	Bucket = "_bucket"
 	Count  = "_count"
 	Sum    = "_sum"
-	// Label is what tells the series of buckets apart: the bucket's upper bound.
+	// Label distinguishes the series of buckets: the bucket's upper bound.
 	Label = model.BucketLabel
 )
 

@@ -14,11 +14,11 @@ import (
 type Receiver struct {
 	URL string
 	// HTTP is TLS, credentials and headers. Secrets that are in files are read again when they change. Redirects are never followed,
-	// whatever it says.
+	// whatever it asks for.
 	HTTP config.HTTPClientConfig
 }
 
-// Validate says what cannot be.
+// Validate returns an error that names what is invalid.
 func (r Receiver) Validate() error {
 	u, err := url.Parse(r.URL)
 	switch {

@@ -62,7 +62,7 @@ func (f *figures) posted(bytes int, took time.Duration, err error) {
 	f.bytes.Add(float64(bytes))
 }
 
-// firstRefusal says whether a reason is new, so that it is logged once.
+// firstRefusal reports whether a reason is new, so that it is logged once.
 func (f *figures) firstRefusal(reason string) bool {
 	first := !f.refused[reason]
 	f.refused[reason] = true

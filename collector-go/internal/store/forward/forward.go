@@ -15,19 +15,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// ErrClosed says that the store is closed.
+// ErrClosed means that the store is closed.
 var ErrClosed = errors.New("forward: closed")
 
 // Protocol is the language of one kind of receiver. It is called by one goroutine.
 type Protocol interface {
-	// Define says what a series is called; a reason other than "" says that the receiver takes no series of that kind.
+	// Define names a series; a reason other than "" means that the receiver takes no series of that kind.
 	Define(d slice.Definition) (reason string)
 	// Holds gives the reason why the receiver can never hold a point, "" where it can.
 	Holds(c *slice.Columns, p Point) (reason string)
 	// Encode appends a request's body, before compression. The points are in order of time, each series' too.
 	Encode(to []byte, c *slice.Columns, points []Point) []byte
-	// Post sends a body and returns nil when the receiver has acknowledged it. A *Refusal says that the receiver refuses what is in
-	// the body, at least in part, and for ever. After any other error the same body is sent again later.
+	// Post sends a body and returns nil when the receiver has acknowledged it. A *Refusal means that the receiver
+	// refuses what is in the body, at least in part, and for ever. After any other error the same body is sent again
+	// later.
 	Post(ctx context.Context, body []byte) error
 	// Close ends connections that are idle.
 	Close()

@@ -27,7 +27,7 @@ type point struct {
 	endMs int64
 }
 
-// receiver is one like Prometheus: a request is taken whole or not at all, and says one reason.
+// receiver is one like Prometheus: it takes a request whole or not at all, and gives one reason.
 type receiver struct {
 	has      map[point]int
 	newest   map[slice.Ref]int64

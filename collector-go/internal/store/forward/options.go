@@ -42,7 +42,7 @@ func DefaultOptions(name string) Options {
 	}
 }
 
-// Validate says which option cannot be.
+// Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	switch {
 	case o.Name == "":

@@ -41,7 +41,8 @@ var words = []struct{ text, reason string }{
 	{"unable to parse", Invalid}, {"invalid", Invalid}, {"histogram", Invalid},
 }
 
-// reason says why a point is refused. Prometheus says "out of bounds" of what is too old and of what is too far ahead.
+// reason returns why a point is refused. Prometheus answers "out of bounds" both for what is too old and for what is
+// too far ahead.
 func (r *Refusal) reason(p Point, now time.Time) string {
 	if r.Status == http.StatusRequestEntityTooLarge {
 		return TooLarge
@@ -59,13 +60,13 @@ func (r *Refusal) reason(p Point, now time.Time) string {
 	return Other
 }
 
-// tooOld says that points are refused for their age: then so is whatever is older, of whatever series.
+// tooOld reports that points are refused for their age: then so is whatever is older, of whatever series.
 func (r *Refusal) tooOld(points []Point, now time.Time) bool {
 	return r.reason(points[len(points)-1], now) == TooOld
 }
 
 // cut is where to part points of which one is refused. What is refused for its age is refused by the time of its end: so the points
-// are parted between two times, and of those with one time the first tells for all.
+// are parted between two times, and of those with one time the first decides for all.
 func (r *Refusal) cut(points []Point, now time.Time) int {
 	if !r.tooOld(points, now) {
 		return len(points) / 2
@@ -131,7 +132,7 @@ func Answer(status int, header http.Header, text string, now time.Time) error {
 // pages for people.
 var serverWords = []string{"http request to an https server", "plain http request was sent to https port", "speaking plain http to an ssl", "<html", "<!doctype"}
 
-// ofServer says that an answer's words say nothing about the points, whatever its status.
+// ofServer reports whether an answer's text concerns the server and not the points, whatever its status.
 func ofServer(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(serverWords, func(words string) bool { return strings.Contains(text, words) })

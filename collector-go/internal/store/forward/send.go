@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// hand is one hand-over under way. Its points are sent from front to back, so that one number says how far it is.
+// hand is one hand-over under way. Its points are sent from front to back, so that one number is its progress.
 type hand struct {
 	upTo     uint64
 	len      int
@@ -21,7 +21,7 @@ type hand struct {
 	rejected map[string]int
 }
 
-// is says whether the hand-over under way is of these columns.
+// is reports whether the hand-over under way is of these columns.
 func (h *hand) is(upTo uint64, c *slice.Columns) bool {
 	return h.upTo == upTo && h.len == c.Len() && h.rejected != nil
 }

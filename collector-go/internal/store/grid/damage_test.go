@@ -55,7 +55,7 @@ func TestDamagedFooter(t *testing.T) {
 	found := damages(t, p)
 	require.Len(t, found, 1)
 	assert.Equal(t, filepath.Join(dir, partName(2)), found[0].File)
-	assert.Equal(t, []int64{today + 1_000_000, today + 1_990_000}, []int64{found[0].FromMs, found[0].ToMs}, "the manifest says what it costs")
+	assert.Equal(t, []int64{today + 1_000_000, today + 1_990_000}, []int64{found[0].FromMs, found[0].ToMs}, "the manifest states what it costs")
 	s := p.open(t)
 	assert.Equal(t, uint64(3), s.Durable())
 	assert.Equal(t, 200, count(t, s))

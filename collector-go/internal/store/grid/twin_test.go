@@ -339,7 +339,7 @@ func (p *pairs) alongside(n int) {
 	p.tally["manifests during questions"] += int(p.store.manifest.sequence - sequence)
 }
 
-// begin tells that a question begins, unless what it would have happen is still happening.
+// begin records that a question begins, unless what it would have happen is still happening.
 func begin(begun chan<- struct{}) {
 	select {
 	case begun <- struct{}{}:

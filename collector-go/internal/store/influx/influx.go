@@ -25,7 +25,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Validate says what cannot be, in the words of the settings.
+// Validate returns an error that names what is invalid, by the keys of the settings.
 func (o Options) Validate() error {
 	if err := o.Receiver.Validate(); err != nil {
 		return err

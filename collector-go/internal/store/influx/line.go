@@ -69,7 +69,8 @@ func tagText(l labels.Labels) (string, error) {
 	return text.String(), err
 }
 
-// writable says whether line protocol can carry a text: it has no escape for a new line, nor for a backslash before what is escaped.
+// writable reports whether line protocol can carry a text: it has no escape for a new line, nor for a backslash before
+// what is escaped.
 func writable(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] < ' ' {

@@ -50,7 +50,7 @@ func (v *version1) write(ctx context.Context, lines []byte) error {
 		return err
 	}
 	defer response.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the status tells; the text is for people
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the status decides; the text is for people
 	return forward.Answer(response.StatusCode, response.Header, string(text), v.now())
 }
 

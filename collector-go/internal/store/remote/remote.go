@@ -49,7 +49,7 @@ type series struct {
 	classic *classicSeries // of a distribution, where it is sent as classic buckets
 }
 
-// key tells the series of a request apart: a classic histogram has several.
+// key identifies a series in a request: a classic histogram has several.
 type key struct {
 	ref  slice.Ref
 	part int
@@ -138,7 +138,8 @@ func (p *Protocol) number(k key, l []prompb.Label, endMs int64, v float64) {
 
 var staleNaN = math.Float64frombits(value.StaleNaN)
 
-// histogram writes a native histogram. A gap's marker is one whose sum says so, as Prometheus' own remote write has it.
+// histogram writes a native histogram. A gap's marker is one whose sum is the stale NaN, as Prometheus' own remote
+// write has it.
 func (p *Protocol) histogram(s *series, point forward.Point, c *slice.Columns) {
 	t := p.timeSeries(key{point.Ref, 0}, s.labels)
 	h := c.Histograms[point.Index]
@@ -168,7 +169,7 @@ func (p *Protocol) Post(ctx context.Context, body []byte) error {
 		return err
 	}
 	defer response.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the status tells; the text is for people
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the status decides; the text is for people
 	return forward.Answer(response.StatusCode, response.Header, string(text), p.options.Now())
 }
 

@@ -88,7 +88,8 @@ func TestClassicBuckets(t *testing.T) {
 	}
 }
 
-// A receiver that takes a request and never answers holds nothing up for longer than the timeout; nor does one that says a byte a second.
+// A receiver that takes a request and never answers holds nothing up for longer than the timeout; nor does one that
+// sends a byte a second.
 func TestASlowReceiverIsGivenUp(t *testing.T) {
 	ended := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -86,7 +86,7 @@ func live(t testing.TB, w *world, dir string, sinks []sink) *life {
 
 func (l *life) feed(name, dir string, store feed.Store, retention *feed.Retention, change func(*feed.Options)) {
 	o := feed.DefaultOptions(name, filepath.Join(dir, "feeds"))
-	o.Logger = slog.New(slog.NewTextHandler(l.t.Output(), nil)) // it says why a store takes nothing
+	o.Logger = slog.New(slog.NewTextHandler(l.t.Output(), nil)) // it has why a store takes nothing
 	if change != nil {
 		change(&o)
 	}

@@ -180,7 +180,7 @@ func decimal(want func([]storetest.Handed) map[string][]storetest.Point) func([]
 			for i, p := range points {
 				v := math.Float64frombits(p.Bits)
 				if math.IsNaN(v) {
-					v = math.Float64frombits(value.StaleNaN) // its export says null of either
+					v = math.Float64frombits(value.StaleNaN) // its export has null for either
 				}
 				points[i] = storetest.Number(p.EndMs, rounded(v))
 			}

@@ -75,5 +75,5 @@ func readPrometheus(s *server, label, value string) map[string][]storetest.Point
 	return all
 }
 
-// place is a label that tells the tests that share a server apart; what is read back is without it.
+// place is a label that distinguishes the tests that share a server; it is removed from what is read back.
 const place = "place"

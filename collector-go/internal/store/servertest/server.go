@@ -160,7 +160,7 @@ func (s *server) do(request *http.Request) []byte {
 	return body
 }
 
-// places tells the tests that share a server apart.
+// places distinguishes the tests that share a server.
 var places atomic.Int64
 
 func nextPlace() string { return fmt.Sprint("place", places.Add(1)) }

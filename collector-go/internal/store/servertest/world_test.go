@@ -96,8 +96,8 @@ func (w *world) step() {
 	}
 }
 
-// batch is what worker n says of the last ten seconds. The last worker says nothing for two minutes in each hour; each starts anew
-// every few hours, and counts from 0 then.
+// batch is what worker n reports of the last ten seconds. The last worker reports nothing for two minutes in each hour;
+// each starts again every few hours, and counts from 0 then.
 func (w *world) batch(n int) *journal.Batch {
 	w.sequence[n]++
 	i := (w.clockMs - w.firstMs) / stepMs

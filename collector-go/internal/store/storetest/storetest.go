@@ -29,7 +29,7 @@ type Store interface {
 
 // Harness is one store in one place, as a test sees it.
 type Harness interface {
-	// Open opens the store, anew after Close and Kill.
+	// Open opens the store, again after Close and Kill.
 	Open(t require.TestingT) Store
 	// Settle waits until the open store has done what it does by itself.
 	Settle(t require.TestingT)
@@ -110,7 +110,8 @@ func Classic(handed []Handed) map[string][]Point {
 type Point struct {
 	EndMs int64
 	Bits  uint64 // of the value; 0 for a histogram
-	// Histogram is a histogram's text, "" for a number. Whether a store says that a counter began anew is left out of it.
+	// Histogram is a histogram's text, "" for a number. It leaves out whether a store marks that a counter started
+	// again.
 	Histogram string
 }
 
@@ -304,7 +305,7 @@ func testTooLate(t *testing.T, h Harness) {
 // Eventual is a Harness whose store shows what it has acknowledged some time later, within Within.
 type Eventual interface{ Within() time.Duration }
 
-// same says whether a store holds what it was handed, point by point.
+// same reports whether a store holds what it was handed, point by point.
 func same(t require.TestingT, h Harness, j *journal) {
 	want, got := h.Want(j.handed()), h.Read(t)
 	if late, eventual := h.(Eventual); eventual {

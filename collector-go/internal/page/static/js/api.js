@@ -47,5 +47,5 @@ async function dataOf(response) {
   return answer.data;
 }
 
-/** outdated tells of an error that nobody needs to hear of: a newer question was asked. */
+/** outdated reports whether an error needs no message: a newer request was sent. */
 export const outdated = (error) => error.name === 'AbortError';

@@ -34,7 +34,7 @@ export function link(address, words, attributes = {}) {
   return webAddress(address) ? el('a', { href: address, rel: 'noreferrer noopener', ...attributes }, words) : el('span', {}, words);
 }
 
-/** webAddress tells whether an address leads to a page, and not to a script or a file. */
+/** webAddress reports whether an address leads to a page, and not to a script or a file. */
 export function webAddress(address) {
   try {
     return ['http:', 'https:'].includes(new URL(address).protocol);

@@ -12,7 +12,7 @@ const gauge = (step, interval) => `${Math.max(step, Math.ceil(interval))}s`;
 // From the last sample before the slice to its last: the rise in the slice, exactly, where samples come every interval.
 const counter = (step, interval) => `${step + Math.ceil(interval)}s`;
 
-/** figures in the order of the document's Figures 1 to 4; a question's lines are one a worker, or one as `name` says. */
+/** figures in the order of the document's Figures 1 to 4; a question's lines are one a worker, or one by `name`. */
 export const figures = [
   { name: 'queries', title: 'Queries running (Figure 1)', unit: 'queries', lines: [
     { name: 'queries running', expression: (t, step, i) => `sum(avg_over_time(bullet_active_queries{topology=${t},component="JoinBolt"}[${gauge(step, i)}]))` }] },

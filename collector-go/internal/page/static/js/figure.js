@@ -45,7 +45,7 @@ export class Figure {
 
   get scale() { return units[this.unit]; }
 
-  /** draw makes the chart anew where its lines are others, and else hands it the values alone. */
+  /** draw rebuilds the chart where its lines have changed, and otherwise passes it only the values. */
   draw() {
     if (!this.grid) return;
     const { times, write, axis } = { ...this.scale };

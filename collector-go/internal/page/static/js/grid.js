@@ -3,7 +3,7 @@
 // A slice can be asked for when its lateness has passed: a tick, the slice's width and the lateness, by default.
 export const settled = 41;
 
-// What the figures of one kind may hold in all: more is neither drawn faster than a frame nor told apart by an eye.
+// What the figures of one kind may hold in all: more is neither drawn within a frame nor distinguishable to the eye.
 const mostValues = 60_000;
 const leastPoints = 60;
 
@@ -24,7 +24,7 @@ export function gridOf({ from, to, range, slice, now, width, workers }) {
 /** timesOf are the ends of the slices. */
 export const timesOf = (grid) => Array.from({ length: grid.points }, (_, i) => grid.start + i * grid.step);
 
-/** moved tells whether a newer grid has enough new to ask the store again: a slice, or a quarter of a thinned one. */
+/** moved reports whether a newer grid has enough new to ask the store again: a slice, or a quarter of a thinned one. */
 export const moved = (known, next) => !known || known.step !== next.step || known.points !== next.points || Math.abs(next.end - known.end) >= Math.max(next.slice, next.step / 4);
 
 const floor = (t, width) => Math.floor(t / width) * width;

@@ -22,7 +22,7 @@ export function showHealth(box, whole) {
     workersLine(whole));
 }
 
-// What is wrong is folded up: the sentence above it says how bad it is.
+// The list of faults is folded: the sentence above it states how bad they are.
 function details(rows) {
   return el('details', {}, el('summary', {}, `Where: ${rows.length} metric${rows.length === 1 ? '' : 's'} of workers`),
     table('Where samples are missing', ['Worker', 'Metric', 'Interval', 'Seen at most', 'Missing', 'Late', 'Refused', ''], rows.slice(0, mostRows)),

@@ -1,7 +1,7 @@
-// Which worker has which colour, and which are shown. At most as many as there are colours are told apart; the crowd is one more button.
+// Which worker has which colour, and which are shown. At most as many as there are colours are distinguished; all others share one more button.
 import { clip, el } from './dom.js';
 import { byName, largest } from './matrix.js';
-import { dash, lineColour, told } from './palette.js';
+import { dash, lineColour, distinct } from './palette.js';
 
 /** Legend keeps the choice while figures come and go. */
 export class Legend {
@@ -17,7 +17,7 @@ export class Legend {
   /** take chooses whom to name: all where they are few, else those that use most CPU. */
   take(cpu) {
     const all = cpu.map((c) => c.metric.worker ?? '').sort(byName);
-    const named = all.length <= told ? all : this.still(all) ?? largest(cpu, told);
+    const named = all.length <= distinct ? all : this.still(all) ?? largest(cpu, distinct);
     const crowd = all.length - named.length;
     if (crowd === this.crowd && named.join('\n') === this.named.join('\n')) return;
     this.named = named;
@@ -27,7 +27,7 @@ export class Legend {
 
   // still are those that were named before, as long as all of them are there: colours do not jump every ten seconds.
   still(all) {
-    return this.named.length === told && this.named.every((w) => all.includes(w)) ? this.named : null;
+    return this.named.length === distinct && this.named.every((w) => all.includes(w)) ? this.named : null;
   }
 
   /** forget is for another topology. */

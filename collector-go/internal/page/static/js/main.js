@@ -1,4 +1,4 @@
-// Joins the page's parts: the address' hash says what is shown, the API answers, figures and lists show it.
+// Joins the page's parts: the address' hash selects what is shown, the API answers, figures and lists show it.
 import { Alerts } from './alerts.js';
 import { ask, outdated } from './api.js';
 import { Controls } from './controls.js';
@@ -44,7 +44,7 @@ const controls = new Controls(at('controls'), choose, (paused) => { page.paused 
 at('panels').replaceChildren(...figures.map((f) => f.element));
 at('skip').addEventListener('click', (event) => { event.preventDefault(); at('figures').focus(); });
 
-// The crosshair is at one time in all figures: what each says there is read out.
+// The crosshair is at one time in all figures: each figure's value there is read out.
 function point(i) {
   const to = i ?? null;
   if (to === page.pointed) return;
@@ -232,7 +232,7 @@ async function showSharing() {
   if (!at('placement').hidden) await part('placement', `/api/v1/topologies/${encodeURIComponent(topology)}`, {}, (data) => showPlacement(at('placement-body'), data));
 }
 
-/** part asks for one of the page's lists, and says in its place what went wrong. */
+/** part requests one of the page's lists, and shows in its place what went wrong. */
 async function part(name, path, parameters, show) {
   try {
     show(await ask(name, path, parameters));

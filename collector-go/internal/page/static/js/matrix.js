@@ -13,7 +13,7 @@ export function columnsOf(result, grid) {
   });
 }
 
-/** together is what the workers come to at each time: how many tell, their sum and their mean (null where none tells). */
+/** together is what the workers come to at each time: how many report, their sum and their mean (null where none reports). */
 export function together(columns, points) {
   const count = new Array(points).fill(0);
   const total = new Array(points).fill(null);

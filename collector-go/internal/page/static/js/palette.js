@@ -1,10 +1,10 @@
-// Colours. Lines are told apart by most colour-blind readers (after Okabe and Ito) and keep their contrast on light and dark; beyond the
-// colours a dash tells them apart.
+// Colours. Most colour-blind readers can distinguish the lines (after Okabe and Ito) and keep their contrast on light and dark; beyond the
+// colours a dash distinguishes them.
 const lines = ['#2b7bd6', '#d97706', '#129c78', '#b85ca8', '#8a8f1e', '#3da9c9', '#c44e52', '#7a68c8'];
 const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 
-/** told is how many lines are told apart by colour and legend; further ones are thin and grey. */
-export const told = lines.length;
+/** distinct is how many lines are distinguished by colour and legend; further ones are thin and grey. */
+export const distinct = lines.length;
 
 export const lineColour = (i) => lines[i % lines.length];
 

@@ -34,7 +34,7 @@ export function format(state) {
   return form.size ? `#${form}` : '';
 }
 
-/** isFixed tells a time that stands from one that goes with the clock. */
+/** isFixed reports whether a time range is fixed, instead of following the clock. */
 export const isFixed = (state) => state.from != null;
 
 const iso = (s) => new Date(s * 1000).toISOString().replace('.000Z', 'Z');

@@ -50,7 +50,7 @@ func FirstEdition(t testing.TB) (dir string) {
 	}
 }
 
-// Points are all points of a store by series, as text that tells apart what must not be mixed up.
+// Points are all points of a store by series, as text that distinguishes what must not be mixed up.
 func Points(t testing.TB, from storage.Queryable) map[string][]string {
 	t.Helper()
 	q, err := from.Querier(math.MinInt64/2, math.MaxInt64/2)

@@ -167,7 +167,7 @@ func readPlain(src []byte, values []float64) ([]byte, error) {
 	return src[8*len(values):], nil
 }
 
-// IsDistributions says whether a column is of distributions, as far as its first byte says.
+// IsDistributions reports whether a column is of distributions, by its first byte.
 func IsDistributions(src []byte) bool { return len(src) > 0 && src[0]&kindMask == kindDistributions }
 
 // Held is how many of a column's places hold a slice, which is read without the rest of it.

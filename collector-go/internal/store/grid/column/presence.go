@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// has says whether a place holds a slice; nil: all do.
+// has reports whether a place holds a slice; nil: all do.
 func has(present []uint64, place int) bool {
 	return present == nil || present[place>>6]>>(place&63)&1 == 1
 }

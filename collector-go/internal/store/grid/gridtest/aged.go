@@ -12,8 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// NewAgedWorld invents series whose slices are in spans, which ascend. What ends in them comes on time, minutes to hours late, or months, but
-// in the last hour all comes on time; at the edges of partitions, and of the pages in them, many counters begin anew and many gaps are marked.
+// NewAgedWorld invents series whose slices are in spans, which ascend. What ends in them comes on time, minutes to
+// hours late, or months, but in the last hour all comes on time; at the edges of partitions, and of the pages in them,
+// many counters start again and many gaps are marked.
 func NewAgedWorld(seed uint64, partition time.Duration, spans ...Span) *World {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w := &World{FirstMs: spans[0].FirstMs, LastMs: spans[len(spans)-1].LastMs, Spans: spans, partitionMs: partition.Milliseconds()}
@@ -102,7 +103,7 @@ func (h *HandOver) add(ref slice.Ref, p *Point) {
 	h.Refs, h.EndsMs, h.Values = append(h.Refs, ref), append(h.EndsMs, p.Ms), append(h.Values, p.Value)
 }
 
-// refs says which series each Ref stands for.
+// refs maps each Ref to its series.
 type refs struct {
 	world   *World
 	of      []bound // by series

@@ -18,12 +18,12 @@ type distribution struct {
 	last     *histogram.FloatHistogram // that it gave
 }
 
-// hints are what a source says about resets.
+// hints are what a source reports about resets.
 type hints int
 
 const (
 	noHints    hints = iota
-	resetHints       // whether it began anew, which is what its buckets say too
+	resetHints       // whether it started again, which is what its buckets say too
 	gaugeHints       // that it does not count
 )
 

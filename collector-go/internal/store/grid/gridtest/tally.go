@@ -117,7 +117,7 @@ func (t Tally) follow(s *Series, j int) {
 	}
 }
 
-// IsReset says whether a series' counter or histogram begins anew at its j-th point.
+// IsReset reports whether a series' counter or histogram starts again at its j-th point.
 func IsReset(s *Series, j int) bool {
 	last, p := &s.Points[j-1], &s.Points[j]
 	if p.Histogram != nil && last.Histogram != nil {

@@ -24,7 +24,8 @@ const (
 	mixed      = "test_mixed_seconds" // numbers in some series, distributions in others, and both in one
 )
 
-// Point is one slice: a number, or a distribution where IsHistogram says so. A gap's marker is a stale NaN or a nil Histogram.
+// Point is one slice: a number, or a distribution where IsHistogram is set. A gap's marker is a stale NaN or a nil
+// Histogram.
 type Point struct {
 	Ms          int64
 	IntervalMs  int64 // of its series at that time
@@ -35,7 +36,7 @@ type Point struct {
 	ArrivesMs   int64 // when it is handed over, in a world of ages
 }
 
-// IsMarker says that it is a gap's marker.
+// IsMarker reports whether it is a gap's marker.
 func (p *Point) IsMarker() bool {
 	if p.IsHistogram {
 		return p.Histogram == nil
@@ -230,7 +231,7 @@ func newSource(r *rand.Rand, name string) *source {
 	return s
 }
 
-// restart has what it counts begin anew.
+// restart has what it counts start again.
 func (s *source) restart() {
 	s.h.restart()
 	if s.counts {

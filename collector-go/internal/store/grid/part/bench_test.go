@@ -87,7 +87,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkLevels says what levels cost on disk and while writing: 6 h of gauges at some interval, whole numbers and means of some.
+// BenchmarkLevels measures what levels cost on disk and while writing: 6 h of gauges at some interval, whole numbers
+// and means of some.
 func BenchmarkLevels(b *testing.B) {
 	means := walks(200, 21_600)
 	for i := range means[:100] {
@@ -204,7 +205,7 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens a part of a million series, and says what it then holds in memory.
+// BenchmarkOpen opens a part of a million series, and reports what it then holds in memory.
 func BenchmarkOpen(b *testing.B) {
 	name := filepath.Join(b.TempDir(), "part")
 	writeFile(b, name, cpuSeries(100_000), [][]float64{{1}}, 0)

@@ -61,7 +61,7 @@ func chunkSum(number uint64, entries []byte) uint32 {
 	return crc32.Update(checksum(binary.LittleEndian.AppendUint64(nil, number)), castagnoli, entries)
 }
 
-// footer is what a part says of itself.
+// footer is a part's description of itself.
 type footer struct {
 	minMs, maxMs         int64
 	series, slices       uint64

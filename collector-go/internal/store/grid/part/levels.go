@@ -270,8 +270,8 @@ type level struct {
 	least, greatest uint32 // lengths
 }
 
-// readLevels reads what the writer's index says of a block's series: series i's level k, the coarsest being 0, is number
-// i*len(run.LevelsMs)+k. None are nil.
+// readLevels reads the entries of the writer's index for a block's series: series i's level k, the coarsest being 0, is
+// number i*len(run.LevelsMs)+k. None are nil.
 func readLevels(b []byte, series int, pages uint64) ([]level, error) {
 	if len(b) == 0 {
 		return nil, nil

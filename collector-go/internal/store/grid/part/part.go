@@ -100,7 +100,7 @@ func (p *Part) readFooter() error {
 	return nil
 }
 
-// Info is what the footer says.
+// Info is the content of the footer.
 func (p *Part) Info() Info { return p.footer.info() }
 
 // Name is the file's.
@@ -124,7 +124,7 @@ func (p *Part) read(b []byte, offset uint64) error {
 	return err
 }
 
-// isDamage says whether an error of reading is one of what was read. A closed file is not.
+// isDamage reports whether an error of reading is one of what was read. A closed file is not.
 func isDamage(err error) bool { return !errors.Is(err, fs.ErrClosed) }
 
 // damage makes an error of the kind that callers know. What is wrong already keeps its name.

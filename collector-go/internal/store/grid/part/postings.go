@@ -133,7 +133,8 @@ func readNames(b []byte, lists uint64) ([]nameEntry, error) {
 	return all, nil
 }
 
-// eachValue reads a values block until fn says to stop. The value is valid until the next call; blocks is as many bytes as the spans take.
+// eachValue reads a values block until fn returns false. The value is valid until the next call; blocks is as many
+// bytes as the spans take.
 func eachValue(b []byte, fn func(value []byte, spans varint.Reader) (more bool)) error {
 	r := varint.Of(b)
 	var value []byte

@@ -81,7 +81,7 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 
 func byFirst(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) }
 
-// follows says whether a column's places are the next of a run.
+// follows reports whether a column's places are the next of a run.
 func follows(r *run.Run, c *piece) bool {
 	return r.StepMs == c.stepMs && c.firstMs == r.FirstMs+int64(r.Places())*r.StepMs && (r.Values == nil) == c.distributions &&
 		r.Places()+c.places <= MaxRunPlaces

@@ -307,7 +307,7 @@ func (p *Part) labelNames() ([]nameEntry, error) {
 	})
 }
 
-// eachValueOf calls fn for the values of a label from one on, and some before it, in order, until it says to stop.
+// eachValueOf calls fn for the values of a label from one on, and some before it, in order, until fn returns false.
 func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint.Reader) (more bool)) error {
 	names, err := p.labelNames()
 	if err != nil {

@@ -318,7 +318,8 @@ const maxArena = 16 << 20
 // maxLabels bounds the labels of a series when reading.
 const maxLabels = 1 << 12
 
-// next moves to the next series. It is false after the last, and where the bytes make no sense; failed says so.
+// next moves to the next series. It returns false after the last, and where the bytes are malformed, which failed
+// reports.
 func (l *labelReader) next() bool {
 	if l.left == 0 {
 		return false
@@ -350,7 +351,7 @@ func (l *labelReader) text() uint32 {
 	return uint32(n)
 }
 
-// failed says whether bytes are missing, make no sense or are left over.
+// failed reports whether bytes are missing, make no sense or are left over.
 func (l *labelReader) failed() bool { return l.r.Err() != nil || l.left == 0 && l.r.Len() != 0 }
 
 func (l *labelReader) labels(b *labels.ScratchBuilder) labels.Labels {

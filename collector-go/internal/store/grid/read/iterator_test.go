@@ -24,8 +24,8 @@ func everything() []*labels.Matcher {
 	return []*labels.Matcher{labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, "")}
 }
 
-// Whatever a caller does with Next and Seek, an iterator stands where a walk over the truth says; thinned, where a walk over what is newest
-// at the instants says.
+// Whatever a caller does with Next and Seek, an iterator stands where a walk over the truth stands; thinned, where a
+// walk over what is newest at the instants stands.
 func TestWalksAsTheTruth(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -94,7 +94,7 @@ func newestAt(points []gridtest.Point, at plan.Instants) (all []gridtest.Point) 
 	return all
 }
 
-// Folded, an iterator stands where a walk over what is least or greatest between the edges of windows says.
+// Folded, an iterator stands where a walk over what is least or greatest between the edges of windows stands.
 func TestWalksFolded(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 5))

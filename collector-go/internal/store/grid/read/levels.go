@@ -135,7 +135,7 @@ func extentOf(runs []run.Run) run.Extent {
 	return e
 }
 
-// amongOthers says whether another source may have slices between the first and the last of one.
+// amongOthers reports whether another source may have slices between the first and the last of one.
 func amongOthers(all []run.Extent, of int) bool {
 	for i := range all {
 		if i != of && all[i].FirstMs <= all[of].LastMs && all[i].LastMs >= all[of].FirstMs {

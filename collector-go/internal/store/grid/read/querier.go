@@ -86,7 +86,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 	})
 }
 
-// bounded says that a time was named: then only series count that may have slices within it.
+// bounded means that a time was given: then only series count that may have slices within it.
 func (q *querier) bounded() bool { return q.minMs > farMs[0] || q.maxMs < farMs[1] }
 
 // farMs are times before and behind which none is meant: Prometheus' API asks for its least and greatest where none is named.

@@ -29,7 +29,7 @@ func (r *Run) Places() int { return max(len(r.Values), len(r.Histograms)) }
 // LastMs is the end of the last place.
 func (r *Run) LastMs() int64 { return r.FirstMs + int64(r.Places()-1)*r.StepMs }
 
-// Has says whether a place holds a slice.
+// Has reports whether a place holds a slice.
 func (r *Run) Has(place int) bool { return r.Present == nil || r.Present[place>>6]>>(place&63)&1 == 1 }
 
 // Source is a place where slices are. It is safe for concurrent use; what it gives out is valid until its owner releases it, which is
@@ -74,13 +74,13 @@ type LevelReader interface {
 	Reader
 	// Extent is where the slices of a series are; it reads none.
 	Extent(ref uint32) (Extent, error)
-	// Extremes is, for the windows of a level that lie within (fromMs, toMs], one after the other, the number that max_over_time (greatest) or
-	// min_over_time takes of all numbers of the series in the window. A window without numbers is a place without a slice. An error says
-	// nothing about what Runs can read.
+	// Extremes is, for the windows of a level that lie within (fromMs, toMs], one after the other, the number that
+	// max_over_time (greatest) or min_over_time takes of all numbers of the series in the window. A window without
+	// numbers is a place without a slice. An error names nothing about what Runs can read.
 	Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toMs int64) (Run, error)
 }
 
-// DamageError says what part of a file cannot be read, and what it costs. The rest answers.
+// DamageError names the part of a file that cannot be read, and what is lost. The rest answers.
 type DamageError struct {
 	File         string
 	What         string // "page", "index" or "footer", and where

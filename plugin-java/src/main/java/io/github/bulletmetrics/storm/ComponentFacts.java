@@ -16,7 +16,7 @@ import org.apache.storm.task.TopologyContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the components of a topology are, as Storm tells them. Whatever a Storm version does not tell is left out. */
+/** What the components of a topology are, as Storm reports them. Whatever a Storm version does not report is left out. */
 final class ComponentFacts {
     private static final Logger LOG = LoggerFactory.getLogger(ComponentFacts.class);
     /** How the names of Storm's own components and streams begin. */
@@ -43,20 +43,20 @@ final class ComponentFacts {
 
     ComponentInfo of(String name) {
         ComponentInfo.Builder info = ComponentInfo.newBuilder().setName(name);
-        tell(name, () -> kind(name, info));
-        tell(name, () -> parallelism(name, info));
-        tell(name, () -> resources(name, info));
+        read(name, () -> kind(name, info));
+        read(name, () -> parallelism(name, info));
+        read(name, () -> resources(name, info));
         if (!name.startsWith(SYSTEM)) {
-            tell(name, () -> inputs(name, info));
+            read(name, () -> inputs(name, info));
         }
         return info.build();
     }
 
-    private static void tell(String component, Runnable fact) {
+    private static void read(String component, Runnable fact) {
         try {
             fact.run();
-        } catch (RuntimeException | LinkageError untold) {
-            LOG.debug("Storm does not tell all of what component {} is", component, untold);
+        } catch (RuntimeException | LinkageError unavailable) {
+            LOG.debug("Storm does not report all facts of component {}", component, unavailable);
         }
     }
 

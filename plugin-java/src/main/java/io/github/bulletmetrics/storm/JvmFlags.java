@@ -4,12 +4,12 @@ import java.util.Collection;
 import java.util.regex.Pattern;
 
 /**
- * What may be told of a JVM's options: those about heap, stack and garbage collection. Any other may hold a secret
+ * The JVM options that may be reported: those about heap, stack and garbage collection. Any other may hold a secret
  * ({@code -Dpassword=...}, an agent's argument, a path), so that only flags whose name is known and whose value is a number are let
  * through.
  */
 final class JvmFlags {
-    private static final Pattern TOLD = Pattern.compile("-Xm[snx](?:\\d+|%HEAP-MEM%)[kKmMgGtT]?|-Xss\\d+[kKmMgG]?|-Xint|-Xcomp|-Xmixed|-Xnoclassgc"
+    private static final Pattern REPORTED = Pattern.compile("-Xm[snx](?:\\d+|%HEAP-MEM%)[kKmMgGtT]?|-Xss\\d+[kKmMgG]?|-Xint|-Xcomp|-Xmixed|-Xnoclassgc"
             + "|-XX:[+-](?:" + switches() + ")|-XX:(?:" + quantities() + ")=\\d+(?:\\.\\d+)?[kKmMgGtT]?");
 
     private JvmFlags() {
@@ -31,26 +31,26 @@ final class JvmFlags {
     }
 
     /**
-     * The flags that may be told, in their order, with blanks between.
+     * The flags that may be reported, in their order, separated by blanks.
      *
      * @param options a text of options with blanks between, or a list of such texts, as Storm takes both.
      */
-    static String told(Object options) {
-        StringBuilder told = new StringBuilder();
+    static String flags(Object options) {
+        StringBuilder flags = new StringBuilder();
         if (options instanceof Collection) {
             for (Object some : (Collection<?>) options) {
-                add(String.valueOf(some), told);
+                add(String.valueOf(some), flags);
             }
         } else {
-            add(String.valueOf(options), told);
+            add(String.valueOf(options), flags);
         }
-        return told.toString();
+        return flags.toString();
     }
 
-    private static void add(String options, StringBuilder told) {
+    private static void add(String options, StringBuilder flags) {
         for (String option : options.split("\\s+")) {
-            if (TOLD.matcher(option).matches()) {
-                told.append(told.length() == 0 ? "" : " ").append(option);
+            if (REPORTED.matcher(option).matches()) {
+                flags.append(flags.length() == 0 ? "" : " ").append(option);
             }
         }
     }

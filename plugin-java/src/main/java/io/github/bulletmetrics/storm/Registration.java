@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Puts into a topology's configuration what its metrics need to get out, and says in the log what and why. What the user has set is
- * left, and what is a list or a map is added to.
+ * Puts into a topology's configuration what its metrics need to get out, and logs what and why. What the user has set
+ * is left, and what is a list or a map is added to.
  */
 final class Registration {
     private static final Logger LOG = LoggerFactory.getLogger(Registration.class);
@@ -97,10 +97,10 @@ final class Registration {
                 + " {} executors of this one can have {}).", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry, executors, 2 * executors);
     }
 
-    /** The plugin's settings, and those of Bullet that the collector is told: Bullet need not put them into Storm's configuration. */
+    /** The plugin's settings, and those of Bullet that are reported to the collector: Bullet need not put them into Storm's configuration. */
     private static Map<String, Object> argument(Settings settings, Function<String, Object> configuration) {
         Map<String, Object> argument = new LinkedHashMap<>(settings.asMap());
-        for (String name : ToldSettings.NAMES) {
+        for (String name : ReportedSettings.NAMES) {
             Object value = name.startsWith("bullet.") ? configuration.apply(name) : null;
             if (value != null) {
                 argument.put(name, value);

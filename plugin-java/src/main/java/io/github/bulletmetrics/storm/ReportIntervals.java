@@ -21,7 +21,7 @@ final class ReportIntervals {
     }
 
     /**
-     * Says in the log which intervals are too long. They are the user's, so they are left.
+     * Logs which intervals are too long. They are the user's, so they stay as they are.
      *
      * @param setting yields a setting as the topology will have it; null where it is unset.
      */

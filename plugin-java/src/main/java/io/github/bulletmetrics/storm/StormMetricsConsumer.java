@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Settings, {@code bullet.topology.metrics.collector.*}, are taken from the registration's {@code argument} where that is a map
  * that has them, and else from the topology's configuration. A topology comes to no harm by this consumer: it waits for nobody,
- * throws nothing, and with settings that are wrong it says so in the log and does nothing.
+ * throws nothing, and with invalid settings it logs that and does nothing.
  */
 public class StormMetricsConsumer implements IMetricsConsumer {
     private static final Logger LOG = LoggerFactory.getLogger(StormMetricsConsumer.class);

@@ -10,7 +10,7 @@ import org.apache.storm.Config;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.utils.VersionInfo;
 
-/** What the topology is, as Storm tells its components. Whatever a Storm version does not tell is left out. */
+/** What the topology is, as Storm reports it to its components. Whatever a Storm version does not report is left out. */
 final class TopologyFacts {
     private TopologyFacts() {
     }
@@ -28,7 +28,7 @@ final class TopologyFacts {
     }
 
     /**
-     * What is told once a stream.
+     * What is reported once a stream.
      *
      * @param setting yields the value of a setting; null where it has none.
      */
@@ -40,8 +40,8 @@ final class TopologyFacts {
                 .setBulletVersion(PluginVersion.ofBullet(Thread.currentThread().getContextClassLoader()))
                 .setJavaVersion(System.getProperty("java.version", ""))
                 .setPluginVersion(PluginVersion.ofPlugin());
-        info.putAllSettings(ToldSettings.of(setting));
-        info.putAllSettings(ToldSettings.retainLimit(conf.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER)));
+        info.putAllSettings(ReportedSettings.of(setting));
+        info.putAllSettings(ReportedSettings.retainLimit(conf.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER)));
         ComponentFacts components = new ComponentFacts(conf, context);
         for (String component : components.names()) {
             info.addComponents(components.of(component));
@@ -57,7 +57,7 @@ final class TopologyFacts {
     private static String stormVersion() {
         try {
             return VersionInfo.getVersion();
-        } catch (RuntimeException | LinkageError untold) {
+        } catch (RuntimeException | LinkageError unavailable) {
             return "";
         }
     }

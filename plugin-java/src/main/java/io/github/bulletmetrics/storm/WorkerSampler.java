@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory;
  * {@link io.github.bulletmetrics.storm.sampler.SamplePack}.
  *
  * <p>Storm's SystemBolt makes one a worker. An exception here would end the worker, so whatever goes wrong ends the sampling
- * instead, and says so once.
+ * instead, and logs that once.
  */
 public class WorkerSampler implements IMetric {
     private Sampler sampler;

@@ -12,8 +12,8 @@ class JvmFlagsTest {
     @ValueSource(strings = {"-Xmx768m", "-Xms1G", "-Xmn200m", "-Xss512k", "-Xmx%HEAP-MEM%m", "-XX:+UseG1GC", "-XX:-UseConcMarkSweepGC", "-XX:+UseZGC",
         "-XX:MaxGCPauseMillis=50", "-XX:ParallelGCThreads=4", "-XX:G1HeapRegionSize=8m", "-XX:+G1UseAdaptiveIHOP", "-XX:MaxRAMPercentage=75.0",
         "-XX:NewRatio=2", "-XX:+AlwaysPreTouch", "-XX:CMSInitiatingOccupancyFraction=70", "-XX:MaxDirectMemorySize=1g"})
-    void flagsOfHeapAndCollectorsAreTold(String flag) {
-        assertThat(JvmFlags.told("-Dx=y " + flag + "  -verbose:gc")).isEqualTo(flag);
+    void flagsOfHeapAndCollectorsAreReported(String flag) {
+        assertThat(JvmFlags.flags("-Dx=y " + flag + "  -verbose:gc")).isEqualTo(flag);
     }
 
     @ParameterizedTest
@@ -22,14 +22,14 @@ class JvmFlagsTest {
         "-XX:MaxGCPauseMillis=s3cret", "-XX:+s3cret", "-XX:Flags=/s3cret", "-XX:G1HeapRegionSize=1s3cret", "-Xbootclasspath/a:/s3cret", "-Xrunjdwp:s3cret",
         "-xx:+UseG1GC=s3cret", "\"-Xmx1g s3cret\"", "--s3cret"})
     void nothingElseIs(String option) {
-        assertThat(JvmFlags.told(option)).isEmpty();
-        assertThat(JvmFlags.told(List.of("-Xmx1g", option))).isEqualTo("-Xmx1g");
+        assertThat(JvmFlags.flags(option)).isEmpty();
+        assertThat(JvmFlags.flags(List.of("-Xmx1g", option))).isEqualTo("-Xmx1g");
     }
 
     @Test
     void optionsMayBeATextOrAListOfTexts() {
-        assertThat(JvmFlags.told(List.of("-Xmx1g -Da=b", "-XX:+UseG1GC"))).isEqualTo("-Xmx1g -XX:+UseG1GC");
-        assertThat(JvmFlags.told("")).isEmpty();
-        assertThat(JvmFlags.told(7)).isEmpty();
+        assertThat(JvmFlags.flags(List.of("-Xmx1g -Da=b", "-XX:+UseG1GC"))).isEqualTo("-Xmx1g -XX:+UseG1GC");
+        assertThat(JvmFlags.flags("")).isEmpty();
+        assertThat(JvmFlags.flags(7)).isEmpty();
     }
 }

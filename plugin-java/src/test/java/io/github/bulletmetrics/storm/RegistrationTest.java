@@ -75,7 +75,7 @@ class RegistrationTest {
     }
 
     @Test
-    void bulletsOwnSettingsThatTheCollectorIsToldComeAlongAndNoOthers() {
+    void bulletsReportedSettingsComeAlongAndNoOthers() {
         bullet.set(Settings.ADDRESS, "a:1");
         bullet.set("bullet.pubsub.password", "s3cret");
         BulletMetricsConsumer.register(storm, bullet);

@@ -79,7 +79,7 @@ class StormMetricsConsumerTest {
     }
 
     @Test
-    void theCollectorIsToldWhatTheTopologyIsAndNoSecret() {
+    void theCollectorReceivesWhatTheTopologyIsAndNoSecret() {
         Map<String, Object> conf = TestTopology.conf();
         conf.put("topology.workers", 2);
         conf.put("some.password", "s3cret");
@@ -205,7 +205,7 @@ class StormMetricsConsumerTest {
     }
 
     @Test
-    void whatDoesNotFitTheQueueIsCountedAndTold() {
+    void whatDoesNotFitTheQueueIsCountedAndReported() {
         AtomicBoolean hanging = new AtomicBoolean(true);
         collector.follow(new GrpcCollector.Script() {
             @Override

@@ -18,7 +18,7 @@ class TopologyFactsTest {
     private final Map<String, Object> conf = TestTopology.conf();
 
     @Test
-    void aComponentSaysWhatItIsAndWhatItReads() {
+    void aComponentReportsWhatItIsAndWhatItReads() {
         ComponentInfo filter = component("FilterBolt");
         assertThat(filter.getKind()).isEqualTo(ComponentKind.COMPONENT_KIND_BOLT);
         assertThat(filter.getParallelism()).isEqualTo(2);
@@ -53,15 +53,15 @@ class TopologyFactsTest {
     }
 
     @Test
-    void everySettingOfBulletsComponentsIsTold() {
+    void everySettingOfBulletsComponentsIsReported() {
         Map<String, Object> defaults = new TreeMap<>(new BulletStormConfig().getAll(java.util.Optional.empty()));
         defaults.keySet().removeIf(name -> !name.matches("bullet\\.topology\\..*(\\.parallelism|\\.cpu\\.load|heap\\.load)"));
         assertThat(defaults).hasSize(39);
-        assertThat(ToldSettings.NAMES).containsAll(defaults.keySet()).doesNotHaveDuplicates();
+        assertThat(ReportedSettings.NAMES).containsAll(defaults.keySet()).doesNotHaveDuplicates();
     }
 
     @Test
-    void ofTheWorkersOptionsOnlyFlagsAreToldAndOfSecretsNothing() {
+    void ofTheWorkersOptionsOnlyFlagsAreReportedAndOfSecretsNothing() {
         conf.put("worker.childopts", "-Xmx768m -Dpassword=s3cret -javaagent:x.jar=key=s3cret");
         conf.put("topology.worker.childopts", List.of("-XX:+UseG1GC", "-Dtoken=s3cret"));
         conf.put("topology.worker.gc.childopts", "-Dtoken=s3cret");
@@ -76,7 +76,7 @@ class TopologyFactsTest {
     }
 
     @Test
-    void howManyReportsStormKeepsIsToldFromTheConsumersEntry() {
+    void howManyReportsStormKeepsIsReadFromTheConsumersEntry() {
         assertThat(info().getSettingsMap()).doesNotContainKey("max.retain.metric.tuples");
         Map<String, Object> ours = new TreeMap<>(Map.of("class", "io.github.bulletmetrics.storm.StormMetricsConsumer"));
         conf.put("topology.metrics.consumer.register", List.of(Map.of("class", "other", "max.retain.metric.tuples", 5), ours));

@@ -6,7 +6,7 @@ import java.io.IOException;
 public interface HostileCollector extends AutoCloseable {
     /** What it does. */
     enum Kind {
-        /** Takes connections and says nothing. */
+        /** Accepts connections and never answers. */
         BLACKHOLE,
         /** Reads and writes a byte at a time, with a pause after each. */
         SLOW,
@@ -14,7 +14,7 @@ public interface HostileCollector extends AutoCloseable {
         GARBAGE,
         /** Resets every connection (RST). */
         RESET,
-        /** Speaks HTTP/2, and says GOAWAY at once. */
+        /** Speaks HTTP/2, and sends GOAWAY at once. */
         GOAWAY,
         /** Speaks HTTP/2, and sends PINGs without end, each of which wants an answer. */
         PINGS,
@@ -22,7 +22,7 @@ public interface HostileCollector extends AutoCloseable {
         SETTINGS,
         /** Opens streams, and ends each with an error at its first batch. */
         BREAKING,
-        /** Opens streams, and says FULL to every batch, with no pause asked for. */
+        /** Opens streams, and answers FULL to every batch, without requesting a pause. */
         FULL,
         /** Opens streams, and answers a batch with a message of several MiB. */
         HUGE,

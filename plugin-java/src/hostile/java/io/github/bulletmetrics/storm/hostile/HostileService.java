@@ -30,7 +30,7 @@ final class HostileService extends IngestServiceGrpc.IngestServiceImplBase imple
 
     private final Kind kind;
     private final Server server;
-    /** The server does not tell any more when it has ended. */
+    /** The server no longer reports when it has ended. */
     private final int port;
     private final AtomicLong met = new AtomicLong();
 

@@ -66,9 +66,9 @@ public final class Flattener {
     /**
      * @param queue where the samples go.
      * @param losses where drops are counted.
-     * @param workers told of every worker's process and tasks.
+     * @param workers receives every worker's process and tasks.
      * @param maxNames how many sources, metrics and map keys are held at most.
-     * @param failures told of a data point that could not be read; it is counted besides.
+     * @param failures receives each data point that could not be read, which is counted too.
      */
     public Flattener(SampleQueue queue, Losses losses, Workers workers, int maxNames, Consumer<Throwable> failures) {
         this.queue = queue;
@@ -304,7 +304,7 @@ public final class Flattener {
         return rows;
     }
 
-    /** How many samples, from one on, have times that a block can have: each behind the one before, and no further from its place than an int says. */
+    /** How many samples, from one on, have times that a block can have: each behind the one before, and no further from its place than an int can hold. */
     private static int risingSamples(SamplePack pack, int first, int most) {
         int rows = 1;
         while (rows < most && pack.timeMs(first + rows) > pack.timeMs(first + rows - 1) && offsetMs(pack, first, rows) == (int) offsetMs(pack, first, rows)) {

@@ -174,7 +174,7 @@ final class SeriesTable {
         }
     }
 
-    /** A source's identity that can be set anew, so that looking one up allocates nothing. */
+    /** A source's identity that can be set again, so that looking one up allocates nothing. */
     private static final class SourceKey {
         private String host;
         private int port;

@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.concurrent.Executor;
 
-/** Says {@code authorization: Bearer ...} at the start of a stream (RFC 6750). */
+/** Sends {@code authorization: Bearer ...} at the start of a stream (RFC 6750). */
 final class BearerToken extends CallCredentials {
     private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
     private static final long MAX_BYTES = 16_384;

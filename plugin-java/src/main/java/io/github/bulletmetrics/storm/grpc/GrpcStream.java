@@ -24,7 +24,7 @@ final class GrpcStream implements Transport.Stream {
         this.listener = listener;
     }
 
-    /** Takes over the channel and says the first message. */
+    /** Takes over the channel and sends the first message. */
     void begin(ManagedChannel on, ReadAllowance ofIt, CallOptions options, Open open) {
         channel = on;
         allowance = ofIt;

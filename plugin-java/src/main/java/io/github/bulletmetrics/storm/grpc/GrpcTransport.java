@@ -18,8 +18,8 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Streams over gRPC, each on a connection of its own: so certificates, token and the collector's address are looked at anew each
- * time, and when to try again is decided in one place, by the sender.
+ * Streams over gRPC, each on a connection of its own: so certificates, token and the collector's address are read again
+ * each time, and when to try again is decided in one place, by the sender.
  */
 public final class GrpcTransport implements Transport {
     /** Answers are small; a larger one is no answer, bytes. */

@@ -9,9 +9,9 @@ import java.util.function.LongSupplier;
  * answers every PING and SETTINGS and reads all that comes, at the worker's cost; a collector has no reason to say more than this. For any thread.
  */
 final class ReadAllowance {
-    /** What an operator is told. */
+    /** What an operator reads in the log. */
     static final String EXCEEDED =
-            "it says more than a collector has to say: is the address that of a Bullet Metrics collector's gRPC port?";
+            "it sent more than a collector does: is the address that of a Bullet Metrics collector's gRPC port?";
     /** HTTP/2's settings, pings and windows: some hundred bytes. */
     static final long START_BYTES = 8 << 10;
     /** TLS besides: the collector's certificates and the names of the authorities whose certificates it takes. */
@@ -42,7 +42,7 @@ final class ReadAllowance {
         left = Math.min(MAX_BYTES, left + MESSAGE_BYTES);
     }
 
-    /** Whether it is why the connection was left, which gRPC does not tell. */
+    /** Whether it is why the connection was left, which gRPC does not report. */
     synchronized boolean exceeded() {
         return left < 0;
     }

@@ -2,7 +2,7 @@ package io.github.bulletmetrics.storm.grpc;
 
 import java.io.File;
 
-/** Files by which collector and sender know each other. Read anew for each stream, so that they can be exchanged. Immutable. */
+/** Files by which collector and sender know each other. Read again for each stream, so that they can be exchanged. Immutable. */
 public final class Security {
     private final boolean tls;
     private final File authorities;
@@ -16,7 +16,7 @@ public final class Security {
      * @param certificate PEM certificate chain of this sender, for mutual TLS; null for none.
      * @param key PEM private key (PKCS#8) of that certificate; null for none.
      * @param token file with a bearer token; null for none.
-     * @throws IllegalArgumentException when these do not go together; the message says why.
+     * @throws IllegalArgumentException when these do not go together; the message states why.
      */
     public Security(boolean tls, File authorities, File certificate, File key, File token) {
         if ((certificate == null) != (key == null)) {

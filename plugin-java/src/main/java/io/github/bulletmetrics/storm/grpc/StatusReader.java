@@ -48,7 +48,7 @@ final class StatusReader {
         return false;
     }
 
-    /** A connection's failure is in the cause: "UNAVAILABLE: io exception" says little. */
+    /** A connection's failure is in the cause: "UNAVAILABLE: io exception" alone explains little. */
     private static String message(Status status) {
         StringBuilder message = new StringBuilder(status.getCode().toString());
         if (status.getDescription() != null) {

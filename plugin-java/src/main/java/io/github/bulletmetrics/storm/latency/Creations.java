@@ -24,7 +24,7 @@ public final class Creations {
      * By the clock of whoever made it: Bullet's web service, or Storm's own where queries come by DRPC; ms since the Unix epoch. Bullet 1.0 and
      * later have it.
      *
-     * @throws ReflectiveOperationException when the query has it and fails to tell.
+     * @throws ReflectiveOperationException when the query has it and reading it fails.
      */
     public long of(Object message) throws ReflectiveOperationException {
         if (message == null) {

@@ -10,7 +10,7 @@ import java.util.List;
 /**
  * A pack: a task's distributions as they are now, as one byte array, which Kryo takes on every Storm.
  *
- * <p>Version 1, all numbers big-endian, a varint as protobuf's (7 bits a byte, least first, the high bit says that more follow):
+ * <p>Version 1, all numbers big-endian, a varint as protobuf's (7 bits a byte, least first, the high bit means that more follow):
  *
  * <pre>
  *    u8   version = 1
@@ -84,10 +84,10 @@ public final class LatencyPack {
         }
 
         /**
-         * Adds a histogram, which is read anew for each pack.
+         * Adds a histogram, which is read again for each pack.
          *
          * @param name the metric.
-         * @param key tells it from others of the metric; "" where there are none.
+         * @param key distinguishes it from others of the metric; "" where there are none.
          */
         public Writer add(String name, String key, LatencyHistogram histogram) {
             byte[] nameBytes = text(name);
@@ -166,7 +166,7 @@ public final class LatencyPack {
     /**
      * Reads a pack.
      *
-     * @throws IllegalArgumentException when it is no pack of a known version; the message says why.
+     * @throws IllegalArgumentException when it is no pack of a known version; the message states why.
      */
     public static LatencyPack read(byte[] pack) {
         if (pack.length < HEAD_BYTES) {
@@ -278,7 +278,7 @@ public final class LatencyPack {
             return name;
         }
 
-        /** What tells it from others of the metric; "" where there are none. */
+        /** What distinguishes it from others of the metric; "" where there are none. */
         public String key() {
             return key;
         }

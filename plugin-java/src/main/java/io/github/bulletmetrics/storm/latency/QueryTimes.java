@@ -7,8 +7,8 @@ import java.util.Map;
 /**
  * How long the queries of one task take, from when they arrive to what is sent for them.
  *
- * <p>At most {@link #MAX_QUERIES} are followed at a time: the oldest makes room and is counted. A query may end before its arrival is told,
- * since Storm tells of a tuple only when it has been executed; it then took no time. One thread at a time.
+ * <p>At most {@link #MAX_QUERIES} are followed at a time: the oldest makes room and is counted. A query may end before its arrival is reported,
+ * since Storm reports a tuple only when it has been executed; it then took no time. One thread at a time.
  */
 public final class QueryTimes {
     /** Queries followed at a time; about 150 bytes each. */
@@ -124,7 +124,7 @@ public final class QueryTimes {
         return firstSent;
     }
 
-    /** Queries that ended and had not been seen to arrive, such as those that Bullet replays to a task started anew. */
+    /** Queries that ended and had not been seen to arrive, such as those that Bullet replays to a restarted task. */
     public long unseenQueries() {
         return unseenQueries;
     }

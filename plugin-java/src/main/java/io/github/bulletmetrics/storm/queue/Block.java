@@ -50,7 +50,7 @@ public final class Block {
         Arrays.fill(presence, 0, presenceWords(of.columns() * rowCount), 0);
     }
 
-    /** Says that a row is off its place, by some ms. */
+    /** Records that a row is off its place, by some ms. */
     public void offset(int row, int ms) {
         if (!hasOffsets) {
             Arrays.fill(offsetsMs, 0, rows, 0);

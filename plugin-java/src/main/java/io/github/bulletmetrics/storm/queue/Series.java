@@ -8,7 +8,7 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * One series: what {@link SeriesDefinition} says of it, under an id that stays the same for the life of the sender.
+ * One series: what {@link SeriesDefinition} states of it, under an id that stays the same for the life of the sender.
  *
  * <p>Its identity is immutable and may be read by any thread.
  */

@@ -16,7 +16,7 @@ public final class Source {
      * @param port the worker's port.
      * @param component the Storm component, such as "FilterBolt" or "__system".
      * @param task the Storm task; {@link #WORKER_TASK} for a worker's own metrics.
-     * @param intervalMs how often the source says that it reports, ms.
+     * @param intervalMs how often the source reports, by its own account, ms.
      */
     public Source(String host, int port, String component, int task, int intervalMs) {
         this.host = host;
@@ -46,7 +46,7 @@ public final class Source {
         return task;
     }
 
-    /** How often the source says that it reports, ms. */
+    /** How often the source reports, by its own account, ms. */
     public int intervalMs() {
         return intervalMs;
     }

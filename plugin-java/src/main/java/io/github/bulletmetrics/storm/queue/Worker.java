@@ -9,12 +9,12 @@ public final class Worker {
     final int port;
     /** Tasks whose newest report came from here. */
     final TreeSet<Integer> tasks = new TreeSet<>();
-    /** 0 as long as its sampler did not tell. */
+    /** 0 as long as its sampler has not reported it. */
     long pid;
     long startTimeMs;
     /** Of its last change. */
     long version;
-    /** When its newest pack was handed over, by its own clock, and taken, by the consumer's; 0 where that was told already. */
+    /** When its newest pack was handed over, by its own clock, and taken, by the consumer's; 0 where that was reported already. */
     long handOverMs;
     long takenMs;
     /** Whether it had to make room; the next report from it puts it back. */

@@ -13,7 +13,7 @@ import java.util.Map;
  * What is known of workers, as far as their samples came by here.
  *
  * <p>Every change gets the next version, so that a reader asks for what changed since the version that it knows. Safe for use
- * by several threads. A report that tells nothing new allocates nothing.
+ * by several threads. A report without news allocates nothing.
  */
 public final class Workers {
     /** Workers held; the one that changed longest ago makes room for a further one. */
@@ -42,7 +42,7 @@ public final class Workers {
         return worker;
     }
 
-    /** A worker's process, as its sampler told. One that started before the known one is no news: its report was late. */
+    /** A worker's process, as its sampler reported it. One that started before the known one is no news: its report was late. */
     public synchronized void process(Worker worker, long pid, long startTimeMs) {
         if (worker.pid == pid && worker.startTimeMs == startTimeMs || startTimeMs < worker.startTimeMs) {
             return;

@@ -15,11 +15,11 @@ final class JvmCpu implements Cpu {
     public void read(long[] into) throws IOException {
         java.lang.management.OperatingSystemMXBean system = ManagementFactory.getOperatingSystemMXBean();
         if (!(system instanceof com.sun.management.OperatingSystemMXBean)) {
-            throw new IOException("this JVM does not tell its CPU time");
+            throw new IOException("this JVM does not report its CPU time");
         }
         long cpuNanos = ((com.sun.management.OperatingSystemMXBean) system).getProcessCpuTime();
         if (cpuNanos < 0) {
-            throw new IOException("this platform does not tell the process' CPU time");
+            throw new IOException("this platform does not report the process' CPU time");
         }
         into[0] = TimeUnit.NANOSECONDS.toMillis(cpuNanos);
         into[1] = 0;

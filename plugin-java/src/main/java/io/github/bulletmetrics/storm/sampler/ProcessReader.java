@@ -65,7 +65,7 @@ final class ProcessReader {
         }
     }
 
-    /** Java 8 tells the pid only in the name "pid@host". 0 where it does not. */
+    /** Java 8 has the pid only in the name "pid@host". 0 where it does not. */
     static long pid(String runtimeName) {
         int at = runtimeName.indexOf('@');
         try {

@@ -100,7 +100,7 @@ public final class SamplePack {
     /**
      * Reads a pack. The array is not copied.
      *
-     * @throws IllegalArgumentException when it is no pack of a known version; the message says why.
+     * @throws IllegalArgumentException when it is no pack of a known version; the message states why.
      */
     public static SamplePack read(byte[] pack) {
         ByteBuffer bytes = ByteBuffer.wrap(pack);

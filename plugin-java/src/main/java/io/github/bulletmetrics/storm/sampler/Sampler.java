@@ -65,7 +65,7 @@ public final class Sampler {
         try {
             buffer.add(reader.read());
         } catch (RuntimeException unreadable) {
-            // The consumer sees the hole in the times; there is nobody here to tell.
+            // The consumer sees the hole in the times; there is nobody here to notify.
         }
     }
 }

@@ -2,7 +2,7 @@ package io.github.bulletmetrics.storm.send;
 
 /** Host and port of a collector. Immutable. */
 public final class Address {
-    /** The port of a collector that says none. */
+    /** The port of a collector whose address has none. */
     public static final int DEFAULT_PORT = 4320;
 
     private final String host;
@@ -16,7 +16,7 @@ public final class Address {
     /**
      * Reads "host", "host:port", "[IPv6]" or "[IPv6]:port".
      *
-     * @throws IllegalArgumentException when it is none of these; the message says what is.
+     * @throws IllegalArgumentException when it is none of these; the message states what is.
      */
     public static Address parse(String text) {
         String trimmed = text.trim();

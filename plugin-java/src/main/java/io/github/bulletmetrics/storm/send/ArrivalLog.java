@@ -2,7 +2,7 @@ package io.github.bulletmetrics.storm.send;
 
 import java.util.ArrayDeque;
 
-/** When samples came into the queue, to within {@link #GRAIN_MS}: a mark says that all before a position were there by then. */
+/** When samples came into the queue, to within {@link #GRAIN_MS}: a mark means that all before a position were there by then. */
 final class ArrivalLog {
     /** Time between two marks, ms: 360 of them for an hour. */
     static final long GRAIN_MS = 10_000;

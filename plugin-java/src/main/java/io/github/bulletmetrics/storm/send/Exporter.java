@@ -239,7 +239,7 @@ final class Exporter {
             outbox.answered(answered.cameMs, answered.sentMs);
         }
         if (isClosing()) {
-            outbox.close(); // to a collector that is there; nobody else is looked for to be told so
+            outbox.close(); // announces the end to a connected collector; no other is tried for that
         }
         boolean flush = isClosing() || now - flushedMs >= options.lingerMs;
         while (stream.isReady()) {

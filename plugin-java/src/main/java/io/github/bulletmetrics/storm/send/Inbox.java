@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** What was heard of one stream and not yet acted upon. Filled by the transport's threads, emptied by the sender's. */
 final class Inbox implements Transport.Listener {
-    /** Answers held: a collector gives about one a batch, and a window has 64. One that says more is no collector. */
+    /** Answers held: a collector gives about one a batch, and a window has 64. One that sends more is no collector. */
     static final int CAPACITY = 1_024;
     /** Their encoded bytes: an answer has some dozens, and one that the transport lets through has a MiB at most. */
     static final long MAX_BYTES = 1 << 20;
@@ -66,7 +66,7 @@ final class Inbox implements Transport.Listener {
         return next;
     }
 
-    /** The newest acknowledgement that says when it was sent; null where none did. */
+    /** The newest acknowledgement that states when it was sent; null where none did. */
     Answered answered() {
         return answered;
     }

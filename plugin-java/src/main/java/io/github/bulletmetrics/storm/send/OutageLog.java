@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Says that the collector cannot be reached and that it can again: each kind of failure at once when it is new, and then at most once in
- * a while, however often streams break.
+ * Logs that the collector cannot be reached and that it can again: each kind of failure at once when it is new, and
+ * then at most once in a while, however often streams break.
  */
 final class OutageLog {
     private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);

@@ -50,11 +50,11 @@ final class Outbox {
     private long workersAnnounced;
     private long lossesAnnounced;
 
-    /** When the newest acknowledgement came, by our clock, and was sent, by the collector's; 0 before the first that says so. */
+    /** When the newest acknowledgement came, by our clock, and was sent, by the collector's; 0 before the first that states it. */
     private long acknowledgedMs;
     private long acknowledgementSentMs;
 
-    /** Whether the collector is to be told that this is the end, and whether a batch says so. */
+    /** Whether the end must be announced to the collector, and whether a batch announces it. */
     private boolean closing;
     private boolean closingAnnounced;
 
@@ -67,7 +67,7 @@ final class Outbox {
         this.encoder = new BatchEncoder(epoch, queue);
     }
 
-    /** A new stream: nothing is under way on it, nothing defined, and it is to be told what the topology is. */
+    /** A new stream: nothing is under way on it, nothing defined, and the topology must be described on it. */
     void beginStream() {
         sent = 0;
         encoder.beginStream();
@@ -111,7 +111,7 @@ final class Outbox {
         return Clocks.newBuilder().setAcknowledgedTimeMs(acknowledgedMs).setAcknowledgementSentTimeMs(acknowledgementSentMs).addAllWorkers(read).build();
     }
 
-    /** An acknowledgement came, and says when it was sent, by the collector's clock. */
+    /** An acknowledgement came, with the time at which it was sent, by the collector's clock. */
     void answered(long cameMs, long sentMs) {
         acknowledgedMs = cameMs;
         acknowledgementSentMs = sentMs;

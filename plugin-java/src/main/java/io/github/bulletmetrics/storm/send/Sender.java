@@ -39,9 +39,9 @@ public final class Sender implements AutoCloseable {
 
     /**
      * @param queue what to send.
-     * @param losses what to tell of drops.
-     * @param workers what to tell of workers.
-     * @param topology what to tell of the topology.
+     * @param losses the drops to report.
+     * @param workers the workers to report.
+     * @param topology the topology's facts to report.
      * @param open how each stream begins.
      * @param transport what carries it.
      * @param addresses collectors, in the order in which they are tried; at least one.
@@ -72,7 +72,7 @@ public final class Sender implements AutoCloseable {
         }
     }
 
-    /** Tells that samples were queued: wakes the thread once there is a batch full of them. Called by the offering thread. */
+    /** Announces that samples were queued: wakes the thread once there is a batch full of them. Called by the offering thread. */
     public void wake() {
         if (queue.published() - wokenAt >= options.batchSamples) {
             wokenAt = queue.published();

@@ -17,7 +17,7 @@ public interface TimeSource {
         }
     };
 
-    /** The wall clock, ms since the Unix epoch: for what is told to others. */
+    /** The wall clock, ms since the Unix epoch: for what others receive. */
     long wallMs();
 
     /** A clock that never steps, ms since whenever: for deadlines. */

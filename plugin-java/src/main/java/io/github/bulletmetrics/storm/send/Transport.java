@@ -7,12 +7,12 @@ import io.github.bulletmetrics.storm.proto.v1.Open;
 /** Carries streams of batches to a collector. Called by the sender's thread only; calls listeners on threads of its own. */
 public interface Transport {
     /**
-     * Begins a stream and says {@code open} on it. Returns without waiting for the network and does not throw: what becomes of
-     * the stream, a failure to begin it included, is told to the listener.
+     * Begins a stream and sends {@code open} on it. Returns without waiting for the network and does not throw: what
+     * becomes of the stream, a failure to begin it included, is reported to the listener.
      *
      * @param to the collector.
      * @param open the first message.
-     * @param listener told what the collector answers.
+     * @param listener receives what the collector answers.
      */
     Stream open(Address to, Open open, Listener listener);
 
@@ -24,7 +24,7 @@ public interface Transport {
         /** Sends a batch after those before it. Ignored on a stream that has ended. */
         void send(Batch batch);
 
-        /** Says that nothing more will be sent; the collector then ends the stream. */
+        /** Announces that nothing more will be sent; the collector then ends the stream. */
         void finish();
 
         /** Ends the stream at once. May be called more than once, and after its end. */

@@ -60,7 +60,7 @@ public final class BlockReader {
         }
         check(block.getPresence().size() == (cells + 7) / 8, "bytes of presence", block.getPresence().size());
         check(present.length() <= cells, "unused bits of presence", present.length());
-        check(!present.isEmpty() && present.cardinality() < cells, "presence says nothing", present.cardinality());
+        check(!present.isEmpty() && present.cardinality() < cells, "presence has no information", present.cardinality());
         return present;
     }
 

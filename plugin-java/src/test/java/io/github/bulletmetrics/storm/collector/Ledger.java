@@ -20,8 +20,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What a collector has taken, kept as service.proto says: a batch once by (epoch, sequence), series by the ids of their stream. Notes
- * every breach of the protocol. Thread-safe.
+ * What a collector has taken, kept as service.proto specifies: a batch once by (epoch, sequence), series by the ids of
+ * their stream. Notes every breach of the protocol. Thread-safe.
  */
 public final class Ledger {
     private final Set<String> taken = new HashSet<>();

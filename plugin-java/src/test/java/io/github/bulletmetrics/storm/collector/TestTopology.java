@@ -15,7 +15,7 @@ import org.apache.storm.task.TopologyContext;
 
 /**
  * A topology "bullet" as a consumer sees it on Storm 1.0.3: DataSource (tasks 1, 2), FilterBolt (tasks 3 to 6). The consumer is task 9.
- * Of Storm's own components, __acker (tasks 7, 8) and __system, Storm tells the tasks alone.
+ * Of Storm's own components, __acker (tasks 7, 8) and __system, Storm reports the tasks alone.
  */
 public final class TestTopology {
     private TestTopology() {

@@ -170,7 +170,7 @@ class GrpcTransportTest {
 
     @ParameterizedTest
     @EnumSource(names = {"PINGS", "SETTINGS"})
-    void whoSaysMoreThanACollectorHasToSayIsLeft(HostileCollector.Kind kind) throws Exception {
+    void whoSendsMoreThanACollectorDoesIsLeft(HostileCollector.Kind kind) throws Exception {
         try (HostileCollector flood = HostileCollector.start(kind, 0, 0)) {
             stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + flood.port()), OPEN, heard);
             StreamEnd end = heard.end();

@@ -47,10 +47,10 @@ public final class ExportMain {
         consumer.handleDataPoints(new TaskInfo("worker-1", 6700, "FilterBolt", 3, seconds, 10), Arrays.asList(latencies()));
         long handled = System.nanoTime();
         System.in.read();
-        long told = System.nanoTime();
+        long reported = System.nanoTime();
         consumer.cleanup();
         System.out.printf("prepare %d ms, first reports %d ms, connect and export %d ms, close %d ms%n", (prepared - begin) / 1_000_000,
-                (handled - prepared) / 1_000_000, (told - handled) / 1_000_000, (System.nanoTime() - told) / 1_000_000);
+                (handled - prepared) / 1_000_000, (reported - handled) / 1_000_000, (System.nanoTime() - reported) / 1_000_000);
     }
 
     /** What the hook has to say after one record, made by the name that register() sets and by its constructor, as Storm makes it. */

@@ -32,7 +32,7 @@ final class PluginJar {
     /**
      * Runs a class of the test's own in a JVM with the jar, Storm 1.0.3 and no Bullet.
      *
-     * @param until when this holds, the JVM is told to end, by a line on its standard input.
+     * @param until when this holds, the JVM is asked to end, by a line on its standard input.
      * @return what it printed.
      */
     static String run(Class<?> main, BooleanSupplier until, String... arguments) throws Exception {

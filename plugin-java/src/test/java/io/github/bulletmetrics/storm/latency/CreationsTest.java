@@ -12,7 +12,7 @@ class CreationsTest {
     private final Creations creations = new Creations();
 
     @Test
-    void bulletsOwnMessageSaysWhenItWasMade() throws Exception {
+    void bulletsOwnMessageHasTheTimeOfItsCreation() throws Exception {
         Metadata metadata = new Metadata(null, null);
         metadata.setCreated(1_700_000_000_123L);
         assertThat(creations.of(new PubSubMessage("id", "query", metadata))).isEqualTo(1_700_000_000_123L);
@@ -32,7 +32,7 @@ class CreationsTest {
     }
 
     @Test
-    void whatFailsToSayIsTold() {
+    void aCreationTimeThatCannotBeReadIsAnError() {
         assertThatThrownBy(() -> creations.of(new Message(new Made(null) {
             @Override
             public Object getCreated() {

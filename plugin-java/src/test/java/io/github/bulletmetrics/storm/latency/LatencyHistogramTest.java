@@ -13,7 +13,7 @@ class LatencyHistogramTest {
     private final LatencyHistogram histogram = new LatencyHistogram();
 
     @Test
-    void isWhatASlowObviousTwinSays() {
+    void agreesWithASlowObviousTwin() {
         long seed = new Random().nextLong();
         Random random = new Random(seed);
         List<Long> all = new ArrayList<>();

@@ -103,7 +103,7 @@ class LatencyPackTest {
     }
 
     @Test
-    void anotherVersionIsRefusedAndSaysWhatToLookFor() {
+    void anotherVersionIsRefusedWithWhatToLookFor() {
         byte[] pack = HexFormat.of().parseHex(GOLDEN);
         pack[0] = 2;
         assertThatThrownBy(() -> LatencyPack.read(pack)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("version 2")

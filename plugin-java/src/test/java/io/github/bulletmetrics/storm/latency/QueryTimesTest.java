@@ -21,7 +21,7 @@ class QueryTimesTest {
     }
 
     @Test
-    void aQueryThatSaysWhenItWasCreatedIsTimedFromThereToo() {
+    void aQueryWithACreationTimeIsTimedFromThereToo() {
         times.arrived("a", 1_000, 800);
         times.arrived("b", 1_000, 1_600);
         times.arrived("c", 1_000, Creations.UNKNOWN);
@@ -34,7 +34,7 @@ class QueryTimesTest {
         assertThat(times.completedTimesSinceCreated().negatives()).as("its client's clock is ahead").isEqualTo(1);
         times.failed("d", 5_000);
         times.arrived("d", 5_001, 4_900);
-        assertThat(times.failedTimesSinceCreated().sumSeconds()).as("told of its arrival after its end").isEqualTo(0.1);
+        assertThat(times.failedTimesSinceCreated().sumSeconds()).as("its arrival reported after its end").isEqualTo(0.1);
     }
 
     @Test
@@ -49,7 +49,7 @@ class QueryTimesTest {
     }
 
     @Test
-    void aQueryThatFailsAtOnceEndsBeforeItsArrivalIsTold() {
+    void aQueryThatFailsAtOnceEndsBeforeItsArrivalIsReported() {
         times.failed("a", 10);
         times.arrived("a", 11, Creations.UNKNOWN);
         assertThat(times.failedTimes().count()).isEqualTo(1);
@@ -71,7 +71,7 @@ class QueryTimesTest {
     }
 
     @Test
-    void aQueryThatIsTakenAwayIsNotTimedHoweverOftenThatIsTold() {
+    void aQueryThatIsTakenAwayIsNotTimedHoweverOftenThatIsReported() {
         times.arrived("a", 0, Creations.UNKNOWN);
         times.removed("a");
         times.removed("a");
@@ -81,7 +81,7 @@ class QueryTimesTest {
     }
 
     @Test
-    void anArrivalThatIsToldAgainChangesNothing() {
+    void anArrivalThatIsReportedAgainChangesNothing() {
         times.arrived("a", 0, Creations.UNKNOWN);
         times.arrived("a", 500, Creations.UNKNOWN);
         times.completed("a", 1_000);

@@ -12,7 +12,7 @@ class WorkersTest {
     private final Workers workers = new Workers();
 
     @Test
-    void aWorkerIsToldOnceItsProcessIsKnownAndWhenItChanges() {
+    void aWorkerIsReportedOnceItsProcessIsKnownAndWhenItChanges() {
         Worker a = workers.worker("a", 6700);
         workers.report(a, 4, 500);
         assertThat(workers.version()).isZero();

@@ -427,7 +427,7 @@ class ExporterTest {
     }
 
     @Test
-    void dropsAreToldOnceACountAndAgainToTheNextStream() {
+    void dropsAreReportedOnceACountAndAgainToTheNextStream() {
         FakeStream stream = rig.opened(8);
         rig.pass(0);
         rig.losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, 7, 1_000, 2_000);
@@ -452,7 +452,7 @@ class ExporterTest {
         rig.pass(0);
         assertThat(stream.sequences()).containsExactly(1L, 2L);
         assertThat(stream.finished).isFalse();
-        assertThat(stream.sent).extracting(Batch::getClosing).as("only the last says that it is").containsExactly(false, true);
+        assertThat(stream.sent).extracting(Batch::getClosing).as("only the last is marked as such").containsExactly(false, true);
         stream.sayAcknowledged(2);
         rig.pass(0);
         assertThat(stream.finished).isTrue();
@@ -477,7 +477,7 @@ class ExporterTest {
     }
 
     @Test
-    void aCollectorThatIsThereIsToldOfTheEndWithNothingQueued() {
+    void aConnectedCollectorReceivesTheEndWithNothingQueued() {
         FakeStream stream = rig.opened(8);
         rig.pass(0);
         stream.sayAcknowledged(1);
@@ -492,7 +492,7 @@ class ExporterTest {
     }
 
     @Test
-    void aBatchSaysWhenTheNewestAcknowledgementCameAndWhatClocksWorkersHandedOver() {
+    void aBatchStatesWhenTheNewestAcknowledgementCameAndWhatClocksWorkersHandedOver() {
         FakeStream stream = rig.opened(8);
         rig.pass(0);
         assertThat(stream.sent.get(0).hasClocks()).as("nothing was read yet").isFalse();
@@ -508,7 +508,7 @@ class ExporterTest {
                 .containsExactly(org.assertj.core.groups.Tuple.tuple("h", 6701, 55L, 66L));
         rig.offerMany(10);
         rig.pass(5);
-        assertThat(stream.sent.get(2).getClocks().getWorkersList()).as("told once").isEmpty();
+        assertThat(stream.sent.get(2).getClocks().getWorkersList()).as("reported once").isEmpty();
     }
 
     @Test

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Whatever a collector does: what fits the queue is delivered once a good one is there, once each, what does not is counted under its reason and
- * told. Times are measured by bench/.
+ * reported. Times are measured by bench/.
  */
 class HostileCollectorsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -1,6 +1,6 @@
 package io.github.bulletmetrics.storm.send;
 
-/** Time that passes when told to. */
+/** Time that passes when a test advances it. */
 final class ManualTime implements TimeSource {
     long nowMs = 1_000_000;
     /** How far the clock on the wall is ahead. */

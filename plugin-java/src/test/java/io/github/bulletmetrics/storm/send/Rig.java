@@ -57,7 +57,7 @@ final class Rig {
         return series.get(number);
     }
 
-    /** Queues a sample whose value tells it from all others. */
+    /** Queues a sample whose value distinguishes it from all others. */
     boolean offer(int ofSeries, double value) {
         boolean taken = Queued.offer(queue, series(ofSeries), time.wallMs(), value);
         queue.publish();
@@ -87,7 +87,7 @@ final class Rig {
         return layouts.computeIfAbsent(List.of(firstSeries, columns), absent -> new Layout(10_000 + layouts.size(), all));
     }
 
-    /** Queues a distribution whose count tells it from all others. */
+    /** Queues a distribution whose count distinguishes it from all others. */
     boolean offerDistribution(long count) {
         HistogramSample sample = HistogramSample.newBuilder().setSeriesId(latencies.series(0).id()).setCount(count).build();
         boolean taken = queue.offer(latencies, time.wallMs(), sample.toByteArray());

@@ -34,7 +34,7 @@ public final class HookSwitch extends BaseTaskHook {
         EMPTY,
         /** The latency hook. */
         OURS,
-        /** One that counts what Storm tells it. */
+        /** One that counts Storm's calls. */
         COUNTING
     }
 

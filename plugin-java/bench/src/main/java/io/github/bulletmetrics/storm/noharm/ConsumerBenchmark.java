@@ -116,7 +116,7 @@ public class ConsumerBenchmark {
         }
     }
 
-    /** Makes the next tick anew, as Kryo does in a worker, once the last one was sent and acknowledged, so that what it costs is counted before. */
+    /** Creates the next tick, as Kryo does in a worker, once the last one was sent and acknowledged, so that what it costs is counted before. */
     @Setup(Level.Invocation)
     public void nextTick() throws Exception {
         long deadline = System.nanoTime() + PATIENCE_NS;

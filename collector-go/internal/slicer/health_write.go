@@ -22,9 +22,9 @@ func (s *Slicer) periodEnd(timeMs int64) int64 {
 	return timeMs / period * period
 }
 
-// tellHealth writes a worker's periods up to an end. The worker's narrowest slices are its clock: what wider ones hold is in the period in
-// which they close.
-func (s *Slicer) tellHealth(src *source, endMs int64) {
+// writeHealth writes a worker's periods up to an end. The worker's narrowest slices are its clock: what wider ones hold
+// is in the period in which they close.
+func (s *Slicer) writeHealth(src *source, endMs int64) {
 	h := &src.health
 	switch {
 	case endMs <= h.writtenTo || s.options.Health.PeriodMs == 0:
@@ -53,16 +53,16 @@ func (s *Slicer) tellHealth(src *source, endMs int64) {
 			}
 			m.longestMs = 0
 		}
-		s.tellMetric(src, m, i, endMs)
+		s.writeMetric(src, m, i, endMs)
 		s.settle(m, i)
 	}
-	s.tellSums(src, ratio, stirred, endMs)
-	s.tellAheadAndDropped(src, endMs)
+	s.writeSums(src, ratio, stirred, endMs)
+	s.writeAheadAndDropped(src, endMs)
 }
 
-// tellSums writes the sums over a worker's metrics, each period for as long as samples come. Where none of them is stirred, no sum of what
-// was refused is another than in the period before.
-func (s *Slicer) tellSums(src *source, ratio float64, stirred bool, endMs int64) {
+// writeSums writes the sums over a worker's metrics, each period for as long as samples come. Where none of them is
+// stirred, no sum of what was refused is another than in the period before.
+func (s *Slicer) writeSums(src *source, ratio float64, stirred bool, endMs int64) {
 	h, names := &src.health, &s.options.Health.Names
 	var samples, missing, late uint64
 	comes := false
@@ -74,22 +74,22 @@ func (s *Slicer) tellSums(src *source, ratio float64, stirred bool, endMs int64)
 	if stirred {
 		h.sumRefused()
 	}
-	value := func(t *telling, name, reason string, kind metric.Kind, v float64) {
+	value := func(t *healthSeries, name, reason string, kind metric.Kind, v float64) {
 		what := about{src: src, name: name, reason: reason, kind: kind}
 		switch {
 		case !comes:
-			s.endTold(t, what, endMs)
+			s.endSeries(t, what, endMs)
 		case kind == metric.KindGauge || t.live: // periods may be left out, where none of its slices closed in time
-			s.tell(t, what, endMs, v)
+			s.writeValue(t, what, endMs, v)
 		default:
-			s.tellRise(t, what, endMs, v)
+			s.writeRise(t, what, endMs, v)
 		}
 	}
 	value(&h.samples, names.WorkerSamples, "", metric.KindCounter, float64(samples))
 	value(&h.missing, names.WorkerMissing, "", metric.KindCounter, float64(missing))
 	value(&h.late, names.WorkerLate, "", metric.KindCounter, float64(late))
 	for i := range h.refused {
-		value(&h.refused[i].told, names.WorkerRefused, h.refused[i].reason, metric.KindCounter, float64(h.refused[i].n))
+		value(&h.refused[i].series, names.WorkerRefused, h.refused[i].reason, metric.KindCounter, float64(h.refused[i].n))
 	}
 	if ratio > 0 || !comes { // 60 s apart, nothing lies between two samples in every other period
 		value(&h.ratio, names.WorkerRatio, "", metric.KindGauge, ratio)
@@ -107,39 +107,39 @@ func (h *health) sumRefused() {
 	}
 }
 
-func (s *Slicer) tellAheadAndDropped(src *source, endMs int64) {
+func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	h, names := &src.health, &s.options.Health.Names
 	ahead, least, most := about{src: src, name: names.Ahead, kind: metric.KindGauge}, about{src: src, name: names.AheadLeast, kind: metric.KindGauge}, about{src: src, name: names.AheadMost, kind: metric.KindGauge}
 	if h.aheadMs != never {
 		clock := s.clockOf(src)
 		h.aheadMs = never
-		s.tell(&h.ahead, ahead, endMs, float64(clock.sure())/1000)
-		s.tell(&h.least, least, endMs, float64(clock.leastMs)/1000)
+		s.writeValue(&h.ahead, ahead, endMs, float64(clock.sure())/1000)
+		s.writeValue(&h.least, least, endMs, float64(clock.leastMs)/1000)
 		if clock.mostMs != forever {
-			s.tell(&h.most, most, endMs, float64(clock.mostMs)/1000)
+			s.writeValue(&h.most, most, endMs, float64(clock.mostMs)/1000)
 		}
 	}
 	heard := h.ahead.live && h.ahead.lastEnd+quietMs >= endMs
 	if !heard {
-		s.endTold(&h.ahead, ahead, endMs)
-		s.endTold(&h.least, least, endMs)
+		s.endSeries(&h.ahead, ahead, endMs)
+		s.endSeries(&h.least, least, endMs)
 	}
 	if h.most.live && h.most.lastEnd+quietMs < endMs {
-		s.endTold(&h.most, most, endMs)
+		s.endSeries(&h.most, most, endMs)
 	}
 	for i := range h.drops { // there from the first, so that what it counts shows as a rise
 		d := &h.drops[i]
 		what := about{src: src, name: names.Dropped, reason: d.reason, kind: metric.KindCounter}
 		if heard {
-			s.tell(&d.told, what, endMs, float64(d.n))
+			s.writeValue(&d.series, what, endMs, float64(d.n))
 		} else {
-			s.endTold(&d.told, what, endMs)
+			s.endSeries(&d.series, what, endMs)
 		}
 	}
 }
 
-// What is stored of a metric says all periods, though few have a value: each value holds up to the next one, or to the series' marker; the
-// samples go on at their rate meanwhile.
+// What is stored of a metric describes all periods, though few have a value: each value holds up to the next one, or to
+// the series' marker; the samples go on at their rate meanwhile.
 const (
 	// refreshMs is how old a value gets before it is written again, so that whoever looks back finds it. The metrics of a worker take turns.
 	refreshMs = 3_600_000
@@ -147,8 +147,8 @@ const (
 	tailMs = 300_000
 )
 
-// tellMetric writes what changed of a worker's metric, which is the one at a place.
-func (s *Slicer) tellMetric(src *source, m *metricHealth, place int, endMs int64) {
+// writeMetric writes what changed of a worker's metric, which is the one at a place.
+func (s *Slicer) writeMetric(src *source, m *metricHealth, place int, endMs int64) {
 	names := &s.options.Health.Names
 	gauge := func(name string) about { return about{src, name, m.name, "", metric.KindGauge} }
 	count := func(name, reason string) about { return about{src, name, m.name, reason, metric.KindCounter} }
@@ -156,19 +156,19 @@ func (s *Slicer) tellMetric(src *source, m *metricHealth, place int, endMs int64
 		if m.lastEnd+s.silentMs(m) < endMs {
 			s.endMetric(src, m, endMs)
 		} else {
-			s.tellSamples(m, count(names.Samples, ""), gauge(names.Rate), place, endMs)
-			if v := float64(m.intervalMs) / 1000; v > 0 && (v != m.toldInterval.value || s.due(&m.toldInterval, place, endMs)) {
-				s.tell(&m.toldInterval, gauge(names.Interval), endMs, v)
+			s.writeSamples(m, count(names.Samples, ""), gauge(names.Rate), place, endMs)
+			if v := float64(m.intervalMs) / 1000; v > 0 && (v != m.intervalSeries.value || s.due(&m.intervalSeries, place, endMs)) {
+				s.writeValue(&m.intervalSeries, gauge(names.Interval), endMs, v)
 			}
-			if m.seenMs > 0 && (m.seenChanged() || !m.seenGoesUnsaid() && s.due(&m.toldSeen, place, endMs)) {
-				s.tell(&m.toldSeen, gauge(names.Seen), endMs, float64(m.seenMs)/1000)
+			if m.seenMs > 0 && (m.seenChanged() || !m.seenGoesUnsaid() && s.due(&m.seenSeries, place, endMs)) {
+				s.writeValue(&m.seenSeries, gauge(names.Seen), endMs, float64(m.seenMs)/1000)
 			}
 		}
 	}
-	s.tellCount(&m.toldMissing, count(names.Missing, ""), endMs, m.missing)
-	s.tellCount(&m.toldLate, count(names.Late, ""), endMs, m.late)
+	s.writeCount(&m.missingSeries, count(names.Missing, ""), endMs, m.missing)
+	s.writeCount(&m.lateSeries, count(names.Late, ""), endMs, m.late)
 	for i := range m.refused {
-		s.tellCount(&m.refused[i].told, count(names.Refused, m.refused[i].reason), endMs, m.refused[i].n)
+		s.writeCount(&m.refused[i].series, count(names.Refused, m.refused[i].reason), endMs, m.refused[i].n)
 	}
 }
 
@@ -177,30 +177,31 @@ func (s *Slicer) silentMs(m *metricHealth) int64 {
 	return s.options.Health.PeriodMs + 3*max(m.intervalMs, s.options.WidthMs)
 }
 
-// due says whether a series has no value yet since its turn came, or none that holds.
-func (s *Slicer) due(t *telling, place int, endMs int64) bool {
+// due reports whether a series has no value yet since its turn came, or none that holds.
+func (s *Slicer) due(t *healthSeries, place int, endMs int64) bool {
 	turn := int64(place) * s.options.Health.PeriodMs
 	return !t.live || (endMs+turn)/refreshMs > (t.lastEnd+turn)/refreshMs
 }
 
-// tellSamples compares the samples with what the stored values say that they are by now, and writes them where that is wrong by more than
-// one sample a series, or by less at two comparisons one after the other: at the edge of a slice one may come to and fro.
-func (s *Slicer) tellSamples(m *metricHealth, total, rate about, place int, endMs int64) {
+// writeSamples compares the samples with what the stored values imply by now, and writes them where that is wrong by
+// more than one sample a series, or by less at two comparisons one after the other: at the edge of a slice one may come
+// to and fro.
+func (s *Slicer) writeSamples(m *metricHealth, total, rate about, place int, endMs int64) {
 	period := s.options.Health.PeriodMs
 	round := s.round(m)
 	passed := endMs - m.checkedTo
-	t := &m.toldSamples
+	t := &m.samplesSeries
 	if t.live && passed < round {
 		return
 	}
-	now, pace := float64(m.samples), m.toldRate.value
+	now, pace := float64(m.samples), m.rateSeries.value
 	came := now - float64(m.checked)
 	m.checkedTo, m.checked = endMs, m.samples
 	if !t.live {
-		if s.tellRise(t, total, endMs, now) {
-			s.tell(&m.toldRate, rate, endMs-period, 0)
+		if s.writeRise(t, total, endMs, now) {
+			s.writeValue(&m.rateSeries, rate, endMs-period, 0)
 		}
-		s.tell(&m.toldRate, rate, endMs, perSecond(came, round))
+		s.writeValue(&m.rateSeries, rate, endMs, perSecond(came, round))
 		return
 	}
 	wrong := math.Abs(now - t.value - pace*float64(endMs-t.lastEnd)/1000)
@@ -220,9 +221,9 @@ func (s *Slicer) tellSamples(m *metricHealth, total, rate about, place int, endM
 		return
 	}
 	m.doubted = doubtful
-	s.tell(t, total, endMs, now)
-	if pace != m.toldRate.value || s.due(&m.toldRate, place, endMs) {
-		s.tell(&m.toldRate, rate, endMs, pace)
+	s.writeValue(t, total, endMs, now)
+	if pace != m.rateSeries.value || s.due(&m.rateSeries, place, endMs) {
+		s.writeValue(&m.rateSeries, rate, endMs, pace)
 	}
 }
 
@@ -239,70 +240,70 @@ func (s *Slicer) allowed(m *metricHealth, pace float64) float64 {
 
 func perSecond(n float64, ms int64) float64 { return n / float64(ms) * 1000 }
 
-// seenChanged says whether what was seen is not as it was written: by more than half an interval, or where it is wrong by so much, by more
-// than a twentieth.
+// seenChanged reports whether what was seen is not as it was written: by more than half an interval, or where it is
+// wrong by so much, by more than a twentieth.
 func (m *metricHealth) seenChanged() bool {
-	interval, seen, told := float64(m.intervalMs), float64(m.seenMs), m.toldSeen.value*1000
+	interval, seen, written := float64(m.intervalMs), float64(m.seenMs), m.seenSeries.value*1000
 	switch {
 	case interval == 0:
-		interval = told
+		interval = written
 	case m.seenGoesUnsaid():
-		told = interval
+		written = interval
 	}
 	wrong := func(ms float64) bool { return ms > 1.5*interval || ms < 0.5*interval }
 	allowed := interval / 2
 	if wrong(seen) {
 		allowed = interval / 20
 	}
-	return wrong(seen) != wrong(told) || !(math.Abs(seen-told) <= allowed)
+	return wrong(seen) != wrong(written) || !(math.Abs(seen-written) <= allowed)
 }
 
 // seenGoesUnsaid reports whether a metric has no series of what is seen: a reader takes its interval for that. So it is of a metric that is
 // well from the first, as nearly all are; one that was not once has the series from then on.
-func (m *metricHealth) seenGoesUnsaid() bool { return m.intervalMs > 0 && !m.toldSeen.hasRef }
+func (m *metricHealth) seenGoesUnsaid() bool { return m.intervalMs > 0 && !m.seenSeries.hasRef }
 
 // endMetric marks a metric as ended whose samples do not come any more. Its last total is exact, and goes on at no rate.
 func (s *Slicer) endMetric(src *source, m *metricHealth, endMs int64) {
 	names := &s.options.Health.Names
 	total, rate := about{src, names.Samples, m.name, "", metric.KindCounter}, about{src, names.Rate, m.name, "", metric.KindGauge}
 	before := endMs - s.options.Health.PeriodMs
-	if t := &m.toldSamples; t.live && t.lastEnd < before && (t.value != float64(m.samples) || m.toldRate.value != 0) {
-		s.tell(t, total, before, float64(m.samples))
-		s.tell(&m.toldRate, rate, before, 0)
+	if t := &m.samplesSeries; t.live && t.lastEnd < before && (t.value != float64(m.samples) || m.rateSeries.value != 0) {
+		s.writeValue(t, total, before, float64(m.samples))
+		s.writeValue(&m.rateSeries, rate, before, 0)
 	}
-	s.endTold(&m.toldSamples, total, endMs)
-	s.endTold(&m.toldRate, rate, endMs)
-	s.endTold(&m.toldInterval, about{src, names.Interval, m.name, "", metric.KindGauge}, endMs)
-	s.endTold(&m.toldSeen, about{src, names.Seen, m.name, "", metric.KindGauge}, endMs)
+	s.endSeries(&m.samplesSeries, total, endMs)
+	s.endSeries(&m.rateSeries, rate, endMs)
+	s.endSeries(&m.intervalSeries, about{src, names.Interval, m.name, "", metric.KindGauge}, endMs)
+	s.endSeries(&m.seenSeries, about{src, names.Seen, m.name, "", metric.KindGauge}, endMs)
 	m.checkedTo, m.checked, m.doubted = endMs, m.samples, false
 }
 
-// tellCount writes a count from its first rise on, each period while it rises and a little longer.
-func (s *Slicer) tellCount(t *telling, what about, endMs int64, n uint64) {
+// writeCount writes a count from its first rise on, each period while it rises and a little longer.
+func (s *Slicer) writeCount(t *healthSeries, what about, endMs int64, n uint64) {
 	switch v := float64(n); {
 	case v != t.value:
-		s.tellRise(t, what, endMs, v)
+		s.writeRise(t, what, endMs, v)
 		t.changed = endMs
 	case t.live && endMs-t.changed <= tailMs:
-		s.tell(t, what, endMs, v)
+		s.writeValue(t, what, endMs, v)
 	default:
-		s.endTold(t, what, endMs)
+		s.endSeries(t, what, endMs)
 	}
 }
 
-// tellRise writes a count; where it has no value in the period before, what it was goes there, so that it is seen to rise. It says
-// whether that was so.
-func (s *Slicer) tellRise(t *telling, what about, endMs int64, v float64) bool {
+// writeRise writes a count; where it has no value in the period before, it writes the previous count there, so that the
+// rise is visible. It reports whether it did.
+func (s *Slicer) writeRise(t *healthSeries, what about, endMs int64, v float64) bool {
 	before := endMs - s.options.Health.PeriodMs
 	begins := v != t.value && t.lastEnd < before && before > 0 && !math.IsNaN(t.value)
 	if begins {
-		s.tell(t, what, before, t.value)
+		s.writeValue(t, what, before, t.value)
 	}
-	s.tell(t, what, endMs, v)
+	s.writeValue(t, what, endMs, v)
 	return begins
 }
 
-// about is what a telling is about; metric and reason are "" where it has none.
+// about names what a health series describes; metric and reason are "" where they do not apply.
 type about struct {
 	src    *source
 	name   string
@@ -311,7 +312,7 @@ type about struct {
 	kind   metric.Kind
 }
 
-func (s *Slicer) tell(t *telling, what about, endMs int64, v float64) {
+func (s *Slicer) writeValue(t *healthSeries, what about, endMs int64, v float64) {
 	if !t.hasRef {
 		t.hasRef, t.ref = true, s.nextRef
 		s.nextRef++
@@ -325,13 +326,13 @@ func (s *Slicer) tell(t *telling, what about, endMs int64, v float64) {
 	t.live, t.lastEnd, t.value = true, endMs, v
 }
 
-// endTold marks a series as ended.
-func (s *Slicer) endTold(t *telling, what about, endMs int64) {
+// endSeries marks a series as ended.
+func (s *Slicer) endSeries(t *healthSeries, what about, endMs int64) {
 	if !t.live {
 		return
 	}
 	last := t.value
-	s.tell(t, what, endMs, staleNaN)
+	s.writeValue(t, what, endMs, staleNaN)
 	s.counts.Slices--
 	s.counts.Markers++
 	t.live, t.value = false, last

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
 
-/** The settings that a collector is told: what bears on capacity. No others, since settings hold passwords. */
-final class ToldSettings {
+/** The settings that are reported to a collector: those that bear on capacity. No others, since settings hold passwords. */
+final class ReportedSettings {
     /** Options of the workers' JVMs; of these {@link JvmFlags} only. */
     private static final List<String> JVM_OPTIONS = Collections.unmodifiableList(Arrays.asList(
             "worker.childopts", "worker.gc.childopts", "topology.worker.childopts", "topology.worker.gc.childopts"));
@@ -59,7 +59,7 @@ final class ToldSettings {
 
     private static final int MAX_CHARS = 1_000;
 
-    private ToldSettings() {
+    private ReportedSettings() {
     }
 
     private static List<String> names() {
@@ -75,20 +75,20 @@ final class ToldSettings {
     }
 
     /**
-     * The settings as they are told, by name; those that are not set are left out.
+     * The settings as they are reported, by name; those that are not set are left out.
      *
      * @param setting yields the value of a setting; null where it has none.
      */
     static Map<String, String> of(Function<String, Object> setting) {
-        Map<String, String> told = new TreeMap<>();
+        Map<String, String> reported = new TreeMap<>();
         for (String name : NAMES) {
             Object value = setting.apply(name);
             String text = value == null ? "" : text(name, value);
             if (!text.isEmpty()) {
-                told.put(name, text);
+                reported.put(name, text);
             }
         }
-        return told;
+        return reported;
     }
 
     /**
@@ -110,7 +110,7 @@ final class ToldSettings {
     }
 
     private static String text(String name, Object value) {
-        String text = JVM_OPTIONS.contains(name) ? JvmFlags.told(value) : value.toString();
+        String text = JVM_OPTIONS.contains(name) ? JvmFlags.flags(value) : value.toString();
         return text.length() <= MAX_CHARS ? text : text.substring(0, MAX_CHARS);
     }
 }
