@@ -108,8 +108,13 @@ func (s *StepReport) judge(goals tuning.Goals, e *tuning.Evidence, figures tunin
 func stepReport(run *Run, step Step) StepReport {
 	from, to := step.MeasuredFromMs, step.EndMs
 	var cpu, gc, heap []Figure
+	least := 0
 	for _, w := range run.Workers {
 		if rate := w.CPUSeconds.rate(from, to); rate.Known() {
+			low, high := w.CPUSeconds.within(from+1, to)
+			if n := max(1, high-low); least == 0 || n < least {
+				least = n
+			}
 			cpu = append(cpu, rate*1000*60)
 			gc = append(gc, w.GCSeconds.rate(from, to)*1000*60)
 			heap = append(heap, w.HeapUsedBytes.mean(from, to))
@@ -128,5 +133,6 @@ func stepReport(run *Run, step Step) StepReport {
 		StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to, FilterLatency: step.FilterLatency,
 		Sharing: step.Sharing,
 		launch:  step.Launch,
+		slices:  least,
 	}
 }

@@ -15,6 +15,8 @@ type measured struct {
 	value    float64
 	verdicts []tuning.Verdict
 	steps    []*StepReport
+	// attempts are each time that it was measured well enough to be a point of what a query costs.
+	attempts []*StepReport
 }
 
 // last keeps, of each trial, the last attempt at each place, and puts those of a configuration together.
@@ -36,11 +38,25 @@ func (r *RunReport) measured(configuration int) (out []measured) {
 			out[i].verdicts = append(out[i].verdicts, s.Verdict)
 			if step := t.Report.stepAt(s.StartMs); step != nil && s.Kind == rundir.LoadStep {
 				out[i].steps = append(out[i].steps, step)
+				out[i].attempts = append(out[i].attempts, t.attempts(s)...)
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
 	return out
+}
+
+// attempts are the step and those before it at the same place that were OK: a load that was measured more than once in a
+// launch says how far the topology drifts.
+func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
+	for _, s := range t.Steps {
+		step := t.Report.stepAt(s.StartMs)
+		same := s.Kind == last.Kind && s.Value == last.Value && (s.StartMs == last.StartMs || s.Verdict == tuning.OK)
+		if same && step != nil {
+			all = append(all, step)
+		}
+	}
+	return all
 }
 
 // verdict is one for all launches: what they agree on, else inconclusive.

@@ -104,6 +104,7 @@ type StepReport struct {
 	Sharing    *Sharing           `json:"sharing,omitempty"`
 
 	launch int
+	slices int // of the worker's CPU that has the fewest
 }
 
 // Collection is how well the collector collected.
