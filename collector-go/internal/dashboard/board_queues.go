@@ -4,7 +4,7 @@ const ofComponents = `{topology="$topology",component=~"$component"})`
 
 const (
 	// boltWait leaves out who executes nothing: spouts.
-	boltWait = "max by (component) (storm_receive_queue_sojourn_seconds" + ofComponents + " and on (component) sum by (component) (storm_executed_total" + ofComponents
+	boltWait = "max by (component) (storm_receive_queue_sojourn_seconds" + ofComponents + ` and on (component) sum by (component) (rate(storm_executed_total{topology="$topology",component=~"$component"}[$__rate_interval]))`
 	// executeTime leaves out topologies that have a capacity, which is from Storm 2.3 on.
 	executeTime  = "max by (component) (storm_execute_latency_seconds" + ofComponents + ` unless on () count(storm_capacity_ratio{topology="$topology"})`
 	threeSamples = "Empty from 2.3 on, where Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and tells nothing."
