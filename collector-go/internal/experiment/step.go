@@ -72,6 +72,12 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	if err := s.judge(&step, before); err != nil {
 		return step, err
 	}
+	if step.HostIdle >= s.o.Plan.MinHostIdle {
+		s.shares = nil
+		for _, share := range step.Shares {
+			s.shares = append(s.shares, tuning.ProcessShare{Process: share.Process, Ratio: share.Ratio})
+		}
+	}
 	mark.End, mark.Text = end, string(step.Verdict)
 	s.runner.mark(s.ctx, mark)
 	return step, nil
@@ -259,6 +265,7 @@ func (s *Session) evidence(step report.Step, from, to time.Time) tuning.Evidence
 	s.o.Around.addTo(&e)
 	lag := e.Source.LagEnd
 	addStep(&e, step, float64(s.o.Plan.MinHostIdle))
+	e.Host.SharesBefore = s.shares
 	e.Client.HeldMs = s.heldMs(step)
 	if s.collected() {
 		e.Source.LagEnd = lag // what the gateway says is the record maker's
