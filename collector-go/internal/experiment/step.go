@@ -227,8 +227,13 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 	if err != nil {
 		return err
 	}
+	if bytes := e.Source.BytesPerSecond; bytes.Known() {
+		step.MiBPerSecond, step.MiBEstimated = bytes/(1<<20), false
+	} else {
+		step.MiBEstimated = step.MiBPerSecond.Known()
+	}
 	goals := tuning.GoalStep{
-		Measured: measured, Asked: step.Queries > 0 || step.QueriesPerSecond > 0, Unfinished: step.Overdue, HostIdle: step.HostIdle,
+		Measured: measured, Asked: step.Queries > 0 || step.QueriesPerSecond > 0, NoneToMatch: s.o.Plan.Load.NoneToMatch(), Unfinished: step.Overdue, HostIdle: step.HostIdle,
 		LeastIdle: s.o.Plan.MinHostIdle, Evidence: e,
 	}
 	outcomes, judgement, limitation := tuning.JudgeGoals(s.o.Plan.Goals, goals)

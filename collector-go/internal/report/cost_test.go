@@ -42,3 +42,28 @@ func TestAReportHasNoCostBelowNothing(t *testing.T) {
      "low": null,
      "high": null,`)
 }
+
+// MiB/s are from the bytes that the source counted; where it counts none they are records of the stated size, and called an estimate.
+func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
+	counted, estimated := mirrored(1, 1, 1, 1, 1, 1), mirrored(1, 1, 1, 1, 1, 1)
+	for i := range counted.cells {
+		counted.cells[i].bytesPerS = 3 << 20
+	}
+	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{counted}))
+	assert.InDelta(t, 3, float64(r.Trials[0].Report.Steps[1].MiBPerSecond), 1e-9, "not the 1.8 of 1,843 bytes a record")
+	assert.InDelta(t, 3, float64(r.Volume.MiBPerSecond), 1e-9)
+	assert.NotContains(t, text, "MiB/s are an estimate")
+	r, text = written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{estimated}))
+	assert.InDelta(t, 1.8, float64(r.Volume.MiBPerSecond), 1e-9)
+	assert.Contains(t, text, "MiB/s are an estimate: records/s times the stated mean size of a record (1,843 bytes), since the source counts no bytes.")
+}
+
+// Nobody was to find anything: a result size of 0.00 is no figure of such queries.
+func TestNoResultSizeWhereNoneWasToMatch(t *testing.T) {
+	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1, 1, 1, 1, 1, 1)})
+	edited(t, dir, rundir.PlanFile, func(plan *rundir.Plan) { plan.Load.MatchingPerSecond = 0 })
+	r, text := written(t, dir)
+	assert.False(t, r.Trials[0].Report.Steps[1].AverageResultSize.Known())
+	assert.NotContains(t, text, "A step is OK when its average result size")
+	assert.Contains(t, text, "Completeness is not judged: no record was made for the queries to find.")
+}

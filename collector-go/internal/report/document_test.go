@@ -26,8 +26,8 @@ type cell struct {
 	value, latencyMs, recordsPerS, mibPerS float64
 	verdict                                tuning.Verdict
 	timeline                               *tuning.Timeline
-	// cores are what its one worker used; 0 where nobody looked.
-	cores float64
+	// cores are what its one worker used, bytesPerS what the source counted; 0 where nobody looked.
+	cores, bytesPerS float64
 }
 
 // column is a configuration with its steps.
@@ -116,6 +116,12 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 					put(&worker.CPUSeconds, end, used)
 					put(&worker.GCSeconds, end, used/100)
 				}
+			}
+			if at.bytesPerS > 0 {
+				e := tuning.NoEvidence()
+				e.Source.BytesPerSecond = report.Figure(at.bytesPerS)
+				step.Evidence, err = json.Marshal(e)
+				require.NoError(t, err)
 			}
 			require.NoError(t, w.FinishStep(trial, step, step.EndMs))
 			for end := start + 10_000; end <= step.EndMs; end += 10_000 {

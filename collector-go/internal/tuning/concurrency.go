@@ -155,6 +155,8 @@ func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
 	switch size, least := float64(r.AverageResultSize), goals.SmallestResultSize(); {
 	case r.Queries == 0:
 		step.Verdict, step.doubtful = Baseline, r.Verdict != "" && r.Verdict != OK
+	case r.Verdict == OK && size == 0:
+		step.Verdict, step.Reason = Inconclusive, "no query returned a record: OK says nothing of completeness"
 	case r.Verdict != "":
 		step.Verdict = r.Verdict
 	case math.IsNaN(size):
