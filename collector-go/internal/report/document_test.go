@@ -28,6 +28,8 @@ type cell struct {
 	timeline                               *tuning.Timeline
 	// cores are what its one worker used, bytesPerS what the source counted; 0 where nobody looked.
 	cores, bytesPerS float64
+	// busy is the share of a core that JoinBolt's busiest executor took; 0 where nobody looked.
+	busy float64
 }
 
 // column is a configuration with its steps.
@@ -117,9 +119,16 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 					put(&worker.GCSeconds, end, used/100)
 				}
 			}
-			if at.bytesPerS > 0 {
+			if at.bytesPerS > 0 || at.busy > 0 {
 				e := tuning.NoEvidence()
-				e.Source.BytesPerSecond = report.Figure(at.bytesPerS)
+				if at.busy > 0 {
+					join := tuning.NoBoltEvidence("JoinBolt")
+					join.BusyMost = report.Figure(at.busy)
+					e.Bolts = append(e.Bolts, join)
+				}
+				if at.bytesPerS > 0 {
+					e.Source.BytesPerSecond = report.Figure(at.bytesPerS)
+				}
 				step.Evidence, err = json.Marshal(e)
 				require.NoError(t, err)
 			}
