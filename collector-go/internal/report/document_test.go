@@ -137,7 +137,8 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 				put(&run.FilterLatencySeconds[0], end, at.latencyMs/1000)
 			}
 			measured = append(measured, tuning.Measured{Value: at.value, Verdict: at.verdict})
-			run.Steps = append(run.Steps, report.Step{Queries: step.Queries, StartMs: start, MeasuredFromMs: step.MeasuredFromMs, EndMs: step.EndMs, HostIdle: 0.4, RecordsPerSecond: step.RecordsPerSecond})
+			run.Steps = append(run.Steps, report.Step{Queries: step.Queries, StartMs: start, MeasuredFromMs: step.MeasuredFromMs, EndMs: step.EndMs, HostIdle: 0.4, RecordsPerSecond: step.RecordsPerSecond,
+				Clients: report.Clients{AverageResultSize: u, LatencyMeanMs: u, LatencyP50Ms: u, LatencyP99Ms: u}})
 		}
 		if used > 0 {
 			run.Workers = []report.Worker{worker}
