@@ -24,7 +24,9 @@ func newCompareCommand() *cobra.Command {
 step that both measured, CPU, garbage collection, heap, latencies and results, each change with its confidence interval.
 
 BEFORE and AFTER are directories of tune run, of one of its trials (to compare two configurations of one run), or the demo's "run". The
-exit code is 0 however much changed; with --fail-on-regression it is 99 where a figure clearly got worse by more than that.`,
+exit code is 0 however much changed; with --fail-on-regression it is 99 where a figure clearly got worse by more than that, and 1 where one did
+of which that cannot be told, since a side was launched once. An interval holds what differs from launch to launch: of one launch against one
+there is none.`,
 		Example: `  bullet-metrics tune compare runs/little-heap runs/much-heap --figures figures
   bullet-metrics tune compare runs/test4/trials/01-heap-96-MiB runs/test4/trials/02-heap-384-MiB --output markdown`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -54,6 +56,10 @@ exit code is 0 however much changed; with --fail-on-regression it is 99 where a 
 			}
 			if worse := c.Regressions(regression / 100); len(worse) > 0 {
 				return regressionError{worse}
+			}
+			if worse := c.Untellable(regression / 100); len(worse) > 0 {
+				return fmt.Errorf("--fail-on-regression cannot tell a regression from how much a launch differs from the next: %s; "+
+					"launch each side more than once (steps.repeats)", strings.Join(worse, "; "))
 			}
 			return nil
 		})(cmd, nil)

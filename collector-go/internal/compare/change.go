@@ -99,7 +99,11 @@ func steps(place Step, before, after []Step, confidence float64) StepChange {
 	out := StepChange{Value: place.Value, Name: place.Name, VerdictBefore: agreed(before), VerdictAfter: agreed(after)}
 	for _, f := range Figures {
 		values := func(s Step) []tuning.Figure { return s.Figures[f.Name] }
-		d := tuning.Compare(repeated(before, values), repeated(after, values), confidence)
+		change := tuning.Compare
+		if f.Slices {
+			change = tuning.CompareSlices
+		}
+		d := change(repeated(before, values), repeated(after, values), confidence)
 		if d.Before.Known() || d.After.Known() {
 			out.Figures = append(out.Figures, FigureChange{f.Name, f.Unit, f.Worse, d})
 		}
@@ -126,7 +130,7 @@ func collectors(step string, before, after []Step, confidence float64) (all []GC
 		total := func(s Step) []tuning.Figure { return of(s).TotalMsPerMinute }
 		all = append(all, GCChange{
 			Step: step, Collector: name, Before: of(before[0]).Step, After: of(after[0]).Step,
-			Change: tuning.Compare(repeated(before, total), repeated(after, total), confidence),
+			Change: tuning.CompareSlices(repeated(before, total), repeated(after, total), confidence),
 		})
 	}
 	return all
@@ -146,6 +150,9 @@ func marginal(a, b Configuration, confidence float64) (all []FigureChange) {
 		{"CPU that a query adds, mean of a worker", "", func(s Step) tuning.Figure { return s.AverageCPU }},
 	} {
 		d := tuning.CompareSlopes(a.costLine(f.of, confidence), b.costLine(f.of, confidence), confidence)
+		if min(len(a.Launches), len(b.Launches)) < 2 {
+			d.WithoutInterval()
+		}
 		if d.Before.Known() && d.After.Known() {
 			all = append(all, FigureChange{f.name, "ms/min", f.worse, d})
 		}

@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,8 +28,28 @@ func side(label string, unit string, cpu ...float64) compare.Side {
 		{Label: label, Unit: unit, Values: map[string]string{"heap": label}, Launches: []compare.Launch{launch}, Queries: true}}}
 }
 
+// launched has the side's launch three times, each a hundredth above the one before.
+func launched(s compare.Side) compare.Side {
+	c := &s.Configurations[0]
+	for range 2 {
+		last := c.Launches[len(c.Launches)-1]
+		next := compare.Launch{Judged: last.Judged}
+		for _, step := range last.Steps {
+			values := []tuning.Figure{}
+			for _, v := range step.Figures[compare.TotalCPU] {
+				values = append(values, 1.01*v)
+			}
+			step.TotalCPU *= 1.01
+			step.Figures = map[string][]tuning.Figure{compare.TotalCPU: values}
+			next.Steps = append(next.Steps, step)
+		}
+		c.Launches = append(c.Launches, next)
+	}
+	return s
+}
+
 func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
-	c, err := compare.Sides(side("little", "queries", 100, 200), side("much", "queries", 80), 0.95)
+	c, err := compare.Sides(launched(side("little", "queries", 100, 200)), launched(side("much", "queries", 80)), 0.95)
 	require.NoError(t, err)
 	require.Len(t, c.Configurations, 1)
 	change := c.Configurations[0]
@@ -45,14 +66,47 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 	assert.Contains(t, findings[2], "0 queries: CPU of all workers -20.0% (95%: -")
 	assert.Empty(t, c.Regressions(0.05), "it fell")
 
-	back, err := compare.Sides(side("much", "queries", 80), side("little", "queries", 100), 0.95)
+	back, err := compare.Sides(launched(side("much", "queries", 80)), launched(side("little", "queries", 100)), 0.95)
 	require.NoError(t, err)
 	assert.Len(t, back.Regressions(0.05), 1)
 	assert.Empty(t, back.Regressions(0.5))
+	assert.Empty(t, back.Untellable(0.05))
+}
+
+// What a launch differs by from the next is not known of one: nothing is clear, and a gate on regressions says so instead of passing.
+func TestOneLaunchASideTellsNoClearChange(t *testing.T) {
+	c, err := compare.Sides(side("much", "queries", 80, 120), side("little", "queries", 100, 150), 0.95)
+	require.NoError(t, err)
+	cpu := c.Configurations[0].Steps[0].Figures[0]
+	assert.False(t, cpu.Clear || cpu.Change.Low.Known())
+	assert.Empty(t, c.Regressions(0.05))
+	assert.Equal(t, []string{"0 queries: CPU of all workers +25.0%", "100 queries: CPU of all workers +25.0%"}, c.Untellable(0.05))
+	assert.Empty(t, c.Untellable(0.5))
+	for _, cost := range c.Configurations[0].Marginal {
+		assert.False(t, cost.Clear || cost.Change.Low.Known(), "%v", cost)
+	}
+	assert.Contains(t, strings.Join(c.Configurations[0].Doubts(""), "\n"), "one launch against one")
+}
+
+// Seen on two launches of one configuration: a "clear" +104%.
+func TestTwoLaunchesOfOneConfigurationSaySo(t *testing.T) {
+	c, err := compare.Sides(side("same", "", 100), side("same", "", 204), 0.95)
+	require.NoError(t, err)
+	assert.Contains(t, c.Configurations[0].Findings(0.95, ""), "Both sides are launches of one configuration, as far as it is known: what differs between them is how one "+
+		"launch differs from the next. The most is CPU of all workers +104.0% at 0 queries: a change of a configuration that is no larger may be none.")
+
+	c, err = compare.Sides(launched(side("same", "", 100)), launched(side("same", "", 204)), 0.95)
+	require.NoError(t, err)
+	require.True(t, c.Configurations[0].Steps[0].Figures[0].Clear)
+	assert.Contains(t, strings.Join(c.Configurations[0].Findings(0.95, ""), "\n"), "Changes are clear all the same: something else than the configuration changed, "+
+		"such as the machine, its load or the data.")
+	other, err := compare.Sides(side("one", "", 100), side("other", "", 204), 0.95)
+	require.NoError(t, err)
+	assert.NotContains(t, strings.Join(other.Configurations[0].Findings(0.95, ""), "\n"), "launches of one configuration")
 }
 
 func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
-	c, err := compare.Sides(side("little", "", 100), side("little", "", 100), 0.95)
+	c, err := compare.Sides(launched(side("little", "", 100)), launched(side("little", "", 100)), 0.95)
 	require.NoError(t, err)
 	change := c.Configurations[0]
 	assert.Nil(t, change.Capacity, "no unit, no capacity")

@@ -55,13 +55,23 @@ func (c *Comparison) pairs() (pairs [][2]Configuration) {
 }
 
 // Regressions are the figures that clearly changed for the worse by more than a ratio, as sentences.
-func (c *Comparison) Regressions(ratio float64) (all []string) {
+func (c *Comparison) Regressions(ratio float64) []string {
+	return c.worse(ratio, func(f FigureChange) bool { return f.Clear })
+}
+
+// Untellable are the figures that changed for the worse by more than a ratio between two launches, of which nobody can
+// tell whether it is more than launches differ by.
+func (c *Comparison) Untellable(ratio float64) []string {
+	return c.worse(ratio, func(f FigureChange) bool { return !f.Change.Low.Known() })
+}
+
+func (c *Comparison) worse(ratio float64, counts func(FigureChange) bool) (all []string) {
 	for _, configuration := range c.Configurations {
 		for _, s := range configuration.Steps {
 			for _, f := range s.Figures {
 				worse := f.Worse == "up" && f.Ratio.Value > tuning.Figure(ratio) ||
 					f.Worse == "down" && f.Ratio.Value < tuning.Figure(-ratio)
-				if f.Clear && worse {
+				if worse && counts(f) {
 					all = append(all, fmt.Sprintf("%s: %s %s", s.Name, f.Name, f.Text(c.Confidence)))
 				}
 			}

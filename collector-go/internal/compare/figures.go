@@ -19,11 +19,15 @@ const (
 )
 
 // Figures are what is compared in each step, in the order in which it is shown. Worse is which way it changes for the
-// worse, "up" or "down"; "" for neither.
-var Figures = []struct{ Name, Unit, Worse string }{
-	{TotalCPU, "ms/min", "up"}, {MeanCPU, "ms/min", ""}, {Workers, "", ""},
-	{TotalGC, "ms/min", "up"}, {MeanGC, "ms/min", ""}, {GCShare, "%", "up"},
-	{TotalHeap, "MiB", ""}, {MeanHeap, "MiB", ""},
-	{FilterLatency, "ms", "up"}, {ResultSize, "records", "down"}, {TimeToResult, "ms", "up"},
-	{QueriesRunning, "queries", ""}, {Records, "records/s", ""}, {HostIdle, "%", "down"},
+// worse, "up" or "down"; "" for neither. Slices says that a figure is known slice by slice; the others are of the
+// queries one by one, or one a step.
+var Figures = []struct {
+	Name, Unit, Worse string
+	Slices            bool
+}{
+	{TotalCPU, "ms/min", "up", true}, {MeanCPU, "ms/min", "", true}, {Workers, "", "", false},
+	{TotalGC, "ms/min", "up", true}, {MeanGC, "ms/min", "", true}, {GCShare, "%", "up", true},
+	{TotalHeap, "MiB", "", true}, {MeanHeap, "MiB", "", true},
+	{FilterLatency, "ms", "up", true}, {ResultSize, "records", "down", false}, {TimeToResult, "ms", "up", false},
+	{QueriesRunning, "queries", "", true}, {Records, "records/s", "", false}, {HostIdle, "%", "down", false},
 }

@@ -14,9 +14,6 @@ const NotClear = "~"
 const WorkersMean = "A worker's mean falls when the worker gets smaller, without the topology costing less: " +
 	"compare the figures of all workers, beside the number of workers."
 
-// oneLaunch begins the note of intervals that hold what scatters within a launch only.
-const oneLaunch = "one launch against one"
-
 // Text is the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)".
 func (f FigureChange) Text(confidence float64) string {
 	if !f.Ratio.Value.Known() {
@@ -51,10 +48,10 @@ func (f FigureChange) Mark() string {
 	return ""
 }
 
-// OfOneLaunch reports whether an interval of the step's figures is of one launch against one.
+// OfOneLaunch reports whether figures of the step have no interval, since each side was launched once.
 func (s StepChange) OfOneLaunch() bool {
 	for _, f := range s.Figures {
-		if strings.Contains(f.Note, oneLaunch) {
+		if strings.HasPrefix(f.Note, tuning.OneLaunch) {
 			return true
 		}
 	}
@@ -87,7 +84,7 @@ func (c CapacityChange) OverlapText() string {
 // Findings are what moved, and the clear changes of what matters most. The suffix names the configuration where there
 // are several.
 func (c *ConfigurationChange) Findings(confidence float64, suffix string) []string {
-	out := []string{c.movedText(suffix)}
+	out := append([]string{c.movedText(suffix)}, c.betweenLaunches(suffix)...)
 	if c.Capacity != nil {
 		out = append(out, fmt.Sprintf("Capacity%s: %s.", suffix, c.Capacity.Text()))
 	}
@@ -124,6 +121,33 @@ func (c *ConfigurationChange) movedText(suffix string) string {
 	return text + fmt.Sprintf(
 		"; of the eight controlled variables %d moved (%s), so that no change can be put down to one of them.",
 		len(c.Moved), names(c.Moved))
+}
+
+// betweenLaunches says what a comparison of one configuration with itself shows: how its launches differ.
+func (c *ConfigurationChange) betweenLaunches(suffix string) []string {
+	if len(c.Changes) > 0 {
+		return nil
+	}
+	most, at, clear := FigureChange{}, "", false
+	for _, s := range c.Steps {
+		for _, f := range s.Figures {
+			clear = clear || f.Clear
+			if size := f.Ratio.Value; size.Known() && size*size > most.Ratio.Value*most.Ratio.Value {
+				most, at = f, s.Name
+			}
+		}
+	}
+	if at == "" {
+		return nil
+	}
+	text := fmt.Sprintf("Both sides%s are launches of one configuration, as far as it is known: what differs between them "+
+		"is how one launch differs from the next. The most is %s %s at %s: a change of a configuration that is no larger "+
+		"may be none.", suffix, most.Name, tuning.SignedPercent(most.Ratio.Value), at)
+	if clear {
+		text += " Changes are clear all the same: something else than the configuration changed, such as the machine, " +
+			"its load or the data."
+	}
+	return []string{text}
 }
 
 // differ counts values that do.
@@ -189,8 +213,8 @@ func (c *ConfigurationChange) Doubts(suffix string) (all []string) {
 			}
 		}
 		for _, f := range s.Figures {
-			if strings.HasPrefix(f.Note, oneLaunch) {
-				all = append(all, "Intervals: "+f.Note+".")
+			if strings.HasPrefix(f.Note, tuning.OneLaunch) {
+				all = append(all, "Intervals: "+f.Note+". Launch each side more than once (steps.repeats).")
 			}
 		}
 	}

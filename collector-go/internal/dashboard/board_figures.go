@@ -1,7 +1,7 @@
 package dashboard
 
 const (
-	userCPU = `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="$topology",worker=~"$worker",mode=~"user|total"}[$__rate_interval]))`
+	bothCPU = `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`
 	allCPU  = `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="$topology"}[$__rate_interval]))`
 	allHeap = `sum by (worker) (bullet_worker_heap_used_bytes{topology="$topology"})`
 	gcTime  = `sum by (worker) (rate(bullet_worker_gc_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`
@@ -11,7 +11,7 @@ const (
 // figures are Figures 1 to 4 of "Tuning and Performance of Bullet in Storm", a line a worker.
 var figures = Board{
 	Name: "figures", Title: "Bullet: Figures 1 to 4",
-	Description: "Queries running, CPU user time, heap and time in garbage collection of a topology's workers on one time axis, as the document \"Tuning and Performance of Bullet in Storm\" shows them.",
+	Description: "Queries running, CPU time, heap and time in garbage collection of a topology's workers on one time axis, as the document \"Tuning and Performance of Bullet in Storm\" shows them.",
 	Variables:   []Variable{topology, worker, reporting},
 	Rows: []Row{
 		{"How many queries run? (Figure 1)", []Panel{
@@ -28,9 +28,9 @@ var figures = Board{
 			{Kind: Number, Title: "Running now", Unit: Count, Description: "Queries that JoinBolt's tasks hold at the end of the time range.", Queries: one(`sum(bullet_active_queries{topology="$topology",component="JoinBolt"})`, "running")},
 		}},
 		{"How much CPU do the workers use? (Figure 2)", []Panel{
-			{Kind: Lines, Title: "CPU user time, in cores", Unit: Cores, Width: 12, Description: "CPU seconds a second of each worker's process in user mode; all modes where the system does not distinguish them.", Queries: one(userCPU, "{{worker}}")},
-			{Kind: Lines, Title: "CPU user time, in ms a minute", Unit: MsAMinute, Width: 12, Times: 60_000, Description: "The same as the document has it: ms of CPU in a minute of time; 60,000 is one core, 300K ms/min are five. Grafana multiplies; what is stored are seconds.", Queries: one(userCPU, "{{worker}}")},
-			meanAndTotal("CPU in all modes: mean and total", "CPU seconds a second of a worker in the mean, and of all workers together. The total is what the topology costs.", Cores, allCPU),
+			{Kind: Lines, Title: "CPU time, in cores", Unit: Cores, Width: 12, Description: "CPU seconds a second of each worker's process, user and system time together, as in reports.", Queries: one(bothCPU, "{{worker}}")},
+			{Kind: Lines, Title: "CPU time, in ms a minute", Unit: MsAMinute, Width: 12, Times: 60_000, Description: "The same as the document has it: ms of CPU in a minute of time; 60,000 is one core, 300K ms/min are five. Grafana multiplies; what is stored are seconds.", Queries: one(bothCPU, "{{worker}}")},
+			meanAndTotal("CPU time: mean and total", "CPU seconds a second of a worker in the mean, and of all workers together. The total is what the topology costs.", Cores, allCPU),
 			workers(),
 			{Kind: Lines, Title: "CPU user and system time of all workers", Unit: Cores, Description: "CPU seconds a second of all workers by mode; \"total\" where the system does not distinguish them.", Queries: one(`sum by (mode) (rate(bullet_worker_cpu_seconds_total{topology="$topology"}[$__rate_interval]))`, "{{mode}}")},
 		}},

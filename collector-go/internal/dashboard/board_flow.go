@@ -28,7 +28,7 @@ var flow = Board{
 			{Kind: Lines, Title: "Reported errors", Unit: Rate, Description: "Errors a second that a component reported to Storm.", Queries: one("sum by (component) (rate(storm_reported_errors_total"+perComponent, "{{component}}")},
 		}},
 		{"How long does a tuple take?", []Panel{
-			{Kind: Lines, Title: "Execute latency", Unit: Seconds, Width: 8, Description: "Storm's mean time in execute(), of the component's slowest task." + sampledNote, Queries: one(`max by (component) (storm_execute_latency_seconds{topology="$topology",component=~"$component"})`, "{{component}}")},
+			{Kind: Lines, Title: "Execute latency", Unit: Seconds, Width: 8, Description: "Storm's mean time in execute(), of the component's slowest task, until Storm 2.2. " + threeSamples + sampledNote, Queries: one(executeTime, "{{component}}")},
 			{Kind: Lines, Title: "Process latency", Unit: Seconds, Width: 8, Description: "Storm's mean time from a tuple's arrival to its acknowledgement, of the component's slowest task." + sampledNote, Queries: one(`max by (component) (storm_process_latency_seconds{topology="$topology",component=~"$component"})`, "{{component}}")},
 			{Kind: Lines, Title: "Complete latency", Unit: Seconds, Width: 8, Description: "Storm's mean time from a spout's emission to the acknowledgement of the tuple's whole tree, of the slowest task." + sampledNote, Queries: one(`max by (component) (storm_complete_latency_seconds{topology="$topology",component=~"$component"})`, "{{component}}")},
 		}},

@@ -2,6 +2,14 @@ package dashboard
 
 const ofComponents = `{topology="$topology",component=~"$component"})`
 
+const (
+	// boltWait leaves out who executes nothing: spouts.
+	boltWait = "max by (component) (storm_receive_queue_sojourn_seconds" + ofComponents + ` and on (component) sum by (component) (rate(storm_executed_total{topology="$topology",component=~"$component"}[$__rate_interval]))`
+	// executeTime leaves out topologies that have a capacity, which is from Storm 2.3 on.
+	executeTime  = "max by (component) (storm_execute_latency_seconds" + ofComponents + ` unless on () count(storm_capacity_ratio{topology="$topology"})`
+	threeSamples = "Empty from 2.3 on, where Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and tells nothing."
+)
+
 // queues asks where tuples wait.
 var queues = Board{
 	Name: "queues", Title: "Bullet: queues",
@@ -13,8 +21,8 @@ var queues = Board{
 			{Kind: Lines, Title: "Receive queue: how full", Unit: Share, Limit: 1, Description: "Population over capacity of the component's fullest receive queue; at 100%, the line, whoever sends to it waits.", Queries: one("max by (component) (storm_receive_queue_full_ratio"+ofComponents, "{{component}}")},
 		}},
 		{"Does a tuple wait or is it worked on?", []Panel{
-			{Kind: Lines, Title: "Wait in the receive queue", Unit: Seconds, Description: "Time that a tuple spends in the receive queue of the component's worst task, from population and arrivals. Beside it the time in execute().", Queries: one("max by (component) (storm_receive_queue_sojourn_seconds"+ofComponents, "{{component}}")},
-			{Kind: Lines, Title: "Time in execute()", Unit: Seconds, Description: "Storm's mean time in execute(), of the component's slowest task." + sampledNote, Queries: one("max by (component) (storm_execute_latency_seconds"+ofComponents, "{{component}}")},
+			{Kind: Lines, Title: "Wait in the receive queue", Unit: Seconds, Description: "Time that a tuple spends in the receive queue of the bolt's worst task, as Storm makes it from population and arrivals: of few tuples it tells little, and of a spout, to which acks come, nothing. Beside it the time in execute().", Queries: one(boltWait, "{{component}}")},
+			{Kind: Lines, Title: "Time in execute()", Unit: Seconds, Description: "Storm's mean time in execute(), of the component's slowest task, until Storm 2.2. " + threeSamples + sampledNote, Queries: one(executeTime, "{{component}}")},
 		}},
 		{"What waits, and what does not fit?", []Panel{
 			{Kind: Lines, Title: "Receive queue: tuples waiting", Unit: Count, Description: "Tuples in all receive queues of a component.", Queries: one("sum by (component) (storm_receive_queue_population"+ofComponents, "{{component}}")},

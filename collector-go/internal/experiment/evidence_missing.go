@@ -2,28 +2,50 @@ package experiment
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
 
-// miss counts the slices that there should be of the workers' CPU, and those that are not there: one of each worker for each of the step's
-// slices. Which of the workers it is does not matter, so that one that was moved to another machine is not missed at the old one, and one
-// that has been silent since long before the step is missed all the same.
+// miss counts the slices that there should be of the workers' CPU, and those that are not there, by what was seen of each worker in the step:
+// from its first slice to its last, at the distance that its slices have. What nobody sends, for want of the sampler or since the worker ended, is
+// no slice that the collector lost. How many workers had fallen silent at the step's end is told apart: one that was moved to another
+// machine is not missed at the old one, and one that has been silent since long before the step is missed all the same.
 func (g *evidence) miss(totals []report.Slices) {
 	there := reporting(totals)
 	workers := g.of.Workers
 	for _, n := range there {
 		workers = max(workers, n)
 	}
-	g.Workers.Expected = report.Figure(workers)
-	width := max(1, g.of.Width.Milliseconds())
-	expected, found := workers*int((g.to-g.from)/width), 0
-	for end, n := range there {
-		if end > g.from && end <= g.to {
-			found += n
+	expected, found, heard := 0, 0, 0
+	for _, s := range totals {
+		low, high := g.within(s)
+		if low == high {
+			continue
+		}
+		distance := g.distance(s)
+		first, last := s.TimesMs[low], s.TimesMs[high-1]
+		expected, found = expected+int((last-first+distance/2)/distance)+1, found+high-low
+		if g.to-last < 2*distance {
+			heard++
 		}
 	}
+	g.Workers.Expected, g.Workers.Silent = report.Figure(workers), report.Figure(max(0, workers-heard))
 	g.Collector.ExpectedSlices, g.Collector.MissingSlices = report.Figure(expected), report.Figure(max(0, expected-found))
+}
+
+// distance is how far apart a worker's slices usually are, ms: the median, and no less than a slice is wide.
+func (g *evidence) distance(s report.Slices) int64 {
+	var all []int64
+	for i := 1; i < len(s.TimesMs); i++ {
+		all = append(all, s.TimesMs[i]-s.TimesMs[i-1])
+	}
+	width := max(1, g.of.Width.Milliseconds())
+	if len(all) == 0 {
+		return width
+	}
+	slices.Sort(all)
+	return max(width, all[len(all)/2])
 }
 
 // reporting is how many series have a slice, by its end.

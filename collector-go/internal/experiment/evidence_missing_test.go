@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,31 +16,36 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// between reports CPU time in some of the test's seconds.
-func between(from, to float64) func(float64) float64 {
+// each reports CPU time every so many seconds, without a second in between.
+func each(every, from, to float64, without ...float64) func(float64) float64 {
 	return func(t float64) float64 {
-		if t <= from || t > to {
+		if t <= from || t > to || int(t)%int(every) != 0 || slices.Contains(without, t) {
 			return float64(tuning.Unknown)
 		}
 		return t
 	}
 }
 
-// Two workers belong to the topology. Whatever becomes of one of them, the step misses its slices as often as they are not there.
-func TestWorkersThatFellSilentAreMissed(t *testing.T) {
+// Two workers belong to the topology. What is expected of the collector is what was seen: slices between a worker's first and its last, at its own
+// distance. A worker that fell silent is told as such, and nobody is blamed: it may have ended, or lack the sampler.
+func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t *testing.T) {
 	const start, end, hour = 31 * 60, 36 * 60, 3600
 	for name, c := range map[string]struct {
-		workers map[string]func(float64) float64
-		missing tuning.Figure
+		workers                   map[string]func(float64) float64
+		expected, missing, silent tuning.Figure
 	}{
-		"both report":                {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, hour)}, 0},
-		"silent since long before":   {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, 1000)}, 30},
-		"silent since the middle":    {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, start+150)}, 15},
-		"never heard of":             {map[string]func(float64) float64{"h:1": between(0, hour)}, 30},
-		"both silent":                {map[string]func(float64) float64{}, 60},
-		"moved, with a slice's gap":  {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, start+100), "h:3": between(start+110, hour)}, 1},
-		"moved before the step":      {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, start-20), "h:3": between(start-10, hour)}, 0},
-		"three, more than was asked": {map[string]func(float64) float64{"h:1": between(0, hour), "h:2": between(0, hour), "h:3": between(0, end-10)}, 1},
+		"both report":              {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, hour)}, 60, 0, 0},
+		"a gap":                    {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, hour, start+100, start+110)}, 60, 2, 0},
+		"silent since long before": {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, 1000)}, 30, 0, 1},
+		"silent since the middle":  {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, start+150)}, 45, 0, 1},
+		"never heard of":           {map[string]func(float64) float64{"h:1": each(10, 0, hour)}, 30, 0, 1},
+		"a topology that ended":    {map[string]func(float64) float64{"h:1": each(10, 0, start+50), "h:2": each(10, 0, start+50)}, 10, 0, 2},
+		"no sampler":               {map[string]func(float64) float64{}, 0, 0, 2},
+		"Storm's own CPU a minute": {map[string]func(float64) float64{"h:1": each(60, 0, hour), "h:2": each(60, 0, hour)}, 10, 0, 0},
+		"moved, with a slice's gap": {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, start+100),
+			"h:3": each(10, start+110, hour)}, 59, 0, 0},
+		"moved before the step":      {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, start-20), "h:3": each(10, start-10, hour)}, 60, 0, 0},
+		"three, more than was asked": {map[string]func(float64) float64{"h:1": each(10, 0, hour), "h:2": each(10, 0, hour), "h:3": each(10, 0, end-10)}, 89, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stored := &stored{series: map[string][]Series{}}
@@ -52,7 +58,10 @@ func TestWorkersThatFellSilentAreMissed(t *testing.T) {
 			if name[:5] == "three" {
 				known = 3
 			}
-			assert.Equal(t, []tuning.Figure{known, 30 * known, c.missing}, []tuning.Figure{e.Workers.Expected, e.Collector.ExpectedSlices, e.Collector.MissingSlices})
+			assert.Equal(t, []tuning.Figure{known, c.expected, c.missing, c.silent},
+				[]tuning.Figure{e.Workers.Expected, e.Collector.ExpectedSlices, e.Collector.MissingSlices, e.Workers.Silent})
+			l := tuning.Limit(e)
+			assert.NotContains(t, l.Limiters, tuning.LimitedByCollector)
 		})
 	}
 }

@@ -59,6 +59,10 @@ func gather(ctx context.Context, collector Slices, o Options, from, to time.Time
 		}
 		for name, parts := range byLabel(series, "worker") {
 			*field(workerNamed(workers, name)) = sum(parts)
+			if metric == cpuMetric {
+				modes := byLabel(parts, "mode")
+				workers[name].CPUUserSeconds, workers[name].CPUSystemSeconds = sum(modes["user"]), sum(modes["system"])
+			}
 		}
 	}
 	for _, part := range []func(reader, map[string]*report.Worker) error{gatherCollectors, gatherStarts, gatherPids} {

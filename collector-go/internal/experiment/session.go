@@ -47,6 +47,8 @@ type Session struct {
 	rate      float64 // of background records, as last set
 	warm      bool    // the launch's first step has begun
 	workers   int     // the most that are known to belong to the topology
+	// shares are the processes' in the last step that did not starve the host.
+	shares []tuning.ProcessShare
 	// throughBroker says that records come through Kafka, paused that the source was told to make none, loaded when the last load ended,
 	// offered what a step was to catch up.
 	throughBroker, paused bool

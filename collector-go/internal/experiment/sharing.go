@@ -58,7 +58,31 @@ func (g *sharing) flow(component string) *report.ComponentFlow {
 	return g.flows[component]
 }
 
-// executions reads how many tuples the components executed and how long one took.
+// Bounds below which Storm's figures of tuples tell nothing: it times a sample of them (one in twenty unless topology.stats.sample.rate says
+// another) in whole milliseconds, so that of few tuples, or of short ones, it has seen hardly a millisecond.
+const (
+	leastTuples  = 1000
+	leastSeconds = 1 // of execution, all tuples together
+)
+
+// Why a figure of tuples is not known.
+const (
+	threeSamples = "execute time not known: from Storm 2.3 on its figure is the mean of the last three tuples that it sampled, in whole milliseconds, and its capacity is made of the same"
+	tooFewTimed  = "execute time not known: too few tuples, or too short ones, for Storm's sample in whole milliseconds"
+	toASpout     = "queue wait not known: to a spout come acks, and Storm's figure is made from their number and rate"
+	tooFewCame   = "queue wait not known: fewer than 1,000 tuples came"
+	tooFewSlices = "fewer than 3 slices"
+)
+
+func (g *sharing) because(component, note string) {
+	f := g.flow(component)
+	if f.Note != "" {
+		note = f.Note + "; " + note
+	}
+	f.Note = note
+}
+
+// executions reads how many tuples the components executed and how long one took, as far as Storm's figures can tell.
 func (g *sharing) executions() error {
 	executed, err := g.read(executedMetric, notOfSystem)
 	if err != nil {
@@ -68,12 +92,17 @@ func (g *sharing) executions() error {
 	if err != nil {
 		return err
 	}
+	capacities, err := g.read(capacityMetric, notOfSystem) // that of 2.3 on
+	if err != nil {
+		return err
+	}
 	times := map[[4]string]report.Slices{}
 	for _, s := range latencies {
 		times[streamOf(s.Labels)] = s.Slices
 	}
 	for component, series := range byLabel(executed, "component") {
 		var tuples, timed, spent report.Figure
+		slices := 0
 		for _, s := range series {
 			if n := g.increase(s.Slices); n.Known() {
 				tuples += n
@@ -82,17 +111,30 @@ func (g *sharing) executions() error {
 				n, seconds := g.span.executions(s.Slices, took)
 				timed, spent = timed+n, spent+seconds
 			}
+			low, high := g.within(s.Slices)
+			slices = max(slices, high-low)
 		}
 		if component == "" || tuples == 0 {
 			continue
 		}
 		f := g.flow(component)
-		f.TuplesPerSecond, f.ExecuteMs = tuples/report.Figure(g.seconds()), 1000*spent/timed
+		f.TuplesPerSecond = tuples / report.Figure(g.seconds())
+		switch {
+		case timed == 0:
+		case len(capacities) > 0:
+			g.because(component, threeSamples)
+		case slices < tuning.LeastSlices:
+			g.because(component, "execute time not known: "+tooFewSlices)
+		case timed < leastTuples || spent < leastSeconds:
+			g.because(component, tooFewTimed)
+		default:
+			f.ExecuteMs = 1000 * spent / timed
+		}
 	}
 	return nil
 }
 
-// queues reads how long tuples waited for the components' tasks: the mean over the tuples, so that a queue to which little comes counts for
+// queues reads how long tuples waited for the bolts' tasks: the mean over the tuples, so that a queue to which little comes counts for
 // little.
 func (g *sharing) queues() error {
 	waits, err := g.read(queueWaitMetric, notOfSystem)
@@ -103,6 +145,11 @@ func (g *sharing) queues() error {
 	if err != nil {
 		return err
 	}
+	executed, err := g.read(executedMetric, notOfSystem)
+	if err != nil {
+		return err
+	}
+	bolts := byLabel(executed, "component") // a spout executes nothing
 	came := map[[2]string]report.Slices{}
 	for _, s := range arrivals {
 		came[taskOf(s)] = s.Slices
@@ -111,23 +158,47 @@ func (g *sharing) queues() error {
 		if component == "" {
 			continue
 		}
-		var weight, weighted report.Figure
-		most := tuning.Unknown
-		for _, s := range series {
-			n, waited := g.waited(s.Slices, came[taskOf(s)])
-			if n > 0 {
-				weight, weighted = weight+n, weighted+waited
-				if mean := waited / n; !(mean <= most) {
-					most = mean
-				}
-			}
-		}
-		if weight > 0 {
+		w := g.componentWait(series, came)
+		switch {
+		case w.weight == 0:
+		case len(bolts[component]) == 0:
+			g.because(component, toASpout)
+		case w.slices < tuning.LeastSlices:
+			g.because(component, "queue wait not known: "+tooFewSlices)
+		case w.tuples < leastTuples:
+			g.because(component, tooFewCame)
+		default:
 			f := g.flow(component)
-			f.QueueWaitMs, f.QueueWaitMostMs = 1000*weighted/weight, 1000*most
+			f.QueueWaitMs, f.QueueWaitMostMs = 1000*w.weighted/w.weight, 1000*w.most
 		}
 	}
 	return nil
+}
+
+// componentWait is what the tasks of a component waited.
+type componentWait struct {
+	weight, weighted report.Figure
+	most             report.Figure // of the task that waited longest, seconds
+	tuples           report.Figure // that came
+	slices           int           // of the task that has the most
+}
+
+func (g *sharing) componentWait(series []Series, came map[[2]string]report.Slices) componentWait {
+	w := componentWait{most: tuning.Unknown}
+	for _, s := range series {
+		n, waited := g.waited(s.Slices, came[taskOf(s)])
+		if !(n > 0) {
+			continue
+		}
+		low, high := g.within(s.Slices)
+		w.slices = max(w.slices, high-low)
+		w.tuples += n / report.Figure(high-low) * report.Figure(g.seconds())
+		w.weight, w.weighted = w.weight+n, w.weighted+waited
+		if mean := waited / n; !(mean <= w.most) {
+			w.most = mean
+		}
+	}
+	return w
 }
 
 func taskOf(s Series) [2]string { return [2]string{s.Labels["component"], s.Labels["task"]} }

@@ -63,6 +63,50 @@ func TestQueueWaitAndExecuteTime(t *testing.T) {
 	assert.Empty(t, s.Traffic)
 }
 
+// From Storm 2.3 on the gauge is the mean of the last three sampled tuples in whole milliseconds: it was 0 in all 48 slices, and told as 0.0002 ms. Storm's
+// capacity is made of the same.
+func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
+	c := &stored{series: map[string][]Series{}}
+	c.put(executedMetric, rising(1000), "component", "FilterBolt", "task", "3", "source", "DataSource", "stream", "default")
+	c.put(executeTimeMetric, always(0.0002), "component", "FilterBolt", "task", "3", "source", "DataSource", "stream", "default")
+	c.put(capacityMetric, always(0.4), "component", "FilterBolt", "task", "3")
+	filter := flowOf(t, sharingAt(t, c), "FilterBolt")
+	assert.False(t, filter.ExecuteMs.Known(), "%v", filter)
+	assert.InDelta(t, 1000, float64(filter.TuplesPerSecond), 1e-9)
+	assert.Contains(t, filter.Note, "the last three tuples")
+}
+
+// What Storm sampled of an older topology says nothing of few tuples, nor of so short ones that it saw hardly a millisecond.
+func TestFewTuplesHaveNoExecuteTime(t *testing.T) {
+	for name, rate := range map[string]float64{"few": 1, "short": 1000} {
+		c := &stored{series: map[string][]Series{}}
+		c.put(executedMetric, rising(rate), "component", "JoinBolt", "task", "3", "source", "FilterBolt", "stream", "default")
+		c.put(executeTimeMetric, always(map[string]float64{"few": 0.010, "short": 1e-6}[name]), "component", "JoinBolt", "task", "3", "source", "FilterBolt", "stream", "default")
+		join := flowOf(t, sharingAt(t, c), "JoinBolt")
+		assert.False(t, join.ExecuteMs.Known(), "%s: %v", name, join)
+		assert.Contains(t, join.Note, "whole milliseconds", name)
+	}
+}
+
+// To a spout come acks: Storm's wait, from their population and arrivals, was 1,369 ms without a query. Nor is a wait known of few tuples.
+func TestSpoutsAndFewTuplesHaveNoWait(t *testing.T) {
+	c := &stored{series: map[string][]Series{}}
+	for component, arrivals := range map[string]float64{"QuerySpout": 100, "FilterBolt": 100, "JoinBolt": 1} {
+		c.put(queueWaitMetric, always(1.369), "component", component, "task", "3")
+		c.put(queueArrivalsMetric, always(arrivals), "component", component, "task", "3")
+		if component != "QuerySpout" {
+			c.put(executedMetric, rising(arrivals), "component", component, "task", "3", "source", "x", "stream", "default")
+		}
+	}
+	s := sharingAt(t, c)
+	assert.True(t, flowOf(t, s, "FilterBolt").QueueWaitMs.Known())
+	for component, why := range map[string]string{"QuerySpout": "a spout", "JoinBolt": "fewer than 1,000 tuples"} {
+		f := flowOf(t, s, component)
+		assert.False(t, f.QueueWaitMs.Known() || f.QueueWaitMostMs.Known(), "%v", f)
+		assert.Contains(t, f.Note, why)
+	}
+}
+
 func TestTrafficIsByPair(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	c.put(sentMetric, rising(50), "worker", "a:1", "peer", "b:1")

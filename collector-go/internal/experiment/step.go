@@ -72,6 +72,12 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	if err := s.judge(&step, before); err != nil {
 		return step, err
 	}
+	if step.HostIdle >= s.o.Plan.MinHostIdle {
+		s.shares = nil
+		for _, share := range step.Shares {
+			s.shares = append(s.shares, tuning.ProcessShare{Process: share.Process, Ratio: share.Ratio})
+		}
+	}
 	mark.End, mark.Text = end, string(step.Verdict)
 	s.runner.mark(s.ctx, mark)
 	return step, nil
@@ -221,8 +227,13 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 	if err != nil {
 		return err
 	}
+	if bytes := e.Source.BytesPerSecond; bytes.Known() {
+		step.MiBPerSecond, step.MiBEstimated = bytes/(1<<20), false
+	} else {
+		step.MiBEstimated = step.MiBPerSecond.Known()
+	}
 	goals := tuning.GoalStep{
-		Measured: measured, Asked: step.Queries > 0 || step.QueriesPerSecond > 0, Unfinished: step.Overdue, HostIdle: step.HostIdle,
+		Measured: measured, Asked: step.Queries > 0 || step.QueriesPerSecond > 0, NoneToMatch: s.o.Plan.Load.NoneToMatch(), Unfinished: step.Overdue, HostIdle: step.HostIdle,
 		LeastIdle: s.o.Plan.MinHostIdle, Evidence: e,
 	}
 	outcomes, judgement, limitation := tuning.JudgeGoals(s.o.Plan.Goals, goals)
@@ -259,6 +270,7 @@ func (s *Session) evidence(step report.Step, from, to time.Time) tuning.Evidence
 	s.o.Around.addTo(&e)
 	lag := e.Source.LagEnd
 	addStep(&e, step, float64(s.o.Plan.MinHostIdle))
+	e.Host.SharesBefore = s.shares
 	e.Client.HeldMs = s.heldMs(step)
 	if s.collected() {
 		e.Source.LagEnd = lag // what the gateway says is the record maker's

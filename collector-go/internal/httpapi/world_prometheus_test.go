@@ -192,9 +192,9 @@ func worldAnswer(t *testing.T, base string, q gridtest.Question) string {
 
 // readByPromtool reads exported blocks as people do who do not trust us.
 func readByPromtool(t *testing.T, dir string, slices int) {
-	promtool := filepath.Join(buildPrometheus(t), "promtool")
+	path := filepath.Join(buildPrometheus(t), "promtool")
 	promtool := func(arguments ...string) []byte {
-		command := exec.CommandContext(t.Context(), promtool, arguments...)
+		command := exec.CommandContext(t.Context(), path, arguments...)
 		var stderr bytes.Buffer
 		command.Stderr = &stderr
 		out, err := command.Output()

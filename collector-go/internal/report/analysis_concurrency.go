@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
@@ -11,13 +12,20 @@ import (
 // OfConcurrency shows which steps were complete and what a query costs.
 func OfConcurrency(c *tuning.Concurrency) *document.Document {
 	d := &document.Document{Title: "Simultaneous queries: completeness and cost", Notes: c.Notes}
+	sizes := slices.ContainsFunc(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.AverageResultSize.Known() })
+	judged := "Completeness is not judged: no record was made for the queries to find."
+	if sizes {
+		judged = fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.",
+			tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize))
+	}
 	d.Findings = append(d.Findings,
-		"Capacity: "+c.Capacity.Text()+" simultaneous queries."+tuning.InBrackets(c.Capacity.Note),
-		fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.",
-			tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize)))
+		"Capacity: "+c.Capacity.Text()+" simultaneous queries."+tuning.InBrackets(c.Capacity.Note), judged)
 	d.Findings = append(d.Findings, costFindings(c)...)
 	d.Add("Steps", document.Tabled(concurrencyTable(c)))
-	d.Figures = []chart.Figure{costChart(c).Figure(), completenessChart(c).Figure()}
+	d.Figures = []chart.Figure{costChart(c).Figure()}
+	if sizes {
+		d.Figures = append(d.Figures, completenessChart(c).Figure())
+	}
 	return d
 }
 

@@ -8,19 +8,26 @@ import (
 
 // costFindings are the baseline and what a query adds to it, of a worker and of the whole topology.
 func costFindings(c *tuning.Concurrency) []string {
-	text := func(e tuning.Estimate, unit string) string { return e.Text(c.Confidence, unit) }
-	out := []string{
-		baseline(c),
-		"Each query adds: " + text(c.Marginal, "ms/min of CPU a worker") + "; " + text(c.MarginalCores, "cores") + ".",
+	text := func(e tuning.Estimate, unit string) string {
+		if !e.Value.Known() {
+			return "not determined: " + e.Note
+		}
+		return e.Text(c.Confidence, unit)
 	}
-	if c.MarginalWhileComplete.Value.Known() && c.MarginalWhileComplete.Value != c.Marginal.Value {
+	out := []string{baseline(c), "Each query adds: " + text(c.Marginal, "ms/min of CPU a worker")}
+	if c.MarginalCores.Value.Known() {
+		out[1] += "; " + text(c.MarginalCores, "cores")
+	}
+	out[1] += "."
+	differs := func(e, all tuning.Estimate) bool { return e.Value.Known() && e.Value != all.Value }
+	if differs(c.MarginalWhileComplete, c.Marginal) {
 		out = append(out, "Over the complete steps alone: "+text(c.MarginalWhileComplete, "ms/min of CPU a worker")+".")
 	}
 	if c.MarginalTotal.Value.Known() {
 		out = append(out, "In the whole topology each query adds: "+text(c.MarginalTotal, "ms/min of CPU")+".")
 	}
 	switch total := c.MarginalTotalWhileComplete; {
-	case total.Value.Known() && total.Value != c.MarginalTotal.Value:
+	case differs(total, c.MarginalTotal):
 		out = append(out, "In the whole topology over the complete steps alone: "+text(total, "ms/min of CPU")+"; "+
 			text(c.MarginalTotalCoresWhileComplete, "cores")+".")
 	case !total.Value.Known() && c.MarginalTotal.Value.Known():

@@ -68,6 +68,7 @@ func workerReport(w Worker, timesMs []int64, sliceMs int64) WorkerReport {
 	}
 	report := WorkerReport{
 		Worker: w.Name, Pids: w.Pids, CPUMsPerMinute: perMinute(w.CPUSeconds), GCMsPerMinute: perMinute(w.GCSeconds),
+		CPUUserMsPerMinute: perMinute(w.CPUUserSeconds), CPUSystemMsPerMinute: perMinute(w.CPUSystemSeconds),
 		HeapUsedBytes: each(timesMs, func(t int64) Figure { return w.HeapUsedBytes.mean(t-sliceMs, t) }),
 		CPUCores: each(timesMs,
 			func(t int64) Figure { return w.CPUSeconds.increase(t, sliceMs) * 1000 / Figure(sliceMs) }),
@@ -107,10 +108,17 @@ func (s *StepReport) judge(goals tuning.Goals, e *tuning.Evidence, figures tunin
 
 func stepReport(run *Run, step Step) StepReport {
 	from, to := step.MeasuredFromMs, step.EndMs
-	var cpu, gc, heap []Figure
+	var cpu, user, system, gc, heap []Figure
+	least := 0
 	for _, w := range run.Workers {
 		if rate := w.CPUSeconds.rate(from, to); rate.Known() {
+			low, high := w.CPUSeconds.within(from+1, to)
+			if n := max(1, high-low); least == 0 || n < least {
+				least = n
+			}
 			cpu = append(cpu, rate*1000*60)
+			user = append(user, w.CPUUserSeconds.rate(from, to)*1000*60)
+			system = append(system, w.CPUSystemSeconds.rate(from, to)*1000*60)
 			gc = append(gc, w.GCSeconds.rate(from, to)*1000*60)
 			heap = append(heap, w.HeapUsedBytes.mean(from, to))
 		}
@@ -119,6 +127,7 @@ func stepReport(run *Run, step Step) StepReport {
 	return StepReport{
 		Queries: step.Queries, Workers: len(cpu), AverageCPUMsPerMinute: meanCPU,
 		AverageCPUCores: meanCPU / Figure(minuteMs), TotalCPUMsPerMinute: totalOrUnknown(cpu),
+		TotalCPUUserMsPerMinute: totalOrUnknown(user), TotalCPUSystemMsPerMinute: totalOrUnknown(system),
 		AverageGCMsPerMinute: average(gc), GCShareOfCPU: average(gc) / meanCPU, TotalGCMsPerMinute: totalOrUnknown(gc),
 		AverageHeapUsedBytes: average(heap), TotalHeapUsedBytes: totalOrUnknown(heap),
 		AverageResultSize: step.Clients.AverageResultSize, FilterLatencyMeanMs: average(run.filterLatencyMs(from, to)),
@@ -128,5 +137,6 @@ func stepReport(run *Run, step Step) StepReport {
 		StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to, FilterLatency: step.FilterLatency,
 		Sharing: step.Sharing,
 		launch:  step.Launch,
+		slices:  least,
 	}
 }

@@ -55,7 +55,7 @@ func (c *Comparison) Document() *document.Document {
 	}
 	d.Note("A change is after less before. " + compare.NotClear + " marks one whose interval of " +
 		tuning.ConfidencePercent(c.Confidence) + " holds 0: it may be none; the relative change has an interval of " +
-		"its own, of the logarithms. Where a figure has no interval it was measured once a side.")
+		"its own, of the logarithms. Where a figure has no interval it was measured once a side, or in too few slices.")
 	d.Note(compare.WorkersMean)
 	d.Note(tuning.GCIsWallTime + ".")
 	return d

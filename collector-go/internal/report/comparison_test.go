@@ -17,12 +17,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// told are the two runs of Test 4's story.
+// told are the two runs of Test 4's story, of three launches each.
 func told(t *testing.T) (before, after string) {
 	t.Helper()
 	before, after = filepath.Join(t.TempDir(), "little"), filepath.Join(t.TempDir(), "much")
-	littleHeap.tell(t, before)
-	muchHeap.tell(t, after)
+	tellAll(t, before, "as it is", littleHeap, littleHeap.again(1), littleHeap.again(2))
+	tellAll(t, after, "as it is", muchHeap, muchHeap.again(1), muchHeap.again(2))
 	return before, after
 }
 
@@ -92,7 +92,7 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	a := c.Document()
 	text := a.Text()
 	for _, want := range []string{"3 values differ, none of them one of the document's eight controlled variables", "bullet.topology.filter.bolt.memory.on.heap.load", "CPU of all workers -2", "G1 Young Generation",
-		"the same", "cores", "one launch against one"} {
+		"the same", "cores"} {
 		assert.Contains(t, text, want)
 	}
 	assert.Contains(t, text, "\nConfiguration diff\n  "+strings.Join(storyLines, "\n  ")+"\n\nWhat differs, by controlled variable\n")
@@ -118,6 +118,19 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	var decoded struct{ Configurations []struct{ Lines []string } }
 	require.NoError(t, json.Unmarshal(data, &decoded))
 	assert.Equal(t, storyLines, decoded.Configurations[0].Lines)
+}
+
+// What is of one launch a side has no interval, and says why.
+func TestOneLaunchASideHasNoIntervals(t *testing.T) {
+	before, after := told(t)
+	c, err := report.Compare(before+"/trials/01-as-it-is", after+"/trials/01-as-it-is", 0.95)
+	require.NoError(t, err)
+	for _, s := range c.Configurations[0].Steps {
+		for _, f := range s.Figures {
+			assert.False(t, f.Clear || f.Change.Low.Known(), "%s, %s: %v", s.Name, f.Name, f.Difference)
+		}
+	}
+	assert.Contains(t, c.Document().Text(), "one launch against one: how much a launch differs from the next was not measured")
 }
 
 // Configurations that were measured at other places are compared at those that they share: that moves no variable.

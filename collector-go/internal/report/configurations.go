@@ -63,8 +63,8 @@ func (c *ComparedConfiguration) Document() *document.Document {
 	d.Note(tuning.GCIsWallTime + ".")
 	d.Note(compare.NotClear + " marks a change whose interval holds 0: it may be none.")
 	if slices.ContainsFunc(c.Steps, compare.StepChange.OfOneLaunch) {
-		d.Note("Intervals are of one launch against one: how much a launch differs from the next is not in them. " +
-			"Repeat the launches (steps.repeats) to have it.")
+		d.Note("One launch against one: how much a launch differs from the next was not measured, so that there are no " +
+			"intervals. Repeat the launches (steps.repeats) to have them.")
 	}
 	d.Figures = changeFigures(&c.ConfigurationChange, ": "+c.After)
 	return d

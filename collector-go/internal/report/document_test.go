@@ -26,6 +26,10 @@ type cell struct {
 	value, latencyMs, recordsPerS, mibPerS float64
 	verdict                                tuning.Verdict
 	timeline                               *tuning.Timeline
+	// cores are what its one worker used, bytesPerS what the source counted; 0 where nobody looked.
+	cores, bytesPerS float64
+	// busy is the share of a core that JoinBolt's busiest executor took; 0 where nobody looked.
+	busy float64
 }
 
 // column is a configuration with its steps.
@@ -94,6 +98,7 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 		run := &report.Run{Topology: "bullet", Goals: tuning.DefaultGoals(), SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000, FilterLatencySeconds: make([]report.Slices, 1),
 			Asked: c.asks()}
 		var measured []tuning.Measured
+		used, worker := 0.0, report.Worker{Name: "host:6700", Pids: []int{4711}}
 		for n, at := range c.cells {
 			start := originMs + int64(n)*60_000
 			step := rundir.Step{Number: n + 1, Kind: rundir.LoadStep, Value: at.value, Attempt: 1, Launch: 1, StartMs: start, MeasuredFromMs: start + 10_000, EndMs: start + 60_000,
@@ -106,12 +111,37 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 				step.Timeline, err = json.Marshal(at.timeline)
 				require.NoError(t, err)
 			}
+			if at.cores > 0 {
+				step.CPUCores, step.Workers = report.Figure(at.cores), 1
+				for end := start + 10_000; end <= step.EndMs; end += 10_000 {
+					used += 10 * at.cores
+					put(&worker.CPUSeconds, end, used)
+					put(&worker.GCSeconds, end, used/100)
+				}
+			}
+			if at.bytesPerS > 0 || at.busy > 0 {
+				e := tuning.NoEvidence()
+				if at.busy > 0 {
+					join := tuning.NoBoltEvidence("JoinBolt")
+					join.BusyMost = report.Figure(at.busy)
+					e.Bolts = append(e.Bolts, join)
+				}
+				if at.bytesPerS > 0 {
+					e.Source.BytesPerSecond = report.Figure(at.bytesPerS)
+				}
+				step.Evidence, err = json.Marshal(e)
+				require.NoError(t, err)
+			}
 			require.NoError(t, w.FinishStep(trial, step, step.EndMs))
 			for end := start + 10_000; end <= step.EndMs; end += 10_000 {
 				put(&run.FilterLatencySeconds[0], end, at.latencyMs/1000)
 			}
 			measured = append(measured, tuning.Measured{Value: at.value, Verdict: at.verdict})
-			run.Steps = append(run.Steps, report.Step{Queries: step.Queries, StartMs: start, MeasuredFromMs: step.MeasuredFromMs, EndMs: step.EndMs, HostIdle: 0.4, RecordsPerSecond: step.RecordsPerSecond})
+			run.Steps = append(run.Steps, report.Step{Queries: step.Queries, StartMs: start, MeasuredFromMs: step.MeasuredFromMs, EndMs: step.EndMs, HostIdle: 0.4, RecordsPerSecond: step.RecordsPerSecond,
+				Clients: report.Clients{AverageResultSize: u, LatencyMeanMs: u, LatencyP50Ms: u, LatencyP99Ms: u}})
+		}
+		if used > 0 {
+			run.Workers = []report.Worker{worker}
 		}
 		require.NoError(t, run.Save(rundir.TrialDir(dir, trial)))
 		require.NoError(t, w.Tell(rundir.Event{AtMs: originMs, Kind: rundir.TrialFinished, Trial: i + 1}))

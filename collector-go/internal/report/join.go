@@ -30,6 +30,8 @@ func (w Worker) joined(later Worker) Worker {
 		later.StartsMs...)
 	w.CPUSeconds, w.GCSeconds = joined(w.CPUSeconds, later.CPUSeconds.raised(w.CPUSeconds)), joined(w.GCSeconds,
 		later.GCSeconds.raised(w.GCSeconds))
+	w.CPUUserSeconds = joined(w.CPUUserSeconds, later.CPUUserSeconds.raised(w.CPUUserSeconds))
+	w.CPUSystemSeconds = joined(w.CPUSystemSeconds, later.CPUSystemSeconds.raised(w.CPUSystemSeconds))
 	w.HeapUsedBytes = joined(w.HeapUsedBytes, later.HeapUsedBytes)
 	collectors := slices.Clone(w.Collectors)
 	for _, c := range later.Collectors {

@@ -69,7 +69,12 @@ func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
 	var rates []Figure
 	for _, row := range r.Rows {
 		size := r.size(row.Configuration)
-		j.note(size.note)
+		var note string
+		size.cores, note = size.measuredCores()
+		if note != "" && size.note == "" {
+			note = row.Label + ": " + note
+		}
+		j.note(note)
 		if size.filterBolts == 0 || !(size.cores > 0) {
 			j.note(
 				fmt.Sprintf("%s: how many filter bolts or cores it had is not known: left out of the fit", row.Label))

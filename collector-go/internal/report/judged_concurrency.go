@@ -44,7 +44,7 @@ func (r *RunReport) completenessGoals() tuning.Goals {
 	return goals
 }
 
-// concurrency is the place as a row: the means of its launches, with the launches themselves.
+// concurrency is the place as a row: the means of its launches, with each time that it was measured.
 func (m measured) concurrency() tuning.ConcurrencyRow {
 	row := tuning.ConcurrencyRow{Queries: int(m.value), Verdict: m.verdict(),
 		AverageCPUMsPerMinute: m.mean(func(s *StepReport) Figure { return s.AverageCPUMsPerMinute }),
@@ -52,10 +52,11 @@ func (m measured) concurrency() tuning.ConcurrencyRow {
 		Workers:               m.mean(func(s *StepReport) Figure { return Figure(s.Workers) }),
 		TotalCPUMsPerMinute:   m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute }),
 		AverageGCMsPerMinute:  m.mean(func(s *StepReport) Figure { return s.AverageGCMsPerMinute })}
-	for _, s := range m.steps {
+	for _, s := range m.attempts {
 		row.Launches = append(row.Launches, tuning.LaunchCost{
 			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute,
 			TotalCPUMsPerMinute:   s.TotalCPUMsPerMinute,
+			Slices:                s.slices,
 		})
 	}
 	return row

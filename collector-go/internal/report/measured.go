@@ -15,6 +15,8 @@ type measured struct {
 	value    float64
 	verdicts []tuning.Verdict
 	steps    []*StepReport
+	// attempts are each time that it was measured well enough to be a point of what a query costs.
+	attempts []*StepReport
 }
 
 // last keeps, of each trial, the last attempt at each place, and puts those of a configuration together.
@@ -36,11 +38,25 @@ func (r *RunReport) measured(configuration int) (out []measured) {
 			out[i].verdicts = append(out[i].verdicts, s.Verdict)
 			if step := t.Report.stepAt(s.StartMs); step != nil && s.Kind == rundir.LoadStep {
 				out[i].steps = append(out[i].steps, step)
+				out[i].attempts = append(out[i].attempts, t.attempts(s)...)
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
 	return out
+}
+
+// attempts are the step and those before it at the same place that were OK: a load that was measured more than once in a
+// launch says how far the topology drifts.
+func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
+	for _, s := range t.Steps {
+		step := t.Report.stepAt(s.StartMs)
+		same := s.Kind == last.Kind && s.Value == last.Value && (s.StartMs == last.StartMs || s.Verdict == tuning.OK)
+		if same && step != nil {
+			all = append(all, step)
+		}
+	}
+	return all
 }
 
 // verdict is one for all launches: what they agree on, else inconclusive.
@@ -67,16 +83,61 @@ type size struct {
 	cores, memoryMiB Figure
 	filterBolts      int
 	note             string
+	// used is what its workers used at the last step that held, the mean of its launches; unknown where nobody measured.
+	used Figure
+}
+
+// measuredCores are what it used, beside what it asks for, which nothing but a scheduler goes by.
+func (s size) measuredCores() (Figure, string) {
+	if !s.used.Known() || !(s.used > 0) {
+		return s.cores, s.note
+	}
+	note := "cores are those that the workers used at the last step that held"
+	if s.note == "" && s.cores.Known() {
+		note += fmt.Sprintf(", %s, beside %s declared", tuning.Digits(s.used), tuning.Digits(s.cores))
+	}
+	return s.used, note
+}
+
+// lastOK is the trial's step that held the most; nil where none did.
+func (t TrialReport) lastOK() (last *TrialStep) {
+	for i := range t.Steps {
+		if s := &t.Steps[i]; s.Verdict == tuning.OK && s.Kind == rundir.LoadStep && (last == nil || s.Value >= last.Value) {
+			last = s
+		}
+	}
+	return last
+}
+
+// busyMost is the share of a core that a component's busiest instance took at the last step that held; 0 where it is not known.
+func (r *RunReport) busyMost(configuration int, component string) (most Figure) {
+	for _, t := range r.Trials {
+		if t.Configuration != configuration {
+			continue
+		}
+		if last := t.lastOK(); last != nil && last.evidence != nil {
+			for _, b := range last.evidence.Bolts {
+				if b.Component == component && b.BusyMost > most {
+					most = b.BusyMost
+				}
+			}
+		}
+	}
+	return most
 }
 
 func (r *RunReport) size(configuration int) size {
 	s := size{cores: Unknown, memoryMiB: Unknown}
 	used := Unknown
+	var held []Figure
 	for _, t := range r.Trials {
 		if t.Configuration != configuration {
 			continue
 		}
 		s.filterBolts = max(s.filterBolts, filterBoltsOf(t))
+		if last := t.lastOK(); last != nil {
+			held = append(held, last.CPUCores)
+		}
 		for _, step := range t.Steps {
 			if step.CPUCores.Known() && !(step.CPUCores <= used) {
 				used = step.CPUCores
@@ -90,6 +151,7 @@ func (r *RunReport) size(configuration int) size {
 			s.cores, s.memoryMiB = resources.Totals.CPUCores, resources.Totals.TotalMemoryMiB
 		}
 	}
+	s.used = average(held)
 	if !s.cores.Known() && used.Known() {
 		s.cores, s.note = used, "the topology told no CPU that it asks of the scheduler: cores are those that its "+
 			"workers used at most"
@@ -131,6 +193,7 @@ func (r *RunReport) components(configuration int) (all []tuning.Component) {
 				OnHeapMiB:      c.OnHeapMiB,
 				OffHeapMiB:     c.OffHeapMiB,
 				TotalMemoryMiB: Unknown,
+				BusyMost:       r.busyMost(configuration, c.Name),
 			})
 		}
 		return all

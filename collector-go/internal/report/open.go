@@ -57,7 +57,7 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	r.Judged = r.judged()
 	r.Notes = append(r.Notes, r.Judged.notes...)
 	r.Caveats = r.caveats()
-	r.Volume = r.volumeReport(run)
+	r.Volume = r.volumeReport()
 	return r, nil
 }
 
@@ -96,7 +96,7 @@ func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
 	if out.Report, err = Build(run); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(t.Dir, runFile), err)
 	}
-	out.adopt(r.axis())
+	out.adopt(r.axis(), r.plan.Load.NoneToMatch())
 	return out, nil
 }
 
@@ -116,6 +116,8 @@ func (r *RunReport) step(s rundir.Step, run *Run) (*TrialStep, error) {
 			}
 		}
 	}
+	out.countMiB()
+	r.mibEstimated = r.mibEstimated || out.MiBEstimated
 	switch {
 	case len(s.Limitation) > 0:
 		out.Limitation = new(tuning.Limitation)
@@ -137,13 +139,38 @@ func (r *RunReport) step(s rundir.Step, run *Run) (*TrialStep, error) {
 	return out, nil
 }
 
+// countMiB takes the volume from the bytes that the source counted; what older runs have of the records' stated size is an
+// estimate.
+func (s *TrialStep) countMiB() {
+	if s.evidence != nil && s.evidence.Source.BytesPerSecond.Known() {
+		s.MiBPerSecond, s.MiBEstimated = s.evidence.Source.BytesPerSecond/(1<<20), false
+		return
+	}
+	s.MiBEstimated = s.MiBPerSecond.Known()
+}
+
+// mibCaveat says that the volume is no count.
+func (r *RunReport) mibCaveat() []string {
+	if !r.mibEstimated {
+		return nil
+	}
+	size := ""
+	if bytes := r.plan.Load.MeanRecordBytes; bytes.Known() {
+		size = " (" + tuning.Digits(bytes) + " bytes)"
+	}
+	return []string{"MiB/s are an estimate: records/s times the stated mean size of a record" + size + ", since the source counts no bytes."}
+}
+
 // adopt gives the trial's tables the steps' names, verdicts and evidence as the run has them: its goals may be others
-// than those of the figures alone.
-func (t *TrialReport) adopt(axis string) {
+// than those of the figures alone. Queries that no record was made for have no result size.
+func (t *TrialReport) adopt(axis string, noneToMatch bool) {
 	t.Report.Axis, t.Report.Title = axis, t.Label
 	var judgements []tuning.Judgement
 	for i := range t.Report.Steps {
 		step := &t.Report.Steps[i]
+		if noneToMatch {
+			step.AverageResultSize = Unknown
+		}
 		for _, s := range t.Steps {
 			if s.StartMs != step.StartMs {
 				continue
@@ -225,6 +252,7 @@ func (r *RunReport) caveats() (all []string) {
 	}
 	percentiles := false
 	add(r.plan.Caveats)
+	add(r.mibCaveat())
 	if hostOfClient(r.plan) {
 		add([]string{WorkerHosts})
 	} else if r.plan.Launch == "local" {
@@ -240,17 +268,22 @@ func (r *RunReport) caveats() (all []string) {
 	return all
 }
 
-func (r *RunReport) volumeReport(run *rundir.Run) VolumeReport {
-	v := VolumeReport{DataVolume: run.Volume(), Configurations: []rundir.DataVolume{}}
+func (r *RunReport) volumeReport() VolumeReport {
+	v := VolumeReport{Configurations: []rundir.DataVolume{}}
+	var all []rundir.Step
 	for _, row := range r.Rows {
 		var steps []rundir.Step
-		for _, t := range run.Trials {
+		for _, t := range r.Trials {
 			if t.Configuration == row.Configuration {
-				steps = append(steps, t.Steps...)
+				for _, s := range t.Steps {
+					steps = append(steps, s.Step)
+				}
 			}
 		}
+		all = append(all, steps...)
 		v.Configurations = append(v.Configurations, rundir.AverageVolume(steps))
 	}
+	v.DataVolume = rundir.AverageVolume(all)
 	return v
 }
 

@@ -35,11 +35,13 @@ type ComponentFlow struct {
 	Component       string `json:"component"`
 	TuplesPerSecond Figure `json:"executed_per_second"`
 	// QueueWaitMs is the time in the tasks' receive queues as Storm makes it from population and arrival rate,
-	// QueueWaitMostMs that of the task with the longest. To a spout come acks alone.
+	// QueueWaitMostMs that of the task with the longest. Unknown of a spout, to which acks come, and of few tuples.
 	QueueWaitMs     Figure `json:"queue_wait_ms"`
 	QueueWaitMostMs Figure `json:"queue_wait_most_ms"`
-	// ExecuteMs is what a tuple took in execute().
+	// ExecuteMs is what a tuple took in execute(); unknown where Storm's own figure cannot tell.
 	ExecuteMs Figure `json:"execute_ms"`
+	// Note is why a figure is unknown.
+	Note string `json:"note,omitempty"`
 }
 
 // Traffic is what one worker sent to another.

@@ -148,3 +148,39 @@ func sortByTime(s *report.Slices) {
 		}
 	}
 }
+
+// cpu_ms_per_minute is user and system together, here as on the page and in Grafana; both parts stand beside it, where they are known.
+func TestCPUIsToldTogetherAndApart(t *testing.T) {
+	run := synthetic()
+	total := func(perSecond float64) (s report.Slices) {
+		return gauge(-50_000, func(seconds float64) float64 { return 100 + perSecond*seconds })
+	}
+	run.Workers = []report.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: total(0.5), CPUUserSeconds: total(0.4), CPUSystemSeconds: total(0.1)}}
+	r := build(t, run)
+	text, err := r.JSON()
+	require.NoError(t, err)
+	var decoded struct {
+		Workers []map[string]json.RawMessage
+		Steps   []map[string]json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(text, &decoded))
+	i := indexOf(t, r.TimesMs, originMs+100_000)
+	for name, want := range map[string]float64{"cpu_ms_per_minute": 30_000, "cpu_user_ms_per_minute": 24_000, "cpu_system_ms_per_minute": 6_000} {
+		var values []*float64
+		require.NoError(t, json.Unmarshal(decoded.Workers[0][name], &values), name)
+		assert.InDelta(t, want, *values[i], 1e-6, name)
+	}
+	for name, want := range map[string]float64{"total_cpu_ms_per_minute": 30_000, "total_cpu_user_ms_per_minute": 24_000, "total_cpu_system_ms_per_minute": 6_000} {
+		var v float64
+		require.NoError(t, json.Unmarshal(decoded.Steps[1][name], &v), name)
+		assert.InDelta(t, want, v, 1e-6, name)
+	}
+	written := string(r.Markdown())
+	assert.Contains(t, written, "Total CPU, user ms/min")
+	assert.Contains(t, written, "| 24,000 | 6,000 |")
+
+	run.Workers[0].CPUUserSeconds, run.Workers[0].CPUSystemSeconds = report.Slices{}, report.Slices{}
+	r = build(t, run)
+	assert.False(t, r.Steps[1].TotalCPUUserMsPerMinute.Known(), "a system that does not tell them apart")
+	assert.NotContains(t, string(r.Markdown()), "Total CPU, user")
+}

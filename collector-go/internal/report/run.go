@@ -21,7 +21,11 @@ type Worker struct {
 	// Pids are the processes that held the worker's slot, in their order; more than one after a restart.
 	Pids []int `json:"pids"`
 	// CPUSeconds and GCSeconds are totals (CPU: user and system; GC: all collectors); HeapUsedBytes is a gauge.
-	CPUSeconds    Slices `json:"cpu_seconds"`
+	CPUSeconds Slices `json:"cpu_seconds"`
+	// CPUUserSeconds and CPUSystemSeconds are its parts; empty where the worker's system does not tell them apart.
+	CPUUserSeconds   Slices `json:"cpu_user_seconds,omitzero"`
+	CPUSystemSeconds Slices `json:"cpu_system_seconds,omitzero"`
+
 	GCSeconds     Slices `json:"gc_seconds"`
 	HeapUsedBytes Slices `json:"heap_used_bytes"`
 	// Collectors are the worker's garbage collectors apart, by name.

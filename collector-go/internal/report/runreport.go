@@ -33,7 +33,8 @@ type RunReport struct {
 	Caveats  []string                `json:"caveats"`
 	Volume   VolumeReport            `json:"data_volume"`
 
-	plan rundir.Plan
+	plan         rundir.Plan
+	mibEstimated bool // MiB/s of a step at least
 }
 
 // RowReport is one configuration over all its launches.

@@ -33,11 +33,10 @@ func (r *Report) sharingBlocks() []document.Block {
 	if flows := r.flowTable(); flows.Rows() > 0 {
 		blocks = append(blocks,
 			document.Paragraph("Queue wait / execute time of a tuple, ms, means over the tuples of each step's "+
-				"measured time. The wait is that in the receive queue, as Storm makes it from the queue's population "+
+				"measured time, of two significant digits. The wait is that in the receive queue, as Storm makes it from the queue's population "+
 				"and arrival rate; "+
-				"where it grows from step to step while the execution time does not, the component falls behind. "+
-				"To a spout come acks alone."),
-			document.Tabled(flows))
+				"where it grows from step to step while the execution time does not, the component falls behind."),
+			document.Tabled(flows), document.List(r.flowNotes()))
 	}
 	return append(blocks, r.trafficBlocks()...)
 }
@@ -123,12 +122,33 @@ func (r *Report) flowTable() document.Table {
 		}
 		for _, c := range s.Sharing.Components {
 			if c.QueueWaitMs.Known() || c.ExecuteMs.Known() { // else nothing came to it
-				t.set(i, tuning.Digits(c.QueueWaitMs)+" / "+tuning.Digits(c.ExecuteMs), c.Component)
+				t.set(i, tuning.TwoDigits(c.QueueWaitMs)+" / "+tuning.TwoDigits(c.ExecuteMs), c.Component)
 			}
 		}
 	}
 	slices.SortFunc(t.names, ownFirst)
 	return t.table()
+}
+
+// flowNotes are why figures of the components are not known, each with those that it is of.
+func (r *Report) flowNotes() (notes []string) {
+	of := map[string][]string{}
+	for _, s := range r.Steps {
+		if s.Sharing == nil {
+			continue
+		}
+		for _, c := range s.Sharing.Components {
+			for note := range strings.SplitSeq(c.Note, "; ") {
+				if note != "" && !slices.Contains(of[note], c.Component) {
+					of[note] = append(of[note], c.Component)
+				}
+			}
+		}
+	}
+	for _, note := range slices.Sorted(maps.Keys(of)) {
+		notes = append(notes, fmt.Sprintf("%s (in a step at least): %s.", strings.Join(slices.SortedFunc(slices.Values(of[note]), ownFirst), ", "), note))
+	}
+	return notes
 }
 
 // trafficBlocks are what went between the workers: a row for each pair of workers and a column for each step.

@@ -41,6 +41,16 @@ func figureColumn(head, unit string, decimals int, figure func(StepReport) Figur
 	return document.Number(head, unit, func(s StepReport) string { return number(figure(s), decimals) })
 }
 
+// partColumn is a column of a part of the CPU; blank where the parts are not known.
+func partColumn(head string, part func(StepReport) Figure) stepColumn {
+	return document.Number(head, "ms/min", func(s StepReport) string {
+		if !part(s).Known() {
+			return ""
+		}
+		return number(part(s), 0)
+	})
+}
+
 func ratioColumn(head string, ratio func(StepReport) Figure) stepColumn {
 	return document.Number(head, "", func(s StepReport) string { return tuning.Percent(ratio(s)) })
 }
@@ -78,6 +88,8 @@ func (r *Report) stepTable() document.Table {
 		figureColumn("Average cores", "", 2, func(s StepReport) Figure { return s.AverageCPUCores }),
 		countColumn("Workers", func(s StepReport) int { return s.Workers }),
 		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
+		partColumn("Total CPU, user", func(s StepReport) Figure { return s.TotalCPUUserMsPerMinute }),
+		partColumn("Total CPU, system", func(s StepReport) Figure { return s.TotalCPUSystemMsPerMinute }),
 		figureColumn("Total cores", "", 2,
 			func(s StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) }),
 		ratioColumn("GC of CPU", func(s StepReport) Figure { return s.GCShareOfCPU }),

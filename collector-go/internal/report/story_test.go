@@ -140,7 +140,7 @@ func (s story) placement() *report.Placement {
 func (s story) sharing(queries int) *report.Sharing {
 	q := tuning.Figure(queries)
 	return &report.Sharing{Components: []report.ComponentFlow{
-		{Component: "DataSource", TuplesPerSecond: tuning.Unknown, QueueWaitMs: tuning.Unknown, QueueWaitMostMs: tuning.Unknown, ExecuteMs: tuning.Unknown},
+		{Component: "DataSource", TuplesPerSecond: tuning.Unknown, QueueWaitMs: tuning.Unknown, QueueWaitMostMs: tuning.Unknown, ExecuteMs: tuning.Unknown, Note: "queue wait not known: to a spout come acks"},
 		{Component: "FilterBolt", TuplesPerSecond: 4000 + q, QueueWaitMs: 0.2 + q*q/3000, QueueWaitMostMs: 0.4 + q*q/2000, ExecuteMs: 1.1 + q/200},
 		{Component: "JoinBolt", TuplesPerSecond: q + 1, QueueWaitMs: 0.02, QueueWaitMostMs: 0.03, ExecuteMs: 0.06},
 	}, Traffic: []report.Traffic{{From: "host-0:6700", To: "host-1:6700", MessagesPerSecond: 812 + q}, {From: "host-1:6700", To: "host-0:6700", MessagesPerSecond: 790 + q}}, TrafficLeftOut: 0}

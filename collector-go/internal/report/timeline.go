@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
@@ -74,8 +75,9 @@ func (r *Report) panels() []chart.Panel {
 	queries := queriesPanel(chart.Line{Colour: chart.Muted, Values: values(r.held()), Plain: true},
 		line(chart.Ink, r.QueriesRunning))
 	queries.Title += ": sum over the JoinBolt's tasks (grey: asked for)"
-	cpu := cpuPanel("CPU time per worker, user and system",
+	cpu := cpuPanel("CPU time per worker, user and system together",
 		r.byWorker(func(w WorkerReport) []Figure { return w.CPUMsPerMinute })...)
+	parts := r.cpuParts()
 	heap := heapPanel("Heap used per worker, mean of the slice",
 		r.byWorker(func(w WorkerReport) []Figure { return w.HeapUsedBytes })...)
 	gc := gcPanel("GC time per worker, all collectors",
@@ -83,7 +85,20 @@ func (r *Report) panels() []chart.Panel {
 	slowest := chart.Line{Colour: chart.Muted, Values: values(r.FilterLatencyMaxMs), Dashed: true, Plain: true}
 	latency := latencyPanel(r.Goals.FilterLatencyLimitMs, slowest, line(chart.Ink, r.FilterLatencyMeanMs))
 	latency.Title += " (dashed: the slowest task)"
-	return []chart.Panel{queries, cpu, heap, gc, latency}
+	return slices.Concat([]chart.Panel{queries, cpu}, parts, []chart.Panel{heap, gc, latency})
+}
+
+// cpuParts is the panel of user and system time apart; none where no worker has them.
+func (r *Report) cpuParts() []chart.Panel {
+	user := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUUserMsPerMinute }, totalOrUnknown)
+	if !slices.ContainsFunc(user, Figure.Known) {
+		return nil
+	}
+	system := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUSystemMsPerMinute }, totalOrUnknown)
+	dashed := chart.Line{Colour: chart.Muted, Values: values(system), Dashed: true, Plain: true}
+	panel := cpuPanel("CPU time of all workers: user, and system apart (dashed)", line(chart.Ink, user), dashed)
+	panel.Name = "cpu-parts"
+	return []chart.Panel{panel}
 }
 
 func queriesPanel(lines ...chart.Line) chart.Panel {

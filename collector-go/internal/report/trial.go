@@ -58,17 +58,22 @@ const filterLatencyStatistic = "mean over filter tasks and slices of bullet_filt
 
 // WorkerReport are one worker's figures by slice.
 type WorkerReport struct {
-	Worker         string   `json:"worker"`
-	Pid            int      `json:"pid"`
-	Pids           []int    `json:"pids"`
-	RestartsMs     []int64  `json:"restarts_ms,omitempty"`
-	CPUMsPerMinute []Figure `json:"cpu_ms_per_minute"`
-	CPUCores       []Figure `json:"cpu_cores"`
-	HeapUsedBytes  []Figure `json:"heap_used_bytes"`
-	GCMsPerMinute  []Figure `json:"gc_ms_per_minute"`
+	Worker     string  `json:"worker"`
+	Pid        int     `json:"pid"`
+	Pids       []int   `json:"pids"`
+	RestartsMs []int64 `json:"restarts_ms,omitempty"`
+	// CPUMsPerMinute is user and system time together; its parts are null where the system does not tell them apart.
+	CPUMsPerMinute       []Figure `json:"cpu_ms_per_minute"`
+	CPUUserMsPerMinute   []Figure `json:"cpu_user_ms_per_minute"`
+	CPUSystemMsPerMinute []Figure `json:"cpu_system_ms_per_minute"`
+
+	CPUCores      []Figure `json:"cpu_cores"`
+	HeapUsedBytes []Figure `json:"heap_used_bytes"`
+	GCMsPerMinute []Figure `json:"gc_ms_per_minute"`
 }
 
-// StepReport is a row of the table. CPU figures are means over workers unless they say total.
+// StepReport is a row of the table. CPU figures are means over workers unless they say total, of user and system time
+// together unless they say which.
 type StepReport struct {
 	Queries int `json:"queries"`
 	// Label is what the step is called where it is not its queries.
@@ -77,13 +82,17 @@ type StepReport struct {
 	AverageCPUMsPerMinute Figure `json:"average_cpu_ms_per_minute"`
 	AverageCPUCores       Figure `json:"average_cpu_cores"`
 	TotalCPUMsPerMinute   Figure `json:"total_cpu_ms_per_minute"`
-	AverageGCMsPerMinute  Figure `json:"average_gc_ms_per_minute"`
-	GCShareOfCPU          Figure `json:"gc_share_of_cpu"`
-	AverageHeapUsedBytes  Figure `json:"average_heap_used_bytes"`
-	TotalGCMsPerMinute    Figure `json:"total_gc_ms_per_minute"`
-	TotalHeapUsedBytes    Figure `json:"total_heap_used_bytes"`
-	AverageResultSize     Figure `json:"average_result_size"`
-	FilterLatencyMeanMs   Figure `json:"filter_latency_mean_ms"`
+	// The parts of the total; null where a worker's system does not tell them apart.
+	TotalCPUUserMsPerMinute   Figure `json:"total_cpu_user_ms_per_minute"`
+	TotalCPUSystemMsPerMinute Figure `json:"total_cpu_system_ms_per_minute"`
+
+	AverageGCMsPerMinute Figure `json:"average_gc_ms_per_minute"`
+	GCShareOfCPU         Figure `json:"gc_share_of_cpu"`
+	AverageHeapUsedBytes Figure `json:"average_heap_used_bytes"`
+	TotalGCMsPerMinute   Figure `json:"total_gc_ms_per_minute"`
+	TotalHeapUsedBytes   Figure `json:"total_heap_used_bytes"`
+	AverageResultSize    Figure `json:"average_result_size"`
+	FilterLatencyMeanMs  Figure `json:"filter_latency_mean_ms"`
 	// FilterLatency are the percentiles that the latency hook reported; nil where it reported none.
 	FilterLatency      *Percentiles   `json:"filter_latency,omitempty"`
 	Verdict            tuning.Verdict `json:"verdict"`
@@ -104,6 +113,7 @@ type StepReport struct {
 	Sharing    *Sharing           `json:"sharing,omitempty"`
 
 	launch int
+	slices int // of the worker's CPU that has the fewest
 }
 
 // Collection is how well the collector collected.

@@ -27,8 +27,10 @@ type Step struct {
 	// RecordsPerSecond was emitted, RecordsPerSecondAsked was asked for; RecordsLag were due and not emitted at the end.
 	RecordsPerSecond      tuning.Figure `json:"records_per_second"`
 	RecordsPerSecondAsked tuning.Figure `json:"records_per_second_asked"`
-	MiBPerSecond          tuning.Figure `json:"mib_per_second"`
-	RecordsLag            int64         `json:"records_lag"`
+	// MiBPerSecond is from the bytes that the source counted, where it counts them; else MiBEstimated, from a record's stated mean size.
+	MiBPerSecond tuning.Figure `json:"mib_per_second"`
+	MiBEstimated bool          `json:"mib_per_second_estimated,omitempty"`
+	RecordsLag   int64         `json:"records_lag"`
 	// CatchUpRatio is how many times its rate the topology took when it was offered more; null where it was not.
 	CatchUpRatio tuning.Figure `json:"catch_up_ratio"`
 

@@ -117,7 +117,9 @@ func (c *checker) topology() {
 	if name := c.file.Topology.Name; name != "" && !experimentName.MatchString(name) {
 		c.fault("topology.name", "%q is not a name of small letters, digits and hyphens, at most 40", name)
 	}
-	c.atLeast("records.mean_size", float64(c.file.Records.MeanSize), 1)
+	if _, given := c.file.places["records.mean_size"]; given {
+		c.atLeast("records.mean_size", float64(c.file.Records.MeanSize), 1)
+	}
 }
 
 func (c *checker) grid() {

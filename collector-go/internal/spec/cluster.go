@@ -63,7 +63,7 @@ func (c *checker) cluster() {
 func (f *File) Manifest() rundir.Manifest {
 	r := f.Records
 	m := rundir.Manifest{Versions: rundir.Versions{Kafka: f.Cluster.KafkaVersion}, Machine: rundir.Machine{UsableCores: tuning.Unknown},
-		Records: rundir.Records{Fields: r.Fields, Strings: r.Strings, Longs: r.Longs, Maps: r.Maps, ListsOfMaps: r.ListsOfMaps, MeanRecordBytes: tuning.Figure(r.MeanSize),
+		Records: rundir.Records{Fields: r.Fields, Strings: r.Strings, Longs: r.Longs, Maps: r.Maps, ListsOfMaps: r.ListsOfMaps, MeanRecordBytes: r.meanSize(),
 			CompressionRatio: tuning.Unknown}}
 	if r.CompressionRatio > 0 {
 		m.Records.CompressionRatio = tuning.Figure(r.CompressionRatio)
@@ -81,6 +81,14 @@ func (f *File) Manifest() rundir.Manifest {
 		m.Cluster.BusyByOthers = tuning.Figure(f.Cluster.BusyByOthers.Ratio)
 	}
 	return m
+}
+
+// meanSize is the mean size of a record, bytes; unknown where nobody states it.
+func (r Records) meanSize() tuning.Figure {
+	if r.MeanSize == 0 {
+		return tuning.Unknown
+	}
+	return tuning.Figure(r.MeanSize)
 }
 
 // kafkaPartitions are those of the topic that the records come from; 0 where nobody told, or there is none.

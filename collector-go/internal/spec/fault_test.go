@@ -125,6 +125,14 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 	assert.False(t, plan.Load.TargetIdle.Known())
 	assert.Contains(t, plan.Load.Describe(plan.Axis), "the records that the topology reads, at their own rate")
 	assert.NotContains(t, plan.Load.Describe(plan.Axis), "matching")
+	assert.False(t, plan.Load.MeanRecordBytes.Known(), "their size is not our generator's")
+	assert.Zero(t, f.Manifest().Records.Fields, "nor is their schema")
+	assert.False(t, f.Manifest().Records.MeanRecordBytes.Known())
+	told, err := spec.Parse("there/mine.yaml", []byte(live+"records: {mean_size: 1843B, fields: 92}\n"))
+	require.NoError(t, err)
+	assert.InDelta(t, 1843, float64(told.Plan().Load.MeanRecordBytes), 0, "somebody says so")
+	assert.Equal(t, 92, told.Manifest().Records.Fields)
+	assert.Zero(t, told.Manifest().Records.Strings)
 	assert.Equal(t, []string{"there/ca.pem", "/etc/token"}, []string{f.CA(), f.Token()})
 	for name, c := range map[string]struct{ old, new, want string }{
 		"a result size":          {"figure: source_lag, at_most: 1000", "figure: result_size, statistic: mean, at_least: 9", "goals[1].figure: with load.source none nobody knows how many records a query must find"},

@@ -44,7 +44,7 @@ func (f *File) asked() rundir.Asked {
 	asked := rundir.Asked{
 		Submit: l.Submit, Class: l.Class, Queries: l.Queries, QueriesPerSecond: unknown, RecordsPerSecond: unknown, TargetIdle: unknown, CatchUpFactor: unknown,
 		QueryLimit: l.Records, QueryDurationMs: time.Duration(l.Duration).Milliseconds(), MatchingPerSecond: tuning.Figure(l.MatchingPerSecond),
-		MeanRecordBytes: tuning.Figure(f.Records.MeanSize),
+		MeanRecordBytes: f.Records.meanSize(),
 	}
 	if l.QueriesPerSecond > 0 {
 		asked.QueriesPerSecond = tuning.Figure(l.QueriesPerSecond)

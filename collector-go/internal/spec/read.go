@@ -47,7 +47,21 @@ func Parse(path string, text []byte) (*File, error) {
 	if err := errors.Join(r.faults...); err != nil {
 		return nil, err
 	}
+	f.claimNoRecords()
 	return f, f.check()
+}
+
+// claimNoRecords forgets our generator's schema and size of a record where the records are not ours: what the file states of them stays.
+func (f *File) claimNoRecords() {
+	if !f.noSource() {
+		return
+	}
+	own := reflect.ValueOf(&f.Records).Elem()
+	for i := range own.NumField() {
+		if _, given := f.places["records."+own.Type().Field(i).Tag.Get("yaml")]; !given {
+			own.Field(i).SetZero()
+		}
+	}
 }
 
 // places say where in the file each field is, "line:column" by the field's path.

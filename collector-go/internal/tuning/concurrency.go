@@ -37,7 +37,7 @@ type ConcurrencyRow struct {
 	Workers               Figure
 	TotalCPUMsPerMinute   Figure
 	AverageGCMsPerMinute  Figure
-	// Launches are those that the row is the mean of, where there was more than one.
+	// Launches are each time that the step was measured; the row is their mean. None where a table has the mean alone.
 	Launches []LaunchCost
 	// Verdict is given where more was looked at than the result size; "" leaves it to that.
 	Verdict Verdict
@@ -115,8 +115,9 @@ func AnalyzeConcurrency(rows []ConcurrencyRow, goals Goals, confidence float64) 
 	}
 	c.BaselineCPUCores, c.BaselineTotalCPUCores = c.BaselineCPUMsPerMinute/msPerCore, c.BaselineTotalCPUMsPerMinute/msPerCore
 	c.Capacity = capacityOf(verdicts)
-	c.fitCost()
+	notes := c.fitCost()
 	c.explain()
+	c.Notes = append(c.Notes, notes...)
 	return c, nil
 }
 
@@ -154,6 +155,8 @@ func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
 	switch size, least := float64(r.AverageResultSize), goals.SmallestResultSize(); {
 	case r.Queries == 0:
 		step.Verdict, step.doubtful = Baseline, r.Verdict != "" && r.Verdict != OK
+	case r.Verdict == OK && size == 0:
+		step.Verdict, step.Reason = Inconclusive, "no query returned a record: OK says nothing of completeness"
 	case r.Verdict != "":
 		step.Verdict = r.Verdict
 	case math.IsNaN(size):

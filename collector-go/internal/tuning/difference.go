@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -27,49 +26,63 @@ type Difference struct {
 	Note   string `json:"note,omitempty"`
 }
 
+// OneLaunch begins the note of a change that has no interval, since each side was launched once.
+const OneLaunch = "one launch against one"
+
 // Compare tells how a figure's mean changed, with Welch's interval (unequal variances; Student's t of Welch and Satterthwaite's
-// degrees of freedom). Slices that follow each other resemble each other, so that they are not independent values: the values are
-// the means of blocks of slices (batch means, Schmeiser 1982), fewer and longer than what would be best for independent slices. Where
-// both sides were launched three times or more the values are the launches' means, which hold what differs from launch to launch too.
+// degrees of freedom). The values are the launches' means: slices that follow each other resemble each other, and a launch differs from the
+// next by more than its slices do, so that only launches are independent measurements. Against a side that was launched once stands how
+// the other side's launches scatter; where each was launched once there is nothing by which to tell, and no interval.
 func Compare(before, after Repeated, confidence float64) Difference {
-	launches := before.known() >= launchesEnough && after.known() >= launchesEnough
-	a, b := before.values(launches), after.values(launches)
+	a, b := before.means(), after.means()
 	d := Difference{Before: meanFigure(a), After: meanFigure(b), Change: noEstimate(), Ratio: noEstimate()}
 	d.Change.Value, d.Ratio.Value = d.After-d.Before, d.After/d.Before-1
-	d.Method = methodOf(before, after, launches)
-	if !d.Change.Value.Known() {
+	switch {
+	case !d.Change.Value.Known():
 		d.Note = "not measured on both sides"
-		return d
-	}
-	if len(a) < 2 || len(b) < 2 {
-		d.Note = "fewer than two values on one side: no interval"
-		return d
-	}
-	d.interval(a, b, confidence)
-	if !launches {
-		d.Note = joinNotes(d.Note, "one launch against one: how much a launch differs from the next is not in the interval")
+	case len(a) == 1 && len(b) == 1:
+		d.WithoutInterval()
+	case len(a) == 1 || len(b) == 1:
+		several := a
+		if len(b) > 1 {
+			several = b
+		}
+		d.Method = fmt.Sprintf("Student's t, with the scatter of %d launches on one side taken for that of both", len(several))
+		variance := stat.Variance(several, nil)
+		d.interval(scattered{float64(d.Before), variance / float64(len(a))}, scattered{float64(d.After), variance / float64(len(b))}, float64(len(several)-1), confidence)
+	default:
+		d.Method = fmt.Sprintf("Welch's t over the means of %d and %d launches", len(a), len(b))
+		before, after := welchMean(a), welchMean(b)
+		sum := before.square + after.square
+		freedom := sum * sum / (before.square*before.square/float64(len(a)-1) + after.square*after.square/float64(len(b)-1))
+		d.interval(before, after, freedom, confidence)
 	}
 	return d
 }
 
-// launchesEnough is how many launches each side needs for their means to be the values.
-const launchesEnough = 3
+// CompareSlices is Compare of a figure that is known slice by slice: with a launch of fewer than LeastSlices there is no interval.
+func CompareSlices(before, after Repeated, confidence float64) Difference {
+	d := Compare(before, after, confidence)
+	if d.Change.Low.Known() && (before.few() || after.few()) {
+		d.noInterval()
+		d.Note = fmt.Sprintf("a launch has fewer than %d slices: no interval", LeastSlices)
+	}
+	return d
+}
+
+// WithoutInterval takes the change's interval away, for want of launches: what was measured of one launch holds no other.
+func (d *Difference) WithoutInterval() {
+	d.noInterval()
+	if d.Note == "" {
+		d.Note = OneLaunch + ": how much a launch differs from the next was not measured, so that there is no interval"
+	}
+}
+
+func (d *Difference) noInterval() {
+	d.Change.Low, d.Change.High, d.Ratio.Low, d.Ratio.High, d.Clear = Unknown, Unknown, Unknown, Unknown, false
+}
 
 func noEstimate() Estimate { return Estimate{Value: Unknown, Low: Unknown, High: Unknown} }
-
-func joinNotes(notes ...string) string {
-	return strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
-}
-
-// known is how many launches have a figure at all.
-func (m Repeated) known() (n int) {
-	for _, launch := range m {
-		if len(floatsOf(launch)) > 0 {
-			n++
-		}
-	}
-	return n
-}
 
 func floatsOf(figures []Figure) (out []float64) {
 	for _, f := range figures {
@@ -80,60 +93,22 @@ func floatsOf(figures []Figure) (out []float64) {
 	return out
 }
 
-// values are what counts as one independent measurement each.
-func (m Repeated) values(launches bool) (out []float64) {
+// means are those of the launches that have a figure at all.
+func (m Repeated) means() (out []float64) {
 	for _, launch := range m {
-		known := floatsOf(launch)
-		switch {
-		case len(known) == 0:
-		case launches:
+		if known := floatsOf(launch); len(known) > 0 {
 			out = append(out, stat.Mean(known, nil))
-		default:
-			out = append(out, blockMeans(known)...)
 		}
 	}
 	return out
 }
 
-// Bounds of the blocks: so few slices are taken as they are, so few blocks there are at least, and so many at most.
-const (
-	fewSlices   = 8
-	leastBlocks = 4
-	mostBlocks  = 10
-)
-
-// blocksOf is how many blocks n slices are cut into: about the root, and no more than ten, so that blocks grow longer as there are more.
-func blocksOf(n int) int {
-	if n < fewSlices {
-		return n
-	}
-	return min(mostBlocks, max(leastBlocks, int(math.Sqrt(float64(n)))))
-}
-
-// blockMeans cuts values into blocks as even as can be.
-func blockMeans(values []float64) []float64 {
-	n, blocks := len(values), blocksOf(len(values))
-	means := make([]float64, 0, blocks)
-	for i := range blocks {
-		means = append(means, stat.Mean(values[i*n/blocks:(i+1)*n/blocks], nil))
-	}
-	return means
-}
-
-func methodOf(before, after Repeated, launches bool) string {
-	if launches {
-		return fmt.Sprintf("Welch's t over the means of %d and %d launches", before.known(), after.known())
-	}
-	return fmt.Sprintf("Welch's t over means of blocks: %s against %s", before.blocksText(), after.blocksText())
-}
-
-func (m Repeated) blocksText() string {
-	blocks, count := 0, 0
-	for _, launch := range m {
+// few tells whether a launch that has the figure has it in too few slices.
+func (m Repeated) few() bool {
+	return slices.ContainsFunc(m, func(launch []Figure) bool {
 		n := len(floatsOf(launch))
-		count, blocks = count+n, blocks+blocksOf(n)
-	}
-	return fmt.Sprintf("%d of %d slices", blocks, count)
+		return n > 0 && n < LeastSlices
+	})
 }
 
 func meanFigure(values []float64) Figure {
@@ -143,27 +118,31 @@ func meanFigure(values []float64) Figure {
 	return Figure(stat.Mean(values, nil))
 }
 
+// scattered is a mean with the square of its standard error.
+type scattered struct{ mean, square float64 }
+
+func welchMean(values []float64) scattered {
+	mean, variance := stat.MeanVariance(values, nil)
+	return scattered{mean, variance / float64(len(values))}
+}
+
 // interval sets the change's and the ratio's intervals. The ratio's is that of the logarithms' difference (delta method), which has
 // no meaning where a mean is not above 0.
-func (d *Difference) interval(a, b []float64, confidence float64) {
-	meanA, varA := stat.MeanVariance(a, nil)
-	meanB, varB := stat.MeanVariance(b, nil)
-	squareA, squareB := varA/float64(len(a)), varB/float64(len(b))
-	if squareA+squareB == 0 {
+func (d *Difference) interval(a, b scattered, freedom, confidence float64) {
+	if a.square+b.square == 0 {
 		d.Change.Low, d.Change.High = d.Change.Value, d.Change.Value
 		d.Ratio.Low, d.Ratio.High = d.Ratio.Value, d.Ratio.Value
 		d.Clear = d.Change.Value != 0
 		d.Note = "no scatter was seen: the interval shows none, not that there is none"
 		return
 	}
-	freedom := (squareA + squareB) * (squareA + squareB) / (squareA*squareA/float64(len(a)-1) + squareB*squareB/float64(len(b)-1))
 	t := quantile(confidence, freedom)
-	half := Figure(t * math.Sqrt(squareA+squareB))
+	half := Figure(t * math.Sqrt(a.square+b.square))
 	d.Change.Low, d.Change.High = d.Change.Value-half, d.Change.Value+half
 	d.Clear = d.Change.Low > 0 || d.Change.High < 0
-	if meanA > 0 && meanB > 0 {
-		spread := t * math.Sqrt(squareA/(meanA*meanA)+squareB/(meanB*meanB))
-		ratio := math.Log(meanB / meanA)
+	if a.mean > 0 && b.mean > 0 {
+		spread := t * math.Sqrt(a.square/(a.mean*a.mean)+b.square/(b.mean*b.mean))
+		ratio := math.Log(b.mean / a.mean)
 		d.Ratio.Low, d.Ratio.High = Figure(math.Exp(ratio-spread)-1), Figure(math.Exp(ratio+spread)-1)
 	}
 }

@@ -155,6 +155,8 @@ type HostEvidence struct {
 	Cores        Figure `json:"cores"`
 	// Shares are of the processes that are known by name.
 	Shares []ProcessShare `json:"shares"`
+	// SharesBefore are those of the last step before it that did not starve the host; none where there is no such step.
+	SharesBefore []ProcessShare `json:"shares_before,omitempty"`
 	// OfClient says that this is the load client's machine alone: no worker runs there, it excuses no goal that is missed, and how busy the
 	// workers' machines were was not measured.
 	OfClient bool `json:"of_load_client,omitempty"`
@@ -164,8 +166,8 @@ type HostEvidence struct {
 type CollectorEvidence struct {
 	// ShareOfHost is the collector's share of all the host's processors.
 	ShareOfHost Figure `json:"share_of_host_ratio"`
-	// ExpectedSlices is how many slices of the workers' CPU there should be in the step, of all workers that are known to belong to the
-	// topology; MissingSlices how many are not there.
+	// ExpectedSlices is how many slices of the workers' CPU there should be in the step by what was seen of each: from its first to its last,
+	// at the distance that they have; MissingSlices how many are not there.
 	ExpectedSlices Figure `json:"expected_slices"`
 	MissingSlices  Figure `json:"missing_slices"`
 	// LateSamples came after their slice was closed, DroppedSamples the workers dropped before they could be sent; over the step.
@@ -178,6 +180,8 @@ type WorkerEvidence struct {
 	Workers Figure `json:"workers"`
 	// Expected is how many are known to belong to it and should have reported.
 	Expected Figure `json:"expected_workers"`
+	// Silent is how many of these did not report at the step's end: they ended, or what they sent was lost.
+	Silent   Figure `json:"silent_workers"`
 	Restarts Figure `json:"restarts"`
 	// CPUCores is what all of them used.
 	CPUCores Figure `json:"cpu_cores"`
@@ -195,7 +199,7 @@ func NoEvidence() Evidence {
 		Client:    ClientEvidence{LatenessP99Ms: u, HeldMs: u, CPUCores: u, CPULimitCores: u},
 		Host:      HostEvidence{IdleRatio: u, MinIdleRatio: u, Cores: u},
 		Collector: CollectorEvidence{ShareOfHost: u, ExpectedSlices: u, MissingSlices: u, LateSamples: u, DroppedSamples: u},
-		Workers:   WorkerEvidence{Workers: u, Expected: u, Restarts: u, CPUCores: u},
+		Workers:   WorkerEvidence{Workers: u, Expected: u, Silent: u, Restarts: u, CPUCores: u},
 	}
 }
 

@@ -35,6 +35,8 @@ type GoalStep struct {
 	Measured StepMeasures
 	// Asked says that queries were asked; without any, goals about queries are not judged.
 	Asked bool
+	// NoneToMatch says that no record was made for the queries to find: what they return is then no sign of completeness, and not judged.
+	NoneToMatch bool
 	// Unfinished counts queries that were overdue when the step was judged.
 	Unfinished int
 	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfClient says that it is none of the workers', it judges nothing.
@@ -44,6 +46,9 @@ type GoalStep struct {
 
 // ofQueries are the figures that a step without queries does not have.
 var ofQueries = map[GoalFigure]bool{QueryLatency: true, ResultSize: true, Completeness: true, FailedQueries: true, AddedDelay: true}
+
+// ofMatches are the figures of queries that were to find records.
+var ofMatches = map[GoalFigure]bool{ResultSize: true, Completeness: true}
 
 // JudgeGoals gives a step's verdict by its goals, in the light of what limited it: a starved host makes it inconclusive unless the
 // limit is shown to be the topology itself; after that a goal that was missed is a FAIL, and one that could not be measured
@@ -60,7 +65,7 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 	outcomes := []GoalOutcome{}
 	var missed, unknown []string
 	for _, g := range goals {
-		if g.Figure == CapacityFigure || ofQueries[g.Figure] && !step.Asked {
+		if g.Figure == CapacityFigure || ofQueries[g.Figure] && !step.Asked || ofMatches[g.Figure] && step.NoneToMatch {
 			continue
 		}
 		o := g.judge(step.Measured.of(g))
@@ -71,6 +76,9 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 		case Inconclusive:
 			unknown = append(unknown, fmt.Sprintf("the %s was not measured", g.name()))
 		}
+	}
+	if step.Asked && !step.NoneToMatch && step.Measured.of(Goal{Figure: Completeness, Statistic: Mean}) == 0 && len(missed) == 0 {
+		missed = append(missed, "none of the records due to the queries came back")
 	}
 	return outcomes, limitation.Temper(step.judge(missed, unknown, limitation)), limitation
 }

@@ -87,3 +87,33 @@ func TestGoalsThatMakeNoSense(t *testing.T) {
 	assert.Equal(t, "share of failed queries at most 1%", atMost(tuning.FailedQueries, tuning.Mean, 0.01).String())
 	assert.Equal(t, "capacity at least 400", atLeast(tuning.CapacityFigure, tuning.AtEnd, 400).String())
 }
+
+// Completeness is judged only of queries that were to match, and no step is OK whose queries were to match and found nothing.
+func TestCompletenessIsOfQueriesThatWereToMatch(t *testing.T) {
+	latency := tuning.Goal{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: tuning.Unknown}
+	size := tuning.Goal{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: tuning.Unknown, AtLeast: 9.9}
+	m := tuning.StepMeasures{}
+	m.Set(tuning.FilterLatency, tuning.Mean, 5)
+	m.Set(tuning.ResultSize, tuning.Mean, 0)
+	step := tuning.GoalStep{Measured: m, Asked: true, HostIdle: 0.4, LeastIdle: 0.05, Evidence: quiet()}
+	step.NoneToMatch = true
+	outcomes, judgement, _ := tuning.JudgeGoals([]tuning.Goal{latency, size}, step)
+	assert.Equal(t, tuning.OK, judgement.Verdict, judgement.Reasons)
+	assert.Len(t, outcomes, 1)
+
+	m.Set(tuning.Completeness, tuning.Mean, 0)
+	step.NoneToMatch = false
+	_, judgement, _ = tuning.JudgeGoals([]tuning.Goal{latency}, step)
+	assert.Equal(t, tuning.Fail, judgement.Verdict)
+	assert.Contains(t, judgement.Reasons[0], "none of the records due to the queries came back")
+}
+
+func TestATableSaysNoOKBesideNoRecords(t *testing.T) {
+	c, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{
+		{Queries: 10, Verdict: tuning.OK, AverageResultSize: 0, AverageCPUMsPerMinute: 1000, TotalCPUMsPerMinute: 1000, Workers: 1, AverageGCMsPerMinute: tuning.Unknown},
+		{Queries: 20, Verdict: tuning.OK, AverageResultSize: tuning.Unknown, AverageCPUMsPerMinute: 1000, TotalCPUMsPerMinute: 1000, Workers: 1, AverageGCMsPerMinute: tuning.Unknown},
+	}, tuning.DefaultGoals(), 0.95)
+	require.NoError(t, err)
+	assert.Equal(t, []tuning.Verdict{tuning.Inconclusive, tuning.OK}, []tuning.Verdict{c.Steps[0].Verdict, c.Steps[1].Verdict})
+	assert.Contains(t, c.Steps[0].Reason, "no query returned a record")
+}

@@ -42,7 +42,7 @@ func (l *Limitation) Temper(j Judgement) Judgement {
 
 // spoiled tells whether what was measured is not the topology's.
 func (l *Limitation) spoiled() bool {
-	return l.Known() && (l.Limiters[0] == LimitedByHost || l.Limiters[0] == LimitedByCollector)
+	return l.Known() && slices.Contains([]Limiter{LimitedByHost, LimitedByCollector, LimitedBySilence}, l.Limiters[0])
 }
 
 // held tells whether the load that was asked for did not reach the topology.

@@ -43,6 +43,9 @@ func Limit(e Evidence) Limitation {
 	for _, rule := range []func(Evidence) LimiterFinding{filterRule, boltRule, gcRule, restartRule, pendingRule, sourceRule, endpointRule, clientRule, hostRule, collectorRule} {
 		l.findings = append(l.findings, rule(e))
 	}
+	if e.Workers.Silent.Known() && e.Workers.Expected.Known() {
+		l.findings = append(l.findings, silenceRule(e))
+	}
 	if e.Supply.known() { // who runs no source of ours knows nothing of it, and lacks nothing
 		l.findings = append(l.findings, supplyRule(e))
 	}

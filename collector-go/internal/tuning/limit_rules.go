@@ -228,17 +228,56 @@ func hostRule(e Evidence) LimiterFinding {
 	least := e.leastIdle()
 	numbers := []Number{{"idle", h.IdleRatio, "ratio"}, {"least idle", least, "ratio"}}
 	says := fmt.Sprintf("%s of the host was idle", shareText(h.IdleRatio))
-	busiest := ProcessShare{Ratio: Unknown}
 	for _, s := range h.Shares {
 		numbers = append(numbers, Number{s.Process, s.Ratio, "ratio"})
+	}
+	if h.IdleRatio < least {
+		says += "; " + h.changed()
+	}
+	return finding(LimitedByHost, stateOf(h.IdleRatio < least), numbers, "%s", says)
+}
+
+// leastRise is by how much a process' share must have risen to be named.
+const leastRise = 0.02
+
+// changed names the process whose share of the host rose most since the step before: who takes most need not be who came.
+func (h HostEvidence) changed() string {
+	before := map[string]Figure{}
+	for _, s := range h.SharesBefore {
+		before[s.Process] = s.Ratio
+	}
+	busiest, risen := ProcessShare{Ratio: Unknown}, ProcessShare{Ratio: Unknown}
+	for _, s := range h.Shares {
 		if s.Ratio.Known() && !(s.Ratio <= busiest.Ratio) {
 			busiest = s
 		}
+		if was, known := before[s.Process]; known && s.Ratio-was > leastRise && !(s.Ratio-was <= risen.Ratio-before[risen.Process]) {
+			risen = s
+		}
 	}
-	if busiest.Process != "" {
-		says += fmt.Sprintf("; most went to %s, %s", busiest.Process, shareText(busiest.Ratio))
+	switch {
+	case risen.Process != "":
+		return fmt.Sprintf("the share of %s rose from %s to %s", risen.Process, shareText(before[risen.Process]), shareText(risen.Ratio))
+	case len(before) > 0:
+		return "no process' share rose by more than 2 points of percent"
+	case busiest.Process != "":
+		return fmt.Sprintf("%s had %s of it, and no earlier step tells whose share changed", busiest.Process, shareText(busiest.Ratio))
 	}
-	return finding(LimitedByHost, stateOf(h.IdleRatio < least), numbers, "%s", says)
+	return "who took it is not known"
+}
+
+// silenceRule looks at workers that should report and do not: they ended, or what they sent was lost, and nobody is blamed for it.
+func silenceRule(e Evidence) LimiterFinding {
+	w := e.Workers
+	numbers := []Number{{"silent", w.Silent, "workers"}, {"expected", w.Expected, "workers"}}
+	if w.Silent == 0 {
+		return finding(LimitedBySilence, NotReached, numbers, "all %s workers reported to the end", figureText(w.Expected))
+	}
+	what := "whether it ended, or what it sent was lost on its way, is not known"
+	if w.Silent > 1 {
+		what = "whether they ended, or what they sent was lost on its way, is not known"
+	}
+	return finding(LimitedBySilence, Reached, numbers, "%s of %s workers had fallen silent by the step's end: %s", figureText(w.Silent), figureText(w.Expected), what)
 }
 
 // collectorRule looks at what the collecting did to what it collects: on a starved host, or by leaving out what happened.

@@ -92,7 +92,18 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 		"a client without a processor": {func(e *tuning.Evidence) { e.Client.CPUCores = 1.95 },
 			[]tuning.Limiter{tuning.LimitedByClient}, "took 97.5% of its 2 cores", false},
 		"the host": {func(e *tuning.Evidence) { e.Host.IdleRatio = 0.01 },
-			[]tuning.Limiter{tuning.LimitedByHost}, "1% of the host was idle; most went to worker 6700, 45%", false},
+			[]tuning.Limiter{tuning.LimitedByHost}, "1% of the host was idle; worker 6700 had 45% of it, and no earlier step tells whose share changed", false},
+		"the host, by who came": {func(e *tuning.Evidence) {
+			e.Host.IdleRatio = 0.01
+			e.Host.SharesBefore = []tuning.ProcessShare{{Process: "worker 6700", Ratio: 0.44}, {Process: "everything else on the host", Ratio: 0.05}, {Process: "gone", Ratio: 0.1}}
+			e.Host.Shares = append(e.Host.Shares, tuning.ProcessShare{Process: "everything else on the host", Ratio: 0.38})
+		}, []tuning.Limiter{tuning.LimitedByHost}, "1% of the host was idle; the share of everything else on the host rose from 5% to 38%", false},
+		"the host, by nobody who is known": {func(e *tuning.Evidence) {
+			e.Host.IdleRatio = 0.01
+			e.Host.SharesBefore = []tuning.ProcessShare{{Process: "worker 6700", Ratio: 0.44}}
+		}, []tuning.Limiter{tuning.LimitedByHost}, "1% of the host was idle; no process' share rose by more than 2 points of percent", false},
+		"a worker that fell silent": {func(e *tuning.Evidence) { e.Workers.Expected, e.Workers.Silent = 2, 1 },
+			[]tuning.Limiter{tuning.LimitedBySilence}, "1 of 2 workers had fallen silent by the step's end: whether it ended, or what it sent was lost on its way, is not known", false},
 		"the collector's hunger": {func(e *tuning.Evidence) { e.Host.IdleRatio, e.Collector.ShareOfHost = 0.01, 0.3 },
 			[]tuning.Limiter{tuning.LimitedByHost, tuning.LimitedByCollector}, "the collector took 30% of the host", false},
 		"the collector's holes": {func(e *tuning.Evidence) { e.Collector.MissingSlices = 6 },

@@ -18,6 +18,7 @@ const (
 	LimitedByClient     Limiter = "the load client"
 	LimitedByHost       Limiter = "the host"
 	LimitedByCollector  Limiter = "the collector"
+	LimitedBySilence    Limiter = "a silent worker" // what it did is not known, nor who lost it
 )
 
 // OfTopology tells whether the limiter is the topology's own work, so that a goal missed because of it is the topology's failure.

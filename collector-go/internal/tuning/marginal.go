@@ -5,9 +5,12 @@ import (
 	"math"
 )
 
-// LaunchCost is what one launch of a topology spent in a step, ms a minute: a worker's mean and all workers together.
+// LaunchCost is what a topology spent in a step, each time that the step was measured, ms a minute: a worker's mean and all workers
+// together. The times may be launches, or attempts of one launch.
 type LaunchCost struct {
 	AverageCPUMsPerMinute, TotalCPUMsPerMinute Figure
+	// Slices is over how many slices that is; 0 where nobody says, as in a table of figures.
+	Slices int
 }
 
 // complete tells whether a step says what its queries cost: its verdict is OK, or there is no query to judge. One that was inconclusive or
@@ -21,33 +24,101 @@ func (s ConcurrencyStep) costs() []LaunchCost {
 	if len(s.launches) > 0 {
 		return s.launches
 	}
-	return []LaunchCost{{s.AverageCPUMsPerMinute, s.TotalCPUMsPerMinute}}
+	return []LaunchCost{{AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute}}
 }
 
 func averageCost(c LaunchCost) Figure { return c.AverageCPUMsPerMinute }
 func totalCost(c LaunchCost) Figure   { return c.TotalCPUMsPerMinute }
 
-// fitCost fits CPU over queries, a point a launch: what differs from launch to launch is in the intervals.
-func (c *Concurrency) fitCost() {
-	fit := func(cost func(LaunchCost) Figure, take func(ConcurrencyStep) bool) Line {
-		var x, y []float64
-		for _, s := range c.Steps {
-			for _, launch := range s.costs() {
-				if v := cost(launch); v.Known() && take(s) {
-					x, y = append(x, float64(s.Queries)), append(y, float64(v))
-				}
-			}
-		}
-		return FitLine(x, y, c.Confidence)
-	}
+// LeastSlices is of how few slices a mean is none: with fewer there is nothing by which to see how they scatter.
+const LeastSlices = 3
+
+// noRepeat is why a line through a run's steps has no interval.
+const noRepeat = "no step was measured twice, so that it is not known how far the topology drifts while its load is the same: no interval"
+
+// fitCost fits CPU over queries, a point each time that a step was measured: what differs from one time to the next is in the intervals. The notes are what must be known of them.
+func (c *Concurrency) fitCost() (notes []string) {
 	all := func(ConcurrencyStep) bool { return true }
-	c.CPUFit = fit(averageCost, all)
-	c.Marginal, c.MarginalWhileComplete = c.CPUFit.slope(), fit(averageCost, ConcurrencyStep.complete).slope()
-	c.MarginalTotal = fit(totalCost, all).slope()
-	c.TotalFitWhileComplete = fit(totalCost, ConcurrencyStep.complete)
-	c.MarginalTotalWhileComplete = c.TotalFitWhileComplete.slope()
+	average, averageComplete := c.costs(averageCost, all), c.costs(averageCost, ConcurrencyStep.complete)
+	total, totalComplete := c.costs(totalCost, all), c.costs(totalCost, ConcurrencyStep.complete)
+	c.CPUFit, c.TotalFitWhileComplete = average.line(c.Confidence), totalComplete.line(c.Confidence)
+	c.Marginal, c.MarginalWhileComplete = average.slope(c.Confidence), averageComplete.slope(c.Confidence)
+	c.MarginalTotal, c.MarginalTotalWhileComplete = total.slope(c.Confidence), totalComplete.slope(c.Confidence)
 	c.MarginalCores, c.MarginalTotalCoresWhileComplete = c.Marginal.cores(), c.MarginalTotalWhileComplete.cores()
+	if !average.ofRun && average.known() > 1 && !average.repeated() {
+		notes = append(notes, "no step was measured twice: the intervals hold how the steps scatter about the line, not how far the topology drifts while its load is the same")
+	}
+	if average.few > 0 {
+		notes = append(notes, average.fewText()+": what a query costs is told without them")
+	}
 	c.GCCorrelation = c.correlateGC()
+	return notes
+}
+
+// costPoints are CPU over queries, as often as it was measured.
+type costPoints struct {
+	x, y  []float64
+	few   int  // left out, since they have too few slices
+	ofRun bool // how many slices they have is known
+}
+
+func (c *Concurrency) costs(cost func(LaunchCost) Figure, take func(ConcurrencyStep) bool) (p costPoints) {
+	for _, s := range c.Steps {
+		for _, measured := range s.costs() {
+			v := cost(measured)
+			if !v.Known() || !take(s) {
+				continue
+			}
+			p.ofRun = p.ofRun || measured.Slices > 0
+			if measured.Slices > 0 && measured.Slices < LeastSlices {
+				p.few++
+				continue
+			}
+			p.x, p.y = append(p.x, float64(s.Queries)), append(p.y, float64(v))
+		}
+	}
+	return p
+}
+
+func (p costPoints) known() int { return len(p.x) }
+
+func (p costPoints) fewText() string {
+	return fmt.Sprintf("%d of %d measurements have fewer than %d slices", p.few, p.few+p.known(), LeastSlices)
+}
+
+// repeated tells whether a load was measured more than once.
+func (p costPoints) repeated() bool {
+	seen := map[float64]bool{}
+	for _, x := range p.x {
+		if seen[x] {
+			return true
+		}
+		seen[x] = true
+	}
+	return false
+}
+
+func (p costPoints) line(confidence float64) Line { return FitLine(p.x, p.y, confidence) }
+
+// slope is what a query costs; not determined where the line says that it costs less than nothing, which no query does.
+func (p costPoints) slope(confidence float64) Estimate {
+	l := p.line(confidence)
+	e := l.slope()
+	switch {
+	case !e.Value.Known() && p.few > 0:
+		e.Note = p.fewText()
+	case e.Value < 0:
+		fitted := Digits(e.Value)
+		if e.Low.Known() && e.High.Known() {
+			fitted += " (" + ConfidencePercent(confidence) + ": " + Between(e.Low, e.High) + ")"
+		}
+		e = noEstimate()
+		e.Note = fmt.Sprintf("the fitted slope of %s is below 0, and no query costs less than nothing: the topology had not come to rest "+
+			"(workers that still compile what they run), or the cost is less than what it drifts by", fitted)
+	case e.Value.Known() && p.ofRun && !p.repeated():
+		e.Low, e.High, e.Note = Unknown, Unknown, noRepeat
+	}
+	return e
 }
 
 // cores are ms a minute as cores.
@@ -70,6 +141,11 @@ func CompareSlopes(before, after Line, confidence float64) Difference {
 	}
 	if !d.Change.Value.Known() {
 		d.Note = "not measured on both sides"
+		return d
+	}
+	if before.Slope < 0 || after.Slope < 0 {
+		d.Change, d.Ratio = noEstimate(), noEstimate()
+		d.Note = "not determined: a fitted slope is below 0, and no query costs less than nothing"
 		return d
 	}
 	a, b := before.slopeError(), after.slopeError()

@@ -1,7 +1,9 @@
 package tuning_test
 
 import (
+	"encoding/json"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -80,4 +82,78 @@ func TestTheChangeOfASlopeHoldsTheTruth(t *testing.T) {
 	assert.True(t, d.Ratio.Low <= d.Ratio.Value && d.Ratio.Value <= d.Ratio.High)
 	assert.Contains(t, tuning.CompareSlopes(line(1, 1, 2), line(1, 1, 6), 0.95).Note, "no interval")
 	assert.Contains(t, tuning.CompareSlopes(tuning.FitLine(nil, nil, 0.95), line(1, 1, 6), 0.95).Note, "not measured on both sides")
+}
+
+// measuredRow is a step of a run: its totals each time that it was measured, over so many slices.
+func measuredRow(queries, slices int, totals ...tuning.Figure) tuning.ConcurrencyRow {
+	r := rowOf(queries, tuning.OK, totals...)
+	for i := range r.Launches {
+		r.Launches[i].Slices = slices
+	}
+	return r
+}
+
+func costOf(t *testing.T, rows ...tuning.ConcurrencyRow) *tuning.Concurrency {
+	t.Helper()
+	c, err := tuning.AnalyzeConcurrency(rows, tuning.DefaultGoals(), 0.95)
+	require.NoError(t, err)
+	return c
+}
+
+// On a real Bullet at 0, 20 and 60 queries, whose workers were still compiling, each query was said to add -133 ms/min (-147 to -119).
+func TestACostBelowNothingIsNotDetermined(t *testing.T) {
+	c := costOf(t, measuredRow(0, 12, 48_000, 47_900), measuredRow(20, 12, 45_300, 45_400), measuredRow(60, 12, 40_000, 40_020))
+	for name, e := range map[string]tuning.Estimate{"total": c.MarginalTotal, "total while complete": c.MarginalTotalWhileComplete, "worker": c.Marginal,
+		"worker while complete": c.MarginalWhileComplete, "cores": c.MarginalCores, "total cores": c.MarginalTotalCoresWhileComplete} {
+		assert.False(t, e.Value.Known() || e.Low.Known() || e.High.Known(), "%s: %v", name, e)
+		assert.Contains(t, e.Note, "below 0", name)
+	}
+	assert.Contains(t, c.MarginalTotal.Note, "-132.5")
+	text, err := json.Marshal(c.MarginalTotal)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"value":null,"low":null,"high":null`)
+}
+
+// Mirrored loads, 0 a b b a 0: what the topology drifts by while its load is the same is in the interval, and its slope in time is not in the cost.
+func TestTheDriftBetweenRepeatsIsInTheInterval(t *testing.T) {
+	const perQuery, drift = 100, 400 // ms/min; by so much it falls from one step to the next
+	at := func(queries, first, second int) tuning.ConcurrencyRow {
+		cost := func(place int) tuning.Figure { return tuning.Figure(60_000 + perQuery*queries - drift*place) }
+		return measuredRow(queries, 12, cost(first), cost(second))
+	}
+	c := costOf(t, at(0, 0, 5), at(20, 1, 4), at(60, 2, 3))
+	e := c.MarginalTotalWhileComplete
+	assert.InDelta(t, perQuery, float64(e.Value), 1e-6, "the drift cancels out")
+	assert.Less(t, float64(e.Low), 90.0, "and is in the interval")
+	assert.Greater(t, float64(e.High), 110.0)
+	steady := costOf(t, measuredRow(0, 12, 60_000, 60_010), measuredRow(20, 12, 62_000, 62_010), measuredRow(60, 12, 66_000, 66_010)).MarginalTotalWhileComplete
+	assert.Less(t, float64(steady.High-steady.Low), 1.0)
+}
+
+// A run that measured each step once knows nothing of the drift: three points in a row have a tight interval, whatever they drift.
+func TestNoStepTwiceNoInterval(t *testing.T) {
+	c := costOf(t, measuredRow(0, 12, 48_000), measuredRow(20, 12, 50_650), measuredRow(60, 12, 56_000))
+	e := c.MarginalTotalWhileComplete
+	assert.InDelta(t, 133, float64(e.Value), 1)
+	assert.False(t, e.Low.Known() || e.High.Known(), "%v", e)
+	assert.Contains(t, e.Note, "no step was measured twice")
+	table := costOf(t, rowOf(0, tuning.OK, 48_000), rowOf(20, tuning.OK, 50_650), rowOf(60, tuning.OK, 56_000))
+	assert.True(t, table.MarginalTotalWhileComplete.Low.Known(), "a table has the means of what was measured")
+	assert.Contains(t, strings.Join(table.Notes, "\n"), "no step was measured twice")
+}
+
+func TestTooFewSlicesHaveNoCost(t *testing.T) {
+	c := costOf(t, measuredRow(0, 2, 48_000, 48_100), measuredRow(20, 2, 50_650, 50_700), measuredRow(60, 30, 56_000, 56_100))
+	assert.False(t, c.MarginalTotal.Value.Known())
+	assert.Contains(t, c.MarginalTotal.Note, "4 of 6 measurements have fewer than 3 slices")
+}
+
+func TestAChangeOfACostBelowNothingIsNone(t *testing.T) {
+	below := tuning.FitLine([]float64{0, 20, 60, 60}, []float64{48_000, 45_300, 40_000, 40_010}, 0.95)
+	above := tuning.FitLine([]float64{0, 20, 60, 60}, []float64{48_000, 50_000, 54_000, 54_010}, 0.95)
+	for _, d := range []tuning.Difference{tuning.CompareSlopes(below, above, 0.95), tuning.CompareSlopes(above, below, 0.95)} {
+		assert.False(t, d.Clear)
+		assert.False(t, d.Change.Value.Known() || d.Ratio.Value.Known(), "%v", d)
+		assert.Contains(t, d.Note, "below 0")
+	}
 }

@@ -25,6 +25,8 @@ type Component struct {
 	CPUCoresTotal, CPUCoresEach Figure
 	OnHeapMiB, OffHeapMiB       Figure
 	TotalMemoryMiB              Figure
+	// BusyMost is the share of a core that its busiest instance took at the last step that held; 0 where that was not measured.
+	BusyMost Figure
 }
 
 // StatedTotals is the table's own row of totals. CPUCores is under the column of the components' CPU.

@@ -65,7 +65,7 @@ func TestNoAnalysisDependsOnTheOrderOfRowsOrOnUnits(t *testing.T) {
 
 // The components' order moves no total, and doubling every instance doubles them.
 func TestResourcesAddUp(t *testing.T) {
-	components := []Component{{"a", 64, 6.4, Unknown, 768, 192, 61440}, {"b", 3, Unknown, 0.1, 10, 0, 30}, {"c", 7, 0.7, Unknown, 1, 2, Unknown}}
+	components := []Component{{"a", 64, 6.4, Unknown, 768, 192, 61440, 0}, {"b", 3, Unknown, 0.1, 10, 0, 30, 0}, {"c", 7, 0.7, Unknown, 1, 2, Unknown, 0}}
 	machine := Machine{47, 65_536}
 	want, err := AnalyzeResources(components, nil, machine)
 	require.NoError(t, err)

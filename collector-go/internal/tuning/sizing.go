@@ -219,7 +219,17 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 	if !each.Known() && c.Parallelism > 0 {
 		each = c.CPUCoresTotal / Figure(c.Parallelism)
 	}
-	add(".cpu.load", each, 100)
+	if c.BusyMost > 0 {
+		declared := "nothing declared"
+		if each.Known() {
+			declared = "declared " + Digits(100*each)
+		}
+		load := min(1, c.BusyMost/Figure(1-z.Goals.Headroom))
+		z.s.Settings = append(z.s.Settings, Setting{Key: prefix + ".cpu.load", Value: math.Ceil(100*float64(load) - 1e-9), Low: Unknown, High: Unknown,
+			Reason: fmt.Sprintf("the busiest instance was %s busy at the last step that held, with %s left free, one core at most; %s", Percent(c.BusyMost), Percent(z.s.Headroom), declared)})
+	} else {
+		add(".cpu.load", each, 100)
+	}
 	add(".memory.on.heap.load", c.OnHeapMiB, 1)
 	add(".memory.off.heap.load", c.OffHeapMiB, 1)
 }

@@ -22,6 +22,15 @@ func Digits(f Figure) string {
 	return Grouped(trimmed(strconv.FormatFloat(float64(f), 'f', decimals, 64)))
 }
 
+// TwoDigits writes a number of which more than two significant digits tell nothing: 1,369 is "1,400", 0.0234 "0.023".
+func TwoDigits(f Figure) string {
+	if !f.Known() || f == 0 {
+		return Digits(f)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(float64(f))))-1)
+	return Digits(Figure(math.Round(float64(f)/unit) * unit))
+}
+
 // trimmed takes the zeros behind the point away.
 func trimmed(text string) string {
 	if strings.Contains(text, ".") {

@@ -33,3 +33,9 @@ func TestEstimatesInWords(t *testing.T) {
 	assert.Equal(t, "unknown: too few points", Estimate{Value: Unknown, Note: "too few points"}.Text(0.95, "ms"))
 	assert.Equal(t, "unknown", Between(Unknown, 3))
 }
+
+func TestTwoDigits(t *testing.T) {
+	for v, want := range map[Figure]string{1369: "1,400", 0.0234: "0.023", 99.6: "100", 0: "0", 7: "7", -0.0456: "-0.046", 12: "12", 0.1: "0.1", Unknown: "–"} {
+		assert.Equal(t, want, TwoDigits(v))
+	}
+}

@@ -75,6 +75,13 @@ test('a rate reaches from the sample before the slice, a mean over the slice alo
   assert.match(figures.find((f) => f.name === 'heap').lines[0].expression('"t"', 10, 60), /\[60s\]/, 'a source that reports each minute');
 });
 
+test('CPU is user and system together, as in reports and Grafana, and both parts stand beside it', () => {
+  const of = (name) => figures.find((f) => f.name === name);
+  assert.ok(!of('cpu').lines[0].expression('"t"', 60, 10).includes('mode'));
+  assert.match(of('cpu').title, /^CPU time, user and system/);
+  assert.deepEqual(of('cpu-parts').lines.map((l) => [l.name, /mode="(\w+)"/.exec(l.expression('"t"', 60, 10))[1]]), [['user', 'user'], ['system', 'system']]);
+});
+
 test('annotations are bands, marks and restarts', () => {
   const a = (title, time, end, ...tags) => ({ title, time, end_time: end, text: '', tags });
   const { bands, marks } = bandsAndMarks([a('step 1', '2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z', 'step'), a('step 2', '2026-01-01T00:01:00Z', undefined, 'step'),

@@ -16,8 +16,10 @@ const counter = (step, interval) => `${step + Math.ceil(interval)}s`;
 export const figures = [
   { name: 'queries', title: 'Queries running (Figure 1)', unit: 'queries', lines: [
     { name: 'queries running', expression: (t, step, i) => `sum(avg_over_time(bullet_active_queries{topology=${t},component="JoinBolt"}[${gauge(step, i)}]))` }] },
-  { name: 'cpu', title: 'CPU user time (Figure 2)', unit: 'cores', byWorker: true, lines: [
-    { expression: (t, step, i) => `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology=${t},mode=~"user|total"}[${counter(step, i)}]))` }] },
+  { name: 'cpu', title: 'CPU time, user and system (Figure 2)', unit: 'cores', byWorker: true, lines: [
+    { expression: (t, step, i) => `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology=${t}}[${counter(step, i)}]))` }] },
+  { name: 'cpu-parts', title: 'CPU time of all workers, user and system apart', unit: 'cores', lines: ['user', 'system'].map((mode) => (
+    { name: mode, expression: (t, step, i) => `sum(rate(bullet_worker_cpu_seconds_total{topology=${t},mode="${mode}"}[${counter(step, i)}]))` })) },
   { name: 'heap', title: 'Heap in use (Figure 3)', unit: 'bytes', byWorker: true, lines: [
     { expression: (t, step, i) => `sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology=${t}}[${gauge(step, i)}]))` }] },
   { name: 'gc', title: 'Time in garbage collection (Figure 4)', unit: 'ms', byWorker: true, lines: [
@@ -35,5 +37,5 @@ export const workersAt = (t) => `count(count by (worker) (last_over_time(bullet_
 export const intervals = (t) => `max by (metric) (last_over_time(bullet_metrics_collection_interval_seconds{topology=${t}}[2h]))`;
 
 /** metricOf are the metrics behind the figures, by which their intervals are found. */
-export const metricOf = { queries: 'bullet_active_queries', cpu: 'bullet_worker_cpu_seconds_total', heap: 'bullet_worker_heap_used_bytes',
+export const metricOf = { queries: 'bullet_active_queries', cpu: 'bullet_worker_cpu_seconds_total', 'cpu-parts': 'bullet_worker_cpu_seconds_total', heap: 'bullet_worker_heap_used_bytes',
   gc: 'bullet_worker_gc_seconds_total', latency: 'bullet_filter_latency_mean_seconds' };

@@ -121,7 +121,8 @@ async function findTopologies() {
 }
 
 function applyUnits() {
-  const wanted = { cpu: page.state.cpu === 'ms' ? 'cpuMs' : 'cores', gc: page.state.gc };
+  const cpu = page.state.cpu === 'ms' ? 'cpuMs' : 'cores';
+  const wanted = { cpu, 'cpu-parts': cpu, gc: page.state.gc };
   for (const f of figures) {
     const unit = wanted[f.definition.name] ?? f.definition.unit;
     if (unit !== f.unit) {

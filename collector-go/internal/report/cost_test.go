@@ -1,0 +1,69 @@
+package report_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// mirrored is a trial of the loads 0, a, b, b, a, 0, whose cores are those given.
+func mirrored(cores ...float64) column {
+	c := column{label: "as it is", memoryMiB: 100}
+	for i, queries := range []float64{0, 20, 60, 60, 20, 0} {
+		c.cells = append(c.cells, cell{value: queries, latencyMs: 5, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK, cores: cores[i]})
+	}
+	return c
+}
+
+// Each time that a load was measured in one launch is a point of the cost's fit, so that its drift is in the interval.
+func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
+	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)}))
+	require.Len(t, r.Judged.Concurrency, 1)
+	c := r.Judged.Concurrency[0]
+	assert.Equal(t, 6, c.TotalFitWhileComplete.Points)
+	assert.InDelta(t, 100, float64(c.MarginalTotalWhileComplete.Value), 2, "0.1 cores in 60 queries")
+	assert.Less(t, float64(c.MarginalTotalWhileComplete.Low), 85.0)
+	assert.Contains(t, text, "Each query adds: 9")
+}
+
+// The seen case: the topology did less from step to step, whatever the load.
+func TestAReportHasNoCostBelowNothing(t *testing.T) {
+	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1.2, 1.1, 1.0, 0.99, 1.1, 1.19)}))
+	assert.False(t, r.Judged.Concurrency[0].MarginalTotal.Value.Known())
+	assert.Contains(t, text, "Each query adds: not determined: the fitted slope of ")
+	data, err := r.JSON()
+	require.NoError(t, err)
+	assert.Contains(t, string(data), `"marginal_total_cpu_ms_per_minute_per_query": {
+     "value": null,
+     "low": null,
+     "high": null,`)
+}
+
+// MiB/s are from the bytes that the source counted; where it counts none they are records of the stated size, and called an estimate.
+func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
+	counted, estimated := mirrored(1, 1, 1, 1, 1, 1), mirrored(1, 1, 1, 1, 1, 1)
+	for i := range counted.cells {
+		counted.cells[i].bytesPerS = 3 << 20
+	}
+	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{counted}))
+	assert.InDelta(t, 3, float64(r.Trials[0].Report.Steps[1].MiBPerSecond), 1e-9, "not the 1.8 of 1,843 bytes a record")
+	assert.InDelta(t, 3, float64(r.Volume.MiBPerSecond), 1e-9)
+	assert.NotContains(t, text, "MiB/s are an estimate")
+	r, text = written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{estimated}))
+	assert.InDelta(t, 1.8, float64(r.Volume.MiBPerSecond), 1e-9)
+	assert.Contains(t, text, "MiB/s are an estimate: records/s times the stated mean size of a record (1,843 bytes), since the source counts no bytes.")
+}
+
+// Nobody was to find anything: a result size of 0.00 is no figure of such queries.
+func TestNoResultSizeWhereNoneWasToMatch(t *testing.T) {
+	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{mirrored(1, 1, 1, 1, 1, 1)})
+	edited(t, dir, rundir.PlanFile, func(plan *rundir.Plan) { plan.Load.MatchingPerSecond = 0 })
+	r, text := written(t, dir)
+	assert.False(t, r.Trials[0].Report.Steps[1].AverageResultSize.Known())
+	assert.NotContains(t, text, "A step is OK when its average result size")
+	assert.Contains(t, text, "Completeness is not judged: no record was made for the queries to find.")
+}
