@@ -175,7 +175,7 @@ class GrpcTransportTest {
             stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + flood.port()), OPEN, heard);
             StreamEnd end = heard.end();
             assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
-            assertThat(end.message()).contains("more than a collector has to say");
+            assertThat(end.message()).contains("more than a collector does");
         }
     }
 

@@ -16,7 +16,7 @@ class ReadAllowanceTest {
 
     private static void assertLeft(ReadAllowance allowance, long bytes) throws IOException {
         allowance.read((int) bytes);
-        assertThatThrownBy(() -> allowance.read(1)).isInstanceOf(IOException.class).hasMessageContaining("more than a collector has to say");
+        assertThatThrownBy(() -> allowance.read(1)).isInstanceOf(IOException.class).hasMessageContaining("more than a collector does");
     }
 
     @Test
