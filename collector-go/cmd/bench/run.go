@@ -53,7 +53,7 @@ func (s *session) open(again bool) (*goal.File, error) {
 		return earlier, nil
 	}
 	kept := s.path() + "." + earlier.Begun.Format("20060102-150405")
-	fmt.Printf("beginning anew, since %s: what was measured is kept as %s\n", why, kept)
+	fmt.Printf("beginning again, since %s: what was measured is kept as %s\n", why, kept)
 	return f, os.Rename(s.path(), kept)
 }
 

@@ -67,7 +67,7 @@ type Step struct {
 // back is how far before now rows begin: what is older than a day is not taken, and the run takes time itself.
 const back = 22 * time.Hour
 
-// Validate tells which option makes no sense.
+// Validate names the option that makes no sense.
 func (o *Ingest) Validate() error {
 	switch {
 	case o.Hosts < 1 || o.Hosts > 1_000_000:

@@ -9,7 +9,7 @@ import (
 
 // miss counts the slices that there should be of the workers' CPU, and those that are not there, by what was seen of each worker in the step:
 // from its first slice to its last, at the distance that its slices have. What nobody sends, for want of the sampler or since the worker ended, is
-// no slice that the collector lost. How many workers had fallen silent at the step's end is told apart: one that was moved to another
+// no slice that the collector lost. How many workers had fallen silent at the step's end is counted apart: one that was moved to another
 // machine is not missed at the old one, and one that has been silent since long before the step is missed all the same.
 func (g *evidence) miss(totals []report.Slices) {
 	there := reporting(totals)

@@ -142,10 +142,10 @@ type Asked struct {
 // SourceNone is the source of records that nobody steers.
 const SourceNone = "none"
 
-// NoneToMatch tells whether no record is made for the queries to find, so that what they return says nothing of completeness.
+// NoneToMatch reports whether no record is made for the queries to find, so that what they return says nothing of completeness.
 func (a Asked) NoneToMatch() bool { return a.MatchingPerSecond == 0 }
 
-// NoSource tells whether the records are not ours.
+// NoSource reports whether the records are not ours.
 func (a Asked) NoSource() bool { return a.Source == SourceNone }
 
 // PlannedTrial is one launch of the topology in one configuration.

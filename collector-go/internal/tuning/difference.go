@@ -103,7 +103,7 @@ func (m Repeated) means() (out []float64) {
 	return out
 }
 
-// few tells whether a launch that has the figure has it in too few slices.
+// few reports whether a launch that has the figure has it in too few slices.
 func (m Repeated) few() bool {
 	return slices.ContainsFunc(m, func(launch []Figure) bool {
 		n := len(floatsOf(launch))

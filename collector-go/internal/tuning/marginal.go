@@ -13,7 +13,7 @@ type LaunchCost struct {
 	Slices int
 }
 
-// complete tells whether a step says what its queries cost: its verdict is OK, or there is no query to judge. One that was inconclusive or
+// complete reports whether a step says what its queries cost: its verdict is OK, or there is no query to judge. One that was inconclusive or
 // limited was not measured well enough, and one that failed may have worked less than it should have.
 func (s ConcurrencyStep) complete() bool {
 	return s.Verdict == OK || s.Verdict == Baseline && !s.doubtful
@@ -49,7 +49,7 @@ func (c *Concurrency) fitCost() (notes []string) {
 		notes = append(notes, "no step was measured twice: the intervals hold how the steps scatter about the line, not how far the topology drifts while its load is the same")
 	}
 	if average.few > 0 {
-		notes = append(notes, average.fewText()+": what a query costs is told without them")
+		notes = append(notes, average.fewText()+": what a query costs is estimated without them")
 	}
 	c.GCCorrelation = c.correlateGC()
 	return notes
@@ -86,7 +86,7 @@ func (p costPoints) fewText() string {
 	return fmt.Sprintf("%d of %d measurements have fewer than %d slices", p.few, p.few+p.known(), LeastSlices)
 }
 
-// repeated tells whether a load was measured more than once.
+// repeated reports whether a load was measured more than once.
 func (p costPoints) repeated() bool {
 	seen := map[float64]bool{}
 	for _, x := range p.x {

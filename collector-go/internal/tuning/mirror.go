@@ -22,7 +22,7 @@ func MirroredLoads(expectedCapacity float64) []float64 {
 // steadyBound is by how much of itself the cost of a record may differ from what it was just before, and be at rest.
 const steadyBound = 0.05
 
-// Steady tells whether what a record costs has come to rest, by the CPU a record in slices that follow each other: the mean of the last
+// Steady reports whether what a record costs has come to rest, by the CPU a record in slices that follow each other: the mean of the last
 // LeastSlices differs by less than a twentieth from that of as many before. What is not known leaves it open, which is not steady.
 func Steady(costs []Figure) bool {
 	n := len(costs)

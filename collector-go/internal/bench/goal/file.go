@@ -21,7 +21,7 @@ type File struct {
 	// Raised are limits and settings of servers that are not their defaults, Durability what each promises by default.
 	Raised     []string          `json:"raised"`
 	Durability map[string]string `json:"durability"`
-	// Complete says that all pieces were tried: the next run begins anew.
+	// Complete says that all pieces were tried: the next run begins again.
 	Complete bool      `json:"complete"`
 	Begun    time.Time `json:"begun"`
 	Ended    time.Time `json:"ended"`
@@ -56,7 +56,7 @@ func Read(path string) (f *File, ok bool, err error) {
 	}
 	f = &File{}
 	if err := json.Unmarshal(text, f); err != nil {
-		return nil, false, fmt.Errorf("%s: %w; delete it to begin anew", path, err)
+		return nil, false, fmt.Errorf("%s: %w; delete it to begin again", path, err)
 	}
 	return f, true, nil
 }

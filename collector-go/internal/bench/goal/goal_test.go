@@ -173,7 +173,7 @@ func TestARunGoesOn(t *testing.T) {
 	assert.Len(t, earlier.Pieces, 2, "in the place of the one that failed")
 	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
 	_, _, err = Read(path)
-	assert.ErrorContains(t, err, "begin anew")
+	assert.ErrorContains(t, err, "begin again")
 }
 
 // bench.json names each goal's figures as the issue has them.
