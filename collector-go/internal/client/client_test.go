@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/pem"
 	"io"
 	"net/http"
@@ -119,4 +120,23 @@ func TestAnAnswerThatIsTooLargeIsAnError(t *testing.T) {
 	read, err := io.ReadAll(&boundBody{io.NopCloser(strings.NewReader(text)), 100})
 	require.NoError(t, err)
 	assert.Len(t, read, 100)
+}
+
+// A collector that takes a request and never answers holds nobody up for longer than the timeout, on either way.
+func TestACollectorThatNeverAnswersIsAbandoned(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client has gone
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	c, err := New(server.URL, Access{})
+	require.NoError(t, err)
+	c.Timeout = time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err = c.Query(ctx, "42", time.Unix(1, 0))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, ctx.Err(), "the client's own limit ends it")
+	require.ErrorIs(t, c.Get(ctx, "/api/v1/topologies", nil), context.DeadlineExceeded)
+	require.NoError(t, ctx.Err(), "the client's own limit ends it")
 }
