@@ -72,10 +72,10 @@ final class ConsumerResources {
 
     private void put(Map<String, Object> storm, Function<String, Object> asItWillRun, String name, int value) {
         if (asItWillRun.apply(name) != null) {
-            LOG.info("Left {} at {}.", name, asItWillRun.apply(name));
+            LOG.info("bullet-metrics: Left {} at {}.", name, asItWillRun.apply(name));
             return;
         }
         storm.put(name, value);
-        LOG.info("Set {} to {}: what the resource-aware scheduler is to reserve for a metrics consumer of {} executors.", name, value, executors);
+        LOG.info("bullet-metrics: Set {} to {}: what the resource-aware scheduler is to reserve for a metrics consumer of {} executors.", name, value, executors);
     }
 }

@@ -47,7 +47,7 @@ final class Registration {
         try {
             settings = Settings.from(configuration);
         } catch (IllegalArgumentException wrong) {
-            LOG.error("Bullet Metrics is not registered, the topology will run without it: {}", wrong.getMessage());
+            LOG.error("bullet-metrics: Not registered, the topology will run without it: {}", wrong.getMessage());
             throw wrong;
         }
         Function<String, Object> asItWillRun = asItWillRun(storm, configuration);
@@ -81,7 +81,7 @@ final class Registration {
         List<Object> registered = listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER));
         for (Object other : registered) {
             if (isOurs(other)) {
-                LOG.warn("{} already registers {}: it is left as it is.", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, other);
+                LOG.warn("bullet-metrics: {} already registers {}: it is left as it is.", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, other);
                 return;
             }
         }
@@ -93,7 +93,7 @@ final class Registration {
         entry.put("argument", argument(settings, configuration));
         registered.add(entry);
         storm.put(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, registered);
-        LOG.info("Added to {}: {} (max.retain.metric.tuples: Storm keeps 100 reports by default, less than one tick of a large topology; a tick of the"
+        LOG.info("bullet-metrics: Added to {}: {} (max.retain.metric.tuples: Storm keeps 100 reports by default, less than one tick of a large topology; a tick of the"
                 + " {} executors of this one can have {}).", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry, executors, 2 * executors);
     }
 
@@ -121,7 +121,7 @@ final class Registration {
         }
         metrics.put(Flattener.SAMPLER_METRIC, WorkerSampler.class.getName());
         storm.put(Config.TOPOLOGY_WORKER_METRICS, metrics);
-        LOG.info("Added to {}: {} (each worker's CPU, heap and GC once a second).", Config.TOPOLOGY_WORKER_METRICS, WorkerSampler.class.getName());
+        LOG.info("bullet-metrics: Added to {}: {} (each worker's CPU, heap and GC once a second).", Config.TOPOLOGY_WORKER_METRICS, WorkerSampler.class.getName());
     }
 
     private static void latencyHook(Config storm) {
@@ -129,7 +129,7 @@ final class Registration {
         if (!hooks.contains(LatencyHook.class.getName())) {
             hooks.add(LatencyHook.class.getName());
             storm.put(Config.TOPOLOGY_AUTO_TASK_HOOKS, hooks);
-            LOG.info("Added to {}: {} (latencies of records and queries as distributions; {}: false leaves it out).",
+            LOG.info("bullet-metrics: Added to {}: {} (latencies of records and queries as distributions; {}: false leaves it out).",
                     Config.TOPOLOGY_AUTO_TASK_HOOKS, LatencyHook.class.getName(), Settings.LATENCY_ENABLED);
         }
     }
@@ -143,7 +143,7 @@ final class Registration {
         }
         registered.add(EMPTY_MAP);
         storm.put(Config.TOPOLOGY_KRYO_REGISTER, registered);
-        LOG.info("Added to {}: {} (without it workers of Storm 2.8 crash on each other's metrics).", Config.TOPOLOGY_KRYO_REGISTER, EMPTY_MAP);
+        LOG.info("bullet-metrics: Added to {}: {} (without it workers of Storm 2.8 crash on each other's metrics).", Config.TOPOLOGY_KRYO_REGISTER, EMPTY_MAP);
     }
 
     private static List<Object> listOf(Object value) {
@@ -153,7 +153,7 @@ final class Registration {
     private static void set(Config storm, String name, Object value, String why) {
         Object before = storm.put(name, value);
         if (!value.equals(before)) {
-            LOG.info("Set {} to {}{}: {}.", name, value, before == null ? "" : " (it was " + before + ")", why);
+            LOG.info("bullet-metrics: Set {} to {}{}: {}.", name, value, before == null ? "" : " (it was " + before + ")", why);
         }
     }
 
@@ -161,7 +161,7 @@ final class Registration {
         if (storm.get(name) == null) {
             set(storm, name, value, why);
         } else {
-            LOG.info("Left {} at {}.", name, storm.get(name));
+            LOG.info("bullet-metrics: Left {} at {}.", name, storm.get(name));
         }
     }
 }

@@ -37,7 +37,7 @@ final class ReportIntervals {
 
     private static void warn(String name, Object seconds) {
         if (seconds instanceof Number && ((Number) seconds).longValue() > LONGEST_SECONDS) {
-            LOG.warn("{} is {} s: Storm 2.3 and later schedule what is above {} s twice, so that its metrics come doubled and at other times. It is"
+            LOG.warn("bullet-metrics: {} is {} s: Storm 2.3 and later schedule what is above {} s twice, so that its metrics come doubled and at other times. It is"
                     + " left as it is; set {} s or less.", name, seconds, LONGEST_SECONDS, LONGEST_SECONDS);
         }
     }

@@ -37,10 +37,10 @@ public class StormMetricsConsumer implements IMetricsConsumer {
             warnOfOpenToken(settings);
             pipeline = new MetricsPipeline(settings, TopologyFacts.open(stormConf, context),
                     TopologyFacts.info(stormConf, configuration, context));
-            LOG.info("Metrics go to {}{}; at most {} samples are queued.", settings.addresses(), settings.security().tls() ? " over TLS" : "",
+            LOG.info("bullet-metrics: Metrics go to {}{}; at most {} samples are queued.", settings.addresses(), settings.security().tls() ? " over TLS" : "",
                     settings.queueCapacity());
         } catch (Throwable wrong) {
-            LOG.error("No metrics are exported: {}. The topology runs on without them.", wrong.getMessage(), wrong);
+            LOG.error("bullet-metrics: No metrics are exported: {}. The topology runs on without them.", wrong.getMessage(), wrong);
         }
     }
 
@@ -57,7 +57,7 @@ public class StormMetricsConsumer implements IMetricsConsumer {
         }
         for (Object name : argument.keySet()) {
             if (name.toString().startsWith(Settings.PREFIX) && !Settings.NAMES.contains(name.toString())) {
-                LOG.warn("There is no setting {}. There are: {}", name, Settings.NAMES);
+                LOG.warn("bullet-metrics: There is no setting {}. There are: {}", name, Settings.NAMES);
             }
         }
     }
@@ -65,7 +65,7 @@ public class StormMetricsConsumer implements IMetricsConsumer {
     private static void warnOfOpenToken(Settings settings) {
         boolean leavesMachine = settings.addresses().stream().anyMatch(address -> !address.isLoopback());
         if (settings.security().token() != null && !settings.security().tls() && leavesMachine) {
-            LOG.warn("{} is set without {}: the token travels in the clear.", Settings.TOKEN_FILE, Settings.TLS_ENABLED);
+            LOG.warn("bullet-metrics: {} is set without {}: the token travels in the clear.", Settings.TOKEN_FILE, Settings.TLS_ENABLED);
         }
     }
 

@@ -28,7 +28,7 @@ class ConsumerResourcesTest {
                     Map.entry("topology.metrics.consumer.resources.onheap.memory.mb", ConsumerResources.LEAST_HEAP_MIB + ConsumerResources.HEAP_MIB_A_THOUSAND),
                     Map.entry("topology.metrics.consumer.resources.offheap.memory.mb", ConsumerResources.OFF_HEAP_MIB),
                     Map.entry("topology.metrics.consumer.cpu.pcore.percent", ConsumerResources.LEAST_CPU + ConsumerResources.CPU_A_THOUSAND));
-            assertThat(log.lines()).hasSize(3).allSatisfy(line -> assertThat(line).startsWith("INFO Set topology.metrics.consumer.")
+            assertThat(log.lines()).hasSize(3).allSatisfy(line -> assertThat(line).startsWith("INFO bullet-metrics: Set topology.metrics.consumer.")
                     .contains("resource-aware scheduler", "1000 executors"));
         }
     }
@@ -41,8 +41,8 @@ class ConsumerResourcesTest {
         try (Logged log = new Logged(ConsumerResources.class)) {
             new ConsumerResources(1_000).register(storm, asItWillRun::get, true);
             assertThat(storm).containsOnly(Map.entry(ConsumerResources.ON_HEAP, 300), Map.entry(ConsumerResources.OFF_HEAP, ConsumerResources.OFF_HEAP_MIB));
-            assertThat(log.lines()).contains("INFO Left topology.metrics.consumer.resources.onheap.memory.mb at 300.",
-                    "INFO Left topology.metrics.consumer.cpu.pcore.percent at 7.");
+            assertThat(log.lines()).contains("INFO bullet-metrics: Left topology.metrics.consumer.resources.onheap.memory.mb at 300.",
+                    "INFO bullet-metrics: Left topology.metrics.consumer.cpu.pcore.percent at 7.");
         }
     }
 

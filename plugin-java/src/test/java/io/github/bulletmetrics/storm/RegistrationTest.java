@@ -63,7 +63,7 @@ class RegistrationTest {
     void whatIsSetIsSaidWithItsReason() {
         try (Logged log = new Logged(Registration.class)) {
             BulletMetricsConsumer.register(storm, bullet);
-            assertThat(log.lines()).hasSize(7).allSatisfy(line -> assertThat(line).startsWith("INFO "));
+            assertThat(log.lines()).hasSize(7).allSatisfy(line -> assertThat(line).startsWith("INFO bullet-metrics: "));
             assertThat(log.lines().get(0)).contains("max.retain.metric.tuples", "less than one tick of a large topology");
             assertThat(log.lines()).anySatisfy(line -> assertThat(line).contains("Set topology.enable.v2.metrics.tick to true: without it"));
             assertThat(log.lines()).anySatisfy(line -> assertThat(line).contains("Added to topology.kryo.register", "crash on each other's metrics"));

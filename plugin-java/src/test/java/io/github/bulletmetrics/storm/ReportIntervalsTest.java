@@ -17,7 +17,7 @@ class ReportIntervalsTest {
         Map<String, Object> before = new HashMap<>(settings);
         try (Logged log = new Logged(ReportIntervals.class)) {
             ReportIntervals.warnOfTooLong(settings::get);
-            assertThat(log.lines()).hasSize(3).allSatisfy(line -> assertThat(line).startsWith("WARN ").contains("above 127 s twice", "left as it is"));
+            assertThat(log.lines()).hasSize(3).allSatisfy(line -> assertThat(line).startsWith("WARN bullet-metrics: ").contains("above 127 s twice", "left as it is"));
             assertThat(log.lines().get(0)).contains("topology.builtin.metrics.bucket.size.secs is 128 s");
             assertThat(log.lines().get(2)).contains("bullet_active_queries is 600 s");
         }

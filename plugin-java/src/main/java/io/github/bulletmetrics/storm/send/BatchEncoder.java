@@ -1,10 +1,10 @@
 package io.github.bulletmetrics.storm.send;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.UnknownFieldSet;
+import com.google.protobuf.UnsafeByteOperations;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.Clocks;
-import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.SampleColumns;
 import io.github.bulletmetrics.storm.queue.Block;
 import io.github.bulletmetrics.storm.queue.Layout;
@@ -13,7 +13,7 @@ import io.github.bulletmetrics.storm.queue.Series;
 
 /**
  * Writes held batches for one stream, with the definitions that this stream does not have yet: whole blocks as blocks where the collector takes them, all else as
- * columns. One thread.
+ * columns. A distribution is written as the flattener encoded it; so who wants to read it has to read the batch from its bytes, as the collector does. One thread.
  */
 final class BatchEncoder {
     /**
@@ -85,6 +85,9 @@ final class BatchEncoder {
         if (held.topology != null) {
             batch.setTopology(held.topology);
         }
+        if (held.note != null) {
+            batch.addAnnotations(held.note);
+        }
         if (clocks != null) {
             batch.setClocks(clocks);
         }
@@ -101,13 +104,14 @@ final class BatchEncoder {
         series.beginBatch();
         layouts.beginBatch();
         int columnsBefore = columnsDefined;
+        UnknownFieldSet.Field.Builder distributions = UnknownFieldSet.Field.newBuilder();
         long position = held.from;
         for (long number = queue.block(held.from); position < held.to; number++) {
             long end = Math.min(queue.end(number), held.to);
             byte[] distribution = queue.distribution(number);
             if (distribution != null) {
                 define(queue.layout(number).series(0), batch);
-                batch.addHistograms(histogram(distribution));
+                distributions.addLengthDelimited(UnsafeByteOperations.unsafeWrap(distribution));
             } else {
                 numbers(number, (int) (position - queue.start(number)), (int) (end - queue.start(number)), batch);
             }
@@ -117,6 +121,8 @@ final class BatchEncoder {
         if (single != null) {
             batch.setSamples(single);
         }
+        // They are encoded already, and unknown fields are written as they are: on the wire nothing tells them from histograms that the batch would encode again.
+        batch.setUnknownFields(UnknownFieldSet.newBuilder().addField(Batch.HISTOGRAMS_FIELD_NUMBER, distributions.build()).build());
         held.definedSeries = series.ofBatch();
         held.definedLayouts = layouts.ofBatch();
         held.definedColumns = columnsDefined - columnsBefore;
@@ -157,14 +163,6 @@ final class BatchEncoder {
         if (!series.has(of.id())) {
             series.define(of.id());
             batch.addSeries(of.definition());
-        }
-    }
-
-    private static HistogramSample histogram(byte[] encoded) {
-        try {
-            return HistogramSample.parseFrom(encoded);
-        } catch (InvalidProtocolBufferException ourOwn) {
-            throw new IllegalStateException("the flattener encoded a distribution that cannot be read", ourOwn);
         }
     }
 }

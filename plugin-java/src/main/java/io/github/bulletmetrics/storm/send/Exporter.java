@@ -1,6 +1,7 @@
 package io.github.bulletmetrics.storm.send;
 
 import io.github.bulletmetrics.storm.proto.v1.Acknowledgement;
+import io.github.bulletmetrics.storm.proto.v1.Annotation;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
@@ -26,6 +27,10 @@ final class Exporter {
     private static final long NEVER = Long.MAX_VALUE;
     /** Answers of one stream that nothing was asked for: beyond it the collector costs the worker's CPU to no end. */
     static final int MAX_UNASKED_ANSWERS = 64;
+    /** A third and less of what the schema has as bytes, since a character takes up to three. */
+    private static final int MAX_ID_CHARACTERS = 40;
+    private static final int MAX_TITLE_CHARACTERS = 80;
+    private static final int MAX_TEXT_CHARACTERS = 2_000;
 
     private final Outbox outbox;
     private final Transport transport;
@@ -203,9 +208,31 @@ final class Exporter {
             if (now - beganMs >= options.steadyMs) {
                 backoff.reset();
             }
-            outages.well(addresses.get(addressIndex), now);
+            if (outages.well(addresses.get(addressIndex), now)) {
+                outbox.note(outage(now));
+            }
         }
         return true;
+    }
+
+    /** What went wrong until now, for the collector: whoever looks for it there need not find the worker whose log has it. One of a sender takes the place of that before. */
+    private Annotation outage(long now) {
+        long lastedMs = now - outages.sinceMs();
+        long endMs = time.wallMs();
+        String sender = open.getHost() + ":" + open.getPort();
+        return Annotation.newBuilder()
+                .setId(shortened("plugin-" + open.getTask() + "-" + sender, MAX_ID_CHARACTERS))
+                .setTimeMs(endMs - lastedMs)
+                .setEndTimeMs(endMs)
+                .setTitle(shortened("Metrics did not reach the collector from " + sender + " for " + lastedMs / 1_000 + " s", MAX_TITLE_CHARACTERS))
+                .setText(shortened(outages.last(), MAX_TEXT_CHARACTERS))
+                .addTags("plugin")
+                .addTags("unreached")
+                .build();
+    }
+
+    private static String shortened(String text, int characters) {
+        return text.length() <= characters ? text : text.substring(0, characters);
     }
 
     private boolean full(Full answer, long now) {

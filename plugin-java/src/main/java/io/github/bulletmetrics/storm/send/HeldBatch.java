@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.storm.send;
 
+import io.github.bulletmetrics.storm.proto.v1.Annotation;
 import io.github.bulletmetrics.storm.proto.v1.Drop;
 import io.github.bulletmetrics.storm.proto.v1.Gap;
 import io.github.bulletmetrics.storm.proto.v1.TopologyInfo;
@@ -24,6 +25,8 @@ final class HeldBatch {
     List<WorkerInfo> workers = Collections.emptyList();
     /** Null where it does not say. */
     TopologyInfo topology;
+    /** Null where nothing is to be noted. */
+    Annotation note;
     /** Whether it is the last. */
     boolean closing;
     /** Ids of the series that it defined on this stream. */

@@ -12,12 +12,18 @@ import org.slf4j.LoggerFactory;
 final class OutageLog {
     private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);
 
+    /** In Netty's exception, and in its dump of the first five bytes: TLS' alert in answer to plain text, and an answer of HTTP/1. */
+    private static final String NOT_TLS = "NotSslRecordException";
+    private static final String TLS_ALERT = "first 5 bytes: 1503";
+    private static final String HTTP_1 = "first 5 bytes: 485454502f";
+
     private final long logAgainMs;
     private final Map<StreamEnd.Kind, Long> loggedMs = new EnumMap<>(StreamEnd.Kind.class);
     private long failures;
     private long unlogged;
     private long sinceMs;
     private boolean said;
+    private String last = "";
 
     /**
      * @param logAgainMs the least time between two lines about failures of one kind, ms.
@@ -36,13 +42,14 @@ final class OutageLog {
         if (failures++ == 0) {
             sinceMs = nowMs;
         }
+        last = address + ": " + end.message() + ". " + advice(end);
         Long before = loggedMs.get(end.kind());
         if (before != null && nowMs - before < logAgainMs) {
             unlogged++;
             return false;
         }
-        LOG.warn("Metrics do not reach the collector at {}: {}. {} Trying on; {} samples wait. Not reached for {} s; failures since the last such line: {}.",
-                address, end.message(), advice(end.kind()), waiting, (nowMs - sinceMs) / 1_000, unlogged);
+        LOG.warn("bullet-metrics: Metrics do not reach the collector at {}: {}. {} Trying on; {} samples wait. Not reached for {} s; failures since the last such line: {}.",
+                address, end.message(), advice(end), waiting, (nowMs - sinceMs) / 1_000, unlogged);
         loggedMs.put(end.kind(), nowMs);
         unlogged = 0;
         said = true;
@@ -57,15 +64,36 @@ final class OutageLog {
     boolean well(Address address, long nowMs) {
         boolean worthSaying = said;
         if (worthSaying) {
-            LOG.info("Metrics reach the collector at {} again, after {} s and {} failed attempts.", address, (nowMs - sinceMs) / 1_000, failures);
+            LOG.info("bullet-metrics: Metrics reach the collector at {} again, after {} s and {} failed attempts.", address, (nowMs - sinceMs) / 1_000, failures);
         }
         failures = 0;
         said = false;
         return worthSaying;
     }
 
-    private static String advice(StreamEnd.Kind kind) {
-        switch (kind) {
+    /** When the failures began that {@link #well} ended last, monotonic, ms. */
+    long sinceMs() {
+        return sinceMs;
+    }
+
+    /** The newest failure: which address, what happened, what to do. */
+    String last() {
+        return last;
+    }
+
+    /** What the connection's first bytes give away goes before what its end means. */
+    private static String advice(StreamEnd end) {
+        String message = end.message();
+        if (message.contains(NOT_TLS)) {
+            return "What listens there speaks plain text, and bullet.topology.metrics.collector.tls.enabled is true: give the collector TLS, or set false.";
+        }
+        if (message.contains(TLS_ALERT)) {
+            return "What listens there speaks TLS: set bullet.topology.metrics.collector.tls.enabled to true, and tls.ca.file.";
+        }
+        if (message.contains(HTTP_1)) {
+            return "What listens there speaks HTTP and not gRPC: take the port of the collector's grpc.listen, 4320 by default.";
+        }
+        switch (end.kind()) {
             case DENIED:
                 return "Check bullet.topology.metrics.collector.token.file and tls.* against the collector's settings.";
             case NOT_UNDERSTOOD:

@@ -1,6 +1,7 @@
 package io.github.bulletmetrics.storm.send;
 
 import com.google.protobuf.ByteString;
+import io.github.bulletmetrics.storm.proto.v1.Annotation;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.Clocks;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
@@ -53,6 +54,9 @@ final class Outbox {
     /** When the newest acknowledgement came, by our clock, and was sent, by the collector's; 0 before the first that states it. */
     private long acknowledgedMs;
     private long acknowledgementSentMs;
+
+    /** What is to be noted on the time axis with the next batch; null where that is nothing. */
+    private Annotation note;
 
     /** Whether the end must be announced to the collector, and whether a batch announces it. */
     private boolean closing;
@@ -115,6 +119,11 @@ final class Outbox {
     void answered(long cameMs, long sentMs) {
         acknowledgedMs = cameMs;
         acknowledgementSentMs = sentMs;
+    }
+
+    /** Has the next batch that is cut bring a note; the newest takes the place of one that still waits. */
+    void note(Annotation newest) {
+        note = newest;
     }
 
     /** Lets the last batch say that it is the last: Storm closes the consumer. */
@@ -225,6 +234,8 @@ final class Outbox {
             batch.drops = losses.drops();
             batch.gaps = losses.takeGaps();
         }
+        batch.note = note;
+        note = null;
     }
 
     /**
@@ -284,6 +295,7 @@ final class Outbox {
         }
         countLost(reason, batch.from, batch.to);
         losses.putBack(batch.gaps);
+        note = note == null ? batch.note : note;
         if (batch.announces()) {
             announceAll();
         }

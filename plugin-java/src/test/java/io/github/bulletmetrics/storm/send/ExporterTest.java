@@ -2,14 +2,19 @@ package io.github.bulletmetrics.storm.send;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.ByteString;
 import io.github.bulletmetrics.storm.proto.v1.Acknowledgement;
+import io.github.bulletmetrics.storm.proto.v1.Annotation;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.DropReason;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
+import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.Rejection;
 import io.github.bulletmetrics.storm.proto.v1.SeriesDefinition;
 import io.github.bulletmetrics.storm.proto.v1.WorkerClock;
 import io.github.bulletmetrics.storm.send.FakeTransport.FakeStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ExporterTest {
@@ -68,6 +73,27 @@ class ExporterTest {
         batch = stream.sent.get(stream.sent.size() - 1);
         assertThat(batch.getHistogramsCount()).isEqualTo(1);
         assertThat(batch.hasSamples()).isFalse();
+    }
+
+    /** No encoder of protobuf's writes fields in this order: what arrives so was not encoded again, nor was it the second time. */
+    @Test
+    void aDistributionTravelsAsItWasEncoded() {
+        ByteString fields = HistogramSample.newBuilder().setCount(300).build().toByteString()
+                .concat(HistogramSample.newBuilder().setSeriesId(1_000).build().toByteString());
+        FakeStream first = rig.opened(8);
+        rig.offerDistribution(fields);
+        rig.pass(1_000);
+        first.end(StreamEnd.Kind.LOST);
+        FakeStream second = rig.nextOpened(8);
+        rig.pass(0);
+        for (FakeStream stream : List.of(first, second)) {
+            assertThat(stream.sent).flatExtracting(Batch::getHistogramsList).extracting(HistogramSample::getCount).containsExactly(300L);
+            assertThat(stream.encoded).anySatisfy(batch -> assertThat(latin1(batch)).contains(latin1(fields)));
+        }
+    }
+
+    private static String latin1(ByteString bytes) {
+        return bytes.toString(StandardCharsets.ISO_8859_1);
     }
 
     @Test
@@ -568,5 +594,29 @@ class ExporterTest {
         stream.say(wordy);
         rig.pass(0);
         assertThat(stream.cancelled).contains("at too great a length");
+    }
+
+    /** The collector hears of it with the first batch that is cut after the outage, once, and again where that batch is given up. */
+    @Test
+    void anOutageIsNotedAtTheCollector() {
+        FakeStream stream = rig.opened(8);
+        rig.pass(0);
+        stream.sayAcknowledged(1);
+        rig.pass(0);
+        stream.end(StreamEnd.Kind.LOST);
+        rig.pass(0);
+        rig.time.nowMs += 42_000;
+        stream = rig.nextOpened(8);
+        rig.pass(0);
+        assertThat(stream.sent.get(0).getAnnotationsList()).as("before an acknowledgement it has not ended").isEmpty();
+        stream.sayAcknowledged(2);
+        rig.offerMany(20);
+        rig.pass(0);
+        Annotation note = stream.sent.get(1).getAnnotations(0);
+        assertThat(note.getText()).startsWith("a:1: test. ");
+        assertThat(note.getTagsList()).containsExactly("plugin", "unreached");
+        assertThat(note.getEndTimeMs() - note.getTimeMs()).isGreaterThanOrEqualTo(42_000);
+        assertThat(note.getTitle()).startsWith("Metrics did not reach the collector");
+        assertThat(stream.sent.get(2).getAnnotationsList()).isEmpty();
     }
 }

@@ -1,6 +1,7 @@
 package io.github.bulletmetrics.storm.send;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
 import io.github.bulletmetrics.storm.proto.v1.Acknowledgement;
 import io.github.bulletmetrics.storm.proto.v1.Batch;
 import io.github.bulletmetrics.storm.proto.v1.ExportResponse;
@@ -29,6 +30,8 @@ final class FakeTransport implements Transport {
 
     static final class FakeStream implements Stream {
         final List<Batch> sent = new ArrayList<>();
+        /** The same, as they travel. */
+        final List<ByteString> encoded = new ArrayList<>();
         boolean ready = true;
         boolean finished;
         String cancelled;
@@ -43,9 +46,15 @@ final class FakeTransport implements Transport {
             return ready;
         }
 
+        /** What arrives is read from bytes, as the collector reads it. */
         @Override
         public void send(Batch batch) {
-            sent.add(batch);
+            encoded.add(batch.toByteString());
+            try {
+                sent.add(Batch.parseFrom(encoded.get(encoded.size() - 1)));
+            } catch (InvalidProtocolBufferException e) {
+                throw new AssertionError("a batch that cannot be read: " + batch, e);
+            }
         }
 
         @Override

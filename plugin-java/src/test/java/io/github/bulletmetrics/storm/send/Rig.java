@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.storm.send;
 
+import com.google.protobuf.ByteString;
 import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 import io.github.bulletmetrics.storm.proto.v1.Open;
 import io.github.bulletmetrics.storm.proto.v1.Shape;
@@ -89,8 +90,11 @@ final class Rig {
 
     /** Queues a distribution whose count distinguishes it from all others. */
     boolean offerDistribution(long count) {
-        HistogramSample sample = HistogramSample.newBuilder().setSeriesId(latencies.series(0).id()).setCount(count).build();
-        boolean taken = queue.offer(latencies, time.wallMs(), sample.toByteArray());
+        return offerDistribution(HistogramSample.newBuilder().setSeriesId(latencies.series(0).id()).setCount(count).build().toByteString());
+    }
+
+    boolean offerDistribution(ByteString encoded) {
+        boolean taken = queue.offer(latencies, time.wallMs(), encoded.toByteArray());
         queue.publish();
         return taken;
     }

@@ -19,7 +19,9 @@ import java.util.concurrent.Callable;
 
 /** Submits the Bullet topology to Storm: {@code storm jar bullet-topology.jar} and this class. */
 @Command(name = "bullet-topology", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Submits the Bullet topology to Storm.",
+    description = {"Submits Bullet's topology to Storm: rebuilt by Bullet Metrics on Bullet's own engine (bullet-core, bullet-bql, bullet-record,"
+        + " bullet-dsl), under the component, stream, metric and setting names of bullet-storm 1.3.2, of which it holds no code.",
+        "What differs from bullet-storm: docs/running-bullet.md."},
     footer = {"", "Example:",
         "  storm jar bullet-topology.jar io.github.bulletmetrics.topology.BulletTopology \\",
         "    --bullet-conf bullet_settings.yaml -c bullet.topology.filter.bolt.parallelism=4"})

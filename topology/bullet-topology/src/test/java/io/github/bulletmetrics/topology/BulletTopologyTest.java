@@ -54,6 +54,12 @@ class BulletTopologyTest {
         assertThat(settings.get("my.own")).hasToString("{a=[1, null]}");
     }
 
+    @Test
+    void helpSaysWhatItIs() {
+        String help = BulletTopology.commandLine().getUsageMessage().replaceAll("\\s+", " ");
+        assertThat(help).contains("Bullet's topology", "rebuilt by Bullet Metrics on Bullet's own engine", "bullet-storm 1.3.2, of which it holds no code");
+    }
+
     /** The kinds of values, whichever of the two reads the -c. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '\0', value = {

@@ -41,13 +41,16 @@ public final class GatewayServer implements AutoCloseable {
     private static final int MOST_CONTROL_BYTES = 1 << 18;
     private static final int MOST_RESULT_BYTES = 1 << 26;
     private static final int BACKLOG = 1_024;
-    private static final int READERS = 16;
+    private static final int READERS = 8;
+    private static final int PARSERS = 8;
     private static final int WRITERS = 8;
     private static final long READY_WITHIN_MS = 5_000;
     private static final long STOP_MS = 2_000;
 
     private final HttpServer http;
     private final ExecutorService readers = Executors.newFixedThreadPool(READERS, Threads.named("gateway-http"));
+    /** A thousand queries at once are seconds of parsing; the topology's polls and results must not queue behind them. */
+    private final ExecutorService parsers = Executors.newFixedThreadPool(PARSERS, Threads.named("gateway-query"));
     private final ExecutorService writers = Executors.newFixedThreadPool(WRITERS, Threads.named("gateway-reply"));
     private final Counters counters = new Counters();
     private final GatewayOptions options;
@@ -83,10 +86,10 @@ public final class GatewayServer implements AutoCloseable {
     }
 
     private Router routes() {
-        Router router = new Router();
-        router.add("POST", QUERIES, (exchange, reply) -> desk.submit(Router.body(exchange, MOST_QUERY_BYTES), reply));
-        router.add("POST", STREAMS, (exchange, reply) -> desk.stream(Router.body(exchange, MOST_QUERY_BYTES), reply));
-        router.add("POST", VALIDATION, (exchange, reply) -> desk.validate(Router.body(exchange, MOST_QUERY_BYTES), reply));
+        Router router = new Router(parsers);
+        router.addForClients("POST", QUERIES, (exchange, reply) -> desk.submit(Router.body(exchange, MOST_QUERY_BYTES), reply));
+        router.addForClients("POST", STREAMS, (exchange, reply) -> desk.stream(Router.body(exchange, MOST_QUERY_BYTES), reply));
+        router.addForClients("POST", VALIDATION, (exchange, reply) -> desk.validate(Router.body(exchange, MOST_QUERY_BYTES), reply));
         router.add("GET", PUBSUB_QUERY, (exchange, reply) -> poll(reply));
         router.add("POST", PUBSUB_QUERY, (exchange, reply) -> signal(Router.body(exchange, MOST_QUERY_BYTES), reply));
         router.add("POST", PUBSUB_RESULT, (exchange, reply) -> {
@@ -187,5 +190,6 @@ public final class GatewayServer implements AutoCloseable {
         }
         http.stop(0);
         readers.shutdownNow();
+        parsers.shutdownNow();
     }
 }

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.Executor;
 
 /**
  * Gives each request to the route of its path and method, and turns what goes wrong there into a status: 413 for a body
@@ -19,6 +20,12 @@ final class Router implements HttpHandler {
     private static final Logger LOG = LoggerFactory.getLogger(Router.class);
 
     private final Map<String, Map<String, Route>> routes = new LinkedHashMap<>();
+    private final Executor clients;
+
+    /** @param clients runs what clients ask, however much of that there is; must not be the server's own executor. */
+    Router(Executor clients) {
+        this.clients = clients;
+    }
 
     /** Handles a request; it may give the reply later, from another thread. */
     interface Route {
@@ -27,6 +34,11 @@ final class Router implements HttpHandler {
 
     void add(String method, String path, Route route) {
         routes.computeIfAbsent(path, any -> new LinkedHashMap<>()).put(method, route);
+    }
+
+    /** A route that does not hold up those of {@link #add}: it runs on threads of its own. */
+    void addForClients(String method, String path, Route route) {
+        add(method, path, (exchange, reply) -> clients.execute(() -> handle(route, exchange, reply)));
     }
 
     @Override

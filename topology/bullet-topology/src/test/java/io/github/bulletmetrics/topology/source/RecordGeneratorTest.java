@@ -9,6 +9,8 @@ import com.yahoo.bullet.typesystem.Type;
 
 import org.junit.jupiter.api.Test;
 
+import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -72,6 +74,37 @@ class RecordGeneratorTest {
             generator.probe("p", i, i, i);
         }
         assertThat(first).isEqualTo(copy);
+    }
+
+    /** Of one variant, so that their values are equal. */
+    @Test
+    void noTwoRecordsShareAValue() {
+        RecordGenerator ofOneVariant = new RecordGenerator(42, 1);
+        Map<Object, Object> first = new IdentityHashMap<>();
+        collect(ofOneVariant.background(1, 5).toUnmodifiableDataMap().values(), first);
+        collect(ofOneVariant.probe("p", 1, 9, 5).toUnmodifiableDataMap().values(), first);
+        int before = first.size();
+        Map<Object, Object> second = new IdentityHashMap<>();
+        collect(ofOneVariant.background(2, 5).toUnmodifiableDataMap().values(), second);
+        collect(ofOneVariant.probe("p", 2, 9, 5).toUnmodifiableDataMap().values(), second);
+        assertThat(before).as("61 strings, 23 maps, 3 lists of two, with three keys and values each").isGreaterThan(2 * (61 + 23 * 4 + 3));
+        second.keySet().removeIf(value -> !first.containsKey(value));
+        assertThat(second.keySet()).as("what both have").isEmpty();
+    }
+
+    /** All objects of values, but for the boxes of longs, of which the JDK keeps the small ones. */
+    private static void collect(Iterable<?> values, Map<Object, Object> into) {
+        for (Object value : values) {
+            if (!(value instanceof Long)) {
+                into.put(value, value);
+            }
+            if (value instanceof List<?> list) {
+                collect(list, into);
+            } else if (value instanceof Map<?, ?> map) {
+                collect(map.keySet(), into);
+                collect(map.values(), into);
+            }
+        }
     }
 
     @Test

@@ -27,7 +27,7 @@ import java.util.concurrent.CompletableFuture;
  * Settings are the sample's, then this class', then the test's.
  */
 final class Bullet implements AutoCloseable {
-    private static final String MAIN = "io.github.bulletmetrics.topology.BulletTopology";
+    static final String MAIN = "io.github.bulletmetrics.topology.BulletTopology";
     private static final String GATEWAY = "io.github.bulletmetrics.topology.gateway.QueryGateway";
     private static final Duration GATEWAY_LIMIT = Duration.ofSeconds(180);
     private static final Duration RUNNING_LIMIT = Duration.ofSeconds(300);
@@ -82,10 +82,11 @@ final class Bullet implements AutoCloseable {
             "bullet.topology.generator.control.url", url("/api/source/control").toString());
     }
 
-    /** Two workers that share two cores with everything else. */
-    private static Map<String, Object> small() {
+    /** Two workers that share two cores with everything else, and answers that are whole however late a filter bolt gets to run. */
+    static Map<String, Object> small() {
         Map<String, Object> settings = new LinkedHashMap<>();
         settings.put("bullet.topology.metrics.enable", false);
+        settings.put("bullet.topology.join.bolt.query.post.finish.buffer.ticks", 30);
         settings.put("bullet.topology.generator.records.per.second", 50);
         settings.put("bullet.topology.generator.control.poll.interval.ms", 200);
         return settings;

@@ -31,6 +31,8 @@ final class StormCluster implements AutoCloseable {
     private static final Path HOME = TOPOLOGY.resolve("local-storm/target/storm");
     private static final int SLOTS = 4;
     private static final int WORKER_HEAP_MIB = 320;
+    /** Of the DRPC server's HTTP port. */
+    static final int DRPC_THREADS = 16;
     private static final Duration UP_LIMIT = Duration.ofSeconds(300);
     private static final Duration COMMAND_LIMIT = Duration.ofSeconds(300);
     private static final int DEATH_LIMIT_SECS = 20;
@@ -51,7 +53,8 @@ final class StormCluster implements AutoCloseable {
             throw new AssertionError(PLUGIN_JAR + " is missing: type make build first");
         }
         List<String> arguments = launcher("up", "--home", HOME.toString(), "--slots", "" + SLOTS,
-            "--worker-heap-mib", "" + WORKER_HEAP_MIB, "--stop-with-stdin", "--extlib", PLUGIN_JAR.toString());
+            "--worker-heap-mib", "" + WORKER_HEAP_MIB, "--stop-with-stdin", "--extlib", PLUGIN_JAR.toString(),
+            "--drpc", "--drpc-threads", "" + DRPC_THREADS);
         up = Child.java("up", folder, folder, arguments);
         ready = new JsonParser().parse(up.firstLine(UP_LIMIT)).getAsJsonObject();
     }
@@ -126,7 +129,7 @@ final class StormCluster implements AutoCloseable {
             return text.toString();
         }
         try (Stream<Path> files = Files.walk(home().resolve("logs"))) {
-            files.filter(file -> file.toString().matches(".*(worker|nimbus|supervisor)\\.log(\\.err)?"))
+            files.filter(file -> file.toString().matches(".*(worker|nimbus|supervisor|drpc)\\.log(\\.err)?"))
                 .sorted().map(Child::tail).forEach(text::append);
         }
         return text.toString();

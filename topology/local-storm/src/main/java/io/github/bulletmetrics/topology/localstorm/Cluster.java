@@ -55,9 +55,15 @@ final class Cluster {
         awaitUp("ZooKeeper", () -> listens(endpoints.zookeeperPort()), deadline);
         launch("nimbus", commands.nimbus());
         launch("supervisor", commands.supervisor());
+        if (endpoints.drpc() != null) {
+            launch("drpc", commands.drpc(endpoints.drpc().httpThreads()));
+        }
         connect();
         awaitUp("Nimbus", () -> listens(endpoints.nimbusPort()), deadline);
         awaitUp("Supervisor", this::hasAllSlots, deadline);
+        if (endpoints.drpc() != null) {
+            awaitUp("DRPC", () -> listens(endpoints.drpc().httpPort()) && listens(endpoints.drpc().invocationsPort()), deadline);
+        }
         saveReady();
     }
 

@@ -43,6 +43,9 @@ record ClusterRecord(Endpoints endpoints, Map<String, Pid> pids, boolean ready) 
         properties.setProperty("nimbus.port", Integer.toString(endpoints.nimbusPort()));
         properties.setProperty("supervisor.port", Integer.toString(endpoints.supervisorPort()));
         properties.setProperty("slots", endpoints.slots().stream().map(String::valueOf).collect(Collectors.joining(",")));
+        if (endpoints.drpc() != null) {
+            properties.setProperty("drpc", endpoints.drpc().toString());
+        }
         properties.setProperty("ready", Boolean.toString(ready));
         pids.forEach((name, pid) -> properties.setProperty(PID_PREFIX + name, pid.pid() + "," + pid.startTicks()));
         Path aside = file.resolveSibling(file.getFileName() + ".new");
@@ -67,7 +70,8 @@ record ClusterRecord(Endpoints endpoints, Map<String, Pid> pids, boolean ready) 
     private static ClusterRecord parse(Properties properties) {
         List<Integer> slots = Arrays.stream(properties.getProperty("slots").split(",")).map(Integer::valueOf).toList();
         Endpoints endpoints = new Endpoints(number(properties, "zookeeper.port"), number(properties, "nimbus.port"),
-            number(properties, "supervisor.port"), slots);
+            number(properties, "supervisor.port"), slots,
+            properties.containsKey("drpc") ? DrpcServer.parse(properties.getProperty("drpc")) : null);
         Map<String, Pid> pids = new LinkedHashMap<>();
         properties.stringPropertyNames().stream().filter(key -> key.startsWith(PID_PREFIX)).sorted().forEach(key -> {
             String[] parts = properties.getProperty(key).split(",");

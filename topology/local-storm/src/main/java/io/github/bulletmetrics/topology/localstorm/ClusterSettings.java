@@ -24,7 +24,7 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
     /** The overridden keys that the launcher has to set itself, so that what it tells about the cluster is true. */
     Set<String> refusedOverrides() {
         Set<String> refused = new TreeSet<>(overrides.keySet());
-        refused.retainAll(owned(Path.of("/"), new Endpoints(0, 0, 0, List.of())).keySet());
+        refused.retainAll(owned(Path.of("/"), new Endpoints(0, 0, 0, List.of(), new DrpcServer(0, 0, 0, 0))).keySet());
         return refused;
     }
 
@@ -43,7 +43,7 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
     }
 
     private static Map<String, Object> owned(Path path, Endpoints endpoints) {
-        return Json.object(
+        Map<String, Object> owned = Json.object(
             "storm.local.dir", path.resolve("storm-local").toString(),
             "storm.local.hostname", Endpoints.HOST,
             "storm.zookeeper.servers", List.of(Endpoints.HOST),
@@ -54,6 +54,14 @@ record ClusterSettings(int slots, List<Path> extlib, int workerHeapMib, String w
             "supervisor.slots.ports", endpoints.slots(),
             "storm.thrift.transport", LOOPBACK_TRANSPORT,
             "worker.childopts", "");
+        if (endpoints.drpc() != null) {
+            owned.putAll(Json.object(
+                "drpc.servers", List.of(Endpoints.HOST),
+                "drpc.port", endpoints.drpc().port(),
+                "drpc.invocations.port", endpoints.drpc().invocationsPort(),
+                "drpc.http.port", endpoints.drpc().httpPort()));
+        }
+        return owned;
     }
 
     /** Defaults of Storm made for a fleet, and what suits one machine whose user waits. Overrides replace them. */

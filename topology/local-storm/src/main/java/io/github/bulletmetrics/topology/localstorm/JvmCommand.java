@@ -11,6 +11,7 @@ final class JvmCommand {
     private static final int ZOOKEEPER_HEAP_MIB = 64;
     private static final int NIMBUS_HEAP_MIB = 192;
     private static final int SUPERVISOR_HEAP_MIB = 128;
+    private static final int DRPC_HEAP_MIB = 128;
     private static final int SUBMITTER_HEAP_MIB = 256;
 
     private final ClusterDirectory directory;
@@ -34,6 +35,12 @@ final class JvmCommand {
 
     List<String> supervisor() {
         return stormDaemon(SUPERVISOR_HEAP_MIB, "supervisor.log", "org.apache.storm.daemon.supervisor.Supervisor");
+    }
+
+    List<String> drpc(int httpThreads) {
+        List<String> command = stormDaemon(DRPC_HEAP_MIB, "drpc.log", "io.github.bulletmetrics.topology.localstorm.drpc.DrpcDaemon");
+        command.add(Integer.toString(httpThreads));
+        return command;
     }
 
     /** A main class that submits a topology, with Storm's client class path, the extlib jars and the topology's jar. */

@@ -47,6 +47,14 @@ final class UpCommand implements Callable<Integer> {
     @Option(names = "--worker-opts", defaultValue = "", paramLabel = "OPTS", description = "More JVM options of each worker.")
     private String workerOptions;
 
+    @Option(names = "--drpc", description = "Starts a DRPC server too: drpc_http_port of the line on stdout.")
+    private boolean drpc;
+
+    @Option(names = "--drpc-threads", defaultValue = "" + DrpcServer.DEFAULT_HTTP_THREADS, paramLabel = "N",
+        description = "Threads of its HTTP port, of which each holds a call and the server keeps some three (default:"
+            + " ${DEFAULT-VALUE}, as Storm has it).")
+    private int drpcThreads;
+
     @Option(names = "-c", paramLabel = "storm.key=value", description = "A setting of storm.yaml; may be repeated.")
     private Map<String, String> overrides = new LinkedHashMap<>();
 
@@ -67,7 +75,7 @@ final class UpCommand implements Callable<Integer> {
         FileLock lock = directory.tryLock().orElseThrow(() -> new IOException(directory.path()
             + " is held by a running cluster: end it (local-storm down --dir " + dir + ") or give another directory"));
         try (lock) {
-            Endpoints endpoints = Endpoints.choose(slots);
+            Endpoints endpoints = Endpoints.choose(slots, drpc ? drpcThreads : 0);
             endLeftovers(directory);
             directory.clean();
             storm.equip(directory, settings, endpoints);
@@ -78,6 +86,7 @@ final class UpCommand implements Callable<Integer> {
     private void validate(ClusterSettings settings) {
         require(slots >= 1 && slots <= MAX_SLOTS, "--slots must be 1 to " + MAX_SLOTS);
         require(workerHeapMib >= MIN_HEAP_MIB, "--worker-heap-mib must be at least " + MIN_HEAP_MIB);
+        require(drpcThreads >= DrpcServer.MIN_HTTP_THREADS, "--drpc-threads must be at least " + DrpcServer.MIN_HTTP_THREADS);
         extlib.forEach(jar -> require(Files.isRegularFile(jar), "--extlib " + jar + " is not a file"));
         require(settings.refusedOverrides().isEmpty(), "the launcher itself sets " + settings.refusedOverrides()
             + ": leave out -c (options of workers go into --worker-opts)");

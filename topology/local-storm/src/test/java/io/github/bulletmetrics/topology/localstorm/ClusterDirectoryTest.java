@@ -70,7 +70,7 @@ class ClusterDirectoryTest {
     void keepsTheRecordOfItsCluster() throws IOException {
         ClusterDirectory directory = ClusterDirectory.at(scratch);
         assertThat(directory.record()).isEmpty();
-        ClusterRecord record = new ClusterRecord(new Endpoints(1, 2, 3, List.of(4, 5)), Map.of(), false)
+        ClusterRecord record = new ClusterRecord(new Endpoints(1, 2, 3, List.of(4, 5), new DrpcServer(6, 7, 8, 9)), Map.of(), false)
             .with("nimbus", new ClusterRecord.Pid(10, 1000)).nowReady();
         record.save(directory.recordFile());
         assertThat(directory.record()).contains(record);
@@ -82,7 +82,7 @@ class ClusterDirectoryTest {
         assertThatThrownBy(directory::requireReady).hasMessageContaining("no cluster is up in");
         try (FileLock lock = directory.tryLock().orElseThrow()) {
             assertThat(lock.isValid()).isTrue();
-            ClusterRecord starting = new ClusterRecord(new Endpoints(1, 2, 3, List.of(4)), Map.of(), false);
+            ClusterRecord starting = new ClusterRecord(new Endpoints(1, 2, 3, List.of(4), null), Map.of(), false);
             starting.save(directory.recordFile());
             assertThatThrownBy(directory::requireReady).hasMessageContaining("no cluster is up in");
             starting.nowReady().save(directory.recordFile());
@@ -94,7 +94,7 @@ class ClusterDirectoryTest {
     void isNotReadyWhenItsLauncherIsDead() throws IOException {
         Files.writeString(scratch.resolve("local-storm.lock"), ProcessHandle.current().pid() + " 1");
         ClusterDirectory directory = ClusterDirectory.at(scratch);
-        new ClusterRecord(new Endpoints(1, 2, 3, List.of(4)), Map.of(), true).save(directory.recordFile());
+        new ClusterRecord(new Endpoints(1, 2, 3, List.of(4), null), Map.of(), true).save(directory.recordFile());
         assertThatThrownBy(directory::requireReady).hasMessageContaining("no cluster is up in");
     }
 

@@ -15,7 +15,7 @@ import org.yaml.snakeyaml.Yaml;
 
 /** What is written is read back by the YAML parser that Storm has. */
 class StormYamlTest {
-    private static final Endpoints ENDPOINTS = new Endpoints(2181, 6627, 6628, List.of(6700, 6701));
+    private static final Endpoints ENDPOINTS = new Endpoints(2181, 6627, 6628, List.of(6700, 6701), null);
 
     @Test
     void writesWhatYamlReadsBack() {
@@ -56,6 +56,14 @@ class StormYamlTest {
             .containsEntry("nimbus.monitor.freq.secs", 9)
             .containsEntry("storm.thrift.transport", LoopbackTransportPlugin.class.getName());
         assertThat((String) yaml.get("worker.childopts")).startsWith("-Dlocal.storm.dir=/c=20d -Xmx99m ").endsWith(" -Da=b");
+    }
+
+    @Test
+    void tellsTopologiesOfTheDrpcServer() throws IOException {
+        Endpoints withDrpc = new Endpoints(2181, 6627, 6628, List.of(6700), new DrpcServer(3772, 3773, 3774, 200));
+        assertThat(read(StormYaml.render(settings(Map.of()).storm(ClusterDirectory.at(Path.of("/c")), withDrpc))))
+            .containsEntry("drpc.servers", List.of("127.0.0.1")).containsEntry("drpc.invocations.port", 3773).containsEntry("drpc.http.port", 3774);
+        assertThat(settings(Map.of()).storm(ClusterDirectory.at(Path.of("/c")), ENDPOINTS)).doesNotContainKey("drpc.servers");
     }
 
     @Test
