@@ -190,8 +190,8 @@ test-cluster: build ## Test everything together on a real cluster, alone on the 
 	@$(run) cd collector-go && $(on_cluster) -timeout 60m ./e2e
 
 .PHONY: test-long
-test-long: build ## Test what takes minutes more on a real cluster: a worker that stays away and is rebalanced away, topologies that are killed
-	@$(run) cd collector-go && BULLET_METRICS_LONG=1 $(on_cluster) -timeout 90m -run 'TestRunningTopology/(worker_away|topologies_killed|journal)' ./e2e
+test-long: build ## Test what takes minutes more on a real cluster: a worker that stays away and is rebalanced away, topologies that are killed, the faults that the doctor names
+	@$(run) cd collector-go && BULLET_METRICS_LONG=1 $(on_cluster) -timeout 90m -run 'TestRunningTopology/(worker_away|topologies_killed|journal)|TestDoctorOnACluster' ./e2e
 
 dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-lock.json
 	@command -v npm >/dev/null || { echo "the check of dashboards against Grafana's types needs Node.js 20 or newer, with npm" >&2; exit 1; }
@@ -212,11 +212,11 @@ collector-go/internal/page/node_modules/.package-lock.json: collector-go/interna
 test-page: toolchain collector-go/internal/page/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png anew)
 	@.ci/chromium
 	@cd collector-go/internal/page && node --test --test-reporter=dot browser/modules.test.mjs
-	@$(run) cd collector-go && go test -tags page -count=1 -timeout 20m -run '^TestPage' ./cmd/bullet-metrics
+	@$(run) cd collector-go && go test -tags page -count=1 -timeout 20m -run '^TestPage' ./cmd/bullet-metrics ./internal/report
 
 .PHONY: test-chaos
-test-chaos: build/bullet-metrics ## Play a few of each fault of docs/reliability.md against the built program
-	@$(run) cd collector-go && go test -tags chaos -count=1 -timeout 30m -run '^TestAFewOfEach$$' ./internal/chaos
+test-chaos: build/bullet-metrics ## Play a few of each fault of docs/reliability.md against the built program, and measure a little of it as make bench does
+	@$(run) cd collector-go && go test -tags chaos -count=1 -timeout 30m -run '^(TestAFewOfEach|TestOursAndTheFloorAreMeasured)$$' ./internal/chaos ./cmd/bench
 
 # Which rows of docs/reliability.md are played, how much of each, and what tries draw from.
 ROWS ?=

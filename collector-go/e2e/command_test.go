@@ -34,7 +34,7 @@ topology:
     topology.v2.metrics.tick.interval.seconds: 5
     bullet.topology.metrics.built.in.emit.interval.mapping: {bullet_active_queries: 5, default: 5}
 %[2]s
-steps: {values: [2], warm_up: 5s, sustain: 15s, inconclusive_repeats: 0}
+steps: {values: [2], start_up: 10s, warm_up: 5s, sustain: 15s, inconclusive_repeats: 0}
 # Few match, so that a query lives for its whole time and both are active whenever the join bolt counts them.
 load: {records_per_second: 100, duration: 5s, matching_per_second: 0.4}
 launch:
@@ -120,7 +120,7 @@ func assertMeasuredOnACluster(t *testing.T, out string, code int) {
 	assert.Equal(t, 2, step.Workers)
 	assert.Positive(t, float64(step.RecordsPerSecond))
 	assert.Positive(t, step.Clients.Returned)
-	assert.Contains(t, string(step.Limitation), "worker hosts: not measured")
+	assert.Contains(t, fmt.Sprint(*step.Limitation), "worker hosts: not measured")
 	page, err := os.ReadFile(filepath.Join(out, rundir.ReportDir, "report.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), report.WorkerHosts)

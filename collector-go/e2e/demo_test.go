@@ -24,7 +24,7 @@ import (
 )
 
 // demoSeconds is the shortest time in which a demo is more than its start.
-const demoSeconds = "150"
+const demoSeconds = "180"
 
 // demo is a running `bullet-metrics demo`, or another command that starts a local cluster.
 type demo struct {
@@ -161,7 +161,7 @@ func demoReports(t *testing.T, out string) {
 	d.awaitLine(t, "ended what an earlier run had left running")
 	assert.Equal(t, 0, d.end(t))
 	d.assertNothingRuns(t)
-	for _, name := range []string{"report.html", "report.md", "figures/timeline.svg", "figures/timeline.png", "run/run.json", "run/queries.jsonl"} {
+	for _, name := range []string{"report.html", "report.md", "figures/timeline.svg", "figures/timeline.png", "plan.json", "result.json", "trials/01-demo/run.json", "trials/01-demo/outcomes.jsonl"} {
 		info, err := os.Stat(filepath.Join(out, name))
 		if assert.NoError(t, err) {
 			assert.Positive(t, info.Size(), name)
@@ -186,17 +186,17 @@ func assertStepsMarked(t *testing.T, data string, text []byte) {
 	defer stop()
 	collector, err := experiment.NewCollector(address)
 	require.NoError(t, err)
-	marks, err := collector.Marked(t.Context(), "bullet", "step")
+	marks, err := collector.Marked(t.Context(), "bullet-01", "step")
 	require.NoError(t, err)
 	require.Len(t, marks, len(r.Steps))
 	for i, mark := range marks {
-		assert.Equal(t, fmt.Sprintf("Step %d/%d: %d queries", i+1, len(r.Steps), r.Steps[i].Queries), mark.Title)
+		assert.Regexp(t, fmt.Sprintf(`^demo, step %d: %d queries( \(attempt \d+\))?$`, i+1, r.Steps[i].Queries), mark.Title, "a bound of the capacity is confirmed by another attempt")
 		assert.False(t, mark.End.IsZero(), mark.Title)
 		if i > 0 {
-			assert.Equal(t, marks[i-1].End, mark.Start, "steps follow each other")
+			assert.False(t, mark.Start.Before(marks[i-1].End), "steps follow each other")
 		}
 	}
-	known, err := collector.Topology(t.Context(), "bullet")
+	known, err := collector.Topology(t.Context(), "bullet-01")
 	require.NoError(t, err)
 	assert.Len(t, known.Workers, 2)
 	assert.Empty(t, known.Unplaced)
@@ -224,7 +224,7 @@ func assertReport(t *testing.T, text []byte) {
 		} `json:"steps"`
 	}
 	require.NoError(t, json.Unmarshal(text, &r))
-	verdicts := []string{"OK", "FAIL", "inconclusive"}
+	verdicts := []string{"OK", "FAIL", "limited", "inconclusive"}
 	assert.Contains(t, verdicts, r.Verdict)
 	require.GreaterOrEqual(t, len(r.Workers), 2)
 	assert.NotEqual(t, r.Workers[0].Pid, r.Workers[1].Pid)

@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // restarts are the newest totals by worker.
-func (b *bench) restarts(t *testing.T) map[string]report.Figure {
+func (b *bench) restarts(t *testing.T) map[string]tuning.Figure {
 	t.Helper()
-	totals := map[string]report.Figure{}
+	totals := map[string]tuning.Figure{}
 	for worker, s := range b.ofWorkers(t, "bullet_worker_restarts_total", b.started, time.Now()) {
 		totals[worker] = s.Values[len(s.Values)-1]
 	}
@@ -29,11 +30,11 @@ func (b *bench) restarts(t *testing.T) map[string]report.Figure {
 }
 
 // ofWorkers is a metric with one series a worker, by worker.
-func (b *bench) ofWorkers(t *testing.T, metric string, from, to time.Time) map[string]report.Slices {
+func (b *bench) ofWorkers(t *testing.T, metric string, from, to time.Time) map[string]rundir.Slices {
 	t.Helper()
 	series, err := b.slices(t.Context(), metric, "", from, to)
 	require.NoError(t, err)
-	found := map[string]report.Slices{}
+	found := map[string]rundir.Slices{}
 	for _, s := range series {
 		require.NotContains(t, found, s.Labels["worker"], metric)
 		found[s.Labels["worker"]] = s.Slices
@@ -43,7 +44,7 @@ func (b *bench) ofWorkers(t *testing.T, metric string, from, to time.Time) map[s
 
 // assertKilledOnce holds what is stored around a worker's kill to what must be: one restart more for that worker and none for any other,
 // totals that never fall, and between its last samples and the first of its new process a gap, in what is stored and in PromQL.
-func (b *bench) assertKilledOnce(t *testing.T, victim string, before map[string]report.Figure) {
+func (b *bench) assertKilledOnce(t *testing.T, victim string, before map[string]tuning.Figure) {
 	t.Helper()
 	ofVictim := ",worker=" + strconv.Quote(victim)
 	var back time.Time // the end of the new process' first slice

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
@@ -32,7 +31,7 @@ topology:
     topology.builtin.metrics.bucket.size.secs: 5
     topology.v2.metrics.tick.interval.seconds: 5
     bullet.topology.metrics.built.in.emit.interval.mapping: {bullet_active_queries: 5, default: 5}
-steps: {values: [0, 5], warm_up: 0s, sustain: 5s, inconclusive_repeats: 0}
+steps: {values: [0, 5], start_up: 10s, warm_up: 0s, sustain: 5s, inconclusive_repeats: 0}
 load: {records_per_second: 100, duration: 3s, matching_per_second: 4}
 launch:
   local: {workers: 2, worker_heap: 384MiB}
@@ -80,7 +79,7 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	require.NotNil(t, told)
 	assert.Equal(t, []string{"-Xmx384m", "-XX:+UseG1GC"}, []string{told.HeapFlags, told.GCFlags})
 	assert.InDelta(t, 384<<20, float64(told.HeapLimitBytes), 1<<20, "the JVM's own account of the heap")
-	figures, err := report.LoadRun(whole.Trials[0].Dir)
+	figures, err := whole.Trials[0].Figures()
 	require.NoError(t, err)
 	assert.Len(t, figures.Steps, 2)
 	page, err := os.ReadFile(filepath.Join(out, rundir.ReportDir, "report.html"))

@@ -37,7 +37,7 @@ func (s *session) sixtyToOne() scenario {
 }
 
 func (s *session) smallMessages() scenario {
-	sh := shape{hosts: 500, metrics: 100, steps: s.sized(360, 60, 20), step: time.Second, width: 10 * time.Second, streams: 500, perMessage: 1, back: rowsBack}
+	sh := shape{hosts: 500, metrics: 100, steps: 10 * s.sized(36, 6, 2), step: time.Second, width: 10 * time.Second, streams: 500, perMessage: 1, back: rowsBack}
 	return scenario{goal.SmallMessages, "500 streams, 100 samples a message, as fast as they are taken", []int{4}, sh.String(),
 		[]subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh), s.intoPeer("otelcol", sh)}}
 }

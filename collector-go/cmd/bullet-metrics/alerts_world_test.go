@@ -114,7 +114,7 @@ func newAlertsWorld(t *testing.T) *alertsWorld {
 // rules loads the rule file that is shipped.
 func (w *alertsWorld) rules(engine *query.Engine, dir string) {
 	file := filepath.Join(dir, builtInRules)
-	require.NoError(w.t, os.WriteFile(file, alert.PrometheusRules(evaluationStep, alert.QueryOffset), 0o644))
+	require.NoError(w.t, os.WriteFile(file, alert.PrometheusRules(evaluationStep, alert.QueryOffset, alert.Runbooks), 0o644))
 	manager := rules.NewManager(&rules.ManagerOptions{
 		NameValidationScheme: model.UTF8Validation, Parser: parser.NewParser(parser.Options{}), Appendable: w.results, Queryable: engine.Queryable(),
 		Context: context.Background(), Logger: slog.New(slog.DiscardHandler), NotifyFunc: func(context.Context, string, ...*rules.Alert) {},

@@ -34,20 +34,14 @@ func register(a analysis) {
 }
 
 func newAnalyzeCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "analyze",
-		Short: "Verdicts, capacities and fits of a run, or of measurements in a CSV file",
-		Long: `Verdicts, capacities and fits of measurements that you have already, from a CSV file or from the directory of a run.
-
-A result is a result: a table with FAIL in it is exit code 0. 1 is a file that cannot be judged, 2 wrong usage.`,
-		Args: cobra.ArbitraryArgs,
-		RunE: subcommands,
-	}
-	command.SuggestionsMinimumDistance = 2
+	var commands []*cobra.Command
 	for _, a := range analyses {
-		command.AddCommand(a.command())
+		commands = append(commands, a.command())
 	}
-	return command
+	return group("analyze", "Verdicts, capacities and fits of a run, or of measurements in a CSV file",
+		`Verdicts, capacities and fits of measurements that you have already, from a CSV file or from the directory of a run.
+
+A result is a result: a table with FAIL in it is exit code 0. 1 is a file that cannot be judged, 2 wrong usage.`, commands...)
 }
 
 func (a analysis) command() *cobra.Command {

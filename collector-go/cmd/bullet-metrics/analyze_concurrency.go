@@ -2,9 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -49,54 +46,22 @@ func prepareConcurrency(flags *pflag.FlagSet) (func() error, analyze) {
 	}
 }
 
-// readSteps reads the steps of one configuration; of a run, tolerance and expected size are the run's.
-func readSteps(path string) (*measured[tuning.ConcurrencyRow], *report.ConfigurationSteps, error) {
-	dir := path
-	if run := runOfTrial(path); run != "" {
-		dir = run
-	}
-	run, err := openRun(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	if run == nil {
-		table, rows, err := sheet.Concurrency(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		return ofFile(table, rows), nil, nil
-	}
-	if err := hasTable(dir, run, rundir.OfConcurrency); err != nil && run.Analysis != rundir.OfQueries { // whose steps are of queries too
-		return nil, nil, err
-	}
-	steps, err := stepsOf(path, dir, run)
-	if err != nil {
-		return nil, nil, err
-	}
-	return ofRun(dir, run, steps.Rows), steps, nil
-}
-
-// stepsOf picks the configuration: the only one, or that of the trial whose directory path is.
-func stepsOf(path, dir string, run *report.RunReport) (*report.ConfigurationSteps, error) {
-	all := run.Tables().Concurrency
-	if len(all) == 0 {
-		return nil, nothingHeld(dir, run)
-	}
-	if len(all) == 1 && path == dir {
-		return &all[0], nil
-	}
-	var trials []string
-	for _, t := range run.Trials {
-		name := rundir.PlannedTrial{Number: t.Number, Label: t.Label}.Name()
-		trials = append(trials, filepath.Join(dir, rundir.TrialsDir, name))
-		for i := range all {
-			if filepath.Base(filepath.Clean(path)) == name && all[i].Label == t.Label {
-				return &all[i], nil
+// readSteps reads the steps of one configuration; own are those of a run, with the run's tolerance and expected size.
+func readSteps(path string) (table *measured[tuning.ConcurrencyRow], own *report.ConfigurationSteps, err error) {
+	table, err = source[tuning.ConcurrencyRow]{
+		analyses: []rundir.Analysis{rundir.OfConcurrency, rundir.OfQueries}, // whose steps are of queries too
+		ofFile:   sheet.Concurrency,
+		ofRun: func(run *report.RunReport) ([]tuning.ConcurrencyRow, error) {
+			all := run.Tables().Concurrency
+			switch len(all) {
+			case 0:
+				return nil, nil
+			case 1:
+				own = &all[0]
+				return own.Rows, nil
 			}
-		}
-	}
-	if path != dir {
-		return nil, fmt.Errorf("%s: no step of its configuration was measured", path)
-	}
-	return nil, fmt.Errorf("%s is a run of %d configurations; name the directory of a trial of the one that is meant: %s", path, len(all), strings.Join(trials, ", "))
+			return nil, several(path, len(all), run.Trials)
+		},
+	}.read(path)
+	return table, own, err
 }

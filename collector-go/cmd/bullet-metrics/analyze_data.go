@@ -41,23 +41,11 @@ func prepareData(flags *pflag.FlagSet) (func() error, analyze) {
 
 // readVolumes reads data volumes.
 func readVolumes(path, cpu string) (*measured[tuning.DataRow], error) {
-	run, err := openRun(path)
-	if err != nil {
-		return nil, err
-	}
-	if run == nil {
-		table, rows, err := sheet.Data(path, sheet.CPU(cpu))
-		if err != nil {
-			return nil, err
-		}
-		return ofFile(table, rows), nil
-	}
-	if err := hasTable(path, run, rundir.OfData); err != nil {
-		return nil, err
-	}
-	rows := run.Tables().Volumes
-	if len(rows) == 0 {
-		return nil, nothingHeld(path, run)
-	}
-	return ofRun(path, run, rows), nil
+	return source[tuning.DataRow]{
+		analyses: []rundir.Analysis{rundir.OfData},
+		ofFile: func(path string) (*sheet.Table, []tuning.DataRow, error) {
+			return sheet.Data(path, sheet.CPU(cpu))
+		},
+		ofRun: func(run *report.RunReport) ([]tuning.DataRow, error) { return run.Tables().Volumes, nil },
+	}.read(path)
 }

@@ -64,25 +64,24 @@ type queryGrid struct {
 
 // readGrid reads filter bolts by queries.
 func readGrid(path string) (*queryGrid, error) {
-	run, err := openRun(path)
-	if err != nil {
-		return nil, err
-	}
-	if run == nil {
-		table, err := sheet.Queries(path)
-		if err != nil {
-			return nil, err
-		}
-		return &queryGrid{ofFile(table.Table, table.Points), table.RecordsPerS}, nil
-	}
-	if err := hasTable(path, run, rundir.OfQueries); err != nil {
-		return nil, err
-	}
-	tables := run.Tables()
-	if len(tables.Points) == 0 {
-		return nil, nothingHeld(path, run)
-	}
-	return &queryGrid{ofRun(path, run, tables.Points), tables.RecordsPerS}, nil
+	grid := &queryGrid{}
+	var err error
+	grid.measured, err = source[tuning.QueryPoint]{
+		analyses: []rundir.Analysis{rundir.OfQueries},
+		ofFile: func(path string) (*sheet.Table, []tuning.QueryPoint, error) {
+			table, err := sheet.Queries(path)
+			if err != nil {
+				return nil, nil, err
+			}
+			grid.recordsPerS = table.RecordsPerS
+			return table.Table, table.Points, nil
+		},
+		ofRun: func(run *report.RunReport) ([]tuning.QueryPoint, error) {
+			grid.recordsPerS = run.Tables().RecordsPerS
+			return run.Tables().Points, nil
+		},
+	}.read(path)
+	return grid, err
 }
 
 // goals are those of the command line, the latency limit and the run's own where it is from a run and none is given.

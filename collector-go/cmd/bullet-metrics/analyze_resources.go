@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -55,13 +53,9 @@ func (s spoutFlags) validate() error {
 	return nil
 }
 
-// readComponents reads what a topology takes: of a run, what its topology asked of the scheduler.
+// readComponents reads what a topology takes: of a run, what its topology requested.
 func readComponents(path, cpu string, machine tuning.Machine) (*tuning.Resources, error) {
-	dir := path
-	if run := runOfTrial(path); run != "" {
-		dir = run
-	}
-	run, err := openRun(dir)
+	run, err := openRun(path)
 	if err != nil {
 		return nil, err
 	}
@@ -72,29 +66,28 @@ func readComponents(path, cpu string, machine tuning.Machine) (*tuning.Resources
 		}
 		return table.Analyze(machine)
 	}
-	asked, err := askedOf(path, dir, run)
+	asked, err := askedOf(path, run)
 	if err != nil {
 		return nil, err
 	}
 	return asked.Resources(machine)
 }
 
-func askedOf(path, dir string, run *report.RunReport) (*report.Asked, error) {
-	var found *report.Asked
-	configurations, trials := map[int]bool{}, []string{}
+func askedOf(path string, run *report.RunReport) (*rundir.Request, error) {
+	var found *rundir.Request
+	var trials []report.TrialReport
+	configurations := map[int]bool{}
 	for _, t := range run.Trials {
-		name := rundir.PlannedTrial{Number: t.Number, Label: t.Label}.Name()
-		if t.Report == nil || t.Report.Asked == nil || path != dir && filepath.Base(filepath.Clean(path)) != name {
-			continue
+		if t.Report != nil && t.Report.Asked != nil {
+			configurations[t.Configuration], found = true, t.Report.Asked
+			trials = append(trials, t)
 		}
-		configurations[t.Configuration], found = true, t.Report.Asked
-		trials = append(trials, filepath.Join(dir, rundir.TrialsDir, name))
 	}
 	switch {
 	case found == nil:
-		return nil, fmt.Errorf("%s: no topology of the run told what it asks of the scheduler; give its table of components as a CSV file", path)
+		return nil, fmt.Errorf("%s: the CPU and memory that the run's topologies request are unknown; give its table of components as a CSV file", path)
 	case len(configurations) > 1:
-		return nil, fmt.Errorf("%s is a run of %d configurations; name the directory of a trial of the one that is meant: %s", path, len(configurations), strings.Join(trials, ", "))
+		return nil, several(path, len(configurations), trials)
 	}
 	return found, nil
 }

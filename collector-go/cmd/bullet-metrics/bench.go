@@ -20,17 +20,10 @@ import (
 )
 
 func newBenchCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure what a collector takes on this machine, and when it is full",
-		Long: `Measure what a collector takes: rows, small senders, queries. Without --target the program starts a collector of its own, on loopback in an
+	return group("bench", "Measure what a collector takes on this machine, and when it is full",
+		`Measure what a collector takes: rows, small senders, queries. Without --target the program starts a collector of its own, on loopback in an
 empty directory that is removed afterwards. What was written is counted and added up through queries; a difference is an error.`,
-		Args: cobra.ArbitraryArgs,
-		RunE: subcommands,
-	}
-	command.SuggestionsMinimumDistance = 2
-	command.AddCommand(newBenchIngestCommand(), newBenchSendersCommand(), newBenchQueryCommand())
-	return command
+		newBenchIngestCommand(), newBenchSendersCommand(), newBenchQueryCommand())
 }
 
 // measuring are the flags of what measures a collector.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -73,7 +74,7 @@ func (r *ingestResult) report() *report.Ingest {
 		target = "a collector of its own, on loopback"
 	}
 	entry := func(key, format string, args ...any) {
-		i.Run = append(i.Run, report.Entry{Key: key, Value: fmt.Sprintf(format, args...)})
+		i.Run = append(i.Run, rundir.Entry{Key: key, Value: fmt.Sprintf(format, args...)})
 	}
 	entry("version", "%s", r.Version)
 	entry("collector", "%s", target)

@@ -23,6 +23,7 @@ import (
 type canaryOptions struct {
 	target, url, function, source string
 	classes                       []string
+	own                           ownQueries
 	canary                        canary.Options
 	sender                        sender.Options
 	duration                      time.Duration
@@ -38,12 +39,19 @@ func newCanaryCommand() *cobra.Command {
 (bullet_query_latency_seconds by class, a native histogram), how complete the answers were (bullet_query_result_completeness_ratio) and how
 they ended (bullet_query_outcomes_total). Each minute and each hour it prints a table.
 
+The queries of the classes look for records that the topology's record source makes for them. A Bullet of your own has no such source: --query
+asks your own BQL instead, and --expect-records and --expect-field say what its answers must have.
+
 A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`,
-		Example: `  bullet-metrics canary --collector 127.0.0.1:4320 --topology bullet
+		Example: `  bullet-metrics canary --url 127.0.0.1:9901 --collector 127.0.0.1:4320 --topology bullet
   bullet-metrics canary --url gateway.example:9901 --classes raw,group --every 30s --output json
-  bullet-metrics canary --collector collector.example:4320 --tls --tls-ca ca.pem --token-file token`,
+  bullet-metrics canary --url bullet.example:5555 --query "SELECT * FROM STREAM(5000, TIME) WHERE country = 'x' LIMIT 3" --expect-records 3 --expect-field country
+  bullet-metrics canary --target drpc --url drpc.example:3774 --collector collector.example:4320 --tls --tls-ca ca.pem --token-file token`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(o.own.texts) > 0 && !cmd.Flags().Changed("classes") {
+				o.classes = nil
+			}
 			if err := o.complete(); err != nil {
 				return usageError{err}
 			}
@@ -52,9 +60,10 @@ A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`
 	}
 	flags := command.Flags()
 	flags.StringVar(&o.target, "target", targetGateway, "what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
-	flags.StringVar(&o.url, "url", "", "address of the target, host:port or a URL (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
+	flags.StringVar(&o.url, "url", "", "address of the target, host:port or a URL; required")
 	flags.StringVar(&o.function, "function", "bullet-query", "DRPC function")
 	flags.StringVar(&o.source, "source", "", "address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
+	o.own.addFlags(flags, "instead of the classes' (beside them with --classes); NAME=BQL for several, NAME being the label \"class\"; may be repeated")
 	flags.StringSliceVar(&o.classes, "classes", strings.Split(classNames(), ", "), "classes of queries")
 	flags.DurationVar(&o.canary.Every, "every", o.canary.Every, "time between two queries of a class")
 	flags.DurationVar(&o.canary.Query.Duration, "query-duration", o.canary.Query.Duration, "the longest that a query lives in the topology")
@@ -86,6 +95,10 @@ func (o *canaryOptions) complete() error {
 	if o.target != targetGateway && o.target != targetDRPC {
 		return fmt.Errorf("--target is %s or %s, not %q", targetGateway, targetDRPC, o.target)
 	}
+	if o.url == "" {
+		return errors.New("--url is missing: where queries are sent, such as --url 127.0.0.1:9901 for Bullet's query endpoint, " +
+			"or --target drpc --url 127.0.0.1:3774 for Storm's DRPC over HTTP")
+	}
 	r := loadRun{loadOptions: loadOptions{target: o.target, url: o.url, source: o.source}}
 	r.complete()
 	o.url, o.source = r.url, r.source
@@ -96,6 +109,13 @@ func (o *canaryOptions) complete() error {
 			return err
 		}
 		o.canary.Classes = append(o.canary.Classes, class)
+	}
+	var err error
+	if o.canary.Own, err = o.own.queries(o.canary.Query.Duration); err != nil {
+		return err
+	}
+	if len(o.canary.Classes) == 0 {
+		o.source = "" // nothing is made for queries of somebody's own
 	}
 	o.canary.Query.NoSource = o.source == ""
 	o.sender.Version = version
@@ -116,7 +136,7 @@ func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
 		ctx, cancel = context.WithTimeout(ctx, o.duration)
 		defer cancel()
 	}
-	connections := len(o.canary.Classes) * o.canary.MostInFlight
+	connections := (len(o.canary.Classes) + len(o.canary.Own)) * o.canary.MostInFlight
 	r := loadRun{loadOptions: loadOptions{target: o.target, url: o.url, function: o.function, mostInFlight: connections}}
 	target, closing := r.submitter()
 	defer closing()

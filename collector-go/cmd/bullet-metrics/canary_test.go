@@ -3,7 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,14 +65,55 @@ func TestCanaryReportsWhatFails(t *testing.T) {
 
 func TestCanaryRefusesWhatCannotBeMeant(t *testing.T) {
 	for message, args := range map[string][]string{
-		"no class of queries":         {"--classes", "raw,median"},
-		"named twice":                 {"--classes", "raw,raw"},
-		"give host:port":              {"--collector", "collector"},
+		"no class of queries":         {"--url", "h:1", "--classes", "raw,median"},
+		"named twice":                 {"--url", "h:1", "--classes", "raw,raw"},
+		"give host:port":              {"--url", "h:1", "--collector", "collector"},
 		"--target is gateway or drpc": {"--target", "kafka"},
-		"is for TLS":                  {"--collector", "h:1", "--tls-ca", "ca.pem"},
+		"is for TLS":                  {"--url", "h:1", "--collector", "h:1", "--tls-ca", "ca.pem"},
+		"--url is missing: where queries are sent, such as --url 127.0.0.1:9901": {"--collector", "h:1"},
+		"two are named own":         {"--url", "h:1", "--query", "SELECT 1", "--query", "SELECT 2"},
+		"no --query is named b":     {"--url", "h:1", "--query", "a=SELECT 1", "--expect-records", "b=1"},
+		"write the query too":       {"--url", "h:1", "--expect-field", "x"},
+		"it is no whole number":     {"--url", "h:1", "--query", "SELECT 1", "--expect-records", "many"},
+		"two queries are named raw": {"--url", "h:1", "--classes", "raw", "--query", "raw=SELECT 1"},
+		"open /nope: no such file":  {"--url", "h:1", "--query", "@/nope"},
 	} {
 		_, said, code := runCanary(t, args...)
 		assert.Equal(t, exit.Usage, code, said)
 		assert.Contains(t, said, message)
 	}
+}
+
+// On a Bullet without our record source somebody's own queries are asked, by their names, and judged by what is expected of them.
+func TestCanaryAsksSomebodysOwnBQL(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bql, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		asked[r.URL.Path+" "+string(bql)] = true
+		mu.Unlock()
+		fmt.Fprint(w, `{"records":[{"country":"x"},{"country":null}],"meta":{}}`)
+	}))
+	defer own.Close()
+	file := filepath.Join(t.TempDir(), "q.bql")
+	require.NoError(t, os.WriteFile(file, []byte("SELECT * FROM STREAM(1000, TIME) LIMIT 2\n"), 0o600))
+	out, said, code := runCanary(t, "--url", own.URL, "--query", "countries=SELECT country FROM STREAM(2000, TIME) LIMIT 2", "--query", "all=@"+file,
+		"--expect-field", "countries=country", "--expect-records", "all=2", "--every", "500ms", "--duration", "2s", "--output", "json")
+	require.Equal(t, exit.Done, code, said)
+	mu.Lock()
+	defer mu.Unlock()
+	assert.Equal(t, map[string]bool{"/api/bullet/queries/http-query SELECT country FROM STREAM(2000, TIME) LIMIT 2": true,
+		"/api/bullet/queries/http-query SELECT * FROM STREAM(1000, TIME) LIMIT 2": true}, asked, "nothing else, and no record source")
+	complete := map[string]float64{}
+	for line := range strings.Lines(out) {
+		var l canaryLine
+		require.NoError(t, json.Unmarshal([]byte(line), &l))
+		if l.Period == "hour" {
+			require.NotNil(t, l.Completeness)
+			complete[l.Class] = *l.Completeness
+		}
+	}
+	assert.Equal(t, map[string]float64{"countries": 0.5, "all": 1}, complete)
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/page"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/runbook"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/shelf"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
@@ -79,8 +80,8 @@ type task struct {
 	done   chan struct{}
 }
 
-// openCollector reads who may enter first, so that a taken port hides no mistake there, and then takes the ports, so that a second collector
-// touches no data.
+// openCollector reads what the settings name and takes the ports, and reports all that is wrong with either: a taken port hides no mistake in
+// a file. Only then does it touch data, so that a second collector touches none.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
 	private := secretsOf(c)
 	col := &collector{logger: private.logger(logger), failed: make(chan error, 11)}
@@ -90,19 +91,8 @@ func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err erro
 		}
 	}()
 	figures := newFigures()
-	if err = col.openGuards(c, figures); err != nil {
+	if err = errors.Join(col.openGuards(c, figures), checkNamed(c), col.listen(c)); err != nil {
 		return nil, err
-	}
-	if col.grpcListener, err = listen("grpc.listen", c.GRPC.Listen); err != nil {
-		return nil, err
-	}
-	if col.httpListener, err = listen("http.listen", c.HTTP.Listen); err != nil {
-		return nil, err
-	}
-	if c.Pprof != "" {
-		if col.profiling, err = listen("pprof", c.Pprof); err != nil {
-			return nil, err
-		}
 	}
 	if err = col.openData(c, figures); err != nil {
 		return nil, err
@@ -111,6 +101,17 @@ func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err erro
 		return nil, err
 	}
 	return col, nil
+}
+
+// listen takes the ports.
+func (col *collector) listen(c config.Config) error {
+	var taken [3]error
+	col.grpcListener, taken[0] = listen("grpc.listen", c.GRPC.Listen)
+	col.httpListener, taken[1] = listen("http.listen", c.HTTP.Listen)
+	if c.Pprof != "" {
+		col.profiling, taken[2] = listen("pprof", c.Pprof)
+	}
+	return errors.Join(taken[:]...)
 }
 
 func listen(key, address string) (net.Listener, error) {
@@ -195,10 +196,8 @@ func slicerOptions(o slicer.Options, c config.Config) slicer.Options {
 
 // openServers makes the door and the page; neither answers yet.
 func (col *collector) openServers(c config.Config, figures *prometheus.Registry) (err error) {
-	asking := query.DefaultOptions()
-	asking.Timeout, asking.MaxSamples, asking.MaxConcurrent = c.Query.Timeout, c.Query.MaxSamples, c.Query.MaxConcurrent
-	asking.MaxLength, asking.MaxDepth, asking.MaxSeries, asking.MaxReadSamples = c.Query.MaxLength, c.Query.MaxDepth, c.Query.MaxSeries, c.Query.MaxReadSamples
-	asking.LookbackDelta, asking.Logger, asking.Registerer = c.Query.Lookback, col.logger, figures
+	asking := queryOptions(c.Query)
+	asking.Logger, asking.Registerer = col.logger, figures
 	if err = col.openRules(c, asking, figures); err != nil {
 		return err
 	}
@@ -207,10 +206,11 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	answering.Loaded = col.loaded
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = hosts(c.HTTP), col.logger, c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
-	answering.Registry = col.known
+	answering.Registry, answering.Flags = col.known, publicSettings(c)
 	if answering.Page, err = page.Handler(); err != nil {
 		return err
 	}
+	answering.Runbooks = runbook.Handler()
 	if c.Runs.Dir != "" {
 		answering.Runs = shelf.New(c.Runs.Dir, col.logger)
 	}
@@ -226,6 +226,24 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	taking.DrainTimeout, taking.Guard, taking.Logger, taking.Registerer = c.Shutdown/4, col.senders, col.logger, figures
 	col.ingest, err = ingest.New(col.journal, taking)
 	return err
+}
+
+func queryOptions(c config.Query) query.Options {
+	o := query.DefaultOptions()
+	o.Timeout, o.MaxSamples, o.MaxConcurrent, o.LookbackDelta = c.Timeout, c.MaxSamples, c.MaxConcurrent, c.Lookback
+	o.MaxLength, o.MaxDepth, o.MaxSeries, o.MaxReadSamples = c.MaxLength, c.MaxDepth, c.MaxSeries, c.MaxReadSamples
+	return o
+}
+
+// publicSettings are those that say when what was sent can be read, and for how long.
+func publicSettings(c config.Config) map[string]string {
+	all := map[string]string{}
+	for _, s := range config.Settings(&c) {
+		if strings.HasPrefix(s.Key, "slice.") || strings.HasPrefix(s.Key, "store.embedded.") || strings.HasPrefix(s.Key, "journal.") || s.Key == "rules.interval" {
+			all[s.Key] = s.Default()
+		}
+	}
+	return all
 }
 
 // retention is the store's in words, as Prometheus' runtime info has it.

@@ -23,9 +23,9 @@ func newCompareCommand() *cobra.Command {
 		Long: `What changed between two runs: their configurations, as - and + lines with the document's controlled variables that moved, and, in each
 step that both measured, CPU, garbage collection, heap, latencies and results, each change with its confidence interval.
 
-BEFORE and AFTER are directories of tune run, of one of its trials (to compare two configurations of one run), or the demo's "run". The
+BEFORE and AFTER are directories of tune run or of the demo, or of a trial (to compare two configurations of one run). The
 exit code is 0 however much changed; with --fail-on-regression it is 99 where a figure clearly got worse by more than that, and 1 where one did
-of which that cannot be told, since a side was launched once. An interval holds what differs from launch to launch: of one launch against one
+of which that is unknown, since a side was launched once. An interval holds what differs from launch to launch: of one launch against one
 there is none.`,
 		Example: `  bullet-metrics tune compare runs/little-heap runs/much-heap --figures figures
   bullet-metrics tune compare runs/test4/trials/01-heap-96-MiB runs/test4/trials/02-heap-384-MiB --output markdown`,
@@ -37,7 +37,7 @@ there is none.`,
 		},
 	}
 	flags := command.Flags()
-	show.addFlags(flags, "table", "json", "markdown")
+	show.addFlags(flags, "table", "json", "markdown", "html")
 	confidence := addConfidence(flags)
 	flags.Float64Var(&regression, "fail-on-regression", math.NaN(), "percent by which a figure may clearly get worse before the exit code is 99; without it none is too much")
 	flags.Lookup("fail-on-regression").DefValue = ""

@@ -166,6 +166,9 @@ func (s servers) dashboards(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &d))
 		for _, p := range d.Panels {
 			for _, target := range p.Targets {
+				if strings.HasPrefix(target.Expr, "ALERTS") { // where rules are evaluated
+					continue
+				}
 				s.found(t, fmt.Sprintf("%s: panel %q: targets.%s", filepath.Base(file), p.Title, target.RefID), target.Expr, target.Instant)
 				asked++
 			}

@@ -2,284 +2,189 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// secondsVariable bounds the demo where no flag does.
-const secondsVariable = "DEMO_SECONDS"
+// demoExperiment is the demo: an experiment's file like any other, that the flags change a little.
+//
+//go:embed demo.yaml
+var demoExperiment string
+
+const (
+	// demoDir is the demo's run directory unless a flag names another.
+	demoDir = "out/demo"
+	// secondsVariable bounds the demo where no flag does.
+	secondsVariable = "DEMO_SECONDS"
+	// demoConf is Bullet's settings as the demo's file has them.
+	demoConf = "topology/bullet-topology/conf/bullet_settings.yaml"
+)
+
+// Times of a bounded demo. The least is what a topology's start takes twice; one that is short has shorter steps; reporting takes the
+// topology's end, the figures and the report's pictures.
+const (
+	leastDemo     = time.Minute
+	shortDemo     = 5 * time.Minute
+	shortWarmUp   = 5 * time.Second
+	shortSustain  = 15 * time.Second // three slices, the least of which there is a mean
+	demoStart     = time.Minute      // up to the first step
+	demoReporting = 20 * time.Second
+	leastSteps    = 3
+)
 
 // demoOptions are the demo's flags.
 type demoOptions struct {
-	out, build string
-	seconds    int
-	stack      stack.Options
-	experiment experiment.Options
+	out, build       string
+	seconds          int
+	queries          []int
+	recordsPerSecond float64
+	stack            stack.Options
 }
 
 func newDemoCommand() *cobra.Command {
-	o := demoOptions{stack: stack.DefaultOptions("", ""), experiment: experiment.DefaultOptions()}
+	o := demoOptions{stack: stack.DefaultOptions("", "")}
 	command := &cobra.Command{
 		Use:   "demo",
 		Short: "Measure a real Bullet topology on a local Storm cluster and write a report",
-		Long: `Start a collector, a local Storm cluster and a Bullet topology, hold more and more simultaneous queries step by step, and
-write the report with the figures of "Tuning and Performance of Bullet in Storm".
+		Long: `Run the experiment that ships with the program: start a collector, a local Storm cluster and a Bullet topology, and hold more and
+more simultaneous queries, until a goal is missed or the time is up. It ends with the topology's capacity, or a bound below it, what a
+query costs and what limited it. Its directory is a run's like any other: tune report, tune compare and tune list take it.
 
-It takes about five minutes after the topology is up; ` + secondsVariable + ` or --seconds bounds the time from the topology's submission to
-the written report. Ctrl-C ends everything and leaves the data directory usable; a second Ctrl-C hastens it.`,
+It takes about ten minutes after the topology is up, half of which measure what a query costs; ` + secondsVariable + ` or --seconds bounds the time from
+the topology's submission to the written report, and where it is short the cost is by the steps of the climb. Ctrl-C ends everything and
+leaves the data directory usable; a second Ctrl-C hastens it.`,
 		Example: `  bullet-metrics demo
   ` + secondsVariable + `=180 bullet-metrics demo --out out/demo
   bullet-metrics demo --queries 0,50,100,200 --records-per-second 500`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.complete(cmd); err != nil {
+			file, text, err := o.experiment(cmd.Flags().Changed("seconds"))
+			if err != nil {
 				return usageError{err}
 			}
-			return runDemo(cmd.Context(), o, newTerminal("demo", os.Stdout))
+			return o.run(cmd.Context(), file, text, newTerminal("demo", os.Stdout))
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.out, "out", "out/demo", "directory of the report, the collector's data and the logs")
+	flags.StringVar(&o.out, "out", demoDir, "the run's directory: the report, the collector's data and the logs")
 	flags.StringVar(&o.build, "build-dir", "build", "directory that make build has filled")
-	flags.IntVar(&o.seconds, "seconds", 0, "longest time from the topology's submission to the written report, s; 0 for about five minutes of steps (env "+secondsVariable+")")
-	flags.IntSliceVar(&o.experiment.Ladder, "queries", o.experiment.Ladder, "simultaneous queries of each step")
-	flags.Float64Var(&o.experiment.RecordsPerSecond, "records-per-second", 0, "record rate; 0 finds the one that leaves 40% of the host idle")
+	flags.IntVar(&o.seconds, "seconds", 0, "longest time from the topology's submission to the written report, s; 0 for about ten minutes of steps (env "+secondsVariable+")")
+	flags.IntSliceVar(&o.queries, "queries", nil, "simultaneous queries of each step, the first of which has 0; as the demo's own file says unless it is given")
+	flags.Float64Var(&o.recordsPerSecond, "records-per-second", 0, "record rate; 0 finds the one that leaves 40% of the host idle")
 	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of the collector's gRPC")
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen, "address of the collector's HTTP, the live figures")
 	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of the query gateway")
-	flags.StringVar(&o.stack.BulletConf, "bullet-conf", o.stack.BulletConf, "Bullet's settings, a YAML file")
+	flags.StringVar(&o.stack.BulletConf, "bullet-conf", demoConf, "Bullet's settings, a YAML file")
 	flags.StringArrayVarP(&o.stack.Settings, "setting", "c", nil, "a Bullet setting over the file's, KEY=VALUE; may be repeated")
 	return command
 }
 
-// complete fills in what follows from the flags and the environment.
-func (o *demoOptions) complete(cmd *cobra.Command) error {
-	if text := os.Getenv(secondsVariable); text != "" && !cmd.Flags().Changed("seconds") {
+// experiment is the demo's file as the flags and the environment change it, with the text that the run's directory keeps.
+func (o *demoOptions) experiment(secondsGiven bool) (*spec.File, []byte, error) {
+	if text := os.Getenv(secondsVariable); text != "" && !secondsGiven {
 		seconds, err := strconv.Atoi(text)
 		if err != nil {
-			return fmt.Errorf("%s=%q is not a whole number of seconds", secondsVariable, text)
+			return nil, nil, fmt.Errorf("%s=%q is not a whole number of seconds", secondsVariable, text)
 		}
 		o.seconds = seconds
 	}
-	places := stack.DefaultOptions(o.out, o.build)
-	o.stack.Dir, o.stack.DataDir, o.stack.BuildDir = places.Dir, places.DataDir, places.BuildDir
-	program, err := os.Executable()
+	if o.seconds != 0 && o.bound() < leastDemo {
+		return nil, nil, fmt.Errorf("the demo cannot be bounded to less than %s: the topology's start alone takes half of that", leastDemo)
+	}
+	text := []byte(strings.Replace(demoExperiment, demoConf, strconv.Quote(o.stack.BulletConf), 1))
+	file, err := spec.Parse("demo.yaml", text)
 	if err != nil {
-		return fmt.Errorf("find the program itself: %w", err)
+		return nil, nil, err
 	}
-	o.stack.Program = program
-	o.experiment.Bound = time.Duration(o.seconds) * time.Second
-	o.experiment.Topology, o.experiment.Workers = o.stack.Topology, o.stack.Workers
-	o.experiment.SliceWidth, o.experiment.SliceLateness = o.stack.SliceWidth, o.stack.SliceLateness
-	return o.experiment.Validate()
-}
-
-// interrupted is the end of a demo that somebody stopped.
-type interrupted struct{}
-
-func (interrupted) Error() string { return "interrupted" }
-
-func (interrupted) ExitCode() int { return exit.Interrupted }
-
-// sameSignal is how long after the first signal another one counts as the same: make and timeout pass on what the terminal has
-// sent already.
-const sameSignal = time.Second
-
-// onSignals ends ctx at the first signal and closes hasten at the second. The signals stay ours to the end: the children are in
-// groups of their own, and only we can end them.
-func onSignals(parent context.Context, say *terminal) (ctx context.Context, hasten <-chan struct{}) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
-	signals, hurry := make(chan os.Signal, 2), make(chan struct{})
-	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end us before the children
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		<-signals
-		first := time.Now()
-		say.Say("stopping everything (Ctrl-C again hastens it)")
-		cancel(interrupted{})
-		for <-signals; time.Since(first) < sameSignal; <-signals {
+	if o.queries != nil {
+		if len(o.queries) < leastSteps || o.queries[0] != 0 {
+			return nil, nil, fmt.Errorf("--queries takes at least %d steps, of which the first has 0 queries and is the baseline, not %v", leastSteps, o.queries)
 		}
-		say.Say("killing everything")
-		close(hurry)
-	}()
-	if parent.Err() != nil {
-		cancel(interrupted{})
+		file.Steps.Values = nil
+		for _, n := range o.queries {
+			file.Steps.Values = append(file.Steps.Values, float64(n))
+		}
+		if most := float64(slices.Max(o.queries)); most < file.Steps.ExpectedCapacity {
+			file.Steps.ExpectedCapacity = 0 // nobody wants so many
+		}
 	}
-	return ctx, hurry
+	if o.recordsPerSecond < 0 {
+		return nil, nil, fmt.Errorf("--records-per-second %g is below 0", o.recordsPerSecond)
+	}
+	if o.recordsPerSecond > 0 {
+		file.Load.RecordsPerSecond = spec.Rate{PerSecond: o.recordsPerSecond}
+	}
+	o.fit(file)
+	return file, text, file.Check()
 }
 
-func runDemo(parent context.Context, o demoOptions, say *terminal) error {
+func (o *demoOptions) bound() time.Duration { return time.Duration(o.seconds) * time.Second }
+
+// fit shortens the steps of a demo that is bounded, and leaves out those that it has no time for: the record source makes the matching
+// records of the largest step all the while.
+func (o *demoOptions) fit(file *spec.File) {
+	if o.seconds == 0 {
+		return
+	}
+	if o.bound() < shortDemo {
+		file.Steps.WarmUp, file.Steps.Sustain = spec.Duration(shortWarmUp), spec.Duration(shortSustain)
+	}
+	fitting := int((o.bound()-demoStart-demoReporting)/file.Plan().StepTime()) + 1
+	file.Steps.Values = file.Steps.Values[:min(max(leastSteps, fitting), len(file.Steps.Values))]
+}
+
+// run takes the directory before it clears it: another demo may be under way there.
+func (o *demoOptions) run(parent context.Context, file *spec.File, text []byte, say *terminal) error {
+	began := time.Now()
 	ctx, hasten := onSignals(parent, say)
-	s, err := stack.Enter(ctx, o.stack, slog.New(slog.NewTextHandler(say, &slog.HandlerOptions{ReplaceAttr: withoutTime})))
+	e := engine{build: o.build, work: o.out, stack: o.stack, say: say, hasten: hasten, write: func(r *report.RunReport, dir string) (string, error) {
+		return dir, r.WriteSingle(dir)
+	}}
+	if o.seconds != 0 {
+		e.options = campaign.Options{Bound: o.bound() - demoReporting, LeastSteps: leastSteps}
+	}
+	plan := file.Plan()
+	launcher, err := e.local(file, plan, o.out)
 	if err != nil {
 		return err
 	}
-	err = runStack(ctx, o, s, say)
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+	if err := launcher.Enter(ctx); err != nil {
+		return err
 	}
-	if stopping := s.Stop(hasten); stopping != nil {
-		return errors.Join(err, stopping)
+	writer, err := o.directory(ctx, &e, file, text, plan, began)
+	if err != nil {
+		return errors.Join(err, launcher.Stop(hasten))
 	}
-	if _, missing := os.Stat(o.stack.DataDir); missing == nil {
-		say.Say("everything is stopped; the data is kept: %s serve --data-dir %s", o.stack.Program, o.stack.DataDir)
-	}
-	return err
+	defer writer.Close()
+	return e.run(ctx, file, writer, launcher, began)
 }
 
-// withoutTime leaves out of a log line what somebody at a terminal knows.
-func withoutTime(_ []string, a slog.Attr) slog.Attr {
-	if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
-		return slog.Attr{}
-	}
-	return a
-}
-
-// runStack is the demo between the directory's taking and its giving back.
-func runStack(parent context.Context, o demoOptions, s *stack.Stack, say *terminal) error {
-	ctx, cancel := context.WithCancelCause(parent)
-	defer cancel(nil)
-	go func() {
-		select {
-		case err := <-s.Failed():
-			cancel(err)
-		case <-ctx.Done():
+// directory makes the run's directory in the place of an earlier demo's, whose data are kept.
+func (o *demoOptions) directory(ctx context.Context, e *engine, file *spec.File, text []byte, plan rundir.Plan, began time.Time) (*rundir.Writer, error) {
+	old := []string{"report.html", "report.md", "report.json", "figures", "run"} // run: of demos before version 2
+	for _, pattern := range append(old, "*.csv", rundir.ReportDir, rundir.PlanFile, rundir.ExperimentFile, rundir.ManifestFile, rundir.ProgressFile, rundir.ResultFile, rundir.TrialsDir) {
+		found, err := filepath.Glob(filepath.Join(o.out, pattern))
+		for _, path := range found {
+			err = errors.Join(err, os.RemoveAll(path))
 		}
-	}()
-	if err := removeOldReport(o.out); err != nil {
-		return err
-	}
-	started := time.Now()
-	say.Say("starting the collector, the query gateway and a Storm cluster of %d workers; logs in %s", o.stack.Workers, filepath.Join(o.out, "logs"))
-	if err := s.Start(ctx); err != nil {
-		return err
-	}
-	say.Say("all are up after %.0f s; live figures at http://%s/", time.Since(started).Seconds(), o.stack.HTTPListen)
-	say.Say("submitting topology %s", o.stack.Topology)
-	submitted := time.Now()
-	if err := s.Submit(ctx); err != nil {
-		return err
-	}
-	run, err := measure(ctx, o, s, submitted, say)
-	if err != nil {
-		return err
-	}
-	return writeReport(o, run, submitted, say)
-}
-
-// measure runs the experiment and keeps its raw results.
-func measure(ctx context.Context, o demoOptions, s *stack.Stack, submitted time.Time, say *terminal) (*report.Run, error) {
-	collector, err := experiment.NewCollector(o.stack.HTTPListen)
-	if err != nil {
-		return nil, err
-	}
-	machine, err := experiment.NewProc()
-	if err != nil {
-		return nil, err
-	}
-	outcomes, err := os.Create(filepath.Join(runDir(o.out), "queries.jsonl"))
-	if err != nil {
-		return nil, err
-	}
-	defer outcomes.Close()
-	gateway := load.NewGateway(o.stack.GatewayListen, slices.Max(o.experiment.Ladder))
-	defer gateway.Close()
-	runner, err := experiment.NewRunner(o.experiment, experiment.Ports{
-		Source: gateway, Queries: gateway, Slices: collector, Marks: collector, Machine: machine, Processes: processes(ctx, s, say), Progress: say, Outcomes: outcomes,
-	})
-	if err != nil {
-		return nil, err
-	}
-	run, err := runner.Run(ctx, submitted)
-	if err != nil {
-		return nil, err
-	}
-	run.CollectorRestarts, run.OneMachine = s.CollectorRestarts(), true
-	return run, describe(ctx, o, s, collector, machine, run)
-}
-
-// processes names the stack's processes, the workers and the load client, which is this program.
-func processes(ctx context.Context, s *stack.Stack, say *terminal) func() map[string]int {
-	workers := sync.OnceValue(func() []stack.Worker {
-		workers, err := s.Workers(ctx)
 		if err != nil {
-			say.Say("the workers' shares of the host will be missing: %v", err)
-		}
-		return workers
-	})
-	return func() map[string]int {
-		pids := s.Pids()
-		pids[experiment.ClientProcess] = os.Getpid()
-		for _, w := range workers() {
-			pids[fmt.Sprintf("worker at port %d", w.Port)] = w.Pid
-		}
-		return pids
-	}
-}
-
-func describe(ctx context.Context, o demoOptions, s *stack.Stack, collector *experiment.Collector, machine *experiment.Proc, run *report.Run) error {
-	java, err := s.JavaVersion(ctx)
-	if err != nil {
-		return err
-	}
-	if run.Settings, err = experiment.Settings(o.stack.BulletConf, o.stack.AllSettings()); err != nil {
-		return err
-	}
-	run.Manifest = experiment.Manifest(ctx, collector, machine, o.experiment, []report.Entry{
-		{Key: "Bullet Metrics", Value: version}, {Key: "Java", Value: java},
-		{Key: "Records", Value: "92 fields (62 strings, 4 longs, 23 maps, 3 lists of maps), about 1.8 KiB each, seeded generator"},
-		{Key: "Workers", Value: fmt.Sprintf("%d, heap limit %d MiB each", o.stack.Workers, o.stack.WorkerHeapMiB)},
-		{Key: "Command", Value: strings.Join(os.Args, " ")},
-	})
-	if err := experiment.Explain(ctx, collector, collector, experiment.Around{Endpoint: tuning.EndpointGateway}, run); err != nil {
-		run.Notes = append(run.Notes, fmt.Sprintf("What limited the steps is not known: %v.", err))
-	}
-	return run.Save(runDir(o.out))
-}
-
-func runDir(out string) string { return filepath.Join(out, "run") }
-
-// removeOldReport makes sure that a report in the directory is this run's.
-func removeOldReport(out string) error {
-	for _, name := range []string{"report.html", "report.md", "report.json", "figures", "run"} {
-		if err := os.RemoveAll(filepath.Join(out, name)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return os.MkdirAll(runDir(out), 0o755)
-}
-
-func writeReport(o demoOptions, run *report.Run, submitted time.Time, say *terminal) error {
-	r, err := report.Build(run)
-	if err != nil {
-		return err
-	}
-	if err := r.Write(o.out); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	say.Say("verdict: %s", r.Verdict)
-	for _, line := range strings.Split(strings.TrimRight(r.Summary(), "\n"), "\n") {
-		say.Say("  %s", line)
-	}
-	say.Say("%.0f s after the topology's submission the report is in %s", time.Since(submitted).Seconds(), filepath.Join(o.out, "report.html"))
-	return nil
+	return e.create(ctx, o.out, file, text, plan, began)
 }

@@ -81,7 +81,7 @@ func parse(words []string) error {
 		return err
 	}
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
-		return unknownCommand(cmd, args[0])
+		return subcommands(cmd, args)
 	}
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }

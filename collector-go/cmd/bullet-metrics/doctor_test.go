@@ -15,6 +15,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
 // The page's example is what the program prints.
@@ -25,10 +26,10 @@ func TestDoctorPageIsTrue(t *testing.T) {
 	settings, err := os.ReadFile("bullet_settings.yaml")
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "```yaml\n"+string(settings)+"```\n")
-	out, err := program("doctor", "--bullet-conf", "bullet_settings.yaml")
-	assert.EqualError(t, err, "2 of 12 checks failed")
+	out, err := program("doctor", "--bullet-conf", "bullet_settings.yaml", "--collector", "none")
+	assert.EqualError(t, err, "2 of 17 checks failed")
 	assert.Equal(t, exit.Failed, exitCode(err))
-	assert.Contains(t, string(page), "$ bullet-metrics doctor --bullet-conf bullet_settings.yaml\n"+out+"bullet-metrics: 2 of 12 checks failed\n```\n")
+	assert.Contains(t, string(page), "$ bullet-metrics doctor --bullet-conf bullet_settings.yaml --collector none\n"+out+"bullet-metrics: 2 of 17 checks failed\n```\n", out)
 }
 
 // examine asks a real collector, and returns the findings by check.
@@ -80,10 +81,10 @@ func TestDoctorAsksACollector(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 
 	after, err := r.examine("t")
-	assert.ErrorContains(t, err, "4 of 12 checks failed")
+	assert.ErrorContains(t, err, "1 of 17 checks failed")
 	for check, status := range map[string]doctor.Status{"jar": doctor.Unknown, "registration": doctor.OK, "v2 tick": doctor.OK, "retain limit": doctor.Unknown,
-		"interval": doctor.Fail, "tls": doctor.OK, "skew": doctor.OK, "first batch": doctor.OK, "cpu": doctor.OK, "heap": doctor.Fail, "gc": doctor.Fail,
-		"latency": doctor.Fail} {
+		"interval": doctor.Fail, "tls": doctor.OK, "skew": doctor.OK, "first batch": doctor.OK, "cpu": doctor.OK, "heap": doctor.Waiting, "gc": doctor.Waiting,
+		"latency": doctor.Waiting} {
 		assert.Equal(t, status, after[check].Status, "%+v", after[check])
 	}
 	assert.Contains(t, after["cpu"].Says, "of 1 of 1 workers")
@@ -96,8 +97,10 @@ func TestDoctorAsksACollector(t *testing.T) {
 
 func TestDoctorUsage(t *testing.T) {
 	for line, says := range map[string]string{
-		"doctor":                               "name what to look at",
-		"doctor --topology t":                  "missing its --collector",
+		"doctor --collector none":              "name what to look at",
+		"doctor --topology t --collector none": "neither is asked",
+		"doctor --jar a --bullet early":        "--bullet",
+		"doctor --wait -1s":                    "must not be negative",
 		"doctor --collector ftp://127.0.0.1:9": "write host:port",
 		"doctor --jar a --output yaml":         "--output is",
 		"doctor jar":                           "takes no argument",
@@ -107,4 +110,10 @@ func TestDoctorUsage(t *testing.T) {
 		require.ErrorContains(t, err, says, line)
 		assert.Equal(t, exit.Usage, exitCode(err), line)
 	}
+}
+
+// outageNote is what the plugin sends once it reaches a collector again.
+func outageNote(end time.Time) *pb.Annotation {
+	return &pb.Annotation{Id: "plugin-3-h:6700", TimeMs: end.Add(-42 * time.Second).UnixMilli(), EndTimeMs: end.UnixMilli(), Tags: []string{"plugin", pluginnames.UnreachedTag},
+		Title: "Metrics did not reach the collector from h:6700 for 42 s", Text: "collector.example:4320: UNAVAILABLE: io exception. What listens there speaks TLS."}
 }

@@ -34,12 +34,7 @@ The directory must not be held by a collector; stop it, or export a copy. Native
 itself takes the blocks where they lie in its data directory; Thanos and Mimir have them uploaded (promtool tsdb list DIR shows them).`,
 		Example: `  bullet-metrics export blocks /var/lib/bullet-metrics --out blocks
   bullet-metrics export blocks data --out blocks --start 2026-11-01T00:00:00Z --end 2026-11-02T00:00:00Z`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{fmt.Errorf("export blocks takes one data directory, %d arguments are there", len(args))}
-			}
-			return nil
-		},
+		Args: oneArgument("data directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e.dataDir = args[0]
 			if e.out == "" {

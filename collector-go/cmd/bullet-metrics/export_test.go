@@ -112,8 +112,8 @@ func TestExportBlocksStatesWhatIsWrong(t *testing.T) {
 		want string
 		code int
 	}{
-		{nil, "export blocks takes one data directory, 0 arguments are there", exit.Usage},
-		{[]string{data, data, "--out", "x"}, "2 arguments are there", exit.Usage},
+		{nil, "export blocks takes one argument, the data directory, not 0", exit.Usage},
+		{[]string{data, data, "--out", "x"}, "the data directory, not 2", exit.Usage},
 		{[]string{data}, "--out names the directory", exit.Usage},
 		{[]string{data, "--out", taken, "--start", "yesterday"}, `--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exit.Usage},
 		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22" is neither`, exit.Usage},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,12 +52,7 @@ It names each damaged place with its file and with the time whose samples or sli
 collector starts on a damaged directory too, and steps over the same places. With --repair the store is written again without what
 cannot be read, so that a query over it warns no more. Exit code: 0 where nothing is damaged, 1 where something is.`,
 		Example: "  bullet-metrics fsck /var/lib/bullet-metrics\n  bullet-metrics fsck /var/lib/bullet-metrics --repair",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{fmt.Errorf("fsck takes one data directory, %d arguments are there", len(args))}
-			}
-			return nil
-		},
+		Args:    oneArgument("data directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkOutput(output); err != nil {
 				return usageError{err}
@@ -148,9 +142,7 @@ func (c *checked) checkpoints(dir string) error {
 
 func (c *checked) write(out io.Writer, output string) error {
 	if output == outputJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(c)
+		return printJSON(out, c)
 	}
 	for _, f := range c.Findings {
 		fmt.Fprintf(out, "%s: %s\n", f.Where, f.What)

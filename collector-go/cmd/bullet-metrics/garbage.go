@@ -13,19 +13,24 @@ import (
 
 // Go's collector lets the heap grow by as much again as lives in it: a small heap is collected all the time, a large one takes twice its
 // size. What is spent at a given rate of allocation is least, for the memory that all heaps together take, where the room that a heap gets rises with
-// the square root of what lives in it (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory Use, OOPSLA 2022). Here what
-// lives is mostly series, and a busy collector allocates tens of MB a second for messages whatever their number.
+// the square root of what lives in it times what it allocates a second (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory Use,
+// OOPSLA 2022). Here what lives is mostly series, and a busy collector allocates tens of MB a second for messages whatever their number; beyond
+// that it gets no more room. One that idles, or is sent a sample a second, needs a quarter of the room: it collects less than once in ten seconds.
 const (
 	evenHeapBytes = 256 << 20 // a heap of which so much lives gets as much again
-	leastPercent  = 25        // of what lives, for room
+	busyBytes     = 32 << 20  // allocated a second: so much and more takes all of the room
+	idleBytes     = busyBytes / 16
+	settlesIn     = 10 * time.Second // how long what was allocated before counts
+	leastPercent  = 25               // of what lives, for room
 	mostPercent   = 400
 	tendEvery     = 200 * time.Millisecond
 	limitPart     = 0.8 // of the memory that the process may have: the rest is for threads, mapped files and other programs' pages
 )
 
-// roomPercent is how much a heap may grow, in percent of what lives in it.
-func roomPercent(liveBytes uint64) int {
-	percent := 100 * math.Sqrt(evenHeapBytes/float64(max(liveBytes, 1)))
+// roomPercent is how much a heap may grow, in percent of what lives in it, where so much is allocated a second.
+func roomPercent(liveBytes uint64, bytesPerS float64) int {
+	share := min(max(bytesPerS, idleBytes), busyBytes) / busyBytes
+	percent := 100 * math.Sqrt(share*evenHeapBytes/float64(max(liveBytes, 1)))
 	return int(min(max(percent, leastPercent), mostPercent))
 }
 
@@ -53,12 +58,14 @@ func tendGarbage() (stop func()) {
 func tend(stopping <-chan struct{}) {
 	before := debug.SetGCPercent(mostPercent)
 	defer debug.SetGCPercent(before)
-	live, set := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}, mostPercent
+	heap, set := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}, mostPercent
+	rate := allocation{perS: busyBytes}
 	ticker := time.NewTicker(tendEvery)
 	defer ticker.Stop()
 	for {
-		metrics.Read(live)
-		if wanted := roomPercent(live[0].Value.Uint64()); 10*wanted > 11*set || 10*wanted < 9*set { // setting it stops all for a moment
+		metrics.Read(heap)
+		rate.take(heap[1].Value.Uint64(), time.Now())
+		if wanted := roomPercent(heap[0].Value.Uint64(), rate.perS); 10*wanted > 11*set || 10*wanted < 9*set { // setting it stops all for a moment
 			debug.SetGCPercent(wanted)
 			set = wanted
 		}
@@ -68,6 +75,23 @@ func tend(stopping <-chan struct{}) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// allocation is how much is allocated a second: at once as much as is now, and what was before for a while.
+type allocation struct {
+	perS  float64
+	bytes uint64 // up to at
+	at    time.Time
+}
+
+// take takes how much has been allocated in all.
+func (a *allocation) take(bytes uint64, now time.Time) {
+	took := now.Sub(a.at)
+	if !a.at.IsZero() && took > 0 {
+		present := float64(bytes-a.bytes) / took.Seconds()
+		a.perS = max(present, present+(a.perS-present)*math.Exp(-took.Seconds()/settlesIn.Seconds()))
+	}
+	a.bytes, a.at = bytes, now
 }
 
 // memoryLimit is how much memory the process may have by its control group, of version 2 or 1, or by one above it; false where there is

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,8 +13,29 @@ import (
 
 func TestRoomOfTheHeap(t *testing.T) {
 	for live, percent := range map[uint64]int{0: 400, 8 << 20: 400, 64 << 20: 200, 256 << 20: 100, 1 << 30: 50, 4 << 30: 25, 1 << 40: 25} {
-		assert.Equal(t, percent, roomPercent(live), "%d bytes live", live)
+		assert.Equal(t, percent, roomPercent(live, busyBytes), "%d bytes live", live)
+		assert.Equal(t, percent, roomPercent(live, 100*busyBytes), "%d bytes live", live)
 	}
+	for live, percent := range map[uint64]int{0: 400, 64 << 20: 50, 256 << 20: 25, 4 << 30: 25} {
+		assert.Equal(t, percent, roomPercent(live, 0), "%d bytes live", live)
+	}
+	assert.Equal(t, 100, roomPercent(64<<20, busyBytes/4))
+}
+
+// What is allocated counts at once, and for a while.
+func TestAllocationSettles(t *testing.T) {
+	at := time.Unix(1, 0)
+	a := allocation{perS: 100}
+	a.take(1000, at)
+	assert.EqualValues(t, 100, a.perS, "nothing is known yet")
+	a.take(3000, at.Add(time.Second))
+	assert.EqualValues(t, 2000, a.perS)
+	a.take(3000, at.Add(time.Second+settlesIn))
+	assert.InDelta(t, 2000/math.E, a.perS, 1)
+	a.take(3000, at.Add(time.Second+settlesIn))
+	assert.InDelta(t, 2000/math.E, a.perS, 1, "no time has passed")
+	a.take(3000, at.Add(time.Second+11*settlesIn))
+	assert.Less(t, a.perS, 1.0)
 }
 
 func TestMemoryLimitOfTheGroup(t *testing.T) {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,23 +17,12 @@ import (
 // grafanaExport is what to write and for whom.
 type grafanaExport struct {
 	dir, url, dashboards string
+	runbooks             string
 	access               dashboard.Access
 }
 
 func newGrafanaCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "grafana",
-		Short: "Provisioning files for Grafana",
-		Args:  cobra.ArbitraryArgs, // so that an unknown command is wrong usage
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return usageError{fmt.Errorf("unknown command %q; bullet-metrics grafana --help lists them", "grafana "+args[0])}
-		},
-	}
-	command.AddCommand(newGrafanaExportCommand())
-	return command
+	return group("grafana", "Provisioning files for Grafana", "", newGrafanaExportCommand())
 }
 
 func newGrafanaExportCommand() *cobra.Command {
@@ -75,6 +66,7 @@ Let one of the two evaluate the alerts, not both. Files of these names are writt
 	flags := command.Flags()
 	flags.StringVar(&e.dir, "dir", "", "directory to write into; it is made where it is missing")
 	flags.StringVar(&e.url, "url", "http://127.0.0.1:9320", "where Grafana asks: the collector, or a Prometheus that it writes to and that scrapes it")
+	flags.StringVar(&e.runbooks, "runbooks-url", "", "where people find the collector's runbooks; URL/runbooks/ unless given")
 	flags.StringVar(&e.access.TokenFile, "token-file", "", "where Grafana will find a file with a token that may read")
 	flags.StringVar(&e.access.User, "user", "", "a user of the collector's web configuration file, instead of a token")
 	flags.StringVar(&e.access.PasswordFile, "password-file", "", "where Grafana will find a file with the user's password")
@@ -98,14 +90,15 @@ func (e grafanaExport) files() (all []exported, err error) {
 			return nil, fmt.Errorf("grafana export: %w", err)
 		}
 	}
+	runbooks := strings.TrimSuffix(cmp.Or(e.runbooks, strings.TrimSuffix(e.url, "/")+"/runbooks"), "/") + "/"
 	for _, b := range dashboard.All() {
 		all = append(all, exported{"dashboards/" + b.Name + ".json", b.JSON()})
 	}
 	return append(all,
 		exported{"provisioning/datasources/bullet-metrics.yaml", []byte(dashboard.DataSource(e.url, e.access))},
 		exported{"provisioning/dashboards/bullet-metrics.yaml", []byte(dashboard.Provider(found))},
-		exported{"provisioning/alerting/bullet-metrics.yaml", alert.GrafanaRules(dashboard.SourceUID)},
-		exported{"prometheus/bullet-metrics.rules.yaml", alert.PrometheusRules(alert.Interval, alert.QueryOffset)}), nil
+		exported{"provisioning/alerting/bullet-metrics.yaml", alert.GrafanaRules(dashboard.SourceUID, runbooks)},
+		exported{"prometheus/bullet-metrics.rules.yaml", alert.PrometheusRules(alert.Interval, alert.QueryOffset, runbooks)}), nil
 }
 
 func (f exported) write(dir string) error {

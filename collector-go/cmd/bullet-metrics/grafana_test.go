@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
@@ -57,7 +58,7 @@ func TestGrafanaExport(t *testing.T) {
 	out, err := program("grafana", "export", "--dir", dir, "--url", "https://prometheus.example/a")
 	require.NoError(t, err)
 	lines := strings.Fields(out)
-	assert.Len(t, lines, 11)
+	assert.Len(t, lines, len(dashboard.All())+4)
 	for _, path := range lines {
 		assert.FileExists(t, path)
 	}
@@ -105,7 +106,7 @@ func TestGrafanaExportNamesWhatIsWrong(t *testing.T) {
 		code int
 	}{
 		{[]string{"grafana", "export"}, "--dir is missing", exit.Usage},
-		{[]string{"grafana", "import"}, `unknown command "grafana import"`, exit.Usage},
+		{[]string{"grafana", "import"}, `unknown command "import"`, exit.Usage},
 		{[]string{"grafana", "export", "x"}, "takes no argument", exit.Usage},
 		{[]string{"grafana", "export", "--dir", taken}, "grafana export: mkdir", exit.Failed},
 	} {

@@ -30,6 +30,7 @@ const (
 type loadOptions struct {
 	target, url, function, source string
 	class                         string
+	own                           ownQueries
 	query                         load.Parameters
 	rate, background              float64
 	held, mostInFlight, probes    int
@@ -50,13 +51,16 @@ func newLoadCommand() *cobra.Command {
 endpoint or Storm's DRPC, and tell how long they took, how many failed, and whether the answers held what the topology's record source
 made for them.
 
+--query asks your own BQL instead of a class', on a Bullet of your own: --expect-records and --expect-field say what its answers must have.
+
 Latency counts from when a query was meant to start, so that a stall shows in every query that it held up. What could not be submitted,
 because as many were under way as may be, is told of and its latency counts too. How late the client itself was is told apart.
 
 Ctrl-C ends the queries and gives the results so far.`,
 		Example: `  bullet-metrics load --rate 20 --duration 60s --threshold 'p99<35s' --threshold 'failed<1%'
   bullet-metrics load --held 100 --duration 5m --class top-k --histogram out/load.csv --picture out/load.png
-  bullet-metrics load --target drpc --url drpc.example:3774 --function bullet-query --held 30 --duration 2m`,
+  bullet-metrics load --target drpc --url drpc.example:3774 --function bullet-query --held 30 --duration 2m
+  bullet-metrics load --url bullet.example:5555 --rate 2 --query "SELECT * FROM STREAM(5000, TIME) LIMIT 3" --expect-records 3 --threshold 'completeness>=99%'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			run, err := o.prepare(cmd)
@@ -71,6 +75,7 @@ Ctrl-C ends the queries and gives the results so far.`,
 	flags.StringVar(&o.url, "url", "", "address of the target, host:port or a URL (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
 	flags.StringVar(&o.function, "function", "bullet-query", "DRPC function")
 	flags.StringVar(&o.source, "source", "", "address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
+	o.own.addFlags(flags, "instead of a class' query")
 	flags.StringVar(&o.class, "class", string(load.Raw), "class of the queries: "+classNames())
 	flags.Float64Var(&o.rate, "rate", 0, "queries a second, started whatever became of those before")
 	flags.IntVar(&o.held, "held", 0, "queries held at a time, each submitted again when it has returned")
@@ -126,6 +131,18 @@ func (o loadOptions) prepare(cmd *cobra.Command) (*loadRun, error) {
 	class, err := load.ParseClass(o.class)
 	if err != nil {
 		return nil, err
+	}
+	own, err := o.own.queries(o.query.Duration)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(own) > 1:
+		return nil, errors.New("load asks one query: --query is given twice")
+	case len(own) == 1 && cmd.Flags().Changed("class"):
+		return nil, errors.New("give either --class or --query")
+	case len(own) == 1:
+		class, o.class, o.source = own[0].Of, string(own[0].Of), "none" // nothing is made for it
+		o.query.Text, o.query.Expect, o.query.Duration = own[0].Text, own[0].Expect, own[0].Duration
 	}
 	run := &loadRun{loadOptions: o, tally: load.NewTally(), say: newTerminal("load", os.Stderr)}
 	run.complete()

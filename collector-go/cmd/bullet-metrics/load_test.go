@@ -211,3 +211,22 @@ func TestLoadSaysThatNobodyIsThere(t *testing.T) {
 	assert.Contains(t, text, "ask the record source what it makes")
 	assert.Contains(t, text, "--source none")
 }
+
+// Somebody's own BQL is asked where there is no record source, and what is expected of its answers is a threshold's figure.
+func TestLoadAsksSomebodysOwnBQL(t *testing.T) {
+	t.Parallel()
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"records":[{"country":"x"}],"meta":{}}`)
+	}))
+	defer own.Close()
+	line := []string{"load", "--url", own.URL, "--rate", "5", "--duration", "1s", "--query", "SELECT * FROM STREAM(1000, TIME) LIMIT 2", "--expect-records", "2"}
+	out, err := program(append(line, "--threshold", "completeness>=99%")...)
+	assert.Equal(t, exit.Missed, exitCode(err), out)
+	out, err = program(append(line, "--threshold", "completeness>=50%", "--threshold", "failed<1%")...)
+	require.NoError(t, err, out)
+	for message, more := range map[string][]string{"give either --class or --query": {"--class", "raw"}, "--query is given twice": {"--query", "b=SELECT 1"}} {
+		_, err := program(append(line, more...)...)
+		require.ErrorContains(t, err, message)
+		assert.Equal(t, exit.Usage, exitCode(err))
+	}
+}

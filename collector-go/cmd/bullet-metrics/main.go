@@ -53,11 +53,24 @@ type usageError struct{ error }
 
 func (usageError) ExitCode() int { return exit.Usage }
 
-func unknownCommand(root *cobra.Command, name string) error {
-	if near := root.SuggestionsFor(name); len(near) > 0 {
-		return usageError{fmt.Errorf("unknown command %q; did you mean %q?", name, near[0])}
+// group is a command that only has others.
+func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	command := &cobra.Command{Use: use, Short: short, Long: long, RunE: subcommands,
+		Args: cobra.ArbitraryArgs} // so that an unknown command reaches RunE, as wrong usage
+	command.SuggestionsMinimumDistance = 2
+	command.AddCommand(commands...)
+	return command
+}
+
+// subcommands runs a command that only has others.
+func subcommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
 	}
-	return usageError{fmt.Errorf("unknown command %q; bullet-metrics --help lists them", name)}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return usageError{fmt.Errorf("unknown command %q of %s; did you mean %q?", args[0], cmd.CommandPath(), near[0])}
+	}
+	return usageError{fmt.Errorf("unknown command %q; %s --help lists them", args[0], cmd.CommandPath())}
 }
 
 // noArguments is cobra.NoArgs as wrong usage.
@@ -68,6 +81,16 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// oneArgument requires exactly one argument.
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usageError{fmt.Errorf("%s takes one argument, the %s, not %d; %[1]s --help explains it", cmd.CommandPath(), what, len(args))}
+		}
+		return nil
+	}
+}
+
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "bullet-metrics",
@@ -76,18 +99,13 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs, // so that an unknown command reaches RunE, as wrong usage
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return unknownCommand(cmd, args[0])
-		},
+		RunE:          subcommands,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
 	})
 	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(), newExportCommand(), newFsckCommand(),
-		newStormCommand(), newDoctorCommand(), newWhyCommand(), newGrafanaCommand(), newLoadCommand(), newCanaryCommand(), newBenchCommand())
+		newStormCommand(), newDoctorCommand(), newWhyCommand(), newRunbookCommand(), newGrafanaCommand(), newLoadCommand(), newCanaryCommand(), newBenchCommand())
 	return root
 }

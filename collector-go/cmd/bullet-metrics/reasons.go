@@ -15,6 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/why"
 )
@@ -81,17 +82,18 @@ func (col *collector) eventsOf(topology string, from, to time.Time) (all []why.E
 }
 
 // limitation judges what a topology was limited by as experiments do.
-func (col *collector) limitation(width time.Duration) func(context.Context, string, time.Time, time.Time) (string, error) {
-	return func(ctx context.Context, topology string, from, to time.Time) (string, error) {
+func (col *collector) limitation(width time.Duration) func(context.Context, string, time.Time, time.Time) (string, bool, error) {
+	return func(ctx context.Context, topology string, from, to time.Time) (string, bool, error) {
 		known, err := col.topology(topology)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		evidence, err := experiment.GatherEvidence(ctx, stored{col.engine}, known, experiment.Stretch{From: from, To: to, Width: width, Workers: len(known.Workers)})
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
-		return tuning.Limit(evidence).Text, nil
+		found := tuning.Limit(evidence)
+		return found.Text, found.Known(), nil
 	}
 }
 
@@ -124,7 +126,7 @@ func (s stored) Slices(ctx context.Context, selector string, from, to time.Time)
 	}
 	all := make([]experiment.Series, 0, len(matrix))
 	for _, series := range matrix {
-		slices := report.Slices{}
+		slices := rundir.Slices{}
 		for _, p := range series.Floats {
 			slices.TimesMs, slices.Values = append(slices.TimesMs, p.T), append(slices.Values, report.Figure(p.F))
 		}

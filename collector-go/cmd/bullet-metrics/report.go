@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -21,10 +18,10 @@ func newReportCommand() *cobra.Command {
 		Long: `Write the report of a run's directory anew: report.html, one file that needs nothing beside it, report.md, report.json, the figures as SVG
 and PNG, and the run's tables as CSV for tune analyze and tune size.
 
-DIR is a directory of tune run, be its run finished, interrupted or under way, or one of a single trial, such as the demo's "run". The
+DIR is a directory of tune run or of the demo, be its run finished, interrupted or under way, or one of a single trial. The
 report says what the run came to; 0 means that it is written, whatever the verdict.`,
 		Example: `  bullet-metrics tune report runs/test7
-  bullet-metrics tune report demo/run --out again`,
+  bullet-metrics tune report out/demo --out again`,
 		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
@@ -53,25 +50,8 @@ func oneDirectory(cmd *cobra.Command, args []string) error {
 // writeReportOf reports a run's directory, or that of a trial.
 func writeReportOf(dir, out string) error {
 	written, err := report.OpenRunReport(dir)
-	switch {
-	case err == nil:
-		return written.Write(out)
-	case !errors.Is(err, rundir.ErrNoRun):
-		return err
-	}
-	run, trialErr := report.LoadRun(dir)
-	if errors.Is(trialErr, fs.ErrNotExist) {
-		return fmt.Errorf("%w, and no trial's either; give the directory that tune run wrote, or the demo's run", err)
-	}
-	if trialErr != nil {
-		return trialErr
-	}
-	r, err := report.Build(run)
 	if err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	return r.Write(out)
+	return written.Write(out)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -33,12 +34,13 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	if judging.Files, err = ruleFiles(c.Rules.Files); err != nil {
 		return err
 	}
-	if c.Rules.BuiltIn {
-		ours := alerting.File{Name: builtInRules, Text: alert.PrometheusRules(judging.Interval, judging.QueryOffset)}
-		judging.Files = append([]alerting.File{ours}, judging.Files...)
-	}
 	if err = callees(c, col.readers.TLS() != nil, &judging); err != nil {
 		return err
+	}
+	if c.Rules.BuiltIn {
+		runbooks := judging.ExternalURL.JoinPath("runbooks").String() + "/"
+		ours := alerting.File{Name: builtInRules, Text: alert.PrometheusRules(judging.Interval, judging.QueryOffset, runbooks)}
+		judging.Files = append([]alerting.File{ours}, judging.Files...)
 	}
 	col.results = alerting.OpenResults(dir, judging.Retention, col.logger, figures)
 	if col.engine, err = query.New(query.Join(col.store, col.results, timeline.New(col.known, time.Now)), asking); err != nil {
@@ -60,20 +62,20 @@ const builtInRules = "bullet-metrics.rules.yaml"
 func queryOffset(s config.Slice) time.Duration { return time.Second + s.Width + s.Lateness }
 
 // ruleFiles reads the operator's rules.
-func ruleFiles(patterns []string) ([]alerting.File, error) {
+func ruleFiles(patterns []string) (all []alerting.File, err error) {
 	paths, err := alerting.Paths(patterns)
 	if err != nil {
-		return nil, fmt.Errorf("rules.files: %w", err)
+		err = fmt.Errorf("rules.files: %w", err)
 	}
-	var all []alerting.File
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("rules.files: %w", err)
+		text, bad := os.ReadFile(path)
+		if bad != nil {
+			err = errors.Join(err, fmt.Errorf("rules.files: %w", bad))
+			continue
 		}
 		all = append(all, alerting.File{Name: path, Text: text})
 	}
-	return all, nil
+	return all, err
 }
 
 // callees returns who receives alerts, how they are called, and where they find us.

@@ -11,43 +11,80 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
 func newServeCommand() *cobra.Command {
 	c := config.Default()
 	var file string
+	var check bool
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the collector: take samples over gRPC, keep them, answer PromQL over HTTP",
 		Long: `Run the collector.
 
 It takes samples from Storm plugins over gRPC, acknowledges them once they are on disk, cuts them into time slices, keeps these
-and answers PromQL over HTTP. SIGTERM lets it drain and close.`,
+and answers PromQL over HTTP. SIGTERM lets it drain and close.
+
+--check starts nothing. It looks at the settings and at every file that they name, takes each address for a moment, calls the stores, the
+Alertmanagers and Nimbus, and compares the disk with the bounds; it prints all that it found, and ends with 2 where a setting or a file is
+wrong, with 1 where something cannot be reached or had, and with 0 otherwise.
+
+Every setting is a flag and, with dots, a key of the file of --config: slice.width is --slice-width. Bounds on disk that are not set are a
+tenth of the data directory's disk at most.
+
+A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin with # are skipped. WHO is the SHA-256 of a token in hex
+(printf %s "$TOKEN" | sha256sum), cert:NAME or user:NAME; SCOPES is read, write or read,write; without a TOPOLOGY all are meant:
+
+  9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08  write       bullet
+  cert:storm-worker-1                                               write       bullet other
+  user:grafana                                                      read`,
 		Example: `  bullet-metrics serve --data-dir /var/lib/bullet-metrics
+  bullet-metrics serve --config /etc/bullet-metrics.yaml --check
   bullet-metrics serve --config /etc/bullet-metrics.yaml --log-level debug`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			lines, err := readSettings(cmd, file, &c)
+			disk := fitDisk(&c, func(key string) bool { return lines.Has(key) || cmd.Flags().Changed(flagOf(key)) })
+			if check {
+				return checkServe(cmd.Context(), c, lines, err, cmd.OutOrStdout())
+			}
 			if err != nil {
 				return usageError{err}
 			}
-			return lines.Locate(serve(cmd.Context(), c, secretsOf(c).logger(newLogger(c.Log))))
+			logger := secretsOf(c).logger(newLogger(c.Log))
+			logger.Info("bounds on disk", "journal.max_bytes", c.Journal.MaxBytes, "store.embedded.retention_bytes", c.Embedded.RetentionBytes, "disk", disk)
+			return lines.Locate(serve(cmd.Context(), c, logger))
 		},
 	}
 	command.Flags().StringVar(&file, "config", "", "YAML file of settings; flags win over it")
+	command.Flags().BoolVar(&check, "check", false, "look at all that the settings name, print what is wrong and what cannot be reached, and start nothing")
 	config.AddFlags(command.Flags(), &c)
+	command.SetUsageFunc(serveUsage)
 	return command
 }
 
-// readSettings fills c from the file, where there is one, and returns what is wrong with the whole.
+// readSettings fills c from the file, where there is one, and returns all that is wrong with the whole.
 func readSettings(cmd *cobra.Command, file string, c *config.Config) (lines config.Lines, err error) {
 	if file != "" {
 		given := func(s config.Setting) bool { return cmd.Flags().Changed(s.Flag()) }
-		if lines, err = config.LoadFile(file, config.Settings(c), given); err != nil {
-			return lines, err
-		}
+		lines, err = config.LoadFile(file, config.Settings(c), given)
 	}
-	return lines, secretsOf(*c).hideError(lines.Locate(c.Validate()))
+	return lines, secretsOf(*c).hideError(errors.Join(err, lines.Locate(c.Validate())))
+}
+
+// flagOf is the flag of a setting's key.
+func flagOf(key string) string { return config.Setting{Key: key}.Flag() }
+
+// fitDisk lowers what bounds nobody has set to the data directory's disk, and returns the disk's size in bytes; 0 where it is not known, as
+// where there is no such path yet that could be made: then opening it fails.
+func fitDisk(c *config.Config, given func(key string) bool) int64 {
+	_, size, err := disk.System{}.Free(nearest(c.DataDir))
+	if err != nil {
+		return 0
+	}
+	c.FitDisk(int64(size), given)
+	return int64(size)
 }
 
 func newLogger(c config.Log) *slog.Logger {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -53,7 +51,7 @@ with by how much, unless --extrapolate is given. With a run, the latency limit, 
 	flags.Float64Var(&o.recordsPerS, "records-per-s", 0, "records a second that the topology is to take")
 	flags.IntVar(&o.queries, "queries", 0, "simultaneous RAW queries that it is to hold")
 	flags.StringSliceVar(&o.from, "from", nil, "directories of runs and CSV files of measurements")
-	flags.Float64Var(&o.queryRecordsPerS, "query-records-per-s", 0, "record rate at which the grid of queries was measured; 0 where the run or a column tells it, or it is not known")
+	flags.Float64Var(&o.queryRecordsPerS, "query-records-per-s", 0, "record rate at which the grid of queries was measured; 0 where the run or a column has it, or it is not known")
 	flags.BoolVar(&o.extrapolate, "extrapolate", false, "draw the fits on beyond what was measured")
 	o.goals.addFlags(flags)
 	o.machine.addFlags(flags)
@@ -110,22 +108,15 @@ type sizedJSON struct {
 }
 
 func (o *sizeOptions) write(out io.Writer, result *tuning.Sizing) error {
-	if o.show.output != "yaml" && o.show.output != "json" {
+	if o.show.output == "json" {
+		return o.show.write(out, sizedJSON{result, result.YAML()}, report.OfSizing(result))
+	}
+	if o.show.output != "yaml" {
 		return o.show.write(out, result, report.OfSizing(result))
 	}
-	if o.show.figures != "" {
-		if err := chart.WriteFigures(report.OfSizing(result).Figures, o.show.figures); err != nil {
-			return fmt.Errorf("write the figures: %w", err)
-		}
+	if err := o.show.writeFigures(report.OfSizing(result)); err != nil {
+		return err
 	}
-	text := []byte(result.YAML())
-	if o.show.output == "json" {
-		encoded, err := json.MarshalIndent(sizedJSON{result, result.YAML()}, "", "  ")
-		if err != nil {
-			return err
-		}
-		text = append(encoded, '\n')
-	}
-	_, err := out.Write(text)
+	_, err := io.WriteString(out, result.YAML())
 	return err
 }

@@ -38,7 +38,7 @@ func (o *sizeOptions) read(demand *tuning.Demand) (evidence tuning.Measurements,
 	return evidence, nil
 }
 
-// aboutOf tells a file by its columns and a run by its analysis.
+// aboutOf recognises a file by its columns and a run by its analysis.
 func aboutOf(path string) (sheet.Measurement, error) {
 	run, err := openRun(path)
 	if err != nil {

@@ -20,19 +20,7 @@ type snippetFlags struct {
 }
 
 func newStormCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "storm",
-		Short: "What Storm has to be told",
-		Args:  cobra.ArbitraryArgs, // so that an unknown command is wrong usage
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return usageError{fmt.Errorf("unknown command %q; bullet-metrics storm --help lists them", "storm "+args[0])}
-		},
-	}
-	command.AddCommand(newSnippetCommand())
-	return command
+	return group("storm", "What Storm needs in its settings", "", newSnippetCommand())
 }
 
 func newSnippetCommand() *cobra.Command {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,27 +18,10 @@ import (
 )
 
 func newTuneCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "tune",
-		Short: "Run experiments, judge measurements and size topologies",
-		Long:  "Run experiments on a Bullet topology, judge what was measured, and tell the configuration that a load takes.",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  subcommands,
-	}
-	command.SuggestionsMinimumDistance = 2
-	command.AddCommand(newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newAnalyzeCommand(), newSizeCommand(), newReportCommand(), newCompareCommand())
-	return command
-}
-
-// subcommands is the run of a command that only has others.
-func subcommands(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return usageError{fmt.Errorf("unknown command %q of %s; did you mean %q?", args[0], cmd.CommandPath(), near[0])}
-	}
-	return usageError{fmt.Errorf("unknown command %q; %s --help lists them", args[0], cmd.CommandPath())}
+	return group("tune", "Run experiments, judge measurements and size topologies",
+		"Run experiments on a Bullet topology, judge what was measured, and find the configuration that a load needs.",
+		newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newAnalyzeCommand(), newSizeCommand(),
+		newReportCommand(), newCompareCommand())
 }
 
 // presentation is how a result is written.
@@ -64,19 +46,19 @@ func (p *presentation) validate() error {
 
 // write writes what an analysis found, and its figures.
 func (p *presentation) write(out io.Writer, result any, d *document.Document) error {
-	if p.figures != "" {
-		if err := chart.WriteFigures(d.Figures, p.figures); err != nil {
-			return fmt.Errorf("write the figures: %w", err)
-		}
+	if err := p.writeFigures(d); err != nil {
+		return err
 	}
-	var text string
+	text := ""
 	switch p.output {
 	case "json":
-		encoded, err := json.MarshalIndent(result, "", "  ")
+		return printJSON(out, result)
+	case "html":
+		page, err := d.HTML()
 		if err != nil {
-			return fmt.Errorf("write the result as JSON: %w", err)
+			return fmt.Errorf("write the result as HTML: %w", err)
 		}
-		text = string(encoded) + "\n"
+		text = string(page)
 	case "markdown":
 		text = d.Markdown(filepath.ToSlash(p.figures))
 	default:
@@ -84,6 +66,17 @@ func (p *presentation) write(out io.Writer, result any, d *document.Document) er
 	}
 	_, err := io.WriteString(out, text)
 	return err
+}
+
+// writeFigures writes a document's figures, where a directory for them was given.
+func (p *presentation) writeFigures(d *document.Document) error {
+	if p.figures == "" {
+		return nil
+	}
+	if err := chart.WriteFigures(d.Drawings(), p.figures); err != nil {
+		return fmt.Errorf("write the figures: %w", err)
+	}
+	return nil
 }
 
 // input is the file that a command reads.
@@ -144,7 +137,7 @@ func asUsage(err error) error {
 func runTune(checks func() error, run func(out io.Writer) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		if err := checks(); err != nil {
-			return usageError{fmt.Errorf("%w; %s --help tells more", err, cmd.CommandPath())}
+			return usageError{fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())}
 		}
 		return asUsage(run(cmd.OutOrStdout()))
 	}

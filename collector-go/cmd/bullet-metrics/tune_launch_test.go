@@ -43,7 +43,7 @@ func TestWhatIsAroundATopologyIsInItsFile(t *testing.T) {
 			file, err := spec.Parse(filepath.Join(dir, "mine.yaml"), []byte(c.text))
 			require.NoError(t, err)
 			run := &rundir.Run{Plan: file.Plan()}
-			launcher, err := new(tuneRunOptions).launcher(file, run, nil, nil)
+			launcher, err := new(engine).command(file, run)
 			require.NoError(t, err)
 			launched, err := launcher.Launch(t.Context(), run.Plan.Trials[0], "mine-01")
 			require.NoError(t, err)

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -22,7 +23,7 @@ func newTuneListCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "list [DIR]",
 		Short:   "The runs of experiments, with their verdicts",
-		Long:    "List the runs below a directory (by default " + runsDir + "), the oldest first, with their verdicts and capacities.",
+		Long:    "List the runs below a directory (by default " + runsDir + ", and the demo's, " + demoDir + "), the oldest first, with their verdicts and capacities.",
 		Example: "  bullet-metrics tune list",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +57,12 @@ type listed struct {
 
 func listRuns(out io.Writer, dir, form string, last int) error {
 	runs, unreadable, err := rundir.List(dir)
+	if dir == runsDir {
+		if demo, wrong := rundir.Load(demoDir); wrong == nil {
+			runs, err = append(runs, demo), nil
+			slices.SortStableFunc(runs, func(a, b *rundir.Run) int { return cmp.Compare(a.Manifest.StartedMs, b.Manifest.StartedMs) })
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there are no runs in %s: bullet-metrics tune run makes them, or name their directory", dir)
 	}
@@ -70,12 +77,7 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 		all = append(all, listedRun(run))
 	}
 	if form == "json" {
-		text, err := json.MarshalIndent(all, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(append(text, '\n'))
-		return err
+		return printJSON(out, all)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "STARTED (UTC)\tEXPERIMENT\tVERDICT\tTRIALS\tTOOK\tRECORDS/S\tMIB/S\tCAPACITY\tDIRECTORY")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
@@ -12,13 +13,13 @@ import (
 )
 
 // manifest is what is known before anything runs.
-func (o *tuneRunOptions) manifest(ctx context.Context, id string, file *spec.File, now time.Time) rundir.Manifest {
+func (e *engine) manifest(ctx context.Context, file *spec.File, now time.Time) rundir.Manifest {
 	m := file.Manifest()
-	m.ID, m.StartedMs, m.Command, m.ExperimentPath, m.Versions.BulletMetrics = id, now.UnixMilli(), commandLine(), file.Path(), version
+	m.ID, m.StartedMs, m.Command, m.ExperimentPath, m.Versions.BulletMetrics = runID(file, now), now.UnixMilli(), commandLine(), file.Path(), version
 	if absolute, err := filepath.Abs(file.Path()); err == nil {
 		m.ExperimentPath = absolute
 	}
-	launched := stack.DefaultOptions("", o.build)
+	launched := stack.DefaultOptions("", e.build)
 	if java, err := launched.JavaVersion(ctx); err == nil {
 		m.Versions.Java = java
 	}
@@ -39,6 +40,12 @@ func (o *tuneRunOptions) manifest(ctx context.Context, id string, file *spec.Fil
 		}
 	}
 	return m
+}
+
+// laidOver is a setting "key=value" as the manifest has it.
+func laidOver(setting string) rundir.Entry {
+	key, value, _ := strings.Cut(setting, "=")
+	return rundir.Entry{Key: key, Value: rundir.Shown(key, value)}
 }
 
 // kafkaOf is the broker of a local launch; nil for none.

@@ -25,8 +25,8 @@ func manifestOf(t *testing.T, experiment string) rundir.Manifest {
 	t.Setenv("JAVA_HOME", dir)
 	file, _, err := spec.Read("../../../topology/experiments/" + experiment)
 	require.NoError(t, err)
-	o := tuneRunOptions{build: dir}
-	return o.manifest(t.Context(), "run-1", file, time.UnixMilli(1))
+	e := engine{build: dir}
+	return e.manifest(t.Context(), file, time.UnixMilli(1))
 }
 
 // On the local cluster this machine is the only one, and Kafka's version is that of the broker that is started.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// runsDir is where runs are kept unless told otherwise: each in a directory of its own.
+// runsDir is where runs are kept unless a flag names another: each in a directory of its own.
 const runsDir = "out/tune"
 
 func newTunePlanCommand() *cobra.Command {
@@ -44,16 +43,6 @@ experiment, as - and + lines with the document's controlled variables that moved
 	command.Flags().StringVar(&runs, "runs", runsDir, "directory in which runs are, each in one of its own")
 	command.Flags().StringVar(&output, "output", "text", "form of the plan: text, json")
 	return command
-}
-
-// oneArgument asks for exactly one argument.
-func oneArgument(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usageError{fmt.Errorf("%s takes one argument, the %s, not %d; %[1]s --help tells more", cmd.CommandPath(), what, len(args))}
-		}
-		return nil
-	}
 }
 
 // planned is a plan with what surrounds it.
@@ -93,25 +82,20 @@ func planOf(path, runs string) (*planned, error) {
 	return p, nil
 }
 
-// compare tells what differs from an earlier run, as far as the file tells it before anything runs.
-func (p *planned) compare(last *rundir.Run, settings []rundir.Entry, told rundir.Manifest) {
+// compare finds what differs from an earlier run, as far as the file states it before anything runs.
+func (p *planned) compare(last *rundir.Run, settings []rundir.Entry, stated rundir.Manifest) {
 	p.LastRun = last.Dir
-	toldThen := rundir.Manifest{Records: last.Manifest.Records, Cluster: last.Manifest.Cluster, Machine: told.Machine, Versions: rundir.Versions{Kafka: told.Versions.Kafka}}
+	statedThen := rundir.Manifest{Records: last.Manifest.Records, Cluster: last.Manifest.Cluster, Machine: stated.Machine, Versions: rundir.Versions{Kafka: stated.Versions.Kafka}}
 	if p.Plan.Launch == rundir.CommandLaunch {
-		toldThen.Versions.Kafka = last.Manifest.Versions.Kafka
+		statedThen.Versions.Kafka = last.Manifest.Versions.Kafka
 	}
-	p.Differences = tuning.DiffSettings(rundir.Values(last.Plan, last.Manifest.BulletSettings, toldThen), rundir.Values(p.Plan, settings, told))
+	p.Differences = tuning.DiffSettings(rundir.Values(last.Plan, last.Manifest.BulletSettings, statedThen), rundir.Values(p.Plan, settings, stated))
 	p.Moved = tuning.Moved(p.Differences)
 }
 
 func (p *planned) write(out io.Writer, form string) error {
 	if form == "json" {
-		text, err := json.MarshalIndent(p, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(append(text, '\n'))
-		return err
+		return printJSON(out, p)
 	}
 	_, err := io.WriteString(out, p.text())
 	return err

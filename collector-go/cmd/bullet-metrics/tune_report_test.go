@@ -23,7 +23,7 @@ func TestTuneReportWritesARunsReport(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "[40, 80)")
 
-	// A trial alone, as the demo leaves one.
+	// A trial alone.
 	out = t.TempDir()
 	_, err = program("tune", "report", sampleRun+"/trials/01-1-filter-bolts", "--out", out)
 	require.NoError(t, err)
@@ -51,8 +51,8 @@ func TestTuneCompareTellsWhatChanged(t *testing.T) {
 func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 	empty := t.TempDir()
 	for want, line := range map[string][]string{
-		"give the directory that tune run wrote": {"tune", "report", empty},
-		"not a run's directory":                  {"tune", "compare", empty, sampleRun},
+		"is not a run's directory": {"tune", "report", empty},
+		"not a run's directory":    {"tune", "compare", empty, sampleRun},
 	} {
 		_, err := program(line...)
 		require.ErrorContains(t, err, want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
@@ -19,7 +20,7 @@ import (
 type measured[T any] struct {
 	rows  []T
 	notes []string
-	// locate tells what is wrong by its place; lines gives findings theirs.
+	// locate names the place of what is wrong; lines gives findings theirs.
 	locate func(error) error
 	lines  func([]tuning.Finding)
 	// run is nil where it came from a file.
@@ -47,39 +48,51 @@ var tableOf = map[rundir.Analysis]string{
 	rundir.OfTimeline:    "a record's way through Bullet",
 }
 
-// openRun opens the run whose directory path is; nil where path is none, so that it is read as a file.
+// openRun opens the run whose directory path is, or the trial, which is then its only one; nil where path is none, so that it is read as a file.
 func openRun(path string) (*report.RunReport, error) {
 	if about, err := os.Stat(path); err != nil || !about.IsDir() {
 		return nil, nil
 	}
 	run, err := report.OpenRunReport(path)
-	switch {
-	case errors.Is(err, rundir.ErrNoRun) && runOfTrial(path) != "":
-		return nil, fmt.Errorf("%s is a directory of one trial; name its run's, %s", path, runOfTrial(path))
-	case errors.Is(err, rundir.ErrNoRun):
-		return nil, fmt.Errorf("%s is a directory and no run's: it has no %s and %s; name a CSV file, or the directory that tune run wrote", path, rundir.ExperimentFile, rundir.PlanFile)
+	if errors.Is(err, rundir.ErrNoRun) {
+		return nil, fmt.Errorf("%s is not a run directory: it has no %s and %s; name a CSV file, or the directory that tune run wrote", path, rundir.ExperimentFile, rundir.PlanFile)
 	}
 	return run, err
 }
 
-// runOfTrial is the run's directory where path is one of its trials; "" where it is none.
-func runOfTrial(path string) string {
-	trials := filepath.Dir(filepath.Clean(path))
-	if filepath.Base(trials) != rundir.TrialsDir {
-		return ""
-	}
-	run := filepath.Dir(trials)
-	if _, err := os.Stat(filepath.Join(run, rundir.ExperimentFile)); err != nil {
-		return ""
-	}
-	return run
+// source is where the rows of an analysis come from.
+type source[T any] struct {
+	// analyses are those of the runs that have the table, the one to name first.
+	analyses []rundir.Analysis
+	ofFile   func(path string) (*sheet.Table, []T, error)
+	ofRun    func(*report.RunReport) ([]T, error)
 }
 
-// hasTable asks for a run that has the table.
-func hasTable(path string, run *report.RunReport, analysis rundir.Analysis) error {
-	if run.Analysis == analysis {
-		return nil
+// read reads the table of a file or of a run, which must hold a row.
+func (s source[T]) read(path string) (*measured[T], error) {
+	run, err := openRun(path)
+	if err != nil {
+		return nil, err
 	}
+	if run == nil {
+		table, rows, err := s.ofFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return ofFile(table, rows), nil
+	}
+	if !slices.Contains(s.analyses, run.Analysis) {
+		return nil, hasNoTable(path, run, s.analyses[0])
+	}
+	rows, err := s.ofRun(run)
+	if err == nil && len(rows) == 0 {
+		err = nothingHeld(path, run)
+	}
+	return ofRun(path, run, rows), err
+}
+
+// hasNoTable is the fault of a run that is about something else.
+func hasNoTable(path string, run *report.RunReport, analysis rundir.Analysis) error {
 	return fmt.Errorf("%s is a run of experiment %s, which is about %s (analysis: %s) and has no table of %s; name a run of an experiment with analysis: %s, or a CSV file",
 		path, run.Experiment, tableOf[run.Analysis], run.Analysis, tableOf[analysis], analysis)
 }
@@ -97,4 +110,13 @@ func nothingHeld(path string, run *report.RunReport) error {
 		return fmt.Errorf("%s: no step of the run was measured: go on with bullet-metrics tune run --resume %s", path, path)
 	}
 	return fmt.Errorf("%s: no configuration of the run is known to hold any of its loads (steps: %s); its report says why: bullet-metrics tune report %s", path, strings.Join(ended, ", "), path)
+}
+
+// several says that a run has more configurations than one, and which trials' directories have one each.
+func several(path string, configurations int, of []report.TrialReport) error {
+	var trials []string
+	for _, t := range of {
+		trials = append(trials, filepath.Join(path, rundir.TrialsDir, rundir.PlannedTrial{Number: t.Number, Label: t.Label}.Name()))
+	}
+	return fmt.Errorf("%s is a run of %d configurations; name the directory of a trial of the one that is meant: %s", path, configurations, strings.Join(trials, ", "))
 }

@@ -64,6 +64,15 @@ func TestResourcesOfARun(t *testing.T) {
 	require.ErrorContains(t, err, "is a run of 3 configurations; name the directory of a trial of the one that is meant: "+filepath.Join(run7, "trials", "01-4-filter-bolts"))
 }
 
+// A trial's directory is its run with that trial alone, to every analysis.
+func TestATrialIsARunOfItsOwn(t *testing.T) {
+	of := func(dir string) int {
+		return len(at(t, asJSON(t, "analyze", "queries", "--input", dir), "rows").([]any))
+	}
+	assert.Equal(t, 3, of(run7))
+	assert.Equal(t, 1, of(run7+"/trials/02-8-filter-bolts"))
+}
+
 // failing is a copy of a run of which no step was OK.
 func failing(t *testing.T, run string) string {
 	t.Helper()
@@ -102,14 +111,13 @@ func TestRunsThatHaveNotWhatIsAskedFor(t *testing.T) {
 		says []string
 		code int
 	}{
-		"no run":            {[]string{"analyze", "queries", "--input", t.TempDir()}, []string{"is a directory and no run's: it has no experiment.yaml", "name a CSV file, or the directory that tune run wrote"}, exit.Failed},
-		"a trial":           {[]string{"analyze", "queries", "--input", run7 + "/trials/01-4-filter-bolts"}, []string{"is a directory of one trial; name its run's, " + filepath.Clean(run7)}, exit.Failed},
+		"no run":            {[]string{"analyze", "queries", "--input", t.TempDir()}, []string{"is not a run directory: it has no experiment.yaml", "name a CSV file, or the directory that tune run wrote"}, exit.Failed},
 		"of queries":        {[]string{"analyze", "data", "--input", run7}, []string{"is a run of experiment document, which is about filter bolts by queries (analysis: queries) and has no table of data volumes", "name a run of an experiment with analysis: data"}, exit.Failed},
 		"of volumes":        {[]string{"analyze", "concurrency", "--input", run6}, []string{"about data volumes (analysis: data) and has no table of simultaneous queries"}, exit.Failed},
 		"of one, scaling":   {[]string{"analyze", "scaling", "--input", run7}, []string{"has no table of data volumes"}, exit.Failed},
 		"nothing measured":  {[]string{"analyze", "data", "--input", empty}, []string{"no step of the run was measured", "tune run --resume " + empty}, exit.Failed},
 		"a damaged step":    {[]string{"analyze", "data", "--input", damaged}, []string{"is not what was written"}, exit.Failed},
-		"no components":     {[]string{"analyze", "resources", "--input", sampleRun}, []string{"told what it asks of the scheduler"}, exit.Failed},
+		"no components":     {[]string{"analyze", "resources", "--input", sampleRun}, []string{"the CPU and memory that the run's topologies request are unknown"}, exit.Failed},
 		"size, one of two":  {append(load, run6), []string{"has no table of filter bolts by queries", "the directory of a run with analysis: queries (Test 7)"}, exit.Usage},
 		"size, two of one":  {append(load, run7, run7), []string{"are both tables of filter bolts by queries"}, exit.Usage},
 		"no step was OK":    {[]string{"analyze", "data", "--input", failing(t, run6)}, []string{"no configuration of the run is known to hold any of its loads (steps: 5 FAIL, 11 inconclusive)", "tune report"}, exit.Failed},

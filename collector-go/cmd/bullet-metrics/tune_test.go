@@ -256,5 +256,5 @@ func TestAFileThatCannotBeJudgedIsAFailure(t *testing.T) {
 	assert.ErrorContains(t, err, "absent.csv")
 	_, err = tune(t, "analyze", "data", "--input", t.TempDir())
 	assert.Equal(t, exit.Failed, code(err))
-	assert.ErrorContains(t, err, "is a directory")
+	assert.ErrorContains(t, err, "is not a run directory")
 }

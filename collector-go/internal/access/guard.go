@@ -1,8 +1,10 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"log/slog"
@@ -55,7 +57,7 @@ func Open(o Options) (*Guard, error) {
 	g.identity.make = o.read
 	g.pair.make = func(files contents) (pair, error) { return readPair(files, g.identity.is.tls) }
 	if g.identity.look(o.Now()); g.identity.fault != nil {
-		return nil, g.identity.fault
+		return nil, cmp.Or(o.faults(), g.identity.fault)
 	}
 	if g.pair.look(o.Now()); g.pair.fault != nil {
 		return nil, g.pair.fault
@@ -100,6 +102,13 @@ func (g *Guard) figures(r prometheus.Registerer) {
 			func() bool { return g.identity.fault != nil || g.pair.fault != nil }),
 		gauge("bullet_metrics_port_closed", "1 while nobody is let in, since the files that say who may are broken; 0 otherwise.",
 			func() bool { return g.closed }))
+}
+
+// Certificate is the port's own; nil in plain text.
+func (g *Guard) Certificate() *x509.Certificate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.pair.is.loaded.Leaf
 }
 
 // Run looks at the files until ctx ends.

@@ -104,6 +104,16 @@ func TestTokens(t *testing.T) {
 	assert.Contains(t, d.log.String(), "peer=10.0.0.1:1 reason=topology")
 }
 
+// requireClosed waits for a channel to be closed, a minute at most.
+func requireClosed(t *testing.T, changed <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-changed:
+	case <-time.After(time.Minute):
+		require.Fail(t, "nobody who waits for a change heard of it")
+	}
+}
+
 // A token that is taken out of the file is no token a second later, and who waits for such changes hears of it.
 func TestRevocation(t *testing.T) {
 	d := newDesk(t, withTokens(t, "old write", "kept write"))
@@ -111,7 +121,7 @@ func TestRevocation(t *testing.T) {
 	d.requireAdmitted(bearer("old"), Need{Write, "A"})
 	accesstest.TokenFile(t, d.tokens(), "new write", "kept write")
 	d.later(lookEvery)
-	<-changed
+	requireClosed(t, changed)
 	d.requireRefused(bearer("old"), Need{Write, "A"}, Unknown, "not known")
 	d.requireAdmitted(bearer("kept"), Need{Write, "A"})
 	d.requireAdmitted(bearer("new"), Need{Write, "A"})
@@ -136,10 +146,10 @@ func TestAFileThatBroke(t *testing.T) {
 			require.Contains(t, d.log.String(), "level=ERROR")
 			require.Contains(t, d.log.String(), d.tokens())
 			require.NotContains(t, d.log.String(), "secret-in-the-clear")
-			<-changed
+			requireClosed(t, changed)
 			changed = d.Changed()
 			d.later(patience)
-			<-changed
+			requireClosed(t, changed)
 			d.requireRefused(bearer("good"), Need{Write, "A"}, Closed, "cannot determine who may enter")
 			require.ErrorContains(t, d.Broken(), "closed until this is repaired")
 			require.Contains(t, d.log.String(), "nobody is let in")

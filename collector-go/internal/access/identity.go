@@ -28,6 +28,15 @@ type identity struct {
 
 // read makes an identity of the files.
 func (o Options) read(files contents) (*identity, error) {
+	i, err := o.assemble(files)
+	if err != nil {
+		return nil, err
+	}
+	return i, o.check(i)
+}
+
+// assemble is what could be made of the files, with all that is wrong in them.
+func (o Options) assemble(files contents) (*identity, error) {
 	i := &identity{}
 	var faults []error
 	keep := func(err error) { faults = append(faults, err) }
@@ -42,10 +51,15 @@ func (o Options) read(files contents) (*identity, error) {
 		i.readWeb(files, o.WebConfigFile, keep)
 	}
 	i.readRoots(files, keep)
-	if err := errors.Join(faults...); err != nil {
-		return nil, err
-	}
-	return i, o.check(i)
+	return i, errors.Join(faults...)
+}
+
+// faults are all that is wrong in the files, the port's certificate among them.
+func (o Options) faults() error {
+	files := contents{}
+	i, err := o.assemble(files)
+	_, bad := readPair(files, i.tls)
+	return errors.Join(err, bad)
 }
 
 func readGrants(files contents, path string, keep func(error)) *grants {

@@ -115,10 +115,11 @@ func (a Alert) compared() string {
 // Runbook is the name of the alert's page under docs/runbooks, without .md.
 func (a Alert) Runbook() string { return a.Name }
 
-// RunbookURL is where people read it.
-func (a Alert) RunbookURL() string {
-	return "https://github.com/bullet-metrics/bullet-metrics/blob/main/docs/runbooks/" + a.Runbook() + ".md"
-}
+// RunbookURL is where people read it: below the address at which a collector serves its runbooks, which ends with a slash.
+func (a Alert) RunbookURL(runbooks string) string { return runbooks + a.Runbook() }
+
+// Runbooks is where a collector with the default address serves them.
+const Runbooks = "http://127.0.0.1:9320/runbooks/"
 
 // duration as Prometheus and Grafana write it.
 func duration(d time.Duration) string {

@@ -19,7 +19,7 @@ import (
 )
 
 func rules(t *testing.T) rulefmt.RuleGroup {
-	parsed, errs := rulefmt.Parse(alert.PrometheusRules(alert.Interval, alert.QueryOffset), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	parsed, errs := rulefmt.Parse(alert.PrometheusRules(alert.Interval, alert.QueryOffset, alert.Runbooks), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	require.Empty(t, errs)
 	require.Len(t, parsed.Groups, 1)
 	return parsed.Groups[0]
@@ -35,7 +35,7 @@ func TestRulesWaitForWholeSlices(t *testing.T) {
 
 // Scaled rules are the same ones in another time: each duration of theirs multiplied, all else as it is.
 func TestScaledRules(t *testing.T) {
-	assert.Equal(t, string(alert.PrometheusRules(alert.Interval, alert.QueryOffset)), string(alert.ScaledRules(alert.Interval, alert.QueryOffset, 1)))
+	assert.Equal(t, string(alert.PrometheusRules(alert.Interval, alert.QueryOffset, alert.Runbooks)), string(alert.ScaledRules(alert.Interval, alert.QueryOffset, 1)))
 
 	parsed, errs := rulefmt.Parse(alert.ScaledRules(2*time.Second, 16*time.Second, 1/8.), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	require.Empty(t, errs)
@@ -131,7 +131,7 @@ func TestAlerts(t *testing.T) {
 		assert.False(t, seen[r.Alert], "%s is there twice", r.Alert)
 		seen[r.Alert] = true
 		assert.Contains(t, []string{"critical", "warning", "none"}, r.Labels["severity"], r.Alert)
-		assert.True(t, strings.HasSuffix(r.Annotations["runbook_url"], "/docs/runbooks/"+r.Alert+".md"), r.Alert)
+		assert.Equal(t, "http://127.0.0.1:9320/runbooks/"+r.Alert, r.Annotations["runbook_url"])
 		if r.Labels["severity"] == "none" {
 			continue
 		}
@@ -176,7 +176,7 @@ type provisioned struct {
 // Grafana's alerts are the same ones. Their expressions name no recorded series: Grafana has none.
 func TestGrafanaHasTheSameAlerts(t *testing.T) {
 	var p provisioned
-	require.NoError(t, yaml.Unmarshal(alert.GrafanaRules("source"), &p))
+	require.NoError(t, yaml.Unmarshal(alert.GrafanaRules("source", alert.Runbooks), &p))
 	require.Len(t, p.Groups, 1)
 	require.Len(t, p.Groups[0].Rules, len(alert.Alerts()))
 	for i, r := range p.Groups[0].Rules {

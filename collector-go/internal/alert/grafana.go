@@ -48,19 +48,20 @@ type grafanaRange struct {
 
 // GrafanaRules is Grafana's provisioning of the same alerts, over the data source of that uid. Grafana has no recorded series of
 // ours: expressions are written out. It keeps an alert's last state where its query finds nothing, and holds a topology's while others are found.
-func GrafanaRules(sourceUID string) []byte {
+// Alerts lead to their pages below runbooks, a URL that ends with a slash.
+func GrafanaRules(sourceUID, runbooks string) []byte {
 	group := grafanaGroup{OrgID: 1, Name: GroupName, Folder: "Bullet", Interval: duration(Interval)}
 	for _, a := range alerts {
-		group.Rules = append(group.Rules, a.grafana(sourceUID))
+		group.Rules = append(group.Rules, a.grafana(sourceUID, runbooks))
 	}
 	return marshal(written, provisioning{1, []grafanaGroup{group}})
 }
 
-func (a Alert) grafana(sourceUID string) grafanaRule {
+func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
 	value := "{{ " + humanizer(a.Unit) + " $values.A.Value }}"
 	r := grafanaRule{
 		UID: a.Name, Title: a.Name, Condition: "B", NoDataState: "KeepLast", ExecErrState: "KeepLast", For: duration(a.For),
-		Annotations: annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL()}, Labels: map[string]string{"severity": string(a.Severity)},
+		Annotations: annotations{text(a.Summary, value), text(a.Description, value), a.RunbookURL(runbooks)}, Labels: map[string]string{"severity": string(a.Severity)},
 	}
 	if a.Keep > 0 {
 		r.Keep = duration(a.Keep)

@@ -43,12 +43,18 @@ type annotations struct {
 }
 
 // PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment. It is evaluated once an
-// interval, offset behind the clock.
-func PrometheusRules(interval, offset time.Duration) []byte { return ScaledRules(interval, offset, 1) }
+// interval, offset behind the clock. Alerts lead to their pages below runbooks, a URL that ends with a slash.
+func PrometheusRules(interval, offset time.Duration, runbooks string) []byte {
+	return rules(interval, offset, 1, runbooks)
+}
 
 // ScaledRules are the same rules with every window, for and keep_firing_for of theirs multiplied by scale, to the millisecond: a quarter lets a
 // test see in a minute what takes four. What decides, limits and expressions, stays.
 func ScaledRules(interval, offset time.Duration, scale float64) []byte {
+	return rules(interval, offset, scale, Runbooks)
+}
+
+func rules(interval, offset time.Duration, scale float64, runbooks string) []byte {
 	group := ruleGroup{Name: GroupName, Interval: duration(interval), QueryOffset: duration(offset)}
 	for _, r := range recordings {
 		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: scaledWindows(r.Expr, scale)})
@@ -62,7 +68,7 @@ func ScaledRules(interval, offset time.Duration, scale float64) []byte {
 			r.Keep = duration(scaled(a.Keep, scale))
 		}
 		value := prometheusValue(a.Unit)
-		r.Annotations = annotations{text(a.Summary, value), strings.TrimSpace(text(a.Description, value) + a.More), a.RunbookURL()}
+		r.Annotations = annotations{text(a.Summary, value), strings.TrimSpace(text(a.Description, value) + a.More), a.RunbookURL(runbooks)}
 		group.Rules = append(group.Rules, r)
 	}
 	return marshal(written, ruleFile{[]ruleGroup{group}})

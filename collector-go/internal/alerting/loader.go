@@ -37,6 +37,15 @@ func (l loader) Load(name string, ignoreUnknown bool, scheme model.ValidationSch
 // Parse reads a rule's expression.
 func (l loader) Parse(query string) (parser.Expr, error) { return l.parser.ParseExpr(query) }
 
+// Check parses files as New does; the error names file and line of every rule that cannot be.
+func Check(files []File, p parser.Parser) error {
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	return newLoader(files, p, slog.New(slog.DiscardHandler)).check(names)
+}
+
 // check parses every file.
 func (l loader) check(names []string) error {
 	var all []error

@@ -101,17 +101,16 @@ func checkURL(u *url.URL) error {
 
 // Paths are the rule files that patterns name, in their order. A pattern that matches nothing is an error: a rule that is missed is
 // an alert that never comes.
-func Paths(patterns []string) ([]string, error) {
-	var all []string
+func Paths(patterns []string) (all []string, err error) {
 	for _, pattern := range patterns {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			return nil, fmt.Errorf("rule files %q: %w", pattern, err)
+		found, bad := filepath.Glob(pattern)
+		if bad == nil && len(found) == 0 {
+			bad = errors.New("there is no such file")
 		}
-		if len(found) == 0 {
-			return nil, fmt.Errorf("rule files %q: there is no such file", pattern)
+		if bad != nil {
+			err = errors.Join(err, fmt.Errorf("rule files %q: %w", pattern, bad))
 		}
 		all = append(all, found...)
 	}
-	return all, nil
+	return all, err
 }

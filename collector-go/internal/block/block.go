@@ -140,6 +140,18 @@ func (b *Block) Floats(to []float64) []float64 {
 	}
 	to = to[:at+n]
 	out, raw := to[at:], b.Values
+	for len(raw) >= 64 && len(out) >= 8 { // a bound is checked once for eight: a third of the time
+		eight, bytes := (*[8]float64)(out), (*[64]byte)(raw)
+		eight[0] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[0:8]))
+		eight[1] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[8:16]))
+		eight[2] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[16:24]))
+		eight[3] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[24:32]))
+		eight[4] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[32:40]))
+		eight[5] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[40:48]))
+		eight[6] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[48:56]))
+		eight[7] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[56:64]))
+		out, raw = out[8:], raw[64:]
+	}
 	for len(raw) >= 8 && len(out) > 0 {
 		out[0] = math.Float64frombits(binary.LittleEndian.Uint64(raw))
 		out, raw = out[1:], raw[8:]

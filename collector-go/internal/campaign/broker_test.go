@@ -3,6 +3,7 @@ package campaign_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -93,7 +94,7 @@ func (b *brokered) Slices(ctx context.Context, selector string, from, to time.Ti
 		if strings.HasPrefix(selector, "bullet_source_lag") {
 			read = waited
 		}
-		series[0].Slices.Values[i] = report.Figure(read)
+		series[0].Slices.Values[i] = tuning.Figure(read)
 	}
 	return series, nil
 }
@@ -230,7 +231,7 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 			assert.InDelta(t, 300, float64(step.RecordsPerSecond), 1)
 			assert.False(t, step.RecordsPerSecondAsked.Known())
 			assert.Zero(t, step.Clients.MissingRecords)
-			assert.Contains(t, string(step.Limitation), "worker hosts: not measured")
+			assert.Contains(t, fmt.Sprint(*step.Limitation), "worker hosts: not measured")
 		}
 		for _, e := range run.Events {
 			assert.NotEqual(t, rundir.RateCalibrated, e.Kind)

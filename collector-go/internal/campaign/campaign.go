@@ -5,8 +5,10 @@ package campaign
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
@@ -18,6 +20,10 @@ import (
 type Options struct {
 	// Deadline is when no further step is begun; the zero time for none.
 	Deadline time.Time
+	// Bound is how long it may take from the first topology's submission to the end of the last step, 0 for as long as it takes: a step
+	// that would end later is not begun, but for the first LeastSteps.
+	Bound      time.Duration
+	LeastSteps int
 	// Lateness is the collector's.
 	Lateness time.Duration
 	// Wait is how long a topology may take to its first records; 0 for the usual.
@@ -33,8 +39,13 @@ type Campaign struct {
 	progress experiment.Progress
 	now      func() time.Time
 
-	rate  float64 // calibrated or given; 0 until it is known
-	notes []string
+	rate float64 // calibrated or given; 0 until it is known
+	// calibration is how the rate was found, in the trial calibratedIn; 0 for none.
+	calibration  rundir.Calibration
+	calibratedIn int
+	leftOut      bool // something was not measured since the time had passed
+	costLeftOut  bool // so what a query costs
+	notes        []string
 }
 
 // New returns a campaign that goes on with what a run's directory has; a new one has nothing. It starts nothing.
@@ -45,7 +56,10 @@ func New(options Options, run *rundir.Run, writer *rundir.Writer, launcher Launc
 	}
 	for _, e := range run.Events {
 		if e.Kind == rundir.RateCalibrated && e.RecordsPerSecond != nil {
-			c.rate = *e.RecordsPerSecond
+			c.rate, c.calibratedIn = *e.RecordsPerSecond, e.Trial
+			if json.Unmarshal([]byte(e.Text), &c.calibration) != nil {
+				c.calibratedIn = 0 // an older run's, which has the rate alone
+			}
 		}
 		if e.Kind == rundir.RunResumed {
 			c.noteResumption(e)
@@ -71,7 +85,11 @@ func (c *Campaign) Run(ctx context.Context) (*rundir.Result, error) {
 	}
 	for i := range c.run.Trials {
 		trial := &c.run.Trials[i]
-		if trial.State == rundir.Finished || c.late() {
+		if trial.State == rundir.Finished {
+			continue
+		}
+		if c.late() {
+			c.leftOut = true
 			continue
 		}
 		err := c.trial(ctx, trial)
@@ -113,8 +131,11 @@ func (c *Campaign) late() bool {
 
 // finish draws the result from what was measured, and keeps it.
 func (c *Campaign) finish() (*rundir.Result, error) {
-	if c.late() {
+	if c.leftOut {
 		c.notes = append(c.notes, "The time limit had passed before everything was measured: what is missing was left out.")
+	}
+	if c.costLeftOut && slices.ContainsFunc(c.run.Trials, func(t rundir.Trial) bool { return len(t.Steps) > 0 }) {
+		c.notes = append(c.notes, fmt.Sprintf("The loads that measure what a query costs alone take %s, for which there was no time: the cost is by the steps of the capacity.", c.run.Plan.CostTime().Round(time.Second)))
 	}
 	result := Conclude(c.run.Plan, c.run.Trials)
 	result.FinishedMs, result.Notes = c.now().UnixMilli(), append(result.Notes, c.notes...)
@@ -126,16 +147,9 @@ func (c *Campaign) finish() (*rundir.Result, error) {
 
 // search is the search of a trial's row.
 func (c *Campaign) search(t *rundir.Trial) tuning.Search {
-	s := tuning.Search{Kind: c.run.Plan.Search, InconclusiveRepeats: c.run.Plan.InconclusiveRepeats}
+	s := tuning.Search{Kind: c.run.Plan.Search, InconclusiveRepeats: c.run.Plan.InconclusiveRepeats, Confirm: c.run.Plan.Confirm}
 	for _, step := range t.PlannedTrial.Steps {
 		s.Values = append(s.Values, step.Value)
 	}
 	return s
-}
-
-func measured(steps []rundir.Step) (all []tuning.Measured) {
-	for _, s := range steps {
-		all = append(all, tuning.Measured{Value: s.Value, Verdict: s.Verdict})
-	}
-	return all
 }

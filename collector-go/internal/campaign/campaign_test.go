@@ -110,10 +110,10 @@ func TestAGridIsSearched(t *testing.T) {
 func assertWhole(t *testing.T, trial rundir.Trial) {
 	t.Helper()
 	assert.Equal(t, rundir.Finished, trial.State)
-	figures, err := report.LoadRun(trial.Dir)
+	figures, err := trial.Figures()
 	require.NoError(t, err)
 	assert.Len(t, figures.Steps, len(trial.Steps))
-	built, err := report.Build(figures)
+	built, err := report.Build(figures, rundir.Plan{Axis: rundir.Queries})
 	require.NoError(t, err)
 	assert.Zero(t, built.Collection.MissingSlices)
 	titles := map[string]int{}
@@ -239,7 +239,7 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 }
 
 // assertDetailed finds what each step's own launch shared.
-func assertDetailed(t *testing.T, trial rundir.Trial, figures *report.Run) {
+func assertDetailed(t *testing.T, trial rundir.Trial, figures *rundir.Figures) {
 	t.Helper()
 	for i, step := range figures.Steps {
 		assert.Equal(t, trial.Steps[i].Launch, step.Launch)
@@ -256,7 +256,7 @@ func assertDetailed(t *testing.T, trial rundir.Trial, figures *report.Run) {
 // assertJoined finds the series of both launches on one axis, and no total that falls.
 func assertJoined(t *testing.T, trial rundir.Trial) {
 	t.Helper()
-	figures, err := report.LoadRun(trial.Dir)
+	figures, err := trial.Figures()
 	require.NoError(t, err)
 	require.Len(t, figures.Workers, 1)
 	assertDetailed(t, trial, figures)
@@ -265,7 +265,7 @@ func assertJoined(t *testing.T, trial rundir.Trial) {
 		titles[m.Title] = true
 	}
 	assert.Subset(t, titles, map[string]bool{"Changed a setting of grid-02": true, "Changed a setting of grid-02-launch2": true}, "of both launches")
-	built, err := report.Build(figures)
+	built, err := report.Build(figures, rundir.Plan{Axis: rundir.Queries})
 	require.NoError(t, err)
 	assert.Zero(t, built.Collection.MissingSlices, "between the launches nothing is expected")
 	assert.Equal(t, 1, built.Collection.Relaunches)
@@ -368,6 +368,7 @@ steps:
   warm_up: 5s
   sustain: 10s
   search: step
+  confirm: false
   repeats: 2
   catch_up: {factor: 5, sustain: 10s}
 load: {queries: 5, duration: 10s, matching_per_second: 1.2}

@@ -22,7 +22,7 @@ func Conclude(plan rundir.Plan, trials []rundir.Trial) rundir.Result {
 }
 
 func trialResult(plan rundir.Plan, t rundir.Trial) rundir.TrialResult {
-	interval := tuning.IntervalOf(measured(t.Steps))
+	interval := tuning.IntervalOf(rundir.Measured(t.Steps))
 	return rundir.TrialResult{
 		Number: t.Number, Label: t.Label, State: t.State, Error: t.Error, Steps: len(t.Steps), Left: len(t.PlannedTrial.Steps) - distinct(t.Steps),
 		Result: verdictOf(plan, t.Steps, interval), Capacity: interval,
@@ -31,8 +31,8 @@ func trialResult(plan rundir.Plan, t rundir.Trial) rundir.TrialResult {
 
 func distinct(steps []rundir.Step) int {
 	var values []float64
-	for _, s := range steps {
-		values = append(values, s.Value)
+	for _, m := range rundir.Measured(steps) {
+		values = append(values, m.Value)
 	}
 	slices.Sort(values)
 	return len(slices.Compact(values))
@@ -49,7 +49,7 @@ func rows(plan rundir.Plan, trials []rundir.Trial) (rows []rundir.RowResult) {
 	}
 	for i := range rows {
 		of := steps[rows[i].Configuration]
-		rows[i].Capacity = tuning.IntervalOf(measured(of))
+		rows[i].Capacity = tuning.IntervalOf(rundir.Measured(of))
 		rows[i].Verdict = verdictOf(plan, of, rows[i].Capacity)
 	}
 	return rows

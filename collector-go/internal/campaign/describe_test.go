@@ -14,8 +14,8 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // telling is a world whose topologies tell what they are: as many MiB of heap as their trial's number times 96.
@@ -48,12 +48,12 @@ func (w *telling) Topology(_ context.Context, name string) (t experiment.Topolog
 	return t, nil
 }
 
-func (w *telling) Calculate(_ context.Context, expression string, _ time.Time) (report.Figure, error) {
+func (w *telling) Calculate(_ context.Context, expression string, _ time.Time) (tuning.Figure, error) {
 	name := topologyIn.FindStringSubmatch(expression)
 	if name == nil || !strings.Contains(expression, "bullet_worker_heap_limit_bytes") {
 		return 0, nil
 	}
-	return report.Figure(w.heapMiB(name[1]) << 20), nil
+	return tuning.Figure(w.heapMiB(name[1]) << 20), nil
 }
 
 // describe runs an experiment of two configurations, described.

@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // world is a cluster on which topologies hold so many queries and records as it says, in the time of a test's bubble.
@@ -28,6 +28,12 @@ type world struct {
 	// starvesAbove is how many background records/s leave nothing of the host, where there is such a number.
 	starvesAbove float64
 	broken       map[string]error
+	// cpu is the CPU, s, that a topology has used so long after its launch; nil for a steady one.
+	cpu func(since time.Duration) float64
+	// away reports whether the collector does not answer at a moment, stale whether no slice closes any more; nil for never. mute has no worker
+	// report, lossy loses the last record of each query.
+	away, stale func() bool
+	mute, lossy bool
 	// behind makes something of each topology that lies behind a broker; nil for none.
 	behind func(*fakeTopology) *brokered
 	// ask, where it is set, is shown each query before the topology is; its error is the query's.
@@ -155,6 +161,9 @@ func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, erro
 	for i := range int64(10) {
 		answer.Records = append(answer.Records, json.RawMessage(fmt.Sprintf(`{"probe":%q,"probe_sequence":%d}`, probe, from+1+i)))
 	}
+	if f.world.lossy {
+		answer.Records = answer.Records[:9]
+	}
 	return answer, nil
 }
 
@@ -229,8 +238,13 @@ var topologyIn = regexp.MustCompile(`topology="([^"]*)"`)
 // Slices knows of each topology that the world ever had; its filters are slow where too many queries were active.
 func (f *fakeTopology) Slices(_ context.Context, selector string, from, to time.Time) ([]experiment.Series, error) {
 	found := topologyIn.FindStringSubmatch(selector)
-	if found == nil {
+	switch {
+	case found == nil:
 		return nil, errors.New("no topology in " + selector)
+	case f.world.is(f.world.away):
+		return nil, errors.New("connection refused")
+	case f.world.mute && strings.HasPrefix(selector, "bullet_worker_cpu"):
+		return nil, nil
 	}
 	f.world.mu.Lock()
 	of := f.world.topology[found[1]]
@@ -251,17 +265,28 @@ func (f *fakeTopology) Slices(_ context.Context, selector string, from, to time.
 	return []experiment.Series{s}, nil
 }
 
-func (f *fakeTopology) value(selector string, t time.Time) report.Figure {
+func (f *fakeTopology) value(selector string, t time.Time) tuning.Figure {
 	switch {
+	case f.world.cpu != nil && strings.HasPrefix(selector, "bullet_worker_cpu"):
+		return tuning.Figure(f.world.cpu(t.Sub(f.began)))
 	case !strings.HasPrefix(selector, "bullet_filter_latency"):
-		return report.Figure(t.Sub(f.began).Seconds() / 4)
+		return tuning.Figure(t.Sub(f.began).Seconds() / 4)
 	case f.slow[t.UnixMilli()] || f.capacity > 0 && float64(f.active) > f.capacity:
 		return 0.9
 	}
 	return 0.004
 }
 
+// is reports whether something holds now.
+func (*world) is(something func() bool) bool { return something != nil && something() }
+
 func (f *fakeTopology) Newest(context.Context, string, time.Time) ([]experiment.Newest, error) {
+	if f.world.is(f.world.away) {
+		return nil, errors.New("connection refused")
+	}
+	if f.world.is(f.world.stale) {
+		return []experiment.Newest{{Labels: map[string]string{"worker": "w:1"}, EndMs: 1}}, nil
+	}
 	return []experiment.Newest{{Labels: map[string]string{"worker": "w:1"}, EndMs: time.Now().Add(-width).Truncate(width).UnixMilli()}}, nil
 }
 

@@ -25,9 +25,11 @@ type Local struct {
 	progress experiment.Progress
 	queries  int // how many at most are under way
 
-	running *stack.Stack // nil while nothing is up
-	name    string       // of the topology that runs; "" for none
+	running *stack.Stack // nil while the cluster's directory is not taken
+	started bool
+	name    string // of the topology that runs; "" for none
 	gateway *load.Gateway
+	drpc    *load.DRPC // nil where queries go through the gateway
 	// hasten is closed when the end is to be quick.
 	hasten <-chan struct{}
 }
@@ -58,6 +60,7 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 	if err != nil {
 		return nil, err
 	}
+	l.progress.Say("submitting topology %s", name)
 	submitted := time.Now()
 	l.name = name
 	if err := l.running.SubmitAs(ctx, name, settings); err != nil {
@@ -68,6 +71,9 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 	}
 	ports := experiment.SessionPorts{Calculator: collector, Facts: collector}
 	ports.Source, ports.Queries, ports.Slices, ports.Marks, ports.Machine = l.gateway, l.gateway, collector, collector, machine
+	if l.drpc != nil {
+		ports.Queries = l.drpc
+	}
 	ports.Processes = l.processes(ctx, l.running)
 	return &Launched{
 		Submitted: submitted, Ports: ports, Failed: l.running.Failed(), Settings: conf, Arguments: rundir.Arguments{Settings: append(l.running.AllSettings(), settings...)},
@@ -78,27 +84,41 @@ func (l *Local) Launch(ctx context.Context, t rundir.PlannedTrial, name string) 
 // around is what a local launch knows of what is around its topologies.
 func (l *Local) around() experiment.Around {
 	a := experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}
+	if threads := l.options.DRPCThreads; threads > 0 {
+		a.Endpoint, a.EndpointCapacity = tuning.EndpointDRPC, threads-drpcOwnThreads
+	}
 	if k := l.options.Kafka; k != nil {
 		a.Partitions = k.Partitions
 	}
 	return a
 }
 
+// Enter takes the cluster's directory, and ends what a killed run left there; a launch does so where nobody did. An error wraps
+// stack.ErrBusy where another run holds it.
+func (l *Local) Enter(ctx context.Context) (err error) {
+	if l.running == nil {
+		l.running, err = stack.Enter(ctx, l.options, l.log)
+	}
+	return err
+}
+
 // up brings the cluster up unless it is.
 func (l *Local) up(ctx context.Context) error {
-	if l.running != nil {
+	if l.started {
 		return l.sourceIsQuiet(ctx)
 	}
-	s, err := stack.Enter(ctx, l.options, l.log)
-	if err != nil {
+	if err := l.Enter(ctx); err != nil {
 		return err
 	}
-	l.running = s
+	s := l.running
 	l.progress.Say("starting the collector, the query gateway and a Storm cluster of %d workers; logs in %s", l.options.Workers, filepath.Join(l.options.Dir, "logs"))
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	l.gateway = load.NewGateway(l.options.GatewayListen, l.queries)
+	l.gateway, l.started = load.NewGateway(l.options.GatewayListen, l.queries), true
+	if l.options.DRPCThreads > 0 {
+		l.drpc = load.NewDRPC(s.DRPC(), drpcFunction, l.queries, load.PlainBQL)
+	}
 	l.progress.Say("all are up; live figures at http://%s/", l.options.HTTPListen)
 	return nil
 }
@@ -173,13 +193,23 @@ func (l *Local) Stop(hasten <-chan struct{}) error {
 	if l.gateway != nil {
 		l.gateway.Close()
 	}
+	if l.drpc != nil {
+		l.drpc.Close()
+	}
 	err := l.running.Stop(hasten)
-	l.running, l.gateway, l.name = nil, nil, ""
+	l.running, l.started, l.gateway, l.drpc, l.name = nil, false, nil, nil, ""
 	return err
 }
 
 // gatewayQueries is how many queries the gateway holds at the same time, by its default.
 const gatewayQueries = 2000
+
+// drpcFunction is what the topology answers unless it is set otherwise, and drpcOwnThreads how many threads the DRPC server's HTTP port keeps
+// from calls: Jetty's acceptor and its selector.
+const (
+	drpcFunction   = "bullet-query"
+	drpcOwnThreads = 2
+)
 
 // maxLogBytes is how much of the end of each log is kept with a trial.
 const maxLogBytes = 256 << 10

@@ -10,6 +10,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
+func TestALocalLaunchKnowsWhatDRPCHolds(t *testing.T) {
+	want := experiment.Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 38}
+	assert.Equal(t, want, NewLocal(stack.Options{DRPCThreads: 40}, 1, nil, nil, nil).around())
+}
+
 func TestALocalLaunchKnowsItsPartitions(t *testing.T) {
 	without := experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}
 	assert.Equal(t, without, NewLocal(stack.Options{}, 1, nil, nil, nil).around())

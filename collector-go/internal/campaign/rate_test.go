@@ -2,7 +2,6 @@ package campaign_test
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -124,8 +123,8 @@ func TestRefusalsLimitAStep(t *testing.T) {
 		})
 		assert.Equal(t, tuning.Limited, step.Verdict, "%v", step.Reasons)
 		assert.Equal(t, []int{400, 400}, []int{step.Clients.Refused, step.Clients.Failed})
-		var l tuning.Limitation
-		require.NoError(t, json.Unmarshal(step.Limitation, &l))
+		l := step.Limitation
+		require.NotNil(t, l)
 		assert.Contains(t, l.Limiters, tuning.LimitedByEndpoint)
 		assert.Contains(t, l.Text, "the query endpoint refused 400 queries")
 	})

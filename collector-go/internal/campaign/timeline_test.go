@@ -2,7 +2,6 @@ package campaign_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -78,8 +77,8 @@ func TestAFinishedTimelineIsKept(t *testing.T) {
 func assertTimeline(t *testing.T, trial rundir.Trial) {
 	t.Helper()
 	step := trial.Steps[0]
-	var got tuning.Timeline
-	require.NoError(t, json.Unmarshal(step.Timeline, &got))
+	got := step.Timeline
+	require.NotNil(t, got)
 	assert.Equal(t, []int{40, 40, 40}, []int{got.Queries, got.Returned, len(got.Journeys)})
 	for _, stage := range got.Stages {
 		assert.Equal(t, 40, stage.Count, stage.Name)

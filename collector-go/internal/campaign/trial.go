@@ -18,7 +18,7 @@ import (
 
 // trial launches a topology, measures the steps that its search asks for, and ends it.
 func (c *Campaign) trial(ctx context.Context, t *rundir.Trial) error {
-	if _, _, more := c.search(t).Next(measured(t.Steps)); !more && t.State == rundir.Underway {
+	if _, more := c.next(t); !more && t.State == rundir.Underway {
 		return c.trialFinished(t) // only its end was not told
 	}
 	t.Launches++
@@ -102,9 +102,13 @@ func (c *Campaign) measure(parent context.Context, t *rundir.Trial, name string,
 	defer outcomes.Close()
 	ports := launched.Ports
 	ports.Progress, ports.Outcomes = c.progress, outcomes
+	firstStepBy, warmUpQueries := c.bound(launched.Submitted), 0
+	if len(c.run.Plan.CostLoads) > 0 && c.affordsCost(0) {
+		warmUpQueries = int(c.run.Plan.MostCostLoad())
+	}
 	session, err := experiment.Open(ctx, experiment.SessionOptions{
 		Topology: name, Workers: t.Workers, Wait: c.options.Wait, Plan: c.run.Plan, Lateness: c.options.Lateness, Run: c.run.Manifest.ID,
-		Trial: t.Label, Around: launched.Around,
+		Trial: t.Label, Around: launched.Around, FirstStepBy: firstStepBy, WarmUpQueries: warmUpQueries,
 	}, ports, launched.Submitted)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
@@ -117,27 +121,79 @@ func (c *Campaign) measure(parent context.Context, t *rundir.Trial, name string,
 	return err
 }
 
-// steps measures what the search asks for.
+// bound turns the time that a bounded run may take into its deadline, and returns when the first step is to begin so that the least number
+// of steps fit in; the zero time where nothing is bounded.
+func (c *Campaign) bound(submitted time.Time) (firstStepBy time.Time) {
+	if c.options.Bound == 0 {
+		return time.Time{}
+	}
+	step := c.run.Plan.StepTime()
+	if c.options.Deadline.IsZero() {
+		c.options.Deadline = submitted.Add(c.options.Bound - step)
+	}
+	return c.options.Deadline.Add(-time.Duration(max(0, c.options.LeastSteps-1)) * step)
+}
+
+// steps measures what a query costs, then what the search asks for.
 func (c *Campaign) steps(session *experiment.Session, t *rundir.Trial) error {
 	if err := c.setRate(session, t); err != nil {
 		return err
 	}
-	search := c.search(t)
 	for {
-		value, attempt, more := search.Next(measured(t.Steps))
+		planned, more := c.next(t)
 		if !more {
 			return nil
 		}
-		if c.late() {
+		if c.late() && len(rundir.Measured(t.Steps)) >= c.options.LeastSteps {
+			c.leftOut = true
 			c.progress.Say("trial %d: the time limit has passed; its other steps are left out", t.Number)
 			return nil
 		}
-		step, err := c.step(session, t, value, attempt)
+		step, err := c.step(session, t, planned)
 		if err != nil {
 			return err
 		}
 		t.Steps = append(t.Steps, step)
 	}
+}
+
+// order is a step that is to be measured next.
+type order struct {
+	kind    rundir.StepKind
+	value   float64
+	attempt int
+}
+
+// next is what a trial lacks: the loads of a query's cost in their order, then what the search for the capacity asks for.
+func (c *Campaign) next(t *rundir.Trial) (order, bool) {
+	searched := rundir.Measured(t.Steps)
+	loads := c.run.Plan.CostLoads
+	if done := len(t.Steps) - len(searched); done < len(loads) && len(searched) == 0 && c.affordsCost(done) {
+		before := 0
+		for _, load := range loads[:done] {
+			if load == loads[done] {
+				before++
+			}
+		}
+		return order{rundir.CostStep, loads[done], before + 1}, true
+	}
+	value, attempt, more := c.search(t).Next(searched)
+	return order{kindOf(t, value), value, attempt}, more
+}
+
+// affordsCost reports whether there is time for the loads of a query's cost that are left, and for the search after them.
+func (c *Campaign) affordsCost(done int) bool {
+	plan := c.run.Plan
+	if c.options.Deadline.IsZero() {
+		return true
+	}
+	left := plan.CostTime() / time.Duration(len(plan.CostLoads)) * time.Duration(len(plan.CostLoads)-done)
+	search := plan.StepTime() * time.Duration(max(0, c.options.LeastSteps-1))
+	if c.now().Add(left + search).After(c.options.Deadline) {
+		c.costLeftOut = true
+		return false
+	}
+	return true
 }
 
 // setRate sets the record rate of the run, which is calibrated once.
@@ -148,24 +204,24 @@ func (c *Campaign) setRate(session *experiment.Session, t *rundir.Trial) error {
 	if c.rate > 0 {
 		return session.SetRate(c.rate)
 	}
-	rate, readings, err := session.Calibrate()
+	found, err := session.Calibrate()
 	if err != nil {
 		return err
 	}
-	c.rate = rate
-	text, err := json.Marshal(readings)
+	rate := float64(found.RecordsPerSecond)
+	c.rate, c.calibration, c.calibratedIn = rate, found, t.Number
+	text, err := json.Marshal(found)
 	if err != nil {
 		return err
 	}
 	return c.tell(rundir.Event{Kind: rundir.RateCalibrated, Trial: t.Number, Launch: t.Launches, RecordsPerSecond: &rate, Text: string(text)})
 }
 
-func (c *Campaign) step(session *experiment.Session, t *rundir.Trial, value float64, attempt int) (rundir.Step, error) {
+func (c *Campaign) step(session *experiment.Session, t *rundir.Trial, next order) (rundir.Step, error) {
 	number := len(t.Steps) + 1
-	order := experiment.StepOrder{Kind: kindOf(t, value), Value: value, Number: number, Attempt: attempt, Launch: t.Launches, Begun: func(time.Time) error {
-		return c.tell(rundir.Event{Kind: rundir.StepStarted, Trial: t.Number, Launch: t.Launches, Step: number, Attempt: attempt, Value: &value})
-	}}
-	step, err := session.Step(order)
+	step, err := session.Step(experiment.StepOrder{Kind: next.kind, Value: next.value, Number: number, Attempt: next.attempt, Launch: t.Launches, Begun: func(time.Time) error {
+		return c.tell(rundir.Event{Kind: rundir.StepStarted, Trial: t.Number, Launch: t.Launches, Step: number, Attempt: next.attempt, Value: &next.value})
+	}})
 	if err != nil {
 		return step, err
 	}
@@ -193,11 +249,14 @@ func (c *Campaign) sayStep(t *rundir.Trial, s rundir.Step) {
 			figures += fmt.Sprintf(", %s", f.String())
 		}
 	}
-	attempt := ""
-	if s.Attempt > 1 {
-		attempt = fmt.Sprintf(" (attempt %d)", s.Attempt)
+	which := ""
+	if s.Kind == rundir.CostStep {
+		which = " for their cost"
 	}
-	c.progress.Say("trial %d, %g %s%s: %s%s; %s records/s, %s idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(), attempt, s.Verdict, figures,
+	if s.Attempt > 1 {
+		which += fmt.Sprintf(" (attempt %d)", s.Attempt)
+	}
+	c.progress.Say("trial %d, %g %s%s: %s%s; %s records/s, %s idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(), which, s.Verdict, figures,
 		recordsText(s.RecordsPerSecond), c.host(), 100*float64(s.HostIdle))
 	for _, reason := range s.Reasons {
 		c.progress.Say("  %s", reason)
@@ -237,16 +296,14 @@ func (c *Campaign) keep(session *experiment.Session, t *rundir.Trial, launched *
 		}
 		run.Join(before)
 	}
-	run.Steps = nil
-	experiment.AddSteps(run, t.Steps)
 	if launched.CollectorRestarts != nil {
 		run.CollectorRestarts = launched.CollectorRestarts()
 	}
-	run.Settings = t.Settings
-	if err := session.Detail(run, c.launchNames(t)); err != nil {
-		return err
+	if c.calibratedIn == t.Number {
+		run.Calibration = c.calibration
 	}
-	if err := run.Save(t.Dir); err != nil {
+	run.Settings = t.Settings
+	if err := c.writer.SaveFigures(t.PlannedTrial, *run); err != nil {
 		return err
 	}
 	return c.record(session, t, until)
@@ -275,17 +332,6 @@ func (c *Campaign) earlier(t *rundir.Trial) (all []launch) {
 		}
 	}
 	return all
-}
-
-// launchNames are the names of the trial's topology in each of its launches.
-func (c *Campaign) launchNames(t *rundir.Trial) map[int]string {
-	names := map[int]string{t.Launches: c.name(t)}
-	for _, e := range c.run.Events {
-		if e.Kind == rundir.TrialStarted && e.Trial == t.Number {
-			names[e.Launch] = e.Text
-		}
-	}
-	return names
 }
 
 // record keeps the further series that the experiment asks for.

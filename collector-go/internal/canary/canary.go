@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ type Options struct {
 	Every   time.Duration
 	// Query is what the classes leave open.
 	Query load.Parameters
+	// Own are queries of somebody's own, reported under their names beside the classes.
+	Own []load.TextQuery
 	// MostInFlight bounds the queries of a class under way; what is due beyond is missed, and counted.
 	MostInFlight int
 	// Grace is how long after its own end a query may take to return before it has timed out.
@@ -39,8 +42,8 @@ func DefaultOptions() Options {
 // Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	switch {
-	case len(o.Classes) == 0:
-		return errors.New("a canary needs at least one class of queries")
+	case len(o.all()) == 0:
+		return errors.New("a canary needs at least one class of queries, or a query of your own")
 	case o.Every < 100*time.Millisecond || o.Reading < time.Second:
 		return fmt.Errorf("a query every 100 ms and a reading every 1 s are the most, not every %s and %s", o.Every, o.Reading)
 	case o.MostInFlight < 1:
@@ -56,7 +59,25 @@ func (o Options) Validate() error {
 			return err
 		}
 	}
+	for _, q := range o.Own {
+		if seen[q.Of] {
+			return fmt.Errorf("two queries are named %s", q.Of)
+		}
+		seen[q.Of] = true
+		if err := q.Validate(); err != nil {
+			return fmt.Errorf("query %s: %w", q.Of, err)
+		}
+	}
 	return nil
+}
+
+// all are the classes and the names of the own queries.
+func (o Options) all() []load.Class {
+	all := slices.Clone(o.Classes)
+	for _, q := range o.Own {
+		all = append(all, q.Of)
+	}
+	return all
 }
 
 // Records is the topology's record source, as far as the canary needs it. load.Gateway is one.
@@ -92,8 +113,8 @@ func New(o Options, target load.Submitter, records Records, samples Samples, rep
 		return nil, err
 	}
 	c := &Canary{
-		options: o, target: target, samples: samples, report: report, recorder: NewRecorder(o.Reading, o.Every, o.Classes...),
-		minute: newPeriod(time.Minute, o.Classes), hour: newPeriod(time.Hour, o.Classes),
+		options: o, target: target, samples: samples, report: report, recorder: NewRecorder(o.Reading, o.Every, o.all()...),
+		minute: newPeriod(time.Minute, o.all()), hour: newPeriod(time.Hour, o.all()),
 	}
 	var probes []load.Probe
 	for _, class := range o.Classes {
@@ -104,7 +125,10 @@ func New(o Options, target load.Submitter, records Records, samples Samples, rep
 		c.queries = append(c.queries, query)
 		probes = append(probes, load.ProbesNamed(prefix(class), query, 1)...)
 	}
-	if records != nil {
+	for _, q := range o.Own {
+		c.queries = append(c.queries, q)
+	}
+	if records != nil && len(probes) > 0 {
 		c.keeper = newKeeper(records, probes)
 	}
 	return c, nil
@@ -160,7 +184,8 @@ func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration
 }
 
 func (c *Canary) observe(o load.Outcome) {
-	if c.keeper != nil && !c.keeper.steadySince(time.UnixMilli(o.SubmittedMs)) {
+	bySource := slices.Contains(c.options.Classes, o.Class)
+	if c.keeper != nil && bySource && !c.keeper.steadySince(time.UnixMilli(o.SubmittedMs)) {
 		o.Due, o.Missing = 0, 0 // the source has not received the records' setting yet, or received another: nothing is known
 	}
 	c.recorder.Add(o)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -72,7 +71,7 @@ func playOwnClock(ctx context.Context, g *Ground, tries int) (o Outcome, err err
 	if err != nil {
 		return o, err
 	}
-	alert := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", "^TestAClockAheadIsAnAlert$", "./cmd/bullet-metrics")
+	alert := groupCommand(ctx, "go", "test", "-count=1", "-run", "^TestAClockAheadIsAnAlert$", "./cmd/bullet-metrics")
 	alert.Dir = filepath.Join(g.Repository, "collector-go")
 	if said, err := alert.CombinedOutput(); err != nil {
 		broken = append(broken, fmt.Sprintf("the alert: %s", ending(said)))

@@ -74,7 +74,8 @@ func playFullDisk(ctx context.Context, g *Ground, try int) (o Outcome, err error
 	if err := os.MkdirAll(own.Dir, 0o750); err != nil {
 		return o, err
 	}
-	d.c, err = own.Start(ctx, Settings{DataDir: filepath.Join(d.dir, "data"), Flags: []string{"--journal-segment-bytes", fmt.Sprint(256<<10 + random.IntN(2<<20))}})
+	d.c, err = own.Start(ctx, Settings{DataDir: filepath.Join(d.dir, "data"), Flags: []string{"--journal-segment-bytes", fmt.Sprint(256<<10 + random.IntN(2<<20)),
+		"--journal-max-bytes", "8GiB", "--store-embedded-retention-bytes", "8GiB"}}) // the disk is the bound, and not a tenth of it
 	if err != nil {
 		return o, err
 	}

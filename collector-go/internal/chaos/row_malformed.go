@@ -72,7 +72,7 @@ func fuzzTargets(ctx context.Context, g *Ground) (targets []fuzzTarget, err erro
 
 // fuzz runs one target and returns how many inputs it was given.
 func (g *Ground) fuzz(ctx context.Context, target fuzzTarget) (inputs int, broken []string, err error) {
-	command := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", g.Duration(fuzzTime, leastFuzzTime).String(),
+	command := groupCommand(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", g.Duration(fuzzTime, leastFuzzTime).String(),
 		"-fuzzminimizetime", "100x", target.pkg)
 	command.Dir = filepath.Join(g.Repository, "collector-go")
 	said, err := command.CombinedOutput()

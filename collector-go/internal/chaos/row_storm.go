@@ -61,7 +61,7 @@ func blackhole() Row {
 
 // onCluster runs tests of the cluster once; a failure of theirs is a broken promise.
 func (g *Ground) onCluster(ctx context.Context, run string, environment ...string) (Outcome, error) {
-	command := exec.CommandContext(ctx, "go", "test", "-tags", "e2e", "-count=1", "-timeout", "2h", "-v", "-run", run, "./e2e")
+	command := groupCommand(ctx, "go", "test", "-tags", "e2e", "-count=1", "-timeout", "2h", "-v", "-run", run, "./e2e")
 	command.Dir = filepath.Join(g.Repository, "collector-go")
 	command.Env = append(os.Environ(), environment...)
 	said, err := command.CombinedOutput()
@@ -73,11 +73,25 @@ func (g *Ground) onCluster(ctx context.Context, run string, environment ...strin
 	figures, measured := heard(said)
 	o.Acknowledged, o.Lost, o.Doubled, o.Damaged, o.Measured = figures["acknowledged"], figures["lost"], figures["doubled"], figures["unsent"], measured
 	if err != nil {
-		o.Broken = append(o.Broken, run+": "+string(said[max(0, len(said)-3000):]))
+		whole, err := keep(g.Dir, said)
+		if err != nil {
+			return o, err
+		}
+		o.Broken = append(o.Broken, run+" (all that was printed: "+whole+"): "+string(said[max(0, len(said)-3000):]))
 	} else if figures["acknowledged"] == 0 {
 		return o, fmt.Errorf("%s said nothing of what was acknowledged", run)
 	}
 	return o, nil
+}
+
+// keep writes what was printed into a file of its own, whose path it returns.
+func keep(dir string, printed []byte) (path string, err error) {
+	f, err := os.CreateTemp(dir, "cluster-*.log")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(printed)
+	return f.Name(), errors.Join(err, f.Close())
 }
 
 // What the plugin may cost its worker (the table's rows 19 and 20): of a core, so of a worker that has one, and of its heap.
@@ -98,7 +112,7 @@ func (g *Ground) hostile(ctx context.Context, kind string, length time.Duration)
 		}
 	}
 	seconds := strconv.Itoa(int(length.Seconds()))
-	command := exec.CommandContext(ctx, "java", "-Dbench.seconds="+seconds, "-cp", jars, "io.github.bulletmetrics.storm.noharm.Hostile", g.Binary,
+	command := groupCommand(ctx, "java", "-Dbench.seconds="+seconds, "-cp", jars, "io.github.bulletmetrics.storm.noharm.Hostile", g.Binary,
 		filepath.Join(g.Repository, "topology", "captures"), kind)
 	said, err := command.CombinedOutput()
 	if err != nil {

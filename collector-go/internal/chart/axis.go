@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -81,17 +80,6 @@ func (b bands) Plot(c draw.Canvas, p *plot.Plot) {
 			c.FillText(label, vg.Point{X: (from + to) / 2, Y: c.Max.Y - 2}, fitting(label, to-from, step.Name))
 		}
 	}
-}
-
-// fitting is the name, its first word where all of it is wider than the room, nothing where that is too.
-func fitting(label text.Style, room vg.Length, name string) string {
-	first, _, _ := strings.Cut(name, " ")
-	for _, text := range []string{name, first} {
-		if label.Width(text) <= room {
-			return text
-		}
-	}
-	return ""
 }
 
 // moments are the upright lines of restarts and annotations.

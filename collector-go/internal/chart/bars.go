@@ -23,39 +23,44 @@ type Bar struct {
 
 const barHeight = vg.Length(26)
 
-// rowsHeight is the height of a figure of n rows with a line of legend.
-func rowsHeight(n int, row vg.Length) vg.Length {
-	return headHeight + legendRow + row*vg.Length(n) + 50
-}
+// rowsHeight is the height of n rows over an x axis.
+func rowsHeight(n int, row vg.Length) vg.Length { return row*vg.Length(n) + 50 }
 
 // Figure is the bars as a picture.
 func (b Bars) Figure() Figure {
-	return Figure{Name: b.Name, Title: b.Title, height: rowsHeight(len(b.Rows), barHeight), draw: b.draw}
+	return Figure{Name: b.Name, Title: b.Title, draw: b.draw, height: func(width vg.Length) vg.Length {
+		return b.legend(width).height() + rowsHeight(len(b.Rows), barHeight)
+	}}
+}
+
+func (b Bars) legend(width vg.Length) legend {
+	var k Keys
+	for i, name := range b.Shares {
+		k.Keys = append(k.Keys, Key{Name: name, Colour: Series(i)})
+	}
+	return newLegend(width, k)
 }
 
 func (b Bars) draw(canvas draw.Canvas) {
-	var legend []Points
-	for i, name := range b.Shares {
-		legend = append(legend, Points{Name: name, Colour: Series(i), Joined: true})
-	}
-	drawLegend(canvas, legend)
+	width := canvas.Max.X - canvas.Min.X
+	legend := b.legend(width)
+	legend.draw(canvas)
 	most, names := newSpan(0.05), []string{}
 	for _, row := range b.Rows {
 		names = append(names, row.Name)
 		most.add(row.Shares...)
 	}
-	plt := rowPlot(b.XLabel, names)
-	step := niceStep(most.high, 8)
+	plt := rowPlot(b.XLabel, names, width)
+	step := niceStep(most.high, parts(width, 90))
 	plt.X.Min, plt.X.Max = 0, step*math.Ceil(most.high*1.02/step)
 	plt.X.Tick.Marker = ticks(0, plt.X.Max, step, func(v float64) string { return Plain(100*v) + "%" })
 	plt.Add(barRows(b.Rows))
-	below(22+legendRow+4, plt, canvas)
+	below(legend.height()+4, plt, canvas)
 }
 
 // rowPlot has a row for each name, the first at the top.
-func rowPlot(xLabel string, names []string) *plot.Plot {
-	plt := newPlot()
-	plt.X.Label.Text = xLabel
+func rowPlot(xLabel string, names []string, width vg.Length) *plot.Plot {
+	plt := newPlot(xLabel, width)
 	plt.Y.Min, plt.Y.Max = 0.4, float64(len(names))+0.6
 	plt.Y.Tick.Marker, plt.Y.Tick.LineStyle.Width = rowTicks(names), 0
 	return plt

@@ -14,26 +14,31 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is a picture that can be drawn in each form. A Plot, Bars, Ranges or a Timeline makes one.
+// Figure is a picture that can be drawn in each form, at each width. A Plot, Bars, Ranges or a Timeline makes one.
 type Figure struct {
 	// Name is that of its files, without their suffix; Title is written above it.
 	Name, Title string
 	// Alt is what it shows, for a reader who does not see it; "" for the title.
 	Alt string
 
-	height vg.Length
-	draw   func(draw.Canvas) // draws what stands below the title
+	height func(width vg.Length) vg.Length // of what stands below the title
+	draw   func(draw.Canvas)               // draws that
 }
+
+// Widths of a figure: in a file and on a broad screen, and on a telephone, whose letters are as large as the page's.
+const (
+	broad  = vg.Length(760)
+	narrow = vg.Length(340)
+)
 
 // pngDPI makes pictures that are sharp on today's screens.
 const pngDPI = 144
 
-// svgFonts is what stands for the font that the drawing was measured with, best first.
-const svgFonts = "font-family:'Liberation Sans',Arial,Helvetica,sans-serif"
-
 // SVG is the figure as a vector drawing.
-func (f Figure) SVG() ([]byte, error) {
-	canvas := vgsvg.New(width, f.height)
+func (f Figure) SVG() ([]byte, error) { return f.svg(broad) }
+
+func (f Figure) svg(width vg.Length) ([]byte, error) {
+	canvas := vgsvg.New(width, f.headHeight(width)+f.height(width))
 	f.on(draw.New(canvas))
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
@@ -44,7 +49,7 @@ func (f Figure) SVG() ([]byte, error) {
 
 // PNG is the figure as a picture.
 func (f Figure) PNG() ([]byte, error) {
-	canvas := vgimg.NewWith(vgimg.UseWH(width, f.height), vgimg.UseDPI(pngDPI))
+	canvas := vgimg.NewWith(vgimg.UseWH(broad, f.headHeight(broad)+f.height(broad)), vgimg.UseDPI(pngDPI))
 	f.on(draw.New(canvas))
 	var out bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&out); err != nil {
@@ -53,26 +58,43 @@ func (f Figure) PNG() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Inline is the figure for an HTML page: an svg element without a size of its own, in the page's colours.
-func (f Figure) Inline() (string, error) {
-	svg, err := f.SVG()
-	if err != nil {
-		return "", err
+// Inline is the figure for an HTML page, in the page's colours: two svg elements without a size of their own, of which
+// the page shows the one of the class that fits the screen, "broad" or "narrow".
+func (f Figure) Inline() (page string, err error) {
+	for i, width := range []vg.Length{broad, narrow} {
+		svg, err := f.svg(width)
+		if err != nil {
+			return "", err
+		}
+		start := bytes.Index(svg, []byte("viewBox="))
+		if start < 0 {
+			return "", fmt.Errorf("draw %s: the SVG has no viewBox", f.Name)
+		}
+		page += inPage(fmt.Sprintf(`<svg class="%s" role="img" aria-label="%s" %s`, []string{"broad", "narrow"}[i],
+			html.EscapeString(f.Shows()), svg[start:]))
 	}
-	start := bytes.Index(svg, []byte("viewBox="))
-	if start < 0 {
-		return "", fmt.Errorf("draw %s: the SVG has no viewBox", f.Name)
-	}
-	return inPage(`<svg role="img" aria-label="` + html.EscapeString(f.Shows()) + `" ` + string(svg[start:])), nil
+	return page, nil
 }
 
 // Shows is what the figure shows, in words.
 func (f Figure) Shows() string { return cmp.Or(f.Alt, f.Title) }
 
+// title are the lines of the title.
+func (f Figure) title(width vg.Length) []string {
+	return wrapped(titleSize, width-2*sideMargin, f.Title)
+}
+
+func (f Figure) headHeight(width vg.Length) vg.Length {
+	return titleRow*vg.Length(len(f.title(width))) + 8
+}
+
 func (f Figure) on(c draw.Canvas) {
+	width := c.Max.X - c.Min.X
 	rectangle(c, paper, c.Min.X, c.Min.Y, c.Max.X, c.Max.Y)
-	c.FillText(style(titleSize, Ink), vg.Point{X: sideMargin, Y: c.Max.Y - 15}, f.Title)
-	f.draw(c)
+	for i, line := range f.title(width) {
+		c.FillText(style(titleSize, Ink), vg.Point{X: sideMargin, Y: c.Max.Y - titleRow*vg.Length(i+1) - 1}, line)
+	}
+	f.draw(draw.Crop(c, 0, 0, 0, -f.headHeight(width)))
 }
 
 // WriteFigures writes each figure as SVG and PNG into dir, which it makes.

@@ -1,15 +1,17 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Keys are names of lines or annotations that share rows of a legend. Those for which there is no room in MostRows are
-// counted.
+// Keys are names of lines or annotations that share rows of a legend. Those for which there is no room in MostRows (0
+// for as many as it takes) are counted.
 type Keys struct {
 	Keys     []Key
 	MostRows int
@@ -20,6 +22,8 @@ type Key struct {
 	Name       string
 	Colour     Colour
 	Annotation bool // with the line of an annotation
+
+	draw func(draw.Canvas, vg.Point) // in the place of a line
 }
 
 const keyWidth = vg.Length(18)
@@ -30,8 +34,9 @@ func legendStyle() text.Style {
 	return label
 }
 
-// legend are keys at their places.
+// legend are keys at their places in so much room.
 type legend struct {
+	room vg.Length
 	keys []placedKey
 	rows int
 }
@@ -44,10 +49,11 @@ type placedKey struct {
 	row  int
 }
 
-func newLegend(groups []Keys) (l legend) {
+func newLegend(width vg.Length, groups ...Keys) legend {
+	l := legend{room: (width - 2*sideMargin) / otherFonts}
 	for _, g := range groups {
 		if len(g.Keys) > 0 {
-			l.add(g.Keys, g.MostRows)
+			l.add(g.Keys, cmp.Or(g.MostRows, math.MaxInt32))
 		}
 	}
 	return l
@@ -55,14 +61,14 @@ func newLegend(groups []Keys) (l legend) {
 
 // add places keys in at most so many further rows.
 func (l *legend) add(keys []Key, mostRows int) {
-	label, room := legendStyle(), width-2*sideMargin
+	label := legendStyle()
 	x, last := vg.Length(0), l.rows+mostRows
 	l.rows++
 	for i, k := range keys {
 		more := fmt.Sprintf("and %d more", len(keys)-i)
-		k.Name = clipped(label, room-keyWidth-label.Width(more)-32, k.Name)
+		k.Name = clipped(label, l.room-keyWidth-label.Width(more)-32, k.Name)
 		needed := keyWidth + label.Width(k.Name) + 16
-		left := room - x
+		left := l.room - x
 		if l.rows == last && i < len(keys)-1 {
 			left -= label.Width(more)
 		}
@@ -78,33 +84,24 @@ func (l *legend) add(keys []Key, mostRows int) {
 	}
 }
 
-// clipped is a text that fits into the room, cut where it does not.
-func clipped(label text.Style, room vg.Length, name string) string {
-	if label.Width(name) <= room {
-		return name
-	}
-	letters := []rune(name)
-	for len(letters) > 1 && label.Width(string(letters)+"…") > room {
-		letters = letters[:len(letters)-1]
-	}
-	return string(letters) + "…"
-}
+func (l legend) height() vg.Length { return legendRow * vg.Length(l.rows) }
 
-// height is that of a figure's head with the legend.
-func (l legend) height() vg.Length { return headHeight + legendRow*vg.Length(l.rows) }
-
+// draw draws the keys at the canvas' top.
 func (l legend) draw(c draw.Canvas) {
 	label := legendStyle()
 	for _, k := range l.keys {
-		at := vg.Point{X: c.Min.X + sideMargin + k.x, Y: c.Max.Y - 29 - legendRow*vg.Length(k.row)}
-		if !k.bare {
-			pen := stroke(k.Colour, 2.4)
-			if k.Annotation {
-				pen = annotationPen(k.Colour)
-			}
-			c.StrokeLine2(pen, at.X, at.Y, at.X+14, at.Y)
-			at.X += keyWidth
+		at := vg.Point{X: c.Min.X + sideMargin + k.x*otherFonts, Y: c.Max.Y - 5 - legendRow*vg.Length(k.row)}
+		switch {
+		case k.bare:
+			at.X -= keyWidth
+		case k.Key.draw != nil:
+			k.Key.draw(c, at)
+		case k.Annotation:
+			c.StrokeLine2(annotationPen(k.Colour), at.X, at.Y, at.X+14, at.Y)
+		default:
+			c.StrokeLine2(stroke(k.Colour, 2.4), at.X, at.Y, at.X+14, at.Y)
 		}
+		at.X += keyWidth
 		c.FillText(label, at, k.Name)
 	}
 }

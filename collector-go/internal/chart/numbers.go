@@ -81,6 +81,19 @@ func decades(low, high float64) plot.ConstantTicks {
 	return out
 }
 
+// Nine is the place of a share below 1 on an axis on which each unit is another nine: 1 for 0.9, 2 for 0.99.
+func Nine(share float64) float64 { return -math.Log10(1 - share) }
+
+// nines are labelled with the shares that people ask for.
+func nines(high float64) (out plot.ConstantTicks) {
+	for _, percent := range []float64{50, 90, 99, 99.9, 99.99, 99.999} {
+		if at := Nine(percent / 100); at <= high+1e-9 {
+			out = append(out, plot.Tick{Value: at, Label: Plain(percent) + "%"})
+		}
+	}
+	return out
+}
+
 func unlabelled(labelled plot.ConstantTicks) plot.ConstantTicks {
 	out := make(plot.ConstantTicks, len(labelled))
 	for i, tick := range labelled {

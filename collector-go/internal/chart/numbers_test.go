@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,25 @@ func TestNumbersAtAnAxis(t *testing.T) {
 	assert.Equal(t, "0", Plain(-0.0000000001))
 	assert.Equal(t, "1:30", Clock(90))
 	assert.Equal(t, "-0:30", Clock(-30))
+}
+
+func TestPlacesOfShares(t *testing.T) {
+	assert.InDelta(t, 2, Nine(0.99), 1e-9)
+	var labels []string
+	for _, tick := range nines(3) {
+		labels = append(labels, tick.Label)
+	}
+	assert.Equal(t, []string{"50%", "90%", "99%", "99.9%"}, labels)
+}
+
+func TestTextIsWrapped(t *testing.T) {
+	words := "CPU time of all workers: user, and system apart"
+	assert.Len(t, wrapped(titleSize, broad, words), 1)
+	lines := wrapped(titleSize, 120, words)
+	assert.Greater(t, len(lines), 2)
+	assert.Equal(t, words, strings.Join(lines, " "))
+	assert.Equal(t, "20", fitting(legendStyle(), 40, "20 simultaneous queries"))
+	assert.Empty(t, fitting(legendStyle(), 3, "20 queries"))
 }
 
 func TestNiceSteps(t *testing.T) {

@@ -46,8 +46,12 @@ func Series(i int) Colour { return series[i%len(series)] }
 // hex is the colour as the SVG canvas writes it.
 func hex(c Colour) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-// inPage gives a drawing the page's colours.
+// svgFonts is what stands for the font that the drawing was measured with, best first.
+const svgFonts = "font-family:'Liberation Sans',Arial,Helvetica,sans-serif"
+
+// inPage gives a drawing the page's colours, and leaves its letters to the page.
 func inPage(svg string) string {
+	svg = strings.ReplaceAll(svg, svgFonts+";font-variant:normal;font-weight:normal;font-style:normal;", "")
 	for colour, variable := range variables {
 		svg = strings.ReplaceAll(svg, hex(colour), variable)
 	}

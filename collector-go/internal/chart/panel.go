@@ -40,30 +40,23 @@ func (l Line) width() vg.Length {
 	return 1.6
 }
 
-// heading is what stands above the panel: its title, with the unit where that does not stand at the axis.
-func (p Panel) heading() string {
-	if p.Log {
-		return p.Title + "; " + p.YLabel
-	}
-	return p.Title
+// heading is what stands above the panel: its title, with the unit.
+func (p Panel) heading(width vg.Length) heading {
+	return wrapped(titleSize, width-2*sideMargin-rightRoom, p.Title+"; "+p.YLabel)
 }
 
 // plot is the panel over an axis; first writes the steps' names, last the time.
-func (p Panel) plot(a TimeAxis, first, last bool) *plot.Plot {
-	plt := newPlot()
+func (p Panel) plot(a TimeAxis, first, last bool, width vg.Length) *plot.Plot {
+	plt := newPlot("", width)
 	plt.X.Min, plt.X.Max = a.span()
-	times := ticks(plt.X.Min, plt.X.Max, niceTime(plt.X.Max-plt.X.Min, 12), Clock)
+	times := ticks(plt.X.Min, plt.X.Max, niceTime(plt.X.Max-plt.X.Min, parts(width, 63)), Clock)
+	plt.X.Tick.Marker = unlabelled(times)
 	if last {
 		plt.X.Tick.Marker = times
 		plt.X.Label.Text = cmp.Or(a.Label, "time since the first step began, minutes:seconds")
-	} else {
-		plt.X.Tick.Marker = unlabelled(times)
 	}
 	p.scaleY(plt)
-	if !p.Log { // see Plot.plot
-		plt.Y.Label.Text = p.YLabel
-	}
-	plt.Add(bands{a, first}, rules{}, heading(p.heading()), rightMargin{}, rightTicks(p.Right), p.Limit)
+	plt.Add(bands{a, first}, rules{}, p.heading(width), rightMargin{}, rightTicks(p.Right), p.Limit)
 	for _, l := range p.Lines {
 		plt.Add(curve{a, l})
 	}
@@ -144,15 +137,21 @@ func (v curve) draw(c draw.Canvas, pen draw.LineStyle, run []vg.Point) {
 	}
 }
 
-// heading writes the panel's title above its upper left corner.
-type heading string
+// heading writes the lines of the panel's title above its upper left corner.
+type heading []string
 
 func (h heading) Plot(c draw.Canvas, _ *plot.Plot) {
-	c.FillText(style(titleSize, Ink), vg.Point{X: c.Min.X, Y: c.Max.Y + 5}, string(h))
+	for i, line := range h {
+		at := vg.Point{X: c.Min.X - headingIndent, Y: c.Max.Y + 5 + titleRow*vg.Length(len(h)-1-i)}
+		c.FillText(style(titleSize, Ink), at, line)
+	}
 }
 
+// headingIndent is how far a heading begins before the axis, above the ticks' labels.
+const headingIndent = vg.Length(18)
+
 func (h heading) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	return []plot.GlyphBox{{X: 0, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: titleSize + 7}}}}
+	return []plot.GlyphBox{{X: 0, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: titleRow*vg.Length(len(h)) + 4}}}}
 }
 
 // rightTicks write the left axis' ticks in another unit at the right.
@@ -172,11 +171,13 @@ func (r rightTicks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
+const rightRoom = vg.Length(44)
+
 // rightMargin is kept free at the right of every panel, so that all axes have the same length.
 type rightMargin struct{}
 
 func (rightMargin) Plot(draw.Canvas, *plot.Plot) {}
 
 func (rightMargin) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: 40, Y: 1}}}}
+	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: rightRoom, Y: 1}}}}
 }

@@ -105,22 +105,12 @@ func (p Points) upright(c draw.Canvas, x, low, high vg.Length, open bool) {
 	}
 }
 
-// drawLegend names the points that have a name, in as many rows as they take.
-func drawLegend(canvas draw.Canvas, all []Points) (rows int) {
-	label := legendStyle()
-	x, y := canvas.Min.X+sideMargin, canvas.Max.Y-22-legendRow/2
-	rows = 1
+// keys name the points that have a name.
+func keys(all []Points) (k Keys) {
 	for _, p := range all {
-		if p.Name == "" {
-			continue
+		if p.Name != "" {
+			k.Keys = append(k.Keys, Key{Name: p.Name, draw: p.key})
 		}
-		needed := keyWidth + label.Width(p.Name) + 16
-		if x > sideMargin && x+needed > canvas.Max.X {
-			x, y, rows = canvas.Min.X+sideMargin, y-legendRow, rows+1
-		}
-		p.key(canvas, vg.Point{X: x, Y: y})
-		canvas.FillText(label, vg.Point{X: x + keyWidth, Y: y}, p.Name)
-		x += needed
 	}
-	return rows
+	return k
 }

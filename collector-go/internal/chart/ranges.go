@@ -23,7 +23,9 @@ type Range struct {
 
 // Figure is the ranges as a picture.
 func (r Ranges) Figure() Figure {
-	return Figure{Name: r.Name, Title: r.Title, height: rowsHeight(len(r.Rows), 2*barHeight), draw: r.draw}
+	return Figure{Name: r.Name, Title: r.Title, draw: r.draw, height: func(vg.Length) vg.Length {
+		return rowsHeight(len(r.Rows), 2*barHeight)
+	}}
 }
 
 func (r Ranges) draw(canvas draw.Canvas) {
@@ -32,11 +34,12 @@ func (r Ranges) draw(canvas draw.Canvas) {
 		names = append(names, row.Name)
 		x.add(row.Mean, row.Least, row.Most, row.Mean-row.Deviation, row.Mean+row.Deviation)
 	}
-	plt := rowPlot(r.XLabel, names)
-	plt.X.Min, plt.X.Max = x.nice(8)
-	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceStep(plt.X.Max-plt.X.Min, 8), Plain)
+	width := canvas.Max.X - canvas.Min.X
+	plt, n := rowPlot(r.XLabel, names, width), parts(width, 90)
+	plt.X.Min, plt.X.Max = x.nice(n)
+	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceStep(plt.X.Max-plt.X.Min, n), Plain)
 	plt.Add(rangeRows(r))
-	below(22+legendRow+4, plt, canvas)
+	below(4, plt, canvas)
 }
 
 type rangeRows Ranges

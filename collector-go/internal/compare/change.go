@@ -48,6 +48,11 @@ type FigureChange struct {
 	tuning.Difference
 }
 
+// WorseBy reports whether the figure changed for the worse by more than a ratio.
+func (f FigureChange) WorseBy(ratio float64) bool {
+	return f.Worse == "up" && f.Ratio.Value > tuning.Figure(ratio) || f.Worse == "down" && f.Ratio.Value < tuning.Figure(-ratio)
+}
+
 // GCChange is one collector in one step; nil where a side has no such collector.
 type GCChange struct {
 	Step      string            `json:"step"`

@@ -65,10 +65,15 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 	assert.Contains(t, findings[0], "Configuration: one value differs")
 	assert.Contains(t, findings[2], "0 queries: CPU of all workers -20.0% (95%: -")
 	assert.Empty(t, c.Regressions(0.05), "it fell")
+	verdict, why := c.Verdict()
+	assert.Equal(t, "better", verdict)
+	assert.Contains(t, why, "Clearly better: 0 queries: CPU of all workers -20.0% (95%: -")
 
 	back, err := compare.Sides(launched(side("much", "queries", 80)), launched(side("little", "queries", 100)), 0.95)
 	require.NoError(t, err)
 	assert.Len(t, back.Regressions(0.05), 1)
+	verdict, _ = back.Verdict()
+	assert.Equal(t, "worse", verdict)
 	assert.Empty(t, back.Regressions(0.5))
 	assert.Empty(t, back.Untellable(0.05))
 }
@@ -82,6 +87,8 @@ func TestOneLaunchASideTellsNoClearChange(t *testing.T) {
 	assert.Empty(t, c.Regressions(0.05))
 	assert.Equal(t, []string{"0 queries: CPU of all workers +25.0%", "100 queries: CPU of all workers +25.0%"}, c.Untellable(0.05))
 	assert.Empty(t, c.Untellable(0.5))
+	verdict, _ := c.Verdict()
+	assert.Equal(t, "cannot tell", verdict)
 	for _, cost := range c.Configurations[0].Marginal {
 		assert.False(t, cost.Clear || cost.Change.Low.Known(), "%v", cost)
 	}
@@ -112,6 +119,8 @@ func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
 	assert.Nil(t, change.Capacity, "no unit, no capacity")
 	assert.Equal(t, compare.NotClear, change.Steps[0].Figures[0].Mark())
 	assert.Contains(t, change.Findings(0.95, ""), "0 queries: no clear change.")
+	verdict, _ := c.Verdict()
+	assert.Equal(t, "no clear change", verdict)
 }
 
 func TestSidesWithNothingInCommon(t *testing.T) {

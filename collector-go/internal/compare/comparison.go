@@ -3,8 +3,7 @@ package compare
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+	"slices"
 )
 
 // Comparison is what changed between two runs.
@@ -65,19 +64,43 @@ func (c *Comparison) Untellable(ratio float64) []string {
 	return c.worse(ratio, func(f FigureChange) bool { return !f.Change.Low.Known() })
 }
 
-func (c *Comparison) worse(ratio float64, counts func(FigureChange) bool) (all []string) {
+func (c *Comparison) worse(ratio float64, counts func(FigureChange) bool) []string {
+	return c.changes(counts, func(f FigureChange) bool { return f.WorseBy(ratio) })
+}
+
+// changes are the figures for which all of some things hold, as sentences.
+func (c *Comparison) changes(all ...func(FigureChange) bool) (texts []string) {
 	for _, configuration := range c.Configurations {
 		for _, s := range configuration.Steps {
 			for _, f := range s.Figures {
-				worse := f.Worse == "up" && f.Ratio.Value > tuning.Figure(ratio) ||
-					f.Worse == "down" && f.Ratio.Value < tuning.Figure(-ratio)
-				if worse && counts(f) {
-					all = append(all, fmt.Sprintf("%s: %s %s", s.Name, f.Name, f.Text(c.Confidence)))
+				if !slices.ContainsFunc(all, func(holds func(FigureChange) bool) bool { return !holds(f) }) {
+					texts = append(texts, fmt.Sprintf("%s: %s %s", s.Name, f.Name, f.Text(c.Confidence)))
 				}
 			}
 		}
 	}
-	return all
+	return texts
+}
+
+// Verdict is whether figures that can get worse clearly did, and why it is that in a sentence.
+func (c *Comparison) Verdict() (verdict, why string) {
+	worse := c.Regressions(0)
+	better := c.changes(func(f FigureChange) bool { return f.Clear && f.Worse != "" && !f.WorseBy(0) })
+	measured := c.changes(func(f FigureChange) bool { return f.Worse != "" && f.Ratio.Value.Known() })
+	untellable := c.changes(func(f FigureChange) bool { return f.Worse != "" && f.Ratio.Value.Known() && !f.Change.Low.Known() })
+	switch {
+	case len(measured) == 0:
+		return "nothing to compare", "No step was measured on both sides."
+	case len(worse) > 0 && len(better) > 0:
+		return "better and worse", fmt.Sprintf("Clearly worse: %s (of %d); clearly better: %s (of %d).", worse[0], len(worse), better[0], len(better))
+	case len(worse) > 0:
+		return "worse", fmt.Sprintf("Clearly worse: %s (of %d figures); none is clearly better.", worse[0], len(worse))
+	case len(better) > 0:
+		return "better", fmt.Sprintf("Clearly better: %s (of %d figures); none is clearly worse.", better[0], len(better))
+	case len(untellable) == len(measured):
+		return "cannot tell", "How much a launch differs from the next was not measured: launch each side more than once (steps.repeats)."
+	}
+	return "no clear change", "No figure that can get worse clearly changed."
 }
 
 // JSON is the comparison as data; what is not known is null.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -191,9 +193,9 @@ func (g GRPC) validate() error {
 }
 
 func (s Slice) validate() error {
-	err := wholeSeconds("slice.width", s.Width)
+	err := sliceWidth("slice.width", s.Width)
 	for name, width := range s.WidthByMetric {
-		err = errors.Join(err, wholeSeconds("slice.width_by_metric."+name, width))
+		err = errors.Join(err, sliceWidth("slice.width_by_metric."+name, width))
 		if err == nil && width%s.Width != 0 {
 			err = fmt.Errorf("slice.width_by_metric.%s is %s: it must be a multiple of slice.width, %s", name, width, s.Width)
 		}
@@ -245,18 +247,44 @@ func wholeSeconds(key string, d time.Duration) error {
 	return nil
 }
 
+// sliceWidth refuses what fits neither into a minute nor into an hour: sources report each 10 s or each minute, and slices that their
+// reports cross would hold now one report and now two.
+func sliceWidth(key string, d time.Duration) error {
+	if err := wholeSeconds(key, d); err != nil {
+		return err
+	}
+	if time.Minute%d != 0 && (d%time.Minute != 0 || time.Hour%d != 0) {
+		return fmt.Errorf("%s is %s: it must divide a minute or be minutes that divide an hour, such as 5s, 10s, 30s, 1m or 5m", key, d)
+	}
+	return nil
+}
+
 // validateListen refuses an address that others can reach without TLS, unless the operator has allowed it. secured
 // reports that there are files about it: what is in them is looked at by who opens them (package access).
 func validateListen(port, address string, insecure, secured bool, hint string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%s.listen is %q: it must be HOST:PORT, such as 127.0.0.1:4320", port, address)
+		return fmt.Errorf("%s.listen %q is no address: write HOST:PORT, such as %s", port, address, likely(port, address))
 	}
 	if secured || insecure || isLoopback(host) {
 		return nil
 	}
 	return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or set --%s-insecure",
 		port, address, hint, port)
+}
+
+// likely is what may be meant by an address that is none: this machine, where there is a port alone, and the port's own number where a host
+// stands alone.
+func likely(port, address string) string {
+	usual := map[string]string{"grpc": "127.0.0.1:4320", "http": "127.0.0.1:9320"}[port]
+	if n, err := strconv.ParseUint(address, 10, 16); err == nil && n > 0 {
+		return net.JoinHostPort("127.0.0.1", address)
+	}
+	if address == "" || strings.ContainsAny(address, ":/ ") {
+		return usual
+	}
+	_, number, _ := net.SplitHostPort(usual)
+	return net.JoinHostPort(address, number)
 }
 
 // validateLoopback refuses an address that others can reach, whatever else is set; "" is none.

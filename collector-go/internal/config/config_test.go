@@ -95,7 +95,7 @@ func TestFaultsOfTheWholeAreLocated(t *testing.T) {
 	assert.ErrorContains(t, err, "f.yaml:2: slice.width is 1.5s")
 	assert.ErrorContains(t, err, "f.yaml:4: grpc.listen is 0.0.0.0:4320")
 	c.HTTP.Listen = "localhost"
-	assert.ErrorContains(t, lines.Locate(c.Validate()), "\nhttp.listen is", "a flag has no line")
+	assert.ErrorContains(t, lines.Locate(c.Validate()), "\nhttp.listen \"localhost\" is no address", "a flag has no line")
 	assert.NoError(t, lines.Locate(nil))
 }
 

@@ -44,6 +44,9 @@ type Lines struct {
 	of   map[string]int // key -> line
 }
 
+// Has reports whether the file sets a key.
+func (l Lines) Has(key string) bool { return l.of[key] > 0 }
+
 // Locate puts file and line before an error that begins with the key of a setting that the file has, and does so with each of several.
 func (l Lines) Locate(err error) error {
 	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what is joined at the top is several faults
@@ -58,7 +61,7 @@ func (l Lines) Locate(err error) error {
 	}
 	best := ""
 	for key := range l.of {
-		if after, found := strings.CutPrefix(err.Error(), key); found && len(key) > len(best) && strings.HasPrefix(after, " ") {
+		if after, found := strings.CutPrefix(err.Error(), key); found && len(key) > len(best) && (strings.HasPrefix(after, " ") || strings.HasPrefix(after, ":")) {
 			best = key
 		}
 	}

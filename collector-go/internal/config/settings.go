@@ -24,7 +24,7 @@ func (s Setting) Flag() string {
 	return strings.NewReplacer("."+anyName, "", ".", "-", "_", "-").Replace(s.Key)
 }
 
-// Default is the setting's default as text, "" for none.
+// Default is the setting's value as text, "" for none: of Default's settings the default.
 func (s Setting) Default() string { return s.value.String() }
 
 // Settings is the table of every setting, bound to the fields of c.
@@ -47,11 +47,11 @@ func Settings(c *Config) []Setting {
 		{"slice.width", "width of a slice, whole seconds", duration(&c.Slice.Width)},
 		{"slice.width_by_metric", "width of a metric's slices where it differs, METRIC=WIDTH", durations(&c.Slice.WidthByMetric)},
 		{"slice.lateness", "how late a sample may be and still count", duration(&c.Slice.Lateness)},
-		{"journal.max_bytes", "most that the journal may take on disk, bytes", size(&c.Journal.MaxBytes)},
-		{"journal.segment_bytes", "size at which the journal starts a new file, bytes", size(&c.Journal.SegmentBytes)},
+		{"journal.max_bytes", "most that the journal may take on disk, bytes; where it is not set, no more than a tenth of that disk", size(&c.Journal.MaxBytes)},
+		{"journal.segment_bytes", "size at which the journal starts a new file, bytes; where it is not set, less on a small disk", size(&c.Journal.SegmentBytes)},
 		{"store.embedded.enabled", "keep slices in the collector's own store", yesNo(&c.Embedded.Enabled)},
 		{"store.embedded.retention_time", "how long slices are kept; 0s for ever", duration(&c.Embedded.RetentionTime)},
-		{"store.embedded.retention_bytes", "most that slices may take on disk, bytes; 0 for no bound", size(&c.Embedded.RetentionBytes)},
+		{"store.embedded.retention_bytes", "most that slices may take on disk, bytes; 0 for no bound; where it is not set, no more than a tenth of that disk", size(&c.Embedded.RetentionBytes)},
 	}, c.storeSettings(), []Setting{
 		{"query.timeout", "longest time of one query", duration(&c.Query.Timeout)},
 		{"query.max_samples", "most samples that one query may hold in memory", whole(&c.Query.MaxSamples)},
@@ -67,7 +67,7 @@ func Settings(c *Config) []Setting {
 		{"alertmanager.urls", "Alertmanagers that hear of every alert, such as http://127.0.0.1:9093", list(&c.Alertmanager.URLs)},
 		{"alertmanager.http_config_file", "TLS and credentials for the Alertmanagers, in the format of Prometheus' http_config", text(&c.Alertmanager.HTTPConfigFile)},
 		{"nimbus.addresses", "Nimbus' Thrift addresses, HOST:PORT, without SASL: a topology that Nimbus reports as killed raises no alert by its silence; the first that answers counts", list(&c.Nimbus.Addresses)},
-		{"runs.dir", "directory of runs of bullet-metrics tune run, or of demos, whose verdicts and reports the page shows", text(&c.Runs.Dir)},
+		{"runs.dir", "directory that holds the runs of bullet-metrics tune run and demo, each in its own, whose verdicts and reports the page shows", text(&c.Runs.Dir)},
 		{"limits.series_per_topology", "most series of one topology", whole(&c.Limits.SeriesPerTopology)},
 		{"limits.samples_per_second_per_topology", "most samples a second of one topology, over a minute; what is beyond waits at its sender; 0 for no bound", whole(&c.Limits.SamplesPerSecondPerTopology)},
 		{"limits.open_samples", "most samples of slices that are not closed yet, over all topologies, for each store; 12 to 32 bytes each", whole(&c.Limits.OpenSamples)},

@@ -39,8 +39,12 @@ type Panel struct {
 	Limit float64
 	// Times multiplies what is shown, by a transformation of Grafana's; 0 for none. The store keeps base units.
 	Times float64
-	// Columns renames a table's columns; one with the name "" is hidden.
+	// Columns renames a table's columns; one with the name "" is hidden. Several queries are one table, joined by their labels.
 	Columns map[string]string
+	// Bars are the renamed columns that are drawn as bars up to Limit.
+	Bars []string
+	// Leads is the board, by its name, that a click on a number opens, of the same topology and time; "" for none.
+	Leads string
 }
 
 // Query is one PromQL expression of a panel and the legend of its series.
@@ -89,7 +93,7 @@ var (
 
 // All boards, in the order in which they are listed.
 func All() []Board {
-	return []Board{figures, latency, collection, flow, queues, runs, health}
+	return []Board{overview, figures, latency, collection, flow, queues, runs, health}
 }
 
 // UID of the board in Grafana; it never changes, so that links last.

@@ -68,5 +68,18 @@ func TestUIDsAreTheirOwn(t *testing.T) {
 		assert.LessOrEqual(t, len(b.UID()), 40, "Grafana takes at most 40 characters")
 		uids = append(uids, b.UID())
 	}
-	assert.ElementsMatch(t, []string{"bullet-figures", "bullet-latency", "bullet-gc", "bullet-tuple-flow", "bullet-queues", "bullet-runs", "bullet-collector"}, uids)
+	assert.ElementsMatch(t, []string{"bullet-overview", "bullet-figures", "bullet-latency", "bullet-gc", "bullet-tuple-flow", "bullet-queues", "bullet-runs", "bullet-collector"}, uids)
+}
+
+// The overview leads to each of the others that is about a running topology.
+func TestTheOverviewLeadsToTheOthers(t *testing.T) {
+	var leads []string
+	for _, row := range dashboard.All()[0].Rows {
+		for _, p := range row.Panels {
+			if p.Leads != "" {
+				leads = append(leads, "bullet-"+p.Leads)
+			}
+		}
+	}
+	assert.ElementsMatch(t, []string{"bullet-figures", "bullet-latency", "bullet-gc", "bullet-tuple-flow", "bullet-queues", "bullet-collector"}, leads)
 }

@@ -155,11 +155,12 @@ type fieldConfig struct {
 }
 
 type fieldDefaults struct {
-	Unit       Unit           `json:"unit"`
-	Min        *float64       `json:"min,omitempty"`
-	Color      map[string]any `json:"color,omitempty"`
-	Thresholds thresholds     `json:"thresholds"`
-	Custom     map[string]any `json:"custom,omitempty"`
+	Unit       Unit             `json:"unit"`
+	Min        *float64         `json:"min,omitempty"`
+	Color      map[string]any   `json:"color,omitempty"`
+	Links      []map[string]any `json:"links,omitempty"`
+	Thresholds thresholds       `json:"thresholds"`
+	Custom     map[string]any   `json:"custom,omitempty"`
 }
 
 type thresholds struct {

@@ -52,8 +52,17 @@ func (p Panel) fields() *fieldConfig {
 			"spanNulls": false, "insertNulls": false, "stacking": map[string]any{"mode": "none", "group": "A"}, "thresholdsStyle": map[string]any{"mode": style}}
 	case Number:
 		f.Defaults.Color = map[string]any{"mode": "thresholds"}
+		if p.Leads != "" {
+			f.Defaults.Links = []map[string]any{{"title": "More", "targetBlank": false,
+				"url": "/d/bullet-" + p.Leads + "?${__url_time_range}&${topology:queryparam}&${reporting:queryparam}&${datasource:queryparam}"}}
+		}
 	case Table:
 		f.Defaults.Custom = map[string]any{"align": "auto", "filterable": true}
+		for _, column := range p.Bars {
+			f.Overrides = append(f.Overrides, map[string]any{"matcher": map[string]any{"id": "byName", "options": column}, "properties": []any{
+				map[string]any{"id": "custom.cellOptions", "value": map[string]any{"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}},
+				map[string]any{"id": "min", "value": 0}, map[string]any{"id": "max", "value": p.Limit}}})
+		}
 	}
 	return f
 }
@@ -106,6 +115,9 @@ func (p Panel) transformations() (all []transformation) {
 			transformation{"calculateField", map[string]any{"mode": "binary", "replaceFields": true,
 				"binary": map[string]any{"left": map[string]any{"matcher": map[string]any{"id": "byType", "options": "number"}}, "operator": "*", "right": map[string]any{"fixed": decimal(p.Times)}}}},
 			transformation{"renameByRegex", map[string]any{"regex": `(.*) \* ` + decimal(p.Times), "renamePattern": "$1"}})
+	}
+	if p.Kind == Table && len(p.Queries) > 1 {
+		all = append(all, transformation{"merge", map[string]any{}})
 	}
 	if p.Columns != nil {
 		hidden, renamed := map[string]any{}, map[string]any{}

@@ -100,6 +100,9 @@ const (
 // restartsExpr needs no annotations: it is drawn from any store that holds the slices. The value is when the worker's process started.
 const restartsExpr = `bullet_worker_start_time_seconds{topology="$topology"} * 1000 and on (topology, worker) bullet_worker_restarts_total > 0`
 
+// alertsExpr is as Prometheus and the collector write alerts that fire: a region for as long as one does.
+const alertsExpr = `ALERTS{topology="$topology",alertstate="firing"}`
+
 // markStep is how exactly a region's ends are drawn.
 const markStep = "10s"
 
@@ -107,11 +110,12 @@ func marks() []annotation {
 	steps := mark("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
 	changes := mark("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
 	restarts := mark("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted", "Its process died, or was moved.", "worker")
+	alerts := mark("Alerts that fire", "dark-red", alertsExpr, "{{alertname}}", "{{worker}} {{class}}", "severity")
 	yes := true
 	changes.UseValueForTime, restarts.UseValueForTime = &yes, &yes
 	return []annotation{
 		{Name: "Annotations & Alerts", Datasource: &dataSource{"grafana", "-- Grafana --"}, BuiltIn: 1, Type: "dashboard", Enable: true, Hide: true, IconColor: "rgba(0, 211, 255, 1)"},
-		steps, changes, restarts,
+		steps, changes, restarts, alerts,
 	}
 }
 

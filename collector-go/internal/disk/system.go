@@ -107,6 +107,19 @@ func (System) Lock(name, holder string) (Lock, error) {
 	return systemFile{f}, nil
 }
 
+// Holder is who has a lock; "" where nobody has it, or no file of that name is there.
+func (System) Holder(name string) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != syscall.EWOULDBLOCK {
+		return ""
+	}
+	return readHolder(f)
+}
+
 func readHolder(f *os.File) string {
 	text, err := io.ReadAll(io.LimitReader(f, 256))
 	if holder := strings.TrimSpace(string(text)); err == nil && holder != "" {

@@ -25,7 +25,10 @@ func well() Facts {
 		Settings: &Settings{Path: "bullet.yaml", Values: map[string]any{
 			"bullet.topology.metrics.enable": true, "bullet.topology.metrics.built.in.enable": "true",
 			"bullet.topology.metrics.classes": []any{plugin.BulletClass}, plugin.Collector + "address": []any{"127.0.0.1:4320"}}},
-		Collector: &Collector{Address: "http://here", Topology: "bullet", Known: []string{"bullet"}, Now: now, Seen: seen,
+		Ports:   []Port{{Address: "127.0.0.1:4320", WithPort: "127.0.0.1:4320", Speaks: PlainGRPC}},
+		Cluster: &Cluster{Address: "nimbus:6627", Topology: "bullet", ID: "bullet-1-2", Uptime: time.Hour, Consumers: []string{"other", plugin.StormClass}},
+		Logs:    []Log{{Path: "worker.log", Ours: 3}},
+		Collector: &Collector{Address: "http://here", Topology: "bullet", Known: []string{"bullet"}, Now: now, Seen: seen, Width: 10 * time.Second, Lateness: 30 * time.Second,
 			Skews: map[string]Skew{"h:6700": {Least: -0.02, Most: 0.01}, "h:6701": {Sure: -0.3, Least: -0.5, Most: -0.3}},
 			Found: &Topology{ID: "bullet-1-2", Submitted: now.Add(-time.Hour), FirstSeen: now.Add(-59 * time.Minute), LastSeen: now.Add(-time.Second),
 				Alive: true, Storm: "2.8.3", Workers: 2, Executors: 40, Settings: map[string]string{
@@ -42,7 +45,7 @@ func TestAllIsWell(t *testing.T) {
 		assert.Equal(t, OK, found.Status, "%+v", found)
 		assert.NotEmpty(t, found.Says)
 	}
-	assert.Equal(t, []string{"jar", "registration", "v2 tick", "retain limit", "interval", "tls", "skew", "first batch", "cpu", "heap", "gc", "latency"}, names)
+	assert.Equal(t, []string{"jar", "settings", "registration", "v2 tick", "retain limit", "interval", "files", "address", "tls", "submitted", "logs", "skew", "first batch", "cpu", "heap", "gc", "latency"}, names)
 }
 
 func set(name string, value any) func(*Facts) {
@@ -63,10 +66,29 @@ func plain(entry map[string]any, more ...func(*Facts)) func(*Facts) {
 	}
 }
 
-func noCollector(f *Facts)   { f.Collector = nil }
-func notReported(f *Facts)   { f.Collector.Found = nil }
-func noSettings(f *Facts)    { f.Settings = nil }
-func nothingTold(f *Facts)   { f.Collector.Found.Settings = nil }
+func noCollector(f *Facts) { f.Collector = nil }
+func notReported(f *Facts) { f.Collector.Found = nil }
+func noSettings(f *Facts)  { f.Settings = nil }
+func nothingTold(f *Facts) { f.Collector.Found.Settings = nil }
+func noCluster(f *Facts)   { f.Cluster = nil }
+func noLogs(f *Facts)      { f.Logs = nil }
+func noPorts(f *Facts)     { f.Ports = nil }
+func noSlices(f *Facts)    { f.Collector.Seen, f.Collector.Skews = nil, nil }
+func without(f *Facts)     { f.Cluster.Consumers = []string{"other"} }
+
+func bullet(version string) func(*Facts) { return func(f *Facts) { f.Bullet = version } }
+
+func speaks(s Speech, untrusted string) func(*Facts) {
+	return func(f *Facts) {
+		f.Ports[0].Speaks, f.Ports[0].Untrusted, f.Ports[0].Problem = s, untrusted, "connection refused"
+	}
+}
+
+// fresh is a topology whose first batch came that long ago.
+func fresh(age time.Duration) func(*Facts) {
+	return func(f *Facts) { f.Collector.Found.FirstSeen = now.Add(-age) }
+}
+
 func wrongSettings(f *Facts) { f.Settings = &Settings{Err: errors.New("no such file")} }
 
 func TestEachCheck(t *testing.T) {
@@ -81,7 +103,23 @@ func TestEachCheck(t *testing.T) {
 		{"another jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Missing = []string{plugin.StormClass} }}, Fail, "3756 classes, but not " + plugin.StormClass},
 		{"fat jar", "jar", []func(*Facts){func(f *Facts) { f.Jar.Visible = []string{"io.grpc", "io.netty"} }}, Fail, "io.grpc, io.netty"},
 
-		{"unreadable", "registration", []func(*Facts){wrongSettings}, Fail, "no such file"},
+		{"unreadable", "settings", []func(*Facts){wrongSettings}, Fail, "no such file"},
+		{"no YAML", "settings", []func(*Facts){func(f *Facts) {
+			f.Settings = &Settings{Path: "b.yaml", Line: 7, Err: errors.New("b.yaml:7 is no YAML")}
+		}}, Fail, "b.yaml:7 is no YAML"},
+		{"misspelt", "settings", []func(*Facts){set(plugin.Collector+"adress", "a:1")}, Fail, "nobody reads bullet.topology.metrics.collector.adress"},
+		{"misspelt before the plugin's part", "settings", []func(*Facts){set("bullet.topology.metrics.colector.address", "a:1")}, Fail, "colector"},
+		{"misspelt of Bullet", "settings", []func(*Facts){set("bullet.topology.metrics.clases", "a")}, Fail, "clases"},
+		{"misspelt in an argument", "settings", []func(*Facts){plain(map[string]any{"argument": map[string]any{plugin.Collector + "tls.enable": true}})}, Fail, "tls.enable, in"},
+		{"levels", "settings", []func(*Facts){set("bullet.topology.metrics.collector", map[string]any{"address": "a"})}, Fail, "collector, in"},
+		{"others' settings", "settings", []func(*Facts){set("topology.workers", 2), set("bullet.topology.name", "b"), set("bullet.topology.metrics.mine", 1)}, OK, "none of them one of the plugin's misspelt"},
+		{"none", "settings", []func(*Facts){noSettings}, Unknown, "--bullet-conf"},
+		{"unreadable", "registration", []func(*Facts){wrongSettings}, Unknown, "since settings failed"},
+		{"early class on Bullet 1.3", "registration", []func(*Facts){noCollector, noCluster, bullet("1.3"), set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, Fail, "this is Bullet 1.3"},
+		{"early class, and nothing comes", "registration", []func(*Facts){notReported, noCluster, set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, Fail, "has not reported"},
+		{"early class, and it runs without", "registration", []func(*Facts){noCollector, without, set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, Fail, "runs without the plugin"},
+		{"early class on early Bullet", "registration", []func(*Facts){notReported, without, bullet("0.4.3"), set("bullet.topology.metrics.classes", []any{plugin.EarlyClass})}, OK, "up to 0.4.3"},
+		{"late class on early Bullet", "registration", []func(*Facts){bullet("0.4.2")}, Fail, "this is 0.4.2"},
 		{"by reports", "registration", []func(*Facts){noSettings}, OK, "reports"},
 		{"nothing known", "registration", []func(*Facts){noSettings, noCollector}, Unknown, "--bullet-conf"},
 		{"not named", "registration", []func(*Facts){set("bullet.topology.metrics.classes", []any{"com.yahoo.Other"})}, Fail, "neither"},
@@ -95,7 +133,8 @@ func TestEachCheck(t *testing.T) {
 
 		{"undone", "v2 tick", []func(*Facts){set(plugin.Custom+"topology.enable.v2.metrics.tick", false)}, Fail, "false: " + plugin.Custom},
 		{"by register", "v2 tick", []func(*Facts){noCollector}, OK, "register() sets it"},
-		{"after a failure", "v2 tick", []func(*Facts){noCollector, wrongSettings}, Unknown, "since registration failed"},
+		{"after a failure", "v2 tick", []func(*Facts){noCollector, set("bullet.topology.metrics.enable", false)}, Unknown, "since registration failed"},
+		{"no YAML", "v2 tick", []func(*Facts){noCollector, wrongSettings}, Unknown, "neither settings"},
 		{"plain without", "v2 tick", []func(*Facts){noCollector, plain(map[string]any{})}, Fail, "not set"},
 		{"plain with", "v2 tick", []func(*Facts){noCollector, plain(map[string]any{}, set("topology.enable.v2.metrics.tick", true))}, OK, "true: topology"},
 		{"runs without", "v2 tick", []func(*Facts){noSettings, func(f *Facts) { delete(f.Collector.Found.Settings, "topology.enable.v2.metrics.tick") }}, Fail, "runs without"},
@@ -104,7 +143,8 @@ func TestEachCheck(t *testing.T) {
 		{"nothing known", "v2 tick", []func(*Facts){noSettings, noCollector}, Unknown, "not looked at"},
 
 		{"no file", "retain limit", []func(*Facts){noSettings}, Unknown, "--bullet-conf"},
-		{"after a failure", "retain limit", []func(*Facts){wrongSettings}, Unknown, "since registration failed"},
+		{"after a failure", "retain limit", []func(*Facts){set("bullet.topology.metrics.enable", false)}, Unknown, "since registration failed"},
+		{"no YAML", "retain limit", []func(*Facts){wrongSettings}, Unknown, "--bullet-conf"},
 		{"too little", "retain limit", []func(*Facts){func(f *Facts) { f.Collector.Found.Executors = 5_001 }}, Fail, "keeps 10000 reports, and a tick of 5001 executors can have 10002"},
 		{"just enough", "retain limit", []func(*Facts){func(f *Facts) { f.Collector.Found.Executors = 5_000 }}, OK, "of 5000 executors"},
 		{"no number", "retain limit", []func(*Facts){set(plugin.Collector+"max.retain.metric.tuples", "many")}, Fail, "many"},
@@ -130,11 +170,62 @@ func TestEachCheck(t *testing.T) {
 		{"no number", "interval", []func(*Facts){set(plugin.Custom+"topology.v2.metrics.tick.interval.seconds", "often")}, Fail, "often"},
 
 		{"half a key", "tls", []func(*Facts){set(plugin.Collector+"tls.cert.file", "a.pem")}, Fail, "only one"},
-		{"CA without TLS", "tls", []func(*Facts){set(plugin.Collector+"tls.ca.file", "a.pem")}, Fail, "in the clear"},
-		{"on", "tls", []func(*Facts){noCollector, set(plugin.Collector+"tls.enabled", true), set(plugin.Collector+"address", "collector:4320")}, OK, "speaks TLS"},
-		{"elsewhere", "tls", []func(*Facts){noCollector, set(plugin.Collector+"address", "localhost:1, collector:4320")}, Fail, "collector:4320 is another machine"},
+		{"CA without TLS", "tls", []func(*Facts){set(plugin.Collector+"tls.ca.file", "a.pem")}, Fail, "the plugin refuses"},
+		{"at the plugin only", "tls", []func(*Facts){noCollector, set(plugin.Collector+"tls.enabled", true)}, Fail, "TLS at the plugin only: 127.0.0.1:4320"},
+		{"at the collector only", "tls", []func(*Facts){noCollector, speaks(TLSGRPC, "")}, Fail, "TLS at the collector only: 127.0.0.1:4320"},
+		{"at both", "tls", []func(*Facts){noCollector, speaks(TLSGRPC, ""), set(plugin.Collector+"tls.enabled", true)}, OK, "both speak TLS"},
+		{"not trusted", "tls", []func(*Facts){noCollector, speaks(TLSGRPC, "signed by unknown authority"), set(plugin.Collector+"tls.enabled", true)}, Fail, "unknown authority"},
+		{"a certificate is wanted", "tls", []func(*Facts){noCollector, speaks(TLSGRPC, ""), set(plugin.Collector+"tls.enabled", true), func(f *Facts) { f.Ports[0].WantsCertificate = true }}, Fail, "asks for a client's certificate"},
+		{"by whom the collector refused", "tls", []func(*Facts){noSettings, notReported, func(f *Facts) { f.Collector.Refused = map[string]int{"tls_plain_text": 12} }}, Fail, "turned away 12 connections"},
+		{"none on either side", "tls", []func(*Facts){noCollector}, OK, "none on either side"},
+
+		{"a file is not there", "files", []func(*Facts){func(f *Facts) { f.Unreadable = map[string]string{"tls.ca.file": "open ca.pem: no such file"} }}, Fail, "tls.ca.file: open ca.pem: no such file"},
+		{"no file", "files", []func(*Facts){noSettings}, Unknown, "no settings"},
+
+		{"none looked at", "address", []func(*Facts){noSettings}, Unknown, "no settings"},
+		{"no address", "address", []func(*Facts){func(f *Facts) { f.Ports[0] = Port{Address: "http://a", Invalid: "\"http://a\" is no address"} }}, Fail, "is no address"},
+		{"the HTTP port", "address", []func(*Facts){speaks(PlainHTTP, "")}, Fail, "speaks HTTP"},
+		{"the HTTPS port", "address", []func(*Facts){speaks(TLSHTTP, "")}, Fail, "HTTPS"},
+		{"something else", "address", []func(*Facts){speaks(Other, "")}, Fail, "is no collector"},
+		{"nobody", "address", []func(*Facts){noCollector, speaks(Nobody, "")}, Fail, "nobody answers at 127.0.0.1:4320"},
+		{"nobody, without a port", "address", []func(*Facts){noCollector, speaks(Nobody, ""), func(f *Facts) { f.Ports[0].Address = "127.0.0.1" }}, Fail, "127.0.0.1 has no port, and 4320 is meant without one"},
+		{"one of two", "address", []func(*Facts){speaks(Nobody, ""), func(f *Facts) { f.Ports = append(f.Ports, Port{Address: "b:1", WithPort: "b:1", Speaks: TLSGRPC}) }}, OK, "listens at b:1; not at 127.0.0.1:4320"},
+		{"nobody from here", "address", []func(*Facts){speaks(Nobody, "")}, OK, "batches arrive, though"},
+
+		{"no Nimbus", "submitted", []func(*Facts){noCluster}, Unknown, "--nimbus"},
+		{"Nimbus is away", "submitted", []func(*Facts){func(f *Facts) { f.Cluster.Err = errors.New("refused") }}, Fail, "refused"},
+		{"not there", "submitted", []func(*Facts){func(f *Facts) { f.Cluster.ID, f.Cluster.Known = "", []string{"other"} }}, Fail, `no topology "bullet"; it has other`},
+		{"without the plugin", "submitted", []func(*Facts){without}, Fail, "runs without the plugin: topology.metrics.consumer.register names other"},
+		{"a class is missing", "submitted", []func(*Facts){func(f *Facts) {
+			f.Cluster.Errors = []string{"x: other", "__metrics: ClassNotFoundException: " + plugin.StormClass}
+		}}, Fail, "ClassNotFoundException"},
+		{"the jar on the submitter only", "submitted", []func(*Facts){notReported}, Fail, "the jar is on the submitter only"},
+		{"nothing comes, and the way is wrong", "submitted", []func(*Facts){notReported, speaks(Nobody, "")}, OK, "since 1h0m0s"},
+
+		{"none", "logs", []func(*Facts){noLogs}, Unknown, "--log"},
+		{"by the collector", "logs", []func(*Facts){noLogs, func(f *Facts) { f.Collector.Unreached = "08:01:00 to 08:02:00, a:1: refused" }}, OK, "a:1: refused"},
+		{"unreadable", "logs", []func(*Facts){func(f *Facts) { f.Logs[0].Err = errors.New("no such log") }}, Fail, "no such log"},
+		{"a class is missing", "logs", []func(*Facts){func(f *Facts) { f.Logs[0].NoClass = "ClassNotFoundException: x" }}, Fail, "ClassNotFoundException"},
+		{"trouble", "logs", []func(*Facts){func(f *Facts) { f.Logs[0].Problem = "bullet-metrics: No metrics are exported" }}, Fail, "worker.log: bullet-metrics: No metrics"},
+		{"nothing of ours", "logs", []func(*Facts){func(f *Facts) { f.Logs[0].Ours = 0 }}, Unknown, "no line has"},
+
+		{"fresh", "cpu", []func(*Facts){fresh(20 * time.Second), noSlices}, Waiting, "first slices close at 08:10:41"},
+		{"fresh", "skew", []func(*Facts){fresh(20 * time.Second), noSlices}, Waiting, "first slices close at 08:10:41"},
+		{"fresh by Storm's interval", "gc", []func(*Facts){fresh(20 * time.Second), noSlices, tells("topology.builtin.metrics.bucket.size.secs", "60")}, Waiting, "first slices close at 08:11:41"},
+		{"a worker is fresh", "heap", []func(*Facts){fresh(20 * time.Second), func(f *Facts) { f.Collector.Seen[Heap] = Sight{now, 1} }}, Waiting, "first slices"},
+		{"due for a while", "latency", []func(*Facts){fresh(70 * time.Second), noSlices}, Waiting, "were to close at 08:09:51"},
+		{"overdue", "cpu", []func(*Facts){fresh(100 * time.Second), noSlices}, Fail, "no slice of it"},
+		{"just submitted", "first batch", []func(*Facts){notReported, func(f *Facts) { f.Cluster.Uptime = 40 * time.Second }}, Waiting, "was submitted 40s ago"},
+		{"just submitted", "cpu", []func(*Facts){notReported, func(f *Facts) { f.Cluster.Uptime = 40 * time.Second }}, Waiting, "first batch"},
+		{"nobody named it", "first batch", []func(*Facts){func(f *Facts) { f.Collector.Err, f.Collector.Assumed = errors.New("refused"), true }}, Unknown, "names no other"},
+		{"nobody named a topology", "first batch", []func(*Facts){notReported, func(f *Facts) {
+			f.Collector.Assumed, f.Collector.Topology, f.Collector.Known = true, "", nil
+		}}, Unknown, "--topology names it"},
+
+		{"on", "tls", []func(*Facts){noCollector, noPorts, set(plugin.Collector+"tls.enabled", true), set(plugin.Collector+"address", "collector:4320")}, OK, "speaks TLS"},
+		{"elsewhere", "tls", []func(*Facts){noCollector, noPorts, set(plugin.Collector+"address", "localhost:1, collector:4320")}, Fail, "collector:4320 is another machine"},
 		{"elsewhere, meant", "tls", []func(*Facts){set(plugin.Collector+"address", "collector:4320")}, OK, "batches arrive"},
-		{"in an argument", "tls", []func(*Facts){noCollector, plain(map[string]any{"argument": map[string]any{plugin.Collector + "address": "collector:4320"}})}, Fail, "another machine"},
+		{"in an argument", "tls", []func(*Facts){noCollector, noPorts, plain(map[string]any{"argument": map[string]any{plugin.Collector + "address": "collector:4320"}})}, Fail, "another machine"},
 
 		{"behind", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6701"] = Skew{-0.501, -0.7, -0.501} }}, Fail, "clock of h:6701 is at least 0.501 s behind the collector's"},
 		{"ahead", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews["h:6700"] = Skew{0.6, 0.6, math.Inf(1)} }}, Fail, "clock of h:6700 is at least 0.600 s ahead of the collector's"},
@@ -173,5 +264,23 @@ func TestEachCheck(t *testing.T) {
 			}
 			assert.Equal(t, !failed, r.Well)
 		})
+	}
+}
+
+// What only time can change is waited for; what somebody must change is not.
+func TestWhatIsWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		change []func(*Facts)
+		waits  bool
+	}{
+		"all is well": {nil, false}, "fresh": {[]func(*Facts){fresh(time.Second), noSlices}, true},
+		"not reported": {[]func(*Facts){notReported, noCluster}, true}, "overdue": {[]func(*Facts){fresh(time.Hour), noSlices}, false},
+		"not reported, and the address is wrong": {[]func(*Facts){notReported, noCluster, speaks(Nobody, "")}, false},
+	} {
+		f := well()
+		for _, change := range c.change {
+			change(&f)
+		}
+		assert.Equal(t, c.waits, Examine(f).Waits(), name)
 	}
 }

@@ -9,6 +9,69 @@ type Facts struct {
 	Jar       *Jar
 	Settings  *Settings
 	Collector *Collector
+	// Bullet is its version, such as "1.3"; "" where nobody named it.
+	Bullet string
+	// Ports are what answers at the settings' addresses, as seen from this machine, in their order.
+	Ports []Port
+	// Unreadable are the files that the settings name and that cannot be read on this machine, by the setting's name, with the reason.
+	Unreadable map[string]string
+	Cluster    *Cluster
+	Logs       []Log
+}
+
+// Speech is what a port speaks.
+type Speech string
+
+// The ways of speech.
+const (
+	Nobody    Speech = "nobody"     // no connection came about
+	PlainHTTP Speech = "plain HTTP" // HTTP/1
+	PlainGRPC Speech = "plain gRPC" // HTTP/2 at once, as a gRPC server does
+	TLSHTTP   Speech = "HTTPS"
+	TLSGRPC   Speech = "gRPC over TLS"
+	Other     Speech = "neither gRPC nor HTTP"
+)
+
+// Port is what answers at one of the plugin's addresses.
+type Port struct {
+	// Address is as it is written; WithPort is what the plugin makes of it, with a port.
+	Address, WithPort string
+	// Invalid is why the plugin takes it for no address; all else is empty then.
+	Invalid string
+	Speaks  Speech
+	// Problem is why there is nobody, or what came instead.
+	Problem string
+	// Untrusted is why the certificate that was shown does not lead to the settings' authority; "" where it does.
+	Untrusted string
+	// WantsCertificate means that it takes none without a client's certificate of its authority.
+	WantsCertificate bool
+}
+
+// Cluster is what Nimbus has of one topology.
+type Cluster struct {
+	Address  string
+	Topology string
+	Err      error    // why it could not be asked
+	Known    []string // topologies that it has
+	// ID is Storm's; "" where it has no such topology.
+	ID     string
+	Uptime time.Duration
+	// Consumers are the classes of the metrics consumers that it runs with.
+	Consumers []string
+	// Errors are the newest that its components reported, a line each.
+	Errors []string
+}
+
+// Log is of a worker, or of a submission.
+type Log struct {
+	Path string
+	Err  error // why it could not be read
+	// Ours is how many of the plugin's messages are in it.
+	Ours int
+	// Problem is the newest of them that is a warning or an error and that nothing took back since; "" for none.
+	Problem string
+	// NoClass is the newest line that misses a class of the plugin; "" for none.
+	NoClass string
 }
 
 // Jar is the plugin's jar.
@@ -24,6 +87,7 @@ type Jar struct {
 type Settings struct {
 	Path   string
 	Err    error
+	Line   int // at which it is no YAML; 0 where that is not why it could not be read
 	Values map[string]any
 }
 
@@ -32,9 +96,16 @@ type Collector struct {
 	Address  string
 	Topology string
 	Err      error    // why it could not be asked
+	Assumed  bool     // nobody named it, and the usual address was asked: nobody there is no failure
 	Known    []string // topologies that have reported
 	// Found is the topology; nil where it has not reported.
 	Found *Topology
+	// Width and Lateness are of its slices; 0 where it does not tell.
+	Width, Lateness time.Duration
+	// Refused are handshakes and streams that its gRPC port turned away within Lookback, by reason.
+	Refused map[string]int
+	// Unreached is what the plugin reported last of a time in which it reached no collector; "" for nothing within a day.
+	Unreached string
 	// Skews are of each worker's clock.
 	Skews map[string]Skew
 	// Seen is when the newest slice of each kind ended, and from how many workers; for those that have one.

@@ -3,10 +3,11 @@ package doctor
 // Status is what became of a check.
 type Status string
 
-// A check is failed only by what was seen; what could not be looked at is unknown.
+// A check is failed only by what was seen; what could not be looked at is unknown, and what cannot be there yet is waited for.
 const (
 	OK      Status = "OK"
 	Fail    Status = "FAIL"
+	Waiting Status = "waiting"
 	Unknown Status = "unknown"
 )
 
@@ -32,8 +33,8 @@ func Examine(f Facts) Report {
 		name string
 		make func(Facts) Finding
 	}{
-		{"jar", jar}, {"registration", registration}, {"v2 tick", tick}, {"retain limit", retain}, {"interval", interval}, {"tls", security},
-		{"skew", skew}, {"first batch", firstBatch},
+		{"jar", jar}, {"settings", settings}, {"registration", registration}, {"v2 tick", tick}, {"retain limit", retain}, {"interval", interval},
+		{"files", files}, {"address", address}, {"tls", security}, {"submitted", submitted}, {"logs", logs}, {"skew", skew}, {"first batch", firstBatch},
 	}
 	r := Report{Well: true}
 	add := func(name string, found Finding) {
@@ -50,6 +51,21 @@ func Examine(f Facts) Report {
 	return r
 }
 
+// Waits reports whether time alone may change the findings: something is waited for, or the topology has not reported, and nothing else failed.
+func (r Report) Waits() bool {
+	waits := false
+	for _, f := range r.Findings {
+		switch {
+		case f.Status == Fail && f.Check != "first batch":
+			return false
+		case f.Status == Fail || f.Status == Waiting:
+			waits = true
+		}
+	}
+	return waits
+}
+
+func waiting(says string) Finding   { return Finding{Status: Waiting, Says: says} }
 func ok(says string) Finding        { return Finding{Status: OK, Says: says} }
 func unknown(says string) Finding   { return Finding{Status: Unknown, Says: says} }
 func fail(says, fix string) Finding { return Finding{Status: Fail, Says: says, Fix: fix} }

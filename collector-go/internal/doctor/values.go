@@ -95,6 +95,22 @@ func (f Facts) plugin(name string) any {
 	return argument[plugin.Collector+name]
 }
 
+// PluginText is one of the plugin's own settings as text; "" where it is not set.
+func (f Facts) PluginText(name string) string {
+	if v := f.plugin(name); v != nil {
+		return strings.TrimSpace(fmt.Sprint(v))
+	}
+	return ""
+}
+
+// Addresses are those that the plugin tries, in their order.
+func (f Facts) Addresses() []string {
+	if all := texts(f.plugin("address")); len(all) > 0 {
+		return all
+	}
+	return []string{"127.0.0.1:" + plugin.Port}
+}
+
 // storm is the version that runs, or zeros where it is not known.
 func (t *Topology) storm() (major, minor int, known bool) {
 	if t == nil {

@@ -10,11 +10,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 )
 
-// Document is a report, or the part of one that can stand alone.
+// Document is a report, or the part of one that can stand alone. Its first screen is the verdict, why, the figure that
+// shows it and one table; what Findings and Sections have is below.
 type Document struct {
 	Title   string
 	Verdict string // beside the title; "" for none
-	Lead    string // below it; "" for none
+	Lead    string // why, in a sentence; "" for none
+	Main    *chart.Figure
+	Summary Table // of at most 7 columns, without rows for none
 	// Findings are the answers, most wanted first.
 	Findings []string
 	Sections []Section
@@ -26,7 +29,6 @@ type Document struct {
 // Section is a part of a document under a title.
 type Section struct {
 	Title  string
-	Folded bool // closed in HTML until its title is clicked
 	Blocks []Block
 }
 
@@ -78,9 +80,8 @@ func (b Block) empty() bool {
 	return b.Head == "" && b.Text == "" && len(b.List) == 0 && b.Figure == nil
 }
 
-// Add appends a section of what is not empty, without a heading that has nothing below it, unless nothing is left. The
-// section that it returns may be folded.
-func (d *Document) Add(title string, blocks ...Block) *Section {
+// Add appends a section of what is not empty, without a heading that has nothing below it, unless nothing is left.
+func (d *Document) Add(title string, blocks ...Block) {
 	blocks = slices.DeleteFunc(slices.Clone(blocks), Block.empty)
 	var full []Block
 	for i, b := range blocks {
@@ -88,11 +89,9 @@ func (d *Document) Add(title string, blocks ...Block) *Section {
 			full = append(full, b)
 		}
 	}
-	if len(full) == 0 {
-		return &Section{}
+	if len(full) > 0 {
+		d.Sections = append(d.Sections, Section{Title: title, Blocks: full})
 	}
-	d.Sections = append(d.Sections, Section{Title: title, Blocks: full})
-	return &d.Sections[len(d.Sections)-1]
 }
 
 // Note adds a note, once.
@@ -102,9 +101,22 @@ func (d *Document) Note(text string) {
 	}
 }
 
+// first are the blocks of the first screen below the verdict and why; in HTML the findings are below it.
+func (d *Document) first() (all []Block) {
+	if d.Main != nil {
+		all = append(all, Drawn(*d.Main))
+	}
+	for _, b := range []Block{Tabled(d.Summary), List(d.Findings)} {
+		if !b.empty() {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
 // Blocks are the whole document as those of a section of another one.
 func (d *Document) Blocks() []Block {
-	out := []Block{List(d.Findings)}
+	out := d.first()
 	for _, s := range d.Sections {
 		out = append(append(out, Heading(s.Title)), s.Blocks...)
 	}
@@ -114,24 +126,20 @@ func (d *Document) Blocks() []Block {
 	return append(out, List(d.Notes))
 }
 
-// Drawings are the figures of the sections, then the document's own.
+// Drawings are the main figure, those of the sections, then the document's own.
 func (d *Document) Drawings() (all []chart.Figure) {
-	for _, s := range d.Sections {
-		for _, b := range s.Blocks {
-			if b.Figure != nil {
-				all = append(all, *b.Figure)
-			}
+	for _, b := range d.Blocks() {
+		if b.Figure != nil {
+			all = append(all, *b.Figure)
 		}
 	}
-	return append(all, d.Figures...)
+	return all
 }
 
 // complete are the sections, and the figures and notes as sections behind them.
-func (d *Document) complete(figures bool) []Section {
+func (d *Document) complete() []Section {
 	whole := Document{Sections: slices.Clone(d.Sections)}
-	if figures {
-		whole.Add("Figures", (&Document{Figures: d.Figures}).Blocks()...)
-	}
+	whole.Add("Figures", (&Document{Figures: d.Figures}).Blocks()...)
 	whole.Add("Notes", List(d.Notes))
 	return whole.Sections
 }

@@ -24,7 +24,7 @@ func sample() *document.Document {
 	).WithoutBlank()), document.List([]string{"a reason"}), document.Paragraph("100%% of %d", 3), document.Heading("Last"))
 	d.Add("Diff", document.Diff("- a: 1\n+ a: 2"))
 	d.Add("Nothing", document.List(nil), document.Tabled(document.Pairs()), document.Verbatim(""))
-	d.Add("Settings", document.Verbatim("a: 2\n")).Folded = true
+	d.Add("Settings", document.Verbatim("a: 2\n"))
 	d.Figures = []chart.Figure{chart.Plot{Name: "cpu", Title: "CPU & heap", Limit: chart.NoLimit, Points: []chart.Points{
 		{Name: "measured", Colour: chart.Series(0), X: []float64{1, 2}, Y: []float64{3, chart.Unknown}},
 	}}.Figure()}
@@ -74,7 +74,7 @@ func TestADocumentAsHTML(t *testing.T) {
 	page := string(html)
 	for _, want := range []string{
 		"<title>A &lt;run&gt; (FAIL)</title>", `<span class="verdict fail">FAIL</span>`, `<th class="n">CPU ms/min</th>`,
-		`<td class="n">60,000</td>`, "<details><summary>Settings</summary>", `aria-label="CPU &amp; heap"`, "var(--ink)",
+		`<td class="n">60,000</td>`, `<details><summary>Settings</summary><div id="s2">`, `<li><a href="#s2">Settings</a></li>`, `<svg class="narrow" `, `aria-label="CPU &amp; heap"`, "var(--ink)",
 	} {
 		assert.Contains(t, page, want)
 	}

@@ -18,6 +18,7 @@ var pageTemplate = template.Must(template.New("document").
 var classes = map[string]string{
 	"OK": "ok", "FAIL": "fail", "inconclusive": "inconclusive", "limited": "limited",
 	"complete": "ok", "gaps": "inconclusive",
+	"better": "ok", "worse": "fail", "better and worse": "inconclusive", "cannot tell": "inconclusive",
 }
 
 func class(cell string) string { return classes[cell] }
@@ -30,6 +31,6 @@ func inline(f *chart.Figure) (template.HTML, error) {
 // HTML is the document as one file that needs nothing beside it and runs no script.
 func (d *Document) HTML() ([]byte, error) {
 	var out bytes.Buffer
-	err := pageTemplate.Execute(&out, map[string]any{"Document": d, "Sections": d.complete(true)})
+	err := pageTemplate.Execute(&out, map[string]any{"Document": d, "Sections": d.complete()})
 	return out.Bytes(), err
 }

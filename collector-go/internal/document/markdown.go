@@ -12,13 +12,18 @@ func (d *Document) Markdown(figures string) string {
 	if d.Lead != "" {
 		fmt.Fprintf(&out, "\n%s\n", d.Lead)
 	}
-	if len(d.Findings) > 0 {
-		fmt.Fprintf(&out, "\n%s", List(d.Findings).markdown(figures))
+	blocks := func(all []Block) {
+		for _, b := range all {
+			if b.Figure == nil || figures != "" {
+				out.WriteString("\n" + b.markdown(figures))
+			}
+		}
 	}
-	for _, s := range d.complete(figures != "") {
-		fmt.Fprintf(&out, "\n## %s\n", s.Title)
-		for _, b := range s.Blocks {
-			out.WriteString("\n" + b.markdown(figures))
+	blocks(d.first())
+	for _, s := range d.complete() {
+		if figures != "" || s.Title != "Figures" {
+			fmt.Fprintf(&out, "\n## %s\n", s.Title)
+			blocks(s.Blocks)
 		}
 	}
 	return out.String()

@@ -101,3 +101,12 @@ func (t Table) WithoutBlank() (out Table) {
 	}
 	return out
 }
+
+// Without leaves out the columns of some heads.
+func (t Table) Without(heads ...string) Table {
+	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return slices.Contains(heads, c.Head) })
+	return t
+}
+
+// First are the first n columns.
+func (t Table) First(n int) Table { return Table{t.Columns[:min(n, len(t.Columns))]} }

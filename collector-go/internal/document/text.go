@@ -13,16 +13,22 @@ func (d *Document) Text() string {
 	if d.Lead != "" {
 		fmt.Fprintf(&out, "  %s\n", d.Lead)
 	}
+	if d.Summary.Rows() > 0 {
+		out.WriteString("\n" + d.Summary.Text() + "\n")
+	}
 	for _, f := range d.Findings {
 		fmt.Fprintf(&out, "  %s\n", f)
 	}
-	for _, s := range d.complete(false) {
-		fmt.Fprintf(&out, "\n%s\n", s.Title)
+	for _, s := range d.complete() {
+		text := ""
 		for i, b := range s.Blocks {
-			if i > 0 {
-				out.WriteString("\n")
+			if i > 0 && b.Figure == nil {
+				text += "\n"
 			}
-			out.WriteString(b.text())
+			text += b.text()
+		}
+		if text != "" { // of figures alone a terminal has nothing
+			fmt.Fprintf(&out, "\n%s\n%s", s.Title, text)
 		}
 	}
 	return out.String()

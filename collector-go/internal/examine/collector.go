@@ -15,6 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
 // topology is what /api/v1/topologies/{name} answers, as far as it is read (docs/topologies.md).
@@ -58,6 +59,8 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 	if c.Topology == "" && len(c.Known) == 1 {
 		c.Topology = c.Known[0]
 	}
+	a.slices(ctx, c)
+	a.refused(ctx, c)
 	if !slices.Contains(c.Known, c.Topology) {
 		return nil
 	}
@@ -66,7 +69,57 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 		return err
 	}
 	c.Found = t.facts()
-	return errors.Join(a.skews(ctx, c), a.sights(ctx, c))
+	return errors.Join(a.skews(ctx, c), a.sights(ctx, c), a.unreached(ctx, c))
+}
+
+// slices asks how wide slices are and how long they wait. A collector of before November 2026 does not tell.
+func (a caller) slices(ctx context.Context, c *doctor.Collector) {
+	var flags map[string]string
+	if a.client.Get(ctx, "/api/v1/status/flags", &flags) == nil {
+		c.Width, c.Lateness = length(flags["slice.width"]), length(flags["slice.lateness"])
+	}
+}
+
+func length(text string) time.Duration {
+	d, err := model.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(d)
+}
+
+// refused asks whom the gRPC port turned away: the collector keeps its own figures, one a quarter of a minute. It is a hint, and no answer to
+// it is none.
+func (a caller) refused(ctx context.Context, c *doctor.Collector) {
+	found, err := a.client.Vector(ctx, fmt.Sprintf("sum by (reason) (increase(bullet_metrics_refused_total{port=\"grpc\"}[%s])) > 0", model.Duration(doctor.Lookback)), c.Now)
+	if err != nil {
+		return
+	}
+	c.Refused = map[string]int{}
+	for _, sample := range found {
+		c.Refused[string(sample.Metric["reason"])] = int(math.Ceil(float64(sample.Value)))
+	}
+}
+
+// outage is an annotation of the plugin's.
+type outage struct {
+	Time    time.Time `json:"time"`
+	EndTime time.Time `json:"end_time"`
+	Text    string    `json:"text"`
+}
+
+// unreached asks for what the plugin reported last of a time without a collector.
+func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
+	var all []outage
+	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugin.UnreachedTag}, "start": {c.Now.Add(-24 * time.Hour).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
+	if err := a.client.Get(ctx, "/api/v1/annotations?"+asked.Encode(), &all); err != nil {
+		return err
+	}
+	if len(all) > 0 {
+		newest := slices.MaxFunc(all, func(x, y outage) int { return x.Time.Compare(y.Time) })
+		c.Unreached = fmt.Sprintf("%s to %s, %s", newest.Time.UTC().Format(time.TimeOnly), newest.EndTime.UTC().Format(time.TimeOnly), newest.Text)
+	}
+	return nil
 }
 
 func (t topology) facts() *doctor.Topology {

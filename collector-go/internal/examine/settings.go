@@ -3,10 +3,22 @@ package examine
 import (
 	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
+
+// faultPlace is how an error of the YAML library begins.
+var faultPlace = regexp.MustCompile(`^\[(\d+):\d+\] (.*)`)
+
+func place(path string, line int) string {
+	if line == 0 {
+		return path
+	}
+	return fmt.Sprintf("%s:%d", path, line)
+}
 
 // Settings reads a file of settings, Bullet's or Storm's. What goes wrong is in its Err.
 func Settings(path string) *doctor.Settings {
@@ -14,7 +26,12 @@ func Settings(path string) *doctor.Settings {
 	text, err := os.ReadFile(path)
 	if err == nil {
 		if err = yamlfile.Decode(text, &s.Values); err != nil {
-			err = fmt.Errorf("%s is no YAML of settings: %w", path, err)
+			first := yamlfile.FirstLine(err)
+			if found := faultPlace.FindStringSubmatch(first); found != nil {
+				s.Line, _ = strconv.Atoi(found[1])
+				first = found[2]
+			}
+			err = fmt.Errorf("%s is no YAML of settings: %s", place(path, s.Line), first)
 		}
 	}
 	s.Err = err

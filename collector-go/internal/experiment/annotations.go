@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 // Annotated lists what is marked on a topology's time axis. A Slices that is one is asked; Collector is.
@@ -19,7 +19,7 @@ func (c *Collector) MarkedWithin(ctx context.Context, topology string, from, to 
 }
 
 // gatherMarks keeps the collector's annotations with the run. A collector that cannot tell leaves the run without them.
-func gatherMarks(ctx context.Context, collector Slices, o Options, from, to time.Time, run *report.Run) {
+func gatherMarks(ctx context.Context, collector Slices, o Options, from, to time.Time, run *rundir.Figures) {
 	asked, can := collector.(Annotated)
 	if !can {
 		return
@@ -28,9 +28,9 @@ func gatherMarks(ctx context.Context, collector Slices, o Options, from, to time
 	if err != nil {
 		return
 	}
-	run.Marks = []report.Mark{}
+	run.Marks = []rundir.Annotation{}
 	for _, m := range marks {
-		kept := report.Mark{ID: m.ID, StartMs: m.Start.UnixMilli(), Title: m.Title, Text: m.Text, Tags: append([]string{}, m.Tags...), Origin: m.Origin}
+		kept := rundir.Annotation{ID: m.ID, StartMs: m.Start.UnixMilli(), Title: m.Title, Text: m.Text, Tags: append([]string{}, m.Tags...), Origin: m.Origin}
 		if !m.End.IsZero() {
 			kept.EndMs = m.End.UnixMilli()
 		}

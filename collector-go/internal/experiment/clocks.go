@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -72,7 +71,7 @@ func (s *Session) hostClocks(from, to time.Time) (all []tuning.HostClock, err er
 	if err != nil {
 		return nil, err
 	}
-	workers, readings := map[string]map[string]bool{}, map[string][]report.Figure{}
+	workers, readings := map[string]map[string]bool{}, map[string][]tuning.Figure{}
 	for _, one := range series {
 		worker := one.Labels["worker"]
 		host := hostOf(worker)

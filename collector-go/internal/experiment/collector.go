@@ -8,13 +8,14 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // Series is one series as stored: its slices by their ends, gaps left out.
 type Series struct {
 	Labels map[string]string
-	Slices report.Slices
+	Slices rundir.Slices
 }
 
 // Newest is when a series' newest slice ended.
@@ -54,20 +55,20 @@ func (c *Collector) Slices(ctx context.Context, selector string, from, to time.T
 }
 
 // Calculate implements Calculator.
-func (c *Collector) Calculate(ctx context.Context, expression string, at time.Time) (report.Figure, error) {
+func (c *Collector) Calculate(ctx context.Context, expression string, at time.Time) (tuning.Figure, error) {
 	value, err := c.client.Query(ctx, expression, at)
 	if err != nil {
-		return report.Unknown, err
+		return tuning.Unknown, err
 	}
 	switch v := value.(type) {
 	case *model.Scalar:
-		return report.Figure(v.Value), nil
+		return tuning.Figure(v.Value), nil
 	case model.Vector:
 		if len(v) == 1 {
-			return report.Figure(v[0].Value), nil
+			return tuning.Figure(v[0].Value), nil
 		}
 	}
-	return report.Unknown, nil
+	return tuning.Unknown, nil
 }
 
 // Newest tells of each series that a selector names when its newest slice ended, as seen at a time.
@@ -91,10 +92,10 @@ func labelsOf(metric model.Metric) map[string]string {
 	return labels
 }
 
-func slicesOf(pairs []model.SamplePair) (s report.Slices) {
+func slicesOf(pairs []model.SamplePair) (s rundir.Slices) {
 	for _, pair := range pairs {
 		s.TimesMs = append(s.TimesMs, int64(pair.Timestamp))
-		s.Values = append(s.Values, report.Figure(pair.Value))
+		s.Values = append(s.Values, tuning.Figure(pair.Value))
 	}
 	return s
 }

@@ -2,31 +2,22 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Detail adds to each of a run's steps what only the whole trial's report shows: the hook's percentiles of the filter latency, and who shared
-// what. topologies are the names under which the steps' launches ran. What could not be read is noted in the run.
-func (s *Session) Detail(run *report.Run, topologies map[int]string) error {
-	var problems []error
-	for i := range run.Steps {
-		step := &run.Steps[i]
-		problems = append(problems, detail(s.ctx, s.ports.Slices, s.ports.Calculator, topologies[step.Launch], step))
+// detail adds to a step what its goals need not: the hook's percentiles of the filter latency, and who shared what. What could not be
+// read is noted.
+func (s *Session) detail(step *rundir.Step) {
+	if err := addDetail(s.ctx, s.ports.Slices, s.ports.Calculator, s.o.Topology, step); err != nil && s.ctx.Err() == nil {
+		step.Notes = append(step.Notes, fmt.Sprintf("what is kept beside the step's figures is missing: %v", err))
 	}
-	if s.ctx.Err() != nil {
-		return context.Cause(s.ctx)
-	}
-	if err := errors.Join(problems...); err != nil {
-		run.Notes = append(run.Notes, fmt.Sprintf("What is told beside the figures of some steps is missing: %v", err))
-	}
-	return nil
 }
 
-func detail(ctx context.Context, collector Slices, calculator Calculator, topology string, step *report.Step) error {
+func addDetail(ctx context.Context, collector Slices, calculator Calculator, topology string, step *rundir.Step) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	shared, err := GatherSharing(ctx, collector, topology, from, to)
 	if err != nil {
@@ -40,11 +31,11 @@ func detail(ctx context.Context, collector Slices, calculator Calculator, topolo
 }
 
 // hookPercentiles are those of the records that the latency hook measured in (from, to]; nil where it measured none.
-func hookPercentiles(ctx context.Context, calculator Calculator, topology string, from, to time.Time) (*report.Percentiles, error) {
-	p := &report.Percentiles{}
+func hookPercentiles(ctx context.Context, calculator Calculator, topology string, from, to time.Time) (*rundir.Percentiles, error) {
+	p := &rundir.Percentiles{}
 	measured := fmt.Sprintf("sum(increase(%s[%dms]))", Options{Topology: topology}.selector(latencyHistogram), to.Sub(from).Milliseconds())
 	for _, part := range []struct {
-		into       *report.Figure
+		into       *tuning.Figure
 		expression string
 	}{
 		{&p.Records, "histogram_count(" + measured + ")"}, {&p.P50Ms, "1000 * histogram_quantile(0.5, " + measured + ")"},
@@ -58,6 +49,13 @@ func hookPercentiles(ctx context.Context, calculator Calculator, topology string
 	}
 	if !(p.Records > 0) || !p.P99Ms.Known() {
 		return nil, nil
+	}
+	for _, share := range rundir.SpectrumShares {
+		v, err := calculator.Calculate(ctx, fmt.Sprintf("1000 * histogram_quantile(%g, %s)", share, measured), to)
+		if err != nil {
+			return nil, fmt.Errorf("percentiles of the filter latency: %w", err)
+		}
+		p.Spectrum = append(p.Spectrum, v)
 	}
 	return p, nil
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -57,9 +57,9 @@ func GatherEvidence(ctx context.Context, collector Stored, t Topology, of Stretc
 		history: func(metric string, since time.Time, more ...string) ([]Series, error) {
 			return collector.Slices(ctx, Options{Topology: t.Name}.selector(metric, more...), since, of.To)
 		},
-		span: span{of.From.UnixMilli(), of.To.UnixMilli()}, of: of, topology: t, Evidence: tuning.NoEvidence(),
+		Span: rundir.Span{From: of.From.UnixMilli(), To: of.To.UnixMilli()}, of: of, topology: t, Evidence: tuning.NoEvidence(),
 	}
-	g.Topology, g.FromMs, g.ToMs, g.Notes = t.Name, g.from, g.to, []string{}
+	g.Topology, g.FromMs, g.ToMs, g.Notes = t.Name, g.From, g.To, []string{}
 	g.wholeness(ctx, collector)
 	for _, part := range []func() error{g.workers, g.queries, g.bolts, g.spouts, g.source} {
 		if err := part(); err != nil {
@@ -72,12 +72,12 @@ func GatherEvidence(ctx context.Context, collector Stored, t Topology, of Stretc
 // evidence is evidence on its way.
 type evidence struct {
 	tuning.Evidence
-	span
+	rundir.Span
 	read     func(metric string, more ...string) ([]Series, error)
 	history  func(metric string, since time.Time, more ...string) ([]Series, error)
 	of       Stretch
 	topology Topology
-	cpu      map[string]report.Figure // of each worker, in cores
+	cpu      map[string]tuning.Figure // of each worker, in cores
 	started  map[string]int64         // each worker's newest start, ms
 }
 
@@ -99,17 +99,17 @@ func (g *evidence) workers() error {
 	if err != nil {
 		return err
 	}
-	g.cpu, g.Workers.CPUCores = map[string]report.Figure{}, 0
-	seconds := report.Figure(g.seconds())
+	g.cpu, g.Workers.CPUCores = map[string]tuning.Figure{}, 0
+	seconds := tuning.Figure(g.Seconds())
 	collected, reported := byLabel(gc, "worker"), byLabel(cpu, "worker")
-	var totals []report.Slices
+	var totals []rundir.Slices
 	for _, name := range slices.Sorted(maps.Keys(reported)) {
 		total := sum(reported[name])
 		totals = append(totals, total)
-		used := g.increase(total)
+		used := g.Increase(total)
 		g.cpu[name] = used / seconds
 		g.Workers.CPUCores += g.cpu[name]
-		time := g.increase(sum(collected[name]))
+		time := g.Increase(sum(collected[name]))
 		if share := time / seconds; share.Known() && !(share <= g.GC.ShareOfTime) {
 			g.GC.Worker, g.GC.ShareOfTime, g.GC.ShareOfCPU = name, share, time/used
 		}
@@ -117,7 +117,7 @@ func (g *evidence) workers() error {
 			g.GC.HeapUsedMost = ratio
 		}
 	}
-	g.Workers.Workers = report.Figure(len(g.cpu))
+	g.Workers.Workers = tuning.Figure(len(g.cpu))
 	g.miss(totals)
 	if len(g.cpu) == 0 {
 		g.Workers.CPUCores = tuning.Unknown
@@ -127,7 +127,7 @@ func (g *evidence) workers() error {
 }
 
 // heap is the most of each worker's heap that was in use, over its limit.
-func (g *evidence) heap() (map[string]report.Figure, error) {
+func (g *evidence) heap() (map[string]tuning.Figure, error) {
 	used, err := g.read(heapMostMetric)
 	if err == nil && len(used) == 0 {
 		used, err = g.read(heapMetric)
@@ -139,10 +139,10 @@ func (g *evidence) heap() (map[string]report.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, ratios := byLabel(limit, "worker"), map[string]report.Figure{}
+	limits, ratios := byLabel(limit, "worker"), map[string]tuning.Figure{}
 	for name, series := range byLabel(used, "worker") {
-		if most := g.most(sum(limits[name])); most > 0 {
-			ratios[name] = g.most(sum(series)) / most
+		if most := g.Most(sum(limits[name])); most > 0 {
+			ratios[name] = g.Most(sum(series)) / most
 		}
 	}
 	return ratios, nil
@@ -156,7 +156,7 @@ func (g *evidence) restarts() error {
 	if len(series) > 0 {
 		g.Workers.Restarts = 0
 		for _, s := range series {
-			if n := g.increase(s.Slices); n.Known() {
+			if n := g.Increase(s.Slices); n.Known() {
 				g.Workers.Restarts += n
 			}
 		}
@@ -167,7 +167,7 @@ func (g *evidence) restarts() error {
 	}
 	g.started = map[string]int64{}
 	for _, s := range starts {
-		if last := g.last(s.Slices); last.Known() {
+		if last := g.Last(s.Slices); last.Known() {
 			g.started[s.Labels["worker"]] = int64(last * 1000)
 		}
 	}
@@ -181,8 +181,8 @@ func (g *evidence) queries() error {
 		return err
 	}
 	total := sum(active)
-	g.Queries.ActiveMean, g.Queries.ActiveMost = g.mean(total), g.most(total)
-	low, high := g.within(total)
+	g.Queries.ActiveMean, g.Queries.ActiveMost = g.Mean(total), g.Most(total)
+	low, high := g.Within(total)
 	for i := low; i < high; i++ {
 		g.Queries.BySlice = append(g.Queries.BySlice, tuning.QuerySlice{EndMs: total.TimesMs[i], Submitted: tuning.Unknown, Active: total.Values[i], Returned: tuning.Unknown})
 	}
@@ -190,14 +190,14 @@ func (g *evidence) queries() error {
 	if err != nil {
 		return err
 	}
-	if m := g.most(sum(most)); m > g.Queries.ActiveMost {
+	if m := g.Most(sum(most)); m > g.Queries.ActiveMost {
 		g.Queries.ActiveMost = m
 	}
 	created, err := g.read(createdMetric, joinBolt)
 	if err != nil {
 		return err
 	}
-	g.Queries.Created = g.increase(sum(created))
+	g.Queries.Created = g.Increase(sum(created))
 	return nil
 }
 
@@ -210,13 +210,13 @@ func (g *evidence) spouts() error {
 	if err != nil {
 		return err
 	}
-	time := report.Figure(g.seconds()) * g.Spout.Executors
-	held := func(reason string) report.Figure {
-		var of []report.Slices
+	time := tuning.Figure(g.Seconds()) * g.Spout.Executors
+	held := func(reason string) tuning.Figure {
+		var of []rundir.Slices
 		for _, s := range byLabel(skipped, "reason")[reason] {
 			of = append(of, s.Slices)
 		}
-		return g.increases(of) / time
+		return g.Increases(of) / time
 	}
 	g.Spout.HeldByPending, g.Spout.HeldByBackPressure = held("max_spout_pending"), held("backpressure")
 	if len(skipped) == 0 {
@@ -226,7 +226,7 @@ func (g *evidence) spouts() error {
 	if err != nil {
 		return err
 	}
-	g.Spout.CompleteLatencyMs = g.meanOf(complete) * 1000
+	g.Spout.CompleteLatencyMs = meanOf(g.Span, complete) * 1000
 	return nil
 }
 
@@ -244,10 +244,10 @@ func (g *evidence) source() error {
 	if err != nil {
 		return err
 	}
-	seconds := report.Figure(g.seconds())
-	g.Source.RecordsPerSecond, g.Source.BytesPerSecond = g.increases(slicesIn(records))/seconds, g.increases(slicesIn(bytes))/seconds
+	seconds := tuning.Figure(g.Seconds())
+	g.Source.RecordsPerSecond, g.Source.BytesPerSecond = g.Increases(slicesIn(records))/seconds, g.Increases(slicesIn(bytes))/seconds
 	total := sum(lag)
-	g.Source.LagStart, g.Source.LagEnd, g.Source.LagGrowth = g.first(total), g.last(total), g.slope(total)
+	g.Source.LagStart, g.Source.LagEnd, g.Source.LagGrowth = g.First(total), g.Last(total), g.Slope(total)
 	switch {
 	case len(bytes) > 0, g.topology.readsThroughBroker():
 		g.Source.Kind = tuning.SourceKafka

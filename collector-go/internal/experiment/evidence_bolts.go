@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -31,10 +31,10 @@ func (g *evidence) bolts() error {
 			continue
 		}
 		b := tuning.NoBoltEvidence(c.Name)
-		b.Executors = report.Figure(c.Parallelism)
+		b.Executors = tuning.Figure(c.Parallelism)
 		g.busiest(&b, busy[c.Name])
 		for _, s := range queues[c.Name] {
-			if m := g.mean(s.Slices); m.Known() && !(m <= b.QueueMost) {
+			if m := g.Mean(s.Slices); m.Known() && !(m <= b.QueueMost) {
 				b.QueueMost = m
 			}
 		}
@@ -46,11 +46,11 @@ func (g *evidence) bolts() error {
 // busyTask is how busy a task was, and where.
 type busyTask struct {
 	worker string
-	ratio  report.Figure
+	ratio  tuning.Figure
 }
 
 func (g *evidence) busiest(b *tuning.BoltEvidence, tasks map[string]busyTask) {
-	var all []report.Figure
+	var all []tuning.Figure
 	workers := map[string]bool{}
 	for _, task := range slices.Sorted(maps.Keys(tasks)) {
 		ratio := tasks[task].ratio
@@ -60,7 +60,7 @@ func (g *evidence) busiest(b *tuning.BoltEvidence, tasks map[string]busyTask) {
 			b.BusyMost = ratio
 		}
 	}
-	b.BusyMean = averageOf(all)
+	b.BusyMean = rundir.Average(all)
 	if len(workers) > 0 {
 		b.WorkersCPU = 0
 	}
@@ -76,11 +76,11 @@ func (g *evidence) busiest(b *tuning.BoltEvidence, tasks map[string]busyTask) {
 // busyByTask is the share of the step that each task spent executing, by component and task: from Storm's capacity where it has one
 // (2.3 on), else from counts and mean latencies.
 func (g *evidence) busyByTask() (map[string]map[string]busyTask, error) {
-	oldest := g.to
+	oldest := g.To
 	for _, start := range g.started {
 		oldest = min(oldest, start)
 	}
-	since := time.UnixMilli(max(min(oldest, g.from), g.from-longestHistory.Milliseconds())).Add(-time.Second)
+	since := time.UnixMilli(max(min(oldest, g.From), g.From-longestHistory.Milliseconds())).Add(-time.Second)
 	capacities, err := g.history(capacityMetric, since, ownComponents)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (g *evidence) busyByTask() (map[string]map[string]busyTask, error) {
 	return busy, g.busyFromCounts(busy)
 }
 
-func addBusy(busy map[string]map[string]busyTask, labels map[string]string, ratio report.Figure) {
+func addBusy(busy map[string]map[string]busyTask, labels map[string]string, ratio tuning.Figure) {
 	component, task := labels["component"], labels["task"]
 	if busy[component] == nil {
 		busy[component] = map[string]busyTask{}
@@ -109,25 +109,25 @@ func addBusy(busy map[string]map[string]busyTask, labels map[string]string, rati
 
 // busyFromCapacity undoes the window of Storm's capacity: the time that a task executed since its start is the capacity times the
 // window, plus that of one window earlier.
-func (g *evidence) busyFromCapacity(s Series) report.Figure {
+func (g *evidence) busyFromCapacity(s Series) tuning.Figure {
 	started, known := g.started[s.Labels["worker"]]
-	from := max(g.from, started)
-	if !known || from >= g.to {
-		return g.mean(s.Slices)
+	from := max(g.From, started)
+	if !known || from >= g.To {
+		return g.Mean(s.Slices)
 	}
-	busy := executedMs(s.Slices, started, g.to) - executedMs(s.Slices, started, from)
-	if ratio := busy / report.Figure(g.to-from); ratio.Known() {
+	busy := executedMs(s.Slices, started, g.To) - executedMs(s.Slices, started, from)
+	if ratio := busy / tuning.Figure(g.To-from); ratio.Known() {
 		return max(0, ratio)
 	}
-	return g.mean(s.Slices) // the history is not all there: the window lags behind, and is better than nothing
+	return g.Mean(s.Slices) // the history is not all there: the window lags behind, and is better than nothing
 }
 
 // executedMs is how long a task executed since it was started.
-func executedMs(capacity report.Slices, started, at int64) report.Figure {
+func executedMs(capacity rundir.Slices, started, at int64) tuning.Figure {
 	window := capacityWindow.Milliseconds()
-	total := report.Figure(0)
+	total := tuning.Figure(0)
 	for ; at > started; at -= window {
-		total += valueAt(capacity, at) * report.Figure(min(window, at-started))
+		total += capacity.ValueAt(at) * tuning.Figure(min(window, at-started))
 	}
 	return total
 }
@@ -142,14 +142,14 @@ func (g *evidence) busyFromCounts(busy map[string]map[string]busyTask) error {
 	if err != nil {
 		return err
 	}
-	times := map[[4]string]report.Slices{}
+	times := map[[4]string]rundir.Slices{}
 	for _, s := range latencies {
 		times[streamOf(s.Labels)] = s.Slices
 	}
 	for _, s := range executed {
 		if took, found := times[streamOf(s.Labels)]; found {
-			_, spent := g.executions(s.Slices, took)
-			addBusy(busy, s.Labels, spent/report.Figure(g.seconds()))
+			_, spent := executions(g.Span, s.Slices, took)
+			addBusy(busy, s.Labels, spent/tuning.Figure(g.Seconds()))
 		}
 	}
 	return nil
@@ -161,10 +161,10 @@ func streamOf(labels map[string]string) [4]string {
 
 // executions are how many tuples were executed in the span's slices, as far as it is known how long one took, and how long they took together,
 // in seconds.
-func (p span) executions(executed, took report.Slices) (tuples, seconds report.Figure) {
-	low, high := p.within(executed)
+func executions(p rundir.Span, executed, took rundir.Slices) (tuples, seconds tuning.Figure) {
+	low, high := p.Within(executed)
 	for i := max(low, 1); i < high; i++ {
-		each := valueAt(took, executed.TimesMs[i])
+		each := took.ValueAt(executed.TimesMs[i])
 		if !each.Known() {
 			continue // a slice without tuples has no mean
 		}

@@ -4,14 +4,15 @@ import (
 	"context"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // miss counts the slices that there should be of the workers' CPU, and those that are not there, by what was seen of each worker in the step:
 // from its first slice to its last, at the distance that its slices have. What nobody sends, for want of the sampler or since the worker ended, is
 // no slice that the collector lost. How many workers had fallen silent at the step's end is counted apart: one that was moved to another
 // machine is not missed at the old one, and one that has been silent since long before the step is missed all the same.
-func (g *evidence) miss(totals []report.Slices) {
+func (g *evidence) miss(totals []rundir.Slices) {
 	there := reporting(totals)
 	workers := g.of.Workers
 	for _, n := range there {
@@ -19,23 +20,23 @@ func (g *evidence) miss(totals []report.Slices) {
 	}
 	expected, found, heard := 0, 0, 0
 	for _, s := range totals {
-		low, high := g.within(s)
+		low, high := g.Within(s)
 		if low == high {
 			continue
 		}
 		distance := g.distance(s)
 		first, last := s.TimesMs[low], s.TimesMs[high-1]
 		expected, found = expected+int((last-first+distance/2)/distance)+1, found+high-low
-		if g.to-last < 2*distance {
+		if g.To-last < 2*distance {
 			heard++
 		}
 	}
-	g.Workers.Expected, g.Workers.Silent = report.Figure(workers), report.Figure(max(0, workers-heard))
-	g.Collector.ExpectedSlices, g.Collector.MissingSlices = report.Figure(expected), report.Figure(max(0, expected-found))
+	g.Workers.Expected, g.Workers.Silent = tuning.Figure(workers), tuning.Figure(max(0, workers-heard))
+	g.Collector.ExpectedSlices, g.Collector.MissingSlices = tuning.Figure(expected), tuning.Figure(max(0, expected-found))
 }
 
 // distance is how far apart a worker's slices usually are, ms: the median, and no less than a slice is wide.
-func (g *evidence) distance(s report.Slices) int64 {
+func (g *evidence) distance(s rundir.Slices) int64 {
 	var all []int64
 	for i := 1; i < len(s.TimesMs); i++ {
 		all = append(all, s.TimesMs[i]-s.TimesMs[i-1])
@@ -49,7 +50,7 @@ func (g *evidence) distance(s report.Slices) int64 {
 }
 
 // reporting is how many series have a slice, by its end.
-func reporting(all []report.Slices) map[int64]int {
+func reporting(all []rundir.Slices) map[int64]int {
 	there := map[int64]int{}
 	for _, s := range all {
 		for _, end := range s.TimesMs {
@@ -57,18 +58,6 @@ func reporting(all []report.Slices) map[int64]int {
 		}
 	}
 	return there
-}
-
-// workersOf is how many of a run's workers reported at the same time, at most.
-func workersOf(run *report.Run) (most int) {
-	var totals []report.Slices
-	for _, w := range run.Workers {
-		totals = append(totals, w.CPUSeconds)
-	}
-	for _, n := range reporting(totals) {
-		most = max(most, n)
-	}
-	return most
 }
 
 // wholeness notes what came late or was dropped on its way. A collector that cannot tell, as an older one, leaves it unknown.
@@ -82,9 +71,9 @@ func (g *evidence) wholeness(ctx context.Context, collector Stored) {
 		g.note("how many samples came late or were dropped is not known: %v", err)
 		return
 	}
-	g.Collector.LateSamples, g.Collector.DroppedSamples = report.Figure(whole.Late), 0
+	g.Collector.LateSamples, g.Collector.DroppedSamples = tuning.Figure(whole.Late), 0
 	for _, n := range whole.Dropped {
-		g.Collector.DroppedSamples += report.Figure(n)
+		g.Collector.DroppedSamples += tuning.Figure(n)
 	}
 	if n := whole.StormDropped; n > 0 {
 		g.note("Storm dropped %d reports of tasks before the metrics consumer had them", n)

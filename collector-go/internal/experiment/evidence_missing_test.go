@@ -12,7 +12,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -64,12 +63,6 @@ func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t
 			assert.NotContains(t, l.Limiters, tuning.LimitedByCollector)
 		})
 	}
-}
-
-func TestWorkersOfARun(t *testing.T) {
-	run := report.Run{Workers: []report.Worker{{CPUSeconds: report.Slices{TimesMs: []int64{10, 20}}}, {CPUSeconds: report.Slices{TimesMs: []int64{30}}}, {CPUSeconds: report.Slices{TimesMs: []int64{20}}}}}
-	assert.Equal(t, 2, workersOf(&run), "the third came in place of the first")
-	assert.Zero(t, workersOf(&report.Run{}))
 }
 
 // told is a collector that tells how whole it is what it has.

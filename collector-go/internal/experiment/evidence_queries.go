@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -12,15 +13,15 @@ func (r *Runner) underWay(all []tuning.QuerySlice) {
 	defer r.mu.Unlock()
 	width := r.options.SliceWidth.Milliseconds()
 	for i := range all {
-		slice := span{all[i].EndMs - width, all[i].EndMs}
+		slice := rundir.Span{From: all[i].EndMs - width, To: all[i].EndMs}
 		var lived int64
 		returned := 0
 		for _, o := range r.outcomes {
 			if o.End == load.NotSubmitted {
 				continue
 			}
-			lived += max(0, min(o.FinishedMs, slice.to)-max(o.SubmittedMs, slice.from))
-			if o.End == load.Returned && o.FinishedMs > slice.from && o.FinishedMs <= slice.to {
+			lived += max(0, min(o.FinishedMs, slice.To)-max(o.SubmittedMs, slice.From))
+			if o.End == load.Returned && o.FinishedMs > slice.From && o.FinishedMs <= slice.To {
 				returned++
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -59,7 +59,7 @@ func (c *stored) put(metric string, value func(seconds float64) float64, labels 
 		s.Labels[labels[i]] = labels[i+1]
 	}
 	for t := 10.0; t <= 3600; t += 10 {
-		if v := report.Figure(value(t)); v.Known() {
+		if v := tuning.Figure(value(t)); v.Known() {
 			s.Slices.TimesMs, s.Slices.Values = append(s.Slices.TimesMs, evidenceStart.UnixMilli()+int64(t*1000)), append(s.Slices.Values, v)
 		}
 	}
@@ -238,7 +238,7 @@ func TestBatchesOfTheDSLSpout(t *testing.T) {
 func TestWhatATopologyAsksOfTheScheduler(t *testing.T) {
 	topology := testTopology()
 	assert.Nil(t, topology.Asks(0), "it did not tell")
-	topology.Resources.Rows = []report.Component{{Name: "FilterBolt", Parallelism: 2, CPUCoresTotal: 2, OnHeapMiB: 256, OffHeapMiB: 160, MemoryMiB: 832}}
+	topology.Resources.Rows = []rundir.Component{{Name: "FilterBolt", Parallelism: 2, CPUCoresTotal: 2, OnHeapMiB: 256, OffHeapMiB: 160, MemoryMiB: 832}}
 	topology.Resources.Totals.CPUCores = 2
 	asked := topology.Asks(1)
 	require.NotNil(t, asked.Spouts)
@@ -257,7 +257,7 @@ func TestCollectorsAreGatheredApart(t *testing.T) {
 	c := collected()
 	c.put(gcMetric, rising(0.5), "worker", "h:6700", "collector", "G1 Old")
 	c.put(collectionsMetric, rising(1), "worker", "h:6700", "collector", "G1 Old")
-	var run report.Run
+	var run rundir.Figures
 	require.NoError(t, gather(context.Background(), c, Options{Topology: "bullet"}, evidenceStart, evidenceStart.Add(time.Minute), &run))
 	require.Len(t, run.Workers, 2)
 	require.Len(t, run.Workers[0].Collectors, 2)
@@ -269,20 +269,18 @@ func TestCollectorsAreGatheredApart(t *testing.T) {
 	assert.Equal(t, []int64{evidenceStart.UnixMilli()}, run.Workers[0].StartsMs)
 }
 
-func (*stored) Topology(context.Context, string) (Topology, error) { return testTopology(), nil }
-
-func TestARunIsExplained(t *testing.T) {
+// What the run knows itself goes into the evidence: its load, what the client saw, the host and what is around the topology.
+func TestWhatTheRunKnowsIsEvidence(t *testing.T) {
 	from := evidenceStart.Add(31 * time.Minute).UnixMilli()
-	run := report.Run{Topology: "bullet", StoredSliceMs: 10_000, Goals: tuning.DefaultGoals(), Steps: []report.Step{{
+	step := rundir.Step{
 		Queries: 30, StartMs: from - 60_000, MeasuredFromMs: from, EndMs: from + 300_000, HostIdle: 0.3,
-		Shares: []report.Share{{Process: ClientProcess, Ratio: 0.01}, {Process: CollectorProcess, Ratio: 0.02}}, Clients: report.Clients{Refused: 3, LatenessP99Ms: 1500},
-	}}}
-	c := collected()
-	require.NoError(t, Explain(context.Background(), c, c, Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 20, Partitions: 4}, &run))
-	e := run.Steps[0].Evidence
-	require.NotNil(t, e)
+		Shares: []rundir.Share{{Process: ClientProcess, Ratio: 0.01}, {Process: CollectorProcess, Ratio: 0.02}}, Clients: rundir.Clients{Refused: 3, LatenessP99Ms: 1500},
+	}
+	e := gatherAt(t, collected(), 31)
+	Around{Endpoint: tuning.EndpointDRPC, EndpointCapacity: 20, Partitions: 4}.addTo(&e)
+	addStep(&e, step, 0.05)
 	assert.Equal(t, []tuning.Figure{30, 20, 20, 4, 0.3, 0.02}, []tuning.Figure{
 		e.Queries.Submitted, e.Queries.ActiveMost, e.Queries.EndpointCapacity, e.Source.Partitions, e.Host.IdleRatio, e.Collector.ShareOfHost})
 	assert.Equal(t, []tuning.Figure{3, 1500}, []tuning.Figure{e.Queries.Refused, e.Client.LatenessP99Ms})
-	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU, tuning.LimitedByGC, tuning.LimitedByDRPC, tuning.LimitedByClient}, tuning.Limit(*e).Limiters)
+	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU, tuning.LimitedByGC, tuning.LimitedByDRPC, tuning.LimitedByClient}, tuning.Limit(e).Limiters)
 }

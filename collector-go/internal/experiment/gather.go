@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // The metrics that a report is made of.
@@ -40,18 +41,18 @@ const joinBolt = `component="JoinBolt"`
 type reader func(metric string, more ...string) ([]Series, error)
 
 // gather reads what the collector stored in (from, to] into the run, in place of what was gathered before.
-func gather(ctx context.Context, collector Slices, o Options, from, to time.Time, run *report.Run) error {
-	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, report.Slices{}
+func gather(ctx context.Context, collector Slices, o Options, from, to time.Time, run *rundir.Figures) error {
+	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, rundir.Slices{}
 	gatherHealth(ctx, collector, o, from, to, run)
 	gatherMarks(ctx, collector, o, from, to, run)
 	var read reader = func(metric string, more ...string) ([]Series, error) {
 		return collector.Slices(ctx, o.selector(metric, more...), from, to)
 	}
-	workers := map[string]*report.Worker{}
-	for metric, field := range map[string]func(*report.Worker) *report.Slices{
-		cpuMetric:  func(w *report.Worker) *report.Slices { return &w.CPUSeconds },
-		gcMetric:   func(w *report.Worker) *report.Slices { return &w.GCSeconds },
-		heapMetric: func(w *report.Worker) *report.Slices { return &w.HeapUsedBytes },
+	workers := map[string]*rundir.Worker{}
+	for metric, field := range map[string]func(*rundir.Worker) *rundir.Slices{
+		cpuMetric:  func(w *rundir.Worker) *rundir.Slices { return &w.CPUSeconds },
+		gcMetric:   func(w *rundir.Worker) *rundir.Slices { return &w.GCSeconds },
+		heapMetric: func(w *rundir.Worker) *rundir.Slices { return &w.HeapUsedBytes },
 	} {
 		series, err := read(metric)
 		if err != nil {
@@ -65,7 +66,7 @@ func gather(ctx context.Context, collector Slices, o Options, from, to time.Time
 			}
 		}
 	}
-	for _, part := range []func(reader, map[string]*report.Worker) error{gatherCollectors, gatherStarts, gatherPids} {
+	for _, part := range []func(reader, map[string]*rundir.Worker) error{gatherCollectors, gatherStarts, gatherPids} {
 		if err := part(read, workers); err != nil {
 			return err
 		}
@@ -76,15 +77,15 @@ func gather(ctx context.Context, collector Slices, o Options, from, to time.Time
 	return gatherTopology(read, run)
 }
 
-func workerNamed(workers map[string]*report.Worker, name string) *report.Worker {
+func workerNamed(workers map[string]*rundir.Worker, name string) *rundir.Worker {
 	if workers[name] == nil {
-		workers[name] = &report.Worker{Name: name}
+		workers[name] = &rundir.Worker{Name: name}
 	}
 	return workers[name]
 }
 
 // gatherCollectors reads each worker's garbage collectors apart.
-func gatherCollectors(read reader, workers map[string]*report.Worker) error {
+func gatherCollectors(read reader, workers map[string]*rundir.Worker) error {
 	seconds, err := read(gcMetric)
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func gatherCollectors(read reader, workers map[string]*report.Worker) error {
 		worker, times := workerNamed(workers, name), byLabel(parts, "collector")
 		worker.Collectors = nil
 		for _, collector := range slices.Sorted(maps.Keys(times)) {
-			worker.Collectors = append(worker.Collectors, report.Collector{
+			worker.Collectors = append(worker.Collectors, rundir.Collector{
 				Name: collector, Seconds: sum(times[collector]), Collections: sum(byLabel(counts[name], "collector")[collector]),
 			})
 		}
@@ -107,7 +108,7 @@ func gatherCollectors(read reader, workers map[string]*report.Worker) error {
 }
 
 // gatherStarts notes when each worker's processes were started.
-func gatherStarts(read reader, workers map[string]*report.Worker) error {
+func gatherStarts(read reader, workers map[string]*rundir.Worker) error {
 	series, err := read(startMetric)
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func gatherStarts(read reader, workers map[string]*report.Worker) error {
 }
 
 // gatherPids notes the processes of each worker in the order in which they came.
-func gatherPids(read reader, workers map[string]*report.Worker) error {
+func gatherPids(read reader, workers map[string]*rundir.Worker) error {
 	series, err := read(workerMetric)
 	if err != nil {
 		return err
@@ -153,7 +154,7 @@ func first(s Series) int64 {
 	return s.Slices.TimesMs[0]
 }
 
-func gatherTopology(read reader, run *report.Run) error {
+func gatherTopology(read reader, run *rundir.Figures) error {
 	queries, err := read(queriesMetric, joinBolt)
 	if err != nil {
 		return err
@@ -178,8 +179,8 @@ func byLabel(series []Series, label string) map[string][]Series {
 }
 
 // sum adds series up where all of them have a slice; where one is missing the sum is a gap.
-func sum(series []Series) (out report.Slices) {
-	totals, counts := map[int64]report.Figure{}, map[int64]int{}
+func sum(series []Series) (out rundir.Slices) {
+	totals, counts := map[int64]tuning.Figure{}, map[int64]int{}
 	for _, s := range series {
 		for i, t := range s.Slices.TimesMs {
 			totals[t] += s.Slices.Values[i]

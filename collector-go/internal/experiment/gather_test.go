@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 // A worker's CPU is user and system time together; both are known apart too, unless its system does not tell them apart.
@@ -17,10 +17,10 @@ func TestCPUIsGatheredTogetherAndApart(t *testing.T) {
 	c.put(cpuMetric, rising(0.1), "worker", "h:1", "mode", "system")
 	c.put(cpuMetric, rising(0.5), "worker", "h:2", "mode", "total")
 	from := evidenceStart.Add(10 * time.Minute)
-	run := &report.Run{}
+	run := &rundir.Figures{}
 	require.NoError(t, gather(t.Context(), c, Options{Topology: "bullet"}, from, from.Add(5*time.Minute), run))
 	require.Len(t, run.Workers, 2)
-	rise := func(s report.Slices) float64 {
+	rise := func(s rundir.Slices) float64 {
 		if len(s.Values) == 0 {
 			return -1
 		}

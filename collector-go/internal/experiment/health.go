@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 // Collections tells how whole it is what was collected. A Stored that is one is asked; Collector is.
@@ -23,7 +23,7 @@ func (c *Collector) Collection(ctx context.Context, topology string, from, to ti
 }
 
 // gatherHealth notes how whole the run's figures are. A collector that cannot tell, as an older one, leaves the report without it.
-func gatherHealth(ctx context.Context, collector Slices, o Options, from, to time.Time, run *report.Run) {
+func gatherHealth(ctx context.Context, collector Slices, o Options, from, to time.Time, run *rundir.Figures) {
 	if asked, can := collector.(Collections); can {
 		if whole, err := asked.Collection(ctx, o.Topology, from, to); err == nil {
 			run.Health = whole

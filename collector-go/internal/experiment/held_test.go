@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -14,14 +13,14 @@ import (
 func TestHowLongQueriesAreHeld(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*rundir.Plan)
-		step   report.Step
+		step   rundir.Step
 		want   tuning.Figure
 	}{
-		"held":                      {func(*rundir.Plan) {}, report.Step{Queries: 50}, 10_000},
-		"none":                      {func(*rundir.Plan) {}, report.Step{}, tuning.Unknown},
-		"started at a rate":         {func(p *rundir.Plan) { p.Axis = rundir.QueriesPerSecond }, report.Step{Queries: 50}, tuning.Unknown},
-		"started at a rate besides": {func(p *rundir.Plan) { p.Load.QueriesPerSecond = 3 }, report.Step{Queries: 50}, tuning.Unknown},
-		"their latency is a goal":   {func(p *rundir.Plan) { p.Goals = []tuning.Goal{{Figure: tuning.QueryLatency}} }, report.Step{Queries: 50}, tuning.Unknown},
+		"held":                      {func(*rundir.Plan) {}, rundir.Step{Queries: 50}, 10_000},
+		"none":                      {func(*rundir.Plan) {}, rundir.Step{}, tuning.Unknown},
+		"started at a rate":         {func(p *rundir.Plan) { p.Axis = rundir.QueriesPerSecond }, rundir.Step{Queries: 50}, tuning.Unknown},
+		"started at a rate besides": {func(p *rundir.Plan) { p.Load.QueriesPerSecond = 3 }, rundir.Step{Queries: 50}, tuning.Unknown},
+		"their latency is a goal":   {func(p *rundir.Plan) { p.Goals = []tuning.Goal{{Figure: tuning.QueryLatency}} }, rundir.Step{Queries: 50}, tuning.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := rundir.Plan{Axis: rundir.Queries, Load: rundir.Asked{QueryDurationMs: 10_000, QueriesPerSecond: tuning.Unknown}}

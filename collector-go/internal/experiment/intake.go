@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -58,8 +58,8 @@ func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (tuning.F
 	series, _, err := recordSeries(func(metric string, more ...string) ([]Series, error) {
 		return s.ports.Slices.Slices(ctx, s.runner.options.selector(metric, more...), from.Add(-evidenceLookback), to)
 	})
-	within := span{from.UnixMilli(), to.UnixMilli()}
-	return within.increases(slicesIn(series)) / tuning.Figure(within.seconds()), err
+	within := rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}
+	return within.Increases(slicesIn(series)) / tuning.Figure(within.Seconds()), err
 }
 
 // lagSince is how many records wait to be read, as of the newest slice that ended at a moment or later. told is false until there is
@@ -70,7 +70,7 @@ func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Fi
 		return tuning.Figure(status.Lag), err == nil, err
 	}
 	from, now := moment.Add(-s.runner.options.SliceWidth), time.Now()
-	read := func(metric string) (report.Slices, error) {
+	read := func(metric string) (rundir.Slices, error) {
 		series, err := s.ports.Slices.Slices(ctx, s.runner.options.selector(metric), from, now)
 		return sum(series), err
 	}
@@ -99,7 +99,7 @@ func (s *Session) takeIn(step *rundir.Step, m tuning.StepMeasures) error {
 		if err != nil {
 			return err
 		}
-		lag = span{from.UnixMilli(), to.UnixMilli()}.last(sum(series))
+		lag = rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}.Last(sum(series))
 		step.RecordsLag = 0
 		if lag.Known() {
 			step.RecordsLag = int64(math.Round(float64(lag)))
@@ -180,7 +180,7 @@ func (s *Session) caughtUp(step *rundir.Step) error {
 
 // probesPerSecond is how many records the source makes beside the background: those that queries look for.
 func (r *Runner) probesPerSecond() float64 {
-	return float64(r.options.mostQueries()) * r.options.Query.ProbeRate()
+	return float64(r.options.MostQueries) * r.options.Query.ProbeRate()
 }
 
 // A topology has caught up with a lag that is no more than comes between two reads.
@@ -225,6 +225,25 @@ func (s *Session) drain(step *rundir.Step) error {
 		step.Notes = append(step.Notes, fmt.Sprintf("how many records of earlier load were unread when the step began is not known: %v", err))
 	}
 	return nil
+}
+
+// finishQueries lets the queries of earlier load end, so that a load that is measured for its cost begins with none. It takes bounded time
+// and notes what is left then.
+func (s *Session) finishQueries() {
+	s.held.Hold(0)
+	left := 0
+	err := s.runner.poll(s.ctx, s.queryLimit(), "the queries of the load before", func(context.Context) (bool, error) {
+		left = s.asked.before(time.Now())
+		return left == 0, nil
+	})
+	if err != nil && s.ctx.Err() == nil {
+		s.notes = append(s.notes, fmt.Sprintf("%d queries of earlier load were still under way when the step began: its figures have them", left))
+	}
+}
+
+// queryLimit is the longest that a query may take to its end.
+func (s *Session) queryLimit() time.Duration {
+	return s.runner.options.Query.Life() + load.DefaultHeldOptions().Grace
 }
 
 // settledAt is the lag up to which the topology keeps up, records.

@@ -13,52 +13,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
 )
-
-// Manifest says what ran: versions, sizes and flags from the collector, which has them from the topology itself, the machine, and what
-// the caller knows. What cannot be found out is left out.
-func Manifest(ctx context.Context, facts Facts, machine *Proc, o Options, known []report.Entry) []report.Entry {
-	entries := append([]report.Entry{}, known...)
-	add := func(key, value string) {
-		if value != "" {
-			entries = append(entries, report.Entry{Key: key, Value: value})
-		}
-	}
-	if t, err := facts.Topology(ctx, o.Topology); err == nil {
-		add("Storm", t.Versions.Storm)
-		add("Bullet", t.Versions.Bullet)
-		add("Java of the workers", t.Versions.Java)
-		add("Plugin", t.Versions.Plugin)
-		add("Topology id", t.ID)
-		add("Executors", t.parallelism())
-		add("Asked of the scheduler", t.resources())
-		add("JVM flags of the workers", t.flags())
-	}
-	add("Processors", machine.processors())
-	add("Memory", machine.memory())
-	add("Kernel", machine.kernel())
-	return entries
-}
-
-func (p *Proc) processors() string {
-	all, err := p.fs.CPUInfo()
-	if err != nil || len(all) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d x %s", len(all), all[0].ModelName)
-}
-
-func (p *Proc) memory() string {
-	m, err := p.fs.Meminfo()
-	if err != nil || m.MemTotalBytes == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.1f GiB", float64(*m.MemTotalBytes)/(1<<30))
-}
 
 func (p *Proc) kernel() string {
 	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
@@ -68,13 +26,13 @@ func (p *Proc) kernel() string {
 	return "Linux " + strings.TrimSpace(string(text))
 }
 
-func entry(key, value string) report.Entry {
-	return report.Entry{Key: key, Value: rundir.Shown(key, value)}
+func entry(key, value string) rundir.Entry {
+	return rundir.Entry{Key: key, Value: rundir.Shown(key, value)}
 }
 
 // Settings are the entries of a Bullet YAML file as they are, then those laid over it, "key=value". Values of settings whose
 // names speak of secrets are not shown.
-func Settings(path string, over []string) ([]report.Entry, error) {
+func Settings(path string, over []string) ([]rundir.Entry, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -83,7 +41,7 @@ func Settings(path string, over []string) ([]report.Entry, error) {
 	if err := yamlfile.Decode(text, &settings); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var entries []report.Entry
+	var entries []rundir.Entry
 	for _, setting := range settings {
 		entries = append(entries, entry(fmt.Sprint(setting.Key), fmt.Sprint(setting.Value)))
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 // answering is a collector that gives one answer and keeps what it was asked.
@@ -62,16 +64,11 @@ func TestATopologyIsReadForTheManifest(t *testing.T) {
 	c, asked := answering(t, `{"status":"success","data":{"name":"b","id":"b-1-2","versions":{"storm":"2.8.3","bullet":"1.5.2","java":"17","plugin":"1"},`+
 		`"components":[{"name":"FilterBolt","parallelism":4},{"name":"__acker","parallelism":2}],"settings":{"worker.childopts":"-Xmx1g","topology.worker.childopts":"-XX:+UseG1GC"},`+
 		`"resources":{"totals":{"parallelism":6,"cpu_cores":1.5,"total_memory_mib":1024}}}}`)
-	machine, err := NewProc()
+	topology, err := c.Topology(t.Context(), "b/c")
 	require.NoError(t, err)
-	o := DefaultOptions()
-	o.Topology = "b/c"
-	manifest := Manifest(t.Context(), c, machine, o, nil)
-	said := map[string]string{}
-	for _, e := range manifest {
-		said[e.Key] = e.Value
-	}
-	assert.Subset(t, said, map[string]string{"Storm": "2.8.3", "Bullet": "1.5.2", "Java of the workers": "17", "Plugin": "1", "Topology id": "b-1-2",
-		"Executors": "FilterBolt 4", "Asked of the scheduler": "6 executors, 1.5 cores, 1024 MiB", "JVM flags of the workers": "-Xmx1g -XX:+UseG1GC"})
+	reported := topology.Told(1 << 30)
+	assert.Equal(t, rundir.Told{TopologyID: "b-1-2", Bullet: "1.5.2", Storm: "2.8.3", WorkerJava: "17", Plugin: "1", WorkerFlags: "-Xmx1g -XX:+UseG1GC", HeapFlags: "-Xmx1g",
+		GCFlags: "-XX:+UseG1GC", HeapLimitBytes: 1 << 30, Executors: "FilterBolt 4", Asked: "6 executors, 1.5 cores, 1024 MiB",
+		Settings: []rundir.Entry{{Key: "topology.worker.childopts", Value: "-XX:+UseG1GC"}, {Key: "worker.childopts", Value: "-Xmx1g"}}}, reported)
 	assert.Contains(t, (*asked)[0], "GET /api/v1/topologies/b%2Fc ")
 }

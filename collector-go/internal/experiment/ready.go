@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // Limits of what is waited for.
@@ -48,11 +49,7 @@ func (r *Runner) poll(ctx context.Context, limit time.Duration, what string, ask
 }
 
 // awaitSource waits until the topology's source emits records.
-func (r *Runner) awaitSource(ctx context.Context) error {
-	return r.awaitSourceWithin(ctx, sourceReadyLimit)
-}
-
-func (r *Runner) awaitSourceWithin(ctx context.Context, limit time.Duration) error {
+func (r *Runner) awaitSource(ctx context.Context, limit time.Duration) error {
 	if r.ports.Source == nil {
 		return nil // nobody tells but the collector
 	}
@@ -68,7 +65,7 @@ func (r *Runner) setRate(ctx context.Context, rate float64) error {
 	if r.ports.Source == nil {
 		return nil
 	}
-	control := load.Control{RecordsPerSecond: rate, Probes: load.Probes(r.options.Query, r.options.mostQueries())}
+	control := load.Control{RecordsPerSecond: rate, Probes: load.Probes(r.options.Query, r.options.MostQueries)}
 	if err := r.ports.Source.SetControl(ctx, control); err != nil {
 		return fmt.Errorf("set the record rate: %w", err)
 	}
@@ -78,38 +75,32 @@ func (r *Runner) setRate(ctx context.Context, rate float64) error {
 	})
 }
 
-// canAfford tells whether a bounded run has the time for another reading and comfortable steps after it.
-func (r *Runner) canAfford(submitted time.Time) bool {
-	steps := minSteps * comfortableStepSlices * r.options.SliceWidth
-	return r.options.Bound == 0 || r.available(submitted) >= steps+settleTime+readingTime
-}
-
-// calibrate finds the record rate, unless it was given. A bounded run that has little time left takes one reading only.
-func (r *Runner) calibrate(ctx context.Context, submitted time.Time, run *report.Run) error {
-	run.Calibration.TargetIdle = report.Unknown
-	if given := r.options.RecordsPerSecond; given > 0 {
-		run.Calibration.RecordsPerSecond = report.Figure(given)
-		return r.setRate(ctx, given)
-	}
+// calibrate finds the record rate. It takes one reading at least, and begins none that would end after FirstStepBy.
+func (r *Runner) calibrate(ctx context.Context) (rundir.Calibration, error) {
 	c := calibration{targetIdle: r.options.TargetIdle}
 	rate, done := c.next()
-	for ; !done && (len(c.readings) == 0 || r.canAfford(submitted)); rate, done = c.next() {
+	for ; !done && (len(c.readings) == 0 || r.canAfford()); rate, done = c.next() {
 		idle, err := r.readIdle(ctx, rate)
 		if err != nil {
-			return err
+			return rundir.Calibration{}, err
 		}
 		c.add(rate, idle)
 		r.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate, 100*idle, 100*c.targetIdle)
 	}
-	run.Calibration = calibrationReport(c, rate)
 	r.ports.Progress.Say("calibration: %.0f records/s it is", rate)
-	return r.setRate(ctx, rate)
+	return calibrationReport(c, rate), r.setRate(ctx, rate)
 }
 
-func calibrationReport(c calibration, rate float64) report.Calibration {
-	out := report.Calibration{TargetIdle: report.Figure(c.targetIdle), RecordsPerSecond: report.Figure(rate)}
+// canAfford reports whether there is time for another reading.
+func (r *Runner) canAfford() bool {
+	until := r.options.FirstStepBy
+	return until.IsZero() || time.Now().Add(settleTime+readingTime).Before(until)
+}
+
+func calibrationReport(c calibration, rate float64) rundir.Calibration {
+	out := rundir.Calibration{TargetIdle: tuning.Figure(c.targetIdle), RecordsPerSecond: tuning.Figure(rate)}
 	for _, reading := range c.readings {
-		out.Readings = append(out.Readings, report.Reading{RecordsPerSecond: report.Figure(reading.rate), HostIdle: figure(reading.idle)})
+		out.Readings = append(out.Readings, rundir.Reading{RecordsPerSecond: tuning.Figure(reading.rate), HostIdle: figure(reading.idle)})
 	}
 	return out
 }

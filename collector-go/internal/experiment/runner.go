@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // Source is the topology's record source, as its gateway shows it. load.Gateway is one.
@@ -60,7 +60,7 @@ type Ports struct {
 	Outcomes io.Writer
 }
 
-// Runner measures one topology once.
+// Runner is the part of a session that talks to the topology and to the collector.
 type Runner struct {
 	options Options
 	ports   Ports
@@ -69,41 +69,6 @@ type Runner struct {
 	mu       sync.Mutex
 	outcomes []load.Outcome
 	writeErr error
-	notes    []string
-}
-
-// NewRunner returns a runner that has started nothing.
-func NewRunner(options Options, ports Ports) (*Runner, error) {
-	if err := options.Validate(); err != nil {
-		return nil, err
-	}
-	return &Runner{options: options, ports: ports}, nil
-}
-
-// Run measures the topology that was submitted at the time given, and returns when the collector's last slices are in. When ctx
-// ends it returns ctx's cause, with no query left under way.
-func (r *Runner) Run(ctx context.Context, submitted time.Time) (*report.Run, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if err := r.awaitSource(ctx); err != nil {
-		return nil, err
-	}
-	var watch sync.WaitGroup
-	defer watch.Wait()
-	defer r.marking.Wait()
-	defer cancel(nil) // before the watch is waited for
-	watch.Go(func() { r.watchWorkers(ctx, submitted, cancel) })
-
-	run := &report.Run{
-		Topology: r.options.Topology, Goals: r.options.Goals, SubmittedMs: submitted.UnixMilli(),
-		StoredSliceMs: r.options.SliceWidth.Milliseconds(), Query: r.options.Query.BQL("…"),
-	}
-	held := load.NewHeld(r.options.Query, r.ports.Queries, load.DefaultHeldOptions(), r.observe)
-	defer held.Close()
-	if err := r.measure(ctx, held, submitted, run); err != nil {
-		return nil, causeOf(ctx, err)
-	}
-	return run, nil
 }
 
 // causeOf prefers what ended the run to the error that its end led to.
@@ -112,50 +77,6 @@ func causeOf(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-func (r *Runner) measure(ctx context.Context, held *load.Held, submitted time.Time, run *report.Run) error {
-	if err := r.calibrate(ctx, submitted, run); err != nil {
-		return err
-	}
-	p := newPlan(r.options, r.available(submitted))
-	run.SliceMs = p.reportSlice.Milliseconds()
-	r.announce(p)
-	if err := r.climb(ctx, held, p, run); err != nil {
-		return err
-	}
-	end := time.UnixMilli(run.Steps[len(run.Steps)-1].EndMs)
-	if err := r.settle(ctx, held, submitted, end); err != nil {
-		return err
-	}
-	for i := range run.Steps {
-		run.Steps[i].Clients = r.clients(run.Steps[i])
-	}
-	// A collector that was just started again may refuse a moment.
-	if err := r.poll(ctx, gatherLimit, "the figures", func(ctx context.Context) (bool, error) {
-		err := gather(ctx, r.ports.Slices, r.options, submitted, end, run)
-		return err == nil, err
-	}); err != nil {
-		return err
-	}
-	r.marking.Wait()
-	run.CollectedMs = time.Now().UnixMilli()
-	run.Notes = r.notes
-	return r.written()
-}
-
-// available is the time that a bounded run has for its steps.
-func (r *Runner) available(submitted time.Time) time.Duration {
-	start := nextSlice(time.Now(), r.options.SliceWidth)
-	return r.options.Bound - r.options.tail() - reportTime - start.Sub(submitted)
-}
-
-func (r *Runner) announce(p plan) {
-	var ladder []int
-	for _, step := range p.steps {
-		ladder = append(ladder, step.queries)
-	}
-	r.ports.Progress.Say("%d steps of %s each, with %v simultaneous queries", len(p.steps), p.steps[0].length(), ladder)
 }
 
 // observe takes an outcome; it is called by the goroutine of each query.
@@ -179,40 +100,33 @@ func (r *Runner) written() error {
 	return nil
 }
 
-func (r *Runner) note(format string, args ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, args...))
-}
-
 // clients summarises the step's queries.
-func (r *Runner) clients(step report.Step) report.Clients {
+func (r *Runner) clients(step rundir.Step) rundir.Clients {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := load.Summarise(r.outcomes, windowOf(step))
-	return report.Clients{
+	return rundir.Clients{
 		Submitted: s.Submitted, Returned: s.Returned, Failed: s.Failed, Refused: s.Refused, Unfinished: s.Unfinished, CutOff: s.CutOff, NotSubmitted: s.NotSubmitted,
-		AverageResultSize: report.Figure(s.AverageResultSize), GeneratedRecords: s.Generated, DueRecords: s.Due, MissingRecords: s.Missing, RepeatedRecords: s.Repeated, ForeignRecords: s.Foreign,
-		LatencyMeanMs: report.Figure(s.LatencyMeanMs), LatencyP50Ms: report.Figure(s.LatencyP50Ms), LatencyP99Ms: report.Figure(s.LatencyP99Ms),
-		LowerBounds: s.LowerBounds, LatenessP99Ms: report.Figure(s.LatenessP99Ms),
+		AverageResultSize: tuning.Figure(s.AverageResultSize), GeneratedRecords: s.Generated, DueRecords: s.Due, MissingRecords: s.Missing, RepeatedRecords: s.Repeated, ForeignRecords: s.Foreign,
+		LatencyMeanMs: tuning.Figure(s.LatencyMeanMs), LatencyP50Ms: tuning.Figure(s.LatencyP50Ms), LatencyP99Ms: tuning.Figure(s.LatencyP99Ms),
+		LowerBounds: s.LowerBounds, LatenessP99Ms: tuning.Figure(s.LatenessP99Ms),
 	}
 }
 
 // latencies are those of the step's queries, ms, ascending; of one that gave no answer it is how long it took at least.
-func (r *Runner) latencies(step report.Step) []float64 {
+func (r *Runner) latencies(step rundir.Step) []float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return load.Latencies(r.outcomes, windowOf(step))
 }
 
-func windowOf(step report.Step) load.Window {
+func windowOf(step rundir.Step) load.Window {
 	return load.Window{Start: time.UnixMilli(step.StartMs), Measured: time.UnixMilli(step.MeasuredFromMs), End: time.UnixMilli(step.EndMs)}
 }
 
-// mostQueries is how many slots the ladder may need.
-func (o Options) mostQueries() int { return slices.Max(o.Ladder) }
-
-func figure(f float64) report.Figure {
+func figure(f float64) tuning.Figure {
 	if math.IsInf(f, 0) {
-		return report.Unknown
+		return tuning.Unknown
 	}
-	return report.Figure(f)
+	return tuning.Figure(f)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -18,7 +17,7 @@ import (
 // Calculator answers PromQL with one number. Collector is one.
 type Calculator interface {
 	// Calculate is the value of an expression at a time; unknown where it has none or several.
-	Calculate(ctx context.Context, expression string, at time.Time) (report.Figure, error)
+	Calculate(ctx context.Context, expression string, at time.Time) (tuning.Figure, error)
 }
 
 // SessionOptions say what is measured in all steps of a session.
@@ -29,6 +28,11 @@ type SessionOptions struct {
 	Workers  int
 	Wait     time.Duration
 	Plan     rundir.Plan
+	// FirstStepBy is when the first step is to begin: no further reading of a calibration is begun that would take it longer, and the
+	// warm-up has half of the time until then. The zero time for no such limit.
+	FirstStepBy time.Time
+	// WarmUpQueries are held while a topology that was just launched warms up, beside the first step's; they end before it.
+	WarmUpQueries int
 	// Lateness is the collector's; Trial and Run name the annotations.
 	Lateness time.Duration
 	Run      string
@@ -44,9 +48,10 @@ type Session struct {
 	submitted time.Time
 	held      *load.Held
 	asked     *underway
-	rate      float64 // of background records, as last set
-	warm      bool    // the launch's first step has begun
-	workers   int     // the most that are known to belong to the topology
+	rate      float64  // of background records, as last set
+	warm      bool     // the launch's first load has been put on it
+	notes     []string // of the warm-up, for the step that comes next
+	workers   int      // the most that are known to belong to the topology
 	// shares are the processes' in the last step that did not starve the host.
 	shares []tuning.ProcessShare
 	// throughBroker says that records come through Kafka, paused that the source was told to make none, loaded when the last load ended,
@@ -80,8 +85,8 @@ func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted t
 	s := &Session{o: o, ports: ports, submitted: submitted, workers: o.Workers, asked: &underway{target: ports.Queries, started: map[int64]time.Time{}}}
 	s.ports.Queries = s.asked
 	s.runner = &Runner{ports: s.ports.Ports, options: Options{
-		Topology: o.Topology, Workers: o.Workers, Ladder: []int{o.Plan.MostQueries()}, SliceWidth: milliseconds(o.Plan.SliceMs), SliceLateness: o.Lateness,
-		TargetIdle: float64(o.Plan.Load.TargetIdle), Query: query, Goals: goalsOf(o.Plan), Wait: o.Wait, Elsewhere: o.Plan.Launch == "command",
+		Topology: o.Topology, Workers: o.Workers, MostQueries: o.Plan.MostQueries(), SliceWidth: milliseconds(o.Plan.SliceMs), SliceLateness: o.Lateness,
+		TargetIdle: float64(o.Plan.Load.TargetIdle), Query: query, Wait: o.Wait, FirstStepBy: o.FirstStepBy, Elsewhere: o.Plan.Launch == "command",
 	}}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	if err := s.awaitTopology(); err != nil {
@@ -101,25 +106,10 @@ func (s *Session) awaitTopology() error {
 			return err
 		}
 	}
-	return s.runner.awaitSourceWithin(s.ctx, max(s.o.Wait, sourceReadyLimit))
+	return s.runner.awaitSource(s.ctx, max(s.o.Wait, sourceReadyLimit))
 }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// goalsOf are the goals in the form of a single report.
-func goalsOf(p rundir.Plan) tuning.Goals {
-	goals := tuning.DefaultGoals()
-	goals.ExpectedResultSize, goals.MinHostIdle = float64(p.Load.QueryLimit), float64(p.MinHostIdle)
-	for _, g := range p.Goals {
-		switch {
-		case g.Figure == tuning.FilterLatency && g.AtMost.Known():
-			goals.FilterLatencyLimitMs = float64(g.AtMost)
-		case g.Figure == tuning.ResultSize && g.AtLeast.Known() && float64(g.AtLeast) <= goals.ExpectedResultSize && g.AtLeast > 0:
-			goals.Tolerance = 1 - float64(g.AtLeast)/goals.ExpectedResultSize
-		}
-	}
-	return goals
-}
 
 // Close gives up the queries under way and ends the session. It may be called twice.
 func (s *Session) Close() {
@@ -132,14 +122,18 @@ func (s *Session) Close() {
 // cause prefers what ended the session to the error that its end led to.
 func (s *Session) cause(err error) error { return causeOf(s.ctx, err) }
 
-// Calibrate finds the record rate that leaves the plan's share of the host idle without queries.
-func (s *Session) Calibrate() (float64, report.Calibration, error) {
-	var run report.Run
-	if err := s.runner.calibrate(s.ctx, s.submitted, &run); err != nil {
-		return 0, report.Calibration{}, s.cause(err)
+// Calibrate finds the record rate that leaves the plan's share of the host idle without queries, once the workers are warm.
+func (s *Session) Calibrate() (rundir.Calibration, error) {
+	err := s.runner.setRate(s.ctx, firstRate)
+	if err == nil {
+		err = s.warmUp(0)
 	}
-	s.rate = float64(run.Calibration.RecordsPerSecond)
-	return s.rate, run.Calibration, nil
+	if err != nil {
+		return rundir.Calibration{}, s.cause(err)
+	}
+	found, err := s.runner.calibrate(s.ctx)
+	s.rate = float64(found.RecordsPerSecond)
+	return found, s.cause(err)
 }
 
 // SetRate asks for background records and waits until the source follows.
@@ -152,13 +146,13 @@ func (s *Session) SetRate(rate float64) error {
 func (s *Session) Written() error { return s.runner.written() }
 
 // Figures are all series of the topology from its submission to a moment; the steps are the caller's to add.
-func (s *Session) Figures(until time.Time) (*report.Run, error) {
-	run := &report.Run{
-		Topology: s.o.Topology, Goals: s.runner.options.Goals, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs,
-		Query: s.runner.options.Query.BQL("…"), Calibration: report.Calibration{TargetIdle: report.Unknown, RecordsPerSecond: report.Figure(s.rate)},
+func (s *Session) Figures(until time.Time) (*rundir.Figures, error) {
+	run := &rundir.Figures{
+		Topology: s.o.Topology, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs,
+		Query: s.runner.options.Query.BQL("…"), Calibration: rundir.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: tuning.Figure(s.rate)},
 	}
 	if s.ports.Source == nil {
-		run.Calibration.RecordsPerSecond = report.Unknown
+		run.Calibration.RecordsPerSecond = tuning.Unknown
 	}
 	if err := s.read(until, s.submitted, run); err != nil {
 		return nil, err
@@ -168,20 +162,20 @@ func (s *Session) Figures(until time.Time) (*report.Run, error) {
 			run.Asked, run.Placement = t.Asks(s.o.Around.Partitions), t.Placement()
 		}
 	}
-	run.CollectedMs, run.Notes = time.Now().UnixMilli(), s.runner.notes
+	run.CollectedMs, run.Notes = time.Now().UnixMilli(), []string{}
 	return run, nil
 }
 
 // EarlierFigures are the series of an earlier launch of the trial, under the name that it had then.
-func (s *Session) EarlierFigures(topology string, from, until time.Time) (*report.Run, error) {
+func (s *Session) EarlierFigures(topology string, from, until time.Time) (*rundir.Figures, error) {
 	earlier := &Session{runner: &Runner{options: s.runner.options, ports: s.runner.ports}, o: s.o, ports: s.ports, ctx: s.ctx}
 	earlier.runner.options.Topology = topology
-	run := &report.Run{Topology: topology, SubmittedMs: from.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs}
+	run := &rundir.Figures{Topology: topology, SubmittedMs: from.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs}
 	return run, earlier.read(until, from, run)
 }
 
 // read gathers the series of (from, until]. A collector that was just started again may refuse a moment.
-func (s *Session) read(until, from time.Time, run *report.Run) error {
+func (s *Session) read(until, from time.Time, run *rundir.Figures) error {
 	return s.cause(s.runner.poll(s.ctx, gatherLimit, "the figures", func(ctx context.Context) (bool, error) {
 		err := gather(ctx, s.ports.Slices, s.runner.options, from, until, run)
 		return err == nil, err

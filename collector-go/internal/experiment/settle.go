@@ -4,48 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 )
-
-// settle waits for what is still on its way when the last step ends: the queries under way, and the slices up to the end. What a
-// bounded run cannot wait for is noted.
-func (r *Runner) settle(ctx context.Context, held *load.Held, submitted, end time.Time) error {
-	limit := r.settleLimit(submitted)
-	waiting, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
-	defer cancel()
-	var queries sync.WaitGroup
-	queries.Go(func() {
-		if err := held.Drain(waiting); err != nil && ctx.Err() == nil {
-			r.ports.Progress.Say("some queries had not returned when the time was up")
-		}
-	})
-	err := r.awaitSlices(waiting, limit, end)
-	queries.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		r.note("The last slices were not all in when the figures were read: %v.", err)
-		r.ports.Progress.Say("the last slices are not all in: %v", err)
-	}
-	return nil
-}
-
-// reportTime is kept for reading the figures and writing the report.
-const reportTime = 8 * time.Second
-
-// settleLimit leaves a bounded run the time to write its report; an unbounded one waits as long as a query may take.
-func (r *Runner) settleLimit(submitted time.Time) time.Duration {
-	longest := r.options.Query.Life() + load.DefaultHeldOptions().Grace + r.options.tail()
-	if r.options.Bound == 0 {
-		return longest
-	}
-	left := r.options.Bound - reportTime - time.Since(submitted)
-	return min(longest, max(left, r.options.tail()))
-}
 
 // awaitSlices waits until every series that the report is made of has its slice that ends at end, and so those of further selectors that
 // have any.

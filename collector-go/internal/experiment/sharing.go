@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -27,10 +27,10 @@ const notOfSystem = `component!="__system"`
 const mostPairs = 100
 
 // GatherSharing reads how a topology's components and workers got on with each other in (from, to].
-func GatherSharing(ctx context.Context, collector Slices, topology string, from, to time.Time) (*report.Sharing, error) {
-	g := &sharing{span: span{from.UnixMilli(), to.UnixMilli()}, read: func(metric string, more ...string) ([]Series, error) {
+func GatherSharing(ctx context.Context, collector Slices, topology string, from, to time.Time) (*rundir.Sharing, error) {
+	g := &sharing{Span: rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}, read: func(metric string, more ...string) ([]Series, error) {
 		return collector.Slices(ctx, Options{Topology: topology}.selector(metric, more...), from.Add(-evidenceLookback), to)
-	}, flows: map[string]*report.ComponentFlow{}}
+	}, flows: map[string]*rundir.ComponentFlow{}}
 	for _, part := range []func() error{g.executions, g.queues, g.traffic} {
 		if err := part(); err != nil {
 			return nil, fmt.Errorf("who shares what: %w", err)
@@ -44,16 +44,16 @@ func GatherSharing(ctx context.Context, collector Slices, topology string, from,
 
 // sharing is a report's on its way.
 type sharing struct {
-	report.Sharing
-	span
+	rundir.Sharing
+	rundir.Span
 	read  reader
-	flows map[string]*report.ComponentFlow
+	flows map[string]*rundir.ComponentFlow
 }
 
-func (g *sharing) flow(component string) *report.ComponentFlow {
+func (g *sharing) flow(component string) *rundir.ComponentFlow {
 	if g.flows[component] == nil {
 		u := tuning.Unknown
-		g.flows[component] = &report.ComponentFlow{Component: component, TuplesPerSecond: u, QueueWaitMs: u, QueueWaitMostMs: u, ExecuteMs: u}
+		g.flows[component] = &rundir.ComponentFlow{Component: component, TuplesPerSecond: u, QueueWaitMs: u, QueueWaitMostMs: u, ExecuteMs: u}
 	}
 	return g.flows[component]
 }
@@ -96,29 +96,29 @@ func (g *sharing) executions() error {
 	if err != nil {
 		return err
 	}
-	times := map[[4]string]report.Slices{}
+	times := map[[4]string]rundir.Slices{}
 	for _, s := range latencies {
 		times[streamOf(s.Labels)] = s.Slices
 	}
 	for component, series := range byLabel(executed, "component") {
-		var tuples, timed, spent report.Figure
+		var tuples, timed, spent tuning.Figure
 		slices := 0
 		for _, s := range series {
-			if n := g.increase(s.Slices); n.Known() {
+			if n := g.Increase(s.Slices); n.Known() {
 				tuples += n
 			}
 			if took, found := times[streamOf(s.Labels)]; found {
-				n, seconds := g.span.executions(s.Slices, took)
+				n, seconds := executions(g.Span, s.Slices, took)
 				timed, spent = timed+n, spent+seconds
 			}
-			low, high := g.within(s.Slices)
+			low, high := g.Within(s.Slices)
 			slices = max(slices, high-low)
 		}
 		if component == "" || tuples == 0 {
 			continue
 		}
 		f := g.flow(component)
-		f.TuplesPerSecond = tuples / report.Figure(g.seconds())
+		f.TuplesPerSecond = tuples / tuning.Figure(g.Seconds())
 		switch {
 		case timed == 0:
 		case len(capacities) > 0:
@@ -150,7 +150,7 @@ func (g *sharing) queues() error {
 		return err
 	}
 	bolts := byLabel(executed, "component") // a spout executes nothing
-	came := map[[2]string]report.Slices{}
+	came := map[[2]string]rundir.Slices{}
 	for _, s := range arrivals {
 		came[taskOf(s)] = s.Slices
 	}
@@ -177,22 +177,22 @@ func (g *sharing) queues() error {
 
 // componentWait is what the tasks of a component waited.
 type componentWait struct {
-	weight, weighted report.Figure
-	most             report.Figure // of the task that waited longest, seconds
-	tuples           report.Figure // that came
+	weight, weighted tuning.Figure
+	most             tuning.Figure // of the task that waited longest, seconds
+	tuples           tuning.Figure // that came
 	slices           int           // of the task that has the most
 }
 
-func (g *sharing) componentWait(series []Series, came map[[2]string]report.Slices) componentWait {
+func (g *sharing) componentWait(series []Series, came map[[2]string]rundir.Slices) componentWait {
 	w := componentWait{most: tuning.Unknown}
 	for _, s := range series {
-		n, waited := g.waited(s.Slices, came[taskOf(s)])
+		n, waited := waited(g.Span, s.Slices, came[taskOf(s)])
 		if !(n > 0) {
 			continue
 		}
-		low, high := g.within(s.Slices)
+		low, high := g.Within(s.Slices)
 		w.slices = max(w.slices, high-low)
-		w.tuples += n / report.Figure(high-low) * report.Figure(g.seconds())
+		w.tuples += n / tuning.Figure(high-low) * tuning.Figure(g.Seconds())
 		w.weight, w.weighted = w.weight+n, w.weighted+waited
 		if mean := waited / n; !(mean <= w.most) {
 			w.most = mean
@@ -204,10 +204,10 @@ func (g *sharing) componentWait(series []Series, came map[[2]string]report.Slice
 func taskOf(s Series) [2]string { return [2]string{s.Labels["component"], s.Labels["task"]} }
 
 // waited is how many tuples a second came to a queue, added up over the span's slices, and that times how long one waited.
-func (p span) waited(wait, came report.Slices) (arrivals, waited report.Figure) {
-	low, high := p.within(wait)
+func waited(p rundir.Span, wait, came rundir.Slices) (arrivals, waited tuning.Figure) {
+	low, high := p.Within(wait)
 	for i := low; i < high; i++ {
-		if n := valueAt(came, wait.TimesMs[i]); n > 0 && wait.Values[i].Known() {
+		if n := came.ValueAt(wait.TimesMs[i]); n > 0 && wait.Values[i].Known() {
 			arrivals, waited = arrivals+n, waited+n*wait.Values[i]
 		}
 	}
@@ -216,16 +216,16 @@ func (p span) waited(wait, came report.Slices) (arrivals, waited report.Figure) 
 
 // traffic reads what went from worker to worker, or where Storm does not tell these apart, what each worker had to send.
 func (g *sharing) traffic() error {
-	g.Traffic = []report.Traffic{}
+	g.Traffic = []rundir.Traffic{}
 	sent, err := g.read(sentMetric)
 	if err != nil {
 		return err
 	}
 	type pair struct{ from, to string }
-	messages := map[pair]report.Figure{}
+	messages := map[pair]tuning.Figure{}
 	for _, s := range sent {
-		if n := g.increase(s.Slices); n > 0 && s.Labels["peer"] != "" {
-			messages[pair{s.Labels["worker"], s.Labels["peer"]}] += n / report.Figure(g.seconds())
+		if n := g.Increase(s.Slices); n > 0 && s.Labels["peer"] != "" {
+			messages[pair{s.Labels["worker"], s.Labels["peer"]}] += n / tuning.Figure(g.Seconds())
 		}
 	}
 	if len(messages) == 0 {
@@ -234,15 +234,15 @@ func (g *sharing) traffic() error {
 			return err
 		}
 		for _, s := range queued {
-			if n := g.mean(s.Slices); n > 0 {
+			if n := g.Mean(s.Slices); n > 0 {
 				messages[pair{s.Labels["worker"], ""}] += n
 			}
 		}
 	}
 	for at, n := range messages {
-		g.Traffic = append(g.Traffic, report.Traffic{From: at.from, To: at.to, MessagesPerSecond: n})
+		g.Traffic = append(g.Traffic, rundir.Traffic{From: at.from, To: at.to, MessagesPerSecond: n})
 	}
-	slices.SortFunc(g.Traffic, func(a, b report.Traffic) int {
+	slices.SortFunc(g.Traffic, func(a, b rundir.Traffic) int {
 		return cmp.Or(cmp.Compare(b.MessagesPerSecond, a.MessagesPerSecond), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	if g.TrafficLeftOut = max(0, len(g.Traffic)-mostPairs); g.TrafficLeftOut > 0 {
@@ -252,21 +252,21 @@ func (g *sharing) traffic() error {
 }
 
 // Placement is where the topology's tasks run; nil where the collector has not heard of any.
-func (t Topology) Placement() *report.Placement {
+func (t Topology) Placement() *rundir.Placement {
 	if len(t.Workers) == 0 {
 		return nil
 	}
-	p := &report.Placement{Unplaced: placed(t.Unplaced)}
+	p := &rundir.Placement{Unplaced: placed(t.Unplaced)}
 	for _, w := range t.Workers {
-		p.Workers = append(p.Workers, report.PlacedWorker{Worker: w.Worker, Host: w.Host, Components: placed(w.Components)})
+		p.Workers = append(p.Workers, rundir.PlacedWorker{Worker: w.Worker, Host: w.Host, Components: placed(w.Components)})
 	}
 	return p
 }
 
-func placed(all []ComponentTasks) (out []report.PlacedTasks) {
+func placed(all []ComponentTasks) (out []rundir.PlacedTasks) {
 	for _, c := range all {
 		if c.Component != "__system" {
-			out = append(out, report.PlacedTasks{Component: cmp.Or(c.Component, "not told"), Tasks: len(c.Tasks)})
+			out = append(out, rundir.PlacedTasks{Component: cmp.Or(c.Component, "not told"), Tasks: len(c.Tasks)})
 		}
 	}
 	return out

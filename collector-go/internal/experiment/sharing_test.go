@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // sharingAt gathers who shares what over five minutes from minute 30 on.
-func sharingAt(t *testing.T, c *stored) *report.Sharing {
+func sharingAt(t *testing.T, c *stored) *rundir.Sharing {
 	t.Helper()
 	from := evidenceStart.Add(30 * time.Minute)
 	s, err := GatherSharing(context.Background(), c, "bullet", from, from.Add(5*time.Minute))
@@ -24,7 +24,7 @@ func sharingAt(t *testing.T, c *stored) *report.Sharing {
 	return s
 }
 
-func flowOf(t *testing.T, s *report.Sharing, component string) report.ComponentFlow {
+func flowOf(t *testing.T, s *rundir.Sharing, component string) rundir.ComponentFlow {
 	t.Helper()
 	for _, c := range s.Components {
 		if c.Component == component {
@@ -32,7 +32,7 @@ func flowOf(t *testing.T, s *report.Sharing, component string) report.ComponentF
 		}
 	}
 	require.Failf(t, "no component", "%s is not in %v", component, s.Components)
-	return report.ComponentFlow{}
+	return rundir.ComponentFlow{}
 }
 
 // A wait is a mean over tuples: of a task that gets nine in ten it counts nine times as much.
@@ -53,7 +53,7 @@ func TestQueueWaitAndExecuteTime(t *testing.T) {
 	s := sharingAt(t, c)
 	require.Len(t, s.Components, 2, "Storm's system bolt is left out")
 	filter := flowOf(t, s, "FilterBolt")
-	for want, got := range map[float64]report.Figure{20: filter.QueueWaitMs, 110: filter.QueueWaitMostMs, 2: filter.ExecuteMs, 100: filter.TuplesPerSecond} {
+	for want, got := range map[float64]tuning.Figure{20: filter.QueueWaitMs, 110: filter.QueueWaitMostMs, 2: filter.ExecuteMs, 100: filter.TuplesPerSecond} {
 		assert.InDelta(t, want, float64(got), 1e-6)
 	}
 	join := flowOf(t, s, "JoinBolt")
@@ -115,8 +115,8 @@ func TestTrafficIsByPair(t *testing.T) {
 	c.put(transferMetric, always(1000), "worker", "a:1")
 	s := sharingAt(t, c)
 	require.Len(t, s.Traffic, 2, "what sent nothing in the step is none")
-	assert.Equal(t, report.Traffic{From: "b:1", To: "a:1", MessagesPerSecond: 80}, rounded(s.Traffic[0]))
-	assert.Equal(t, report.Traffic{From: "a:1", To: "b:1", MessagesPerSecond: 50}, rounded(s.Traffic[1]))
+	assert.Equal(t, rundir.Traffic{From: "b:1", To: "a:1", MessagesPerSecond: 80}, rounded(s.Traffic[0]))
+	assert.Equal(t, rundir.Traffic{From: "a:1", To: "b:1", MessagesPerSecond: 50}, rounded(s.Traffic[1]))
 
 	for i := range 120 {
 		c.put(sentMetric, rising(100+float64(i)), "worker", "a:1", "peer", fmt.Sprintf("x:%d", i))
@@ -128,11 +128,11 @@ func TestTrafficIsByPair(t *testing.T) {
 
 	delete(c.series, sentMetric)
 	s = sharingAt(t, c)
-	assert.Equal(t, []report.Traffic{{From: "a:1", MessagesPerSecond: 1000}}, s.Traffic, "by worker where pairs are not told")
+	assert.Equal(t, []rundir.Traffic{{From: "a:1", MessagesPerSecond: 1000}}, s.Traffic, "by worker where pairs are not reported")
 }
 
-func rounded(t report.Traffic) report.Traffic {
-	t.MessagesPerSecond = report.Figure(int(t.MessagesPerSecond + 0.5))
+func rounded(t rundir.Traffic) rundir.Traffic {
+	t.MessagesPerSecond = tuning.Figure(int(t.MessagesPerSecond + 0.5))
 	return t
 }
 
@@ -141,18 +141,18 @@ func TestThePlacementIsRead(t *testing.T) {
 		`{"component":"","tasks":[7]},{"component":"__system","tasks":[-1]}]}],"unplaced":[{"component":"JoinBolt","tasks":[9]}]}}`)
 	topology, err := c.Topology(t.Context(), "b")
 	require.NoError(t, err)
-	assert.Equal(t, &report.Placement{Workers: []report.PlacedWorker{{Worker: "h1:6700", Host: "h1", Components: []report.PlacedTasks{{Component: "FilterBolt", Tasks: 2}, {Component: "not told", Tasks: 1}}}},
-		Unplaced: []report.PlacedTasks{{Component: "JoinBolt", Tasks: 1}}}, topology.Placement())
+	assert.Equal(t, &rundir.Placement{Workers: []rundir.PlacedWorker{{Worker: "h1:6700", Host: "h1", Components: []rundir.PlacedTasks{{Component: "FilterBolt", Tasks: 2}, {Component: "not told", Tasks: 1}}}},
+		Unplaced: []rundir.PlacedTasks{{Component: "JoinBolt", Tasks: 1}}}, topology.Placement())
 	assert.Nil(t, Topology{}.Placement(), "it did not tell")
 }
 
 // calculating answers expressions by a part of them.
 type calculating struct {
-	answers map[string]report.Figure
+	answers map[string]tuning.Figure
 	err     error
 }
 
-func (c calculating) Calculate(_ context.Context, expression string, _ time.Time) (report.Figure, error) {
+func (c calculating) Calculate(_ context.Context, expression string, _ time.Time) (tuning.Figure, error) {
 	for part, answer := range c.answers {
 		if strings.Contains(expression, part) {
 			return answer, c.err
@@ -162,24 +162,24 @@ func (c calculating) Calculate(_ context.Context, expression string, _ time.Time
 }
 
 func TestTheHooksPercentilesAreKept(t *testing.T) {
-	step := report.Step{MeasuredFromMs: evidenceStart.UnixMilli(), EndMs: evidenceStart.UnixMilli() + 60_000}
+	step := rundir.Step{MeasuredFromMs: evidenceStart.UnixMilli(), EndMs: evidenceStart.UnixMilli() + 60_000}
 	c := &stored{series: map[string][]Series{}}
-	hook := calculating{answers: map[string]report.Figure{"histogram_count": 1200, "(0.5,": 3, "(0.95,": 20, "(0.99,": 44}}
-	require.NoError(t, detail(t.Context(), c, hook, "bullet", &step))
-	assert.Equal(t, &report.Percentiles{Records: 1200, P50Ms: 3, P95Ms: 20, P99Ms: 44}, step.FilterLatency)
+	hook := calculating{answers: map[string]tuning.Figure{"histogram_count": 1200, "(0.5,": 3, "(0.75,": 5, "(0.9,": 12, "(0.95,": 20, "(0.99,": 44, "(0.995,": 60, "(0.999,": 90}}
+	require.NoError(t, addDetail(t.Context(), c, hook, "bullet", &step))
+	assert.Equal(t, &rundir.Percentiles{Records: 1200, P50Ms: 3, P95Ms: 20, P99Ms: 44, Spectrum: []tuning.Figure{3, 5, 12, 20, 44, 60, 90}}, step.FilterLatency)
 
-	require.NoError(t, detail(t.Context(), c, calculating{}, "bullet", &step))
+	require.NoError(t, addDetail(t.Context(), c, calculating{}, "bullet", &step))
 	assert.Nil(t, step.FilterLatency, "where the hook is off there are none")
-	require.ErrorContains(t, detail(t.Context(), c, calculating{err: errors.New("away")}, "bullet", &step), "percentiles of the filter latency: away")
+	require.ErrorContains(t, addDetail(t.Context(), c, calculating{err: errors.New("away")}, "bullet", &step), "percentiles of the filter latency: away")
 }
 
 func TestAnnotationsAreKeptWithTheRun(t *testing.T) {
 	c, asked := answering(t, `{"status":"success","data":[{"id":"auto-3","topology":"b","time":"2027-01-15T08:00:02.000Z","end_time":"2027-01-15T08:00:05.000Z",`+
 		`"title":"T","text":"- a: 1\n+ a: 2","tags":["config"],"origin":"registry"}]}`)
-	var run report.Run
+	var run rundir.Figures
 	from := time.UnixMilli(1_800_000_000_750)
 	gatherMarks(t.Context(), c, Options{Topology: "b"}, from, from.Add(time.Minute), &run)
-	assert.Equal(t, []report.Mark{{ID: "auto-3", StartMs: 1_800_000_002_000, EndMs: 1_800_000_005_000, Title: "T", Text: "- a: 1\n+ a: 2", Tags: []string{"config"}, Origin: "registry"}}, run.Marks)
+	assert.Equal(t, []rundir.Annotation{{ID: "auto-3", StartMs: 1_800_000_002_000, EndMs: 1_800_000_005_000, Title: "T", Text: "- a: 1\n+ a: 2", Tags: []string{"config"}, Origin: "registry"}}, run.Marks)
 	assert.Contains(t, (*asked)[0], "topology=b&start=2027-01-15T08%3A00%3A00Z&end=2027-01-15T08%3A01%3A00.75Z", "Storm's ids are in whole seconds")
 
 	refusing, _ := answering(t, `{"status":"error","error":"no"}`)

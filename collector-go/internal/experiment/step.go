@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -38,15 +36,19 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	plan := s.o.Plan
 	step := rundir.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt, Launch: order.Launch, QueriesPerSecond: tuning.Unknown,
 		CatchUpRatio: tuning.Unknown, Notes: []string{}}
+	if order.Kind == rundir.CostStep {
+		s.finishQueries()
+	}
 	if err := s.drain(&step); err != nil {
 		return step, err
 	}
 	if err := s.setAxis(&step); err != nil {
 		return step, err
 	}
-	if err := s.warmUp(step); err != nil {
+	if err := s.warmUp(step.Queries); err != nil {
 		return step, err
 	}
+	step.Notes, s.notes = append(step.Notes, s.notes...), nil
 	start := nextSlice(time.Now(), s.runner.options.SliceWidth)
 	if err := s.runner.until(s.ctx, start, func() string { return "waiting for the next slice" }); err != nil {
 		return step, err
@@ -83,21 +85,6 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	return step, nil
 }
 
-// startUp is how much longer the warm-up of a launch's first step is: workers that have just started compile what they run.
-const startUp = 10 * time.Second
-
-// warmUp puts the first step's load on a topology that was just launched. Who is to be looked at is found out here, since that takes
-// its time and must not fall between two looks.
-func (s *Session) warmUp(step rundir.Step) error {
-	if s.warm {
-		return nil
-	}
-	s.warm = true
-	s.ports.Processes()
-	s.held.Hold(step.Queries)
-	return s.runner.until(s.ctx, time.Now().Add(startUp), func() string { return "letting the workers warm up" })
-}
-
 // setAxis sets the source's rate, and what the step asks of queries.
 func (s *Session) setAxis(step *rundir.Step) error {
 	rate := s.rate
@@ -130,7 +117,7 @@ func (s *Session) mark(step rundir.Step, start time.Time) Mark {
 	if step.Attempt > 1 {
 		title += fmt.Sprintf(" (attempt %d)", step.Attempt)
 	}
-	m := Mark{ID: fmt.Sprintf("%s-launch-%d-step-%d", s.o.Topology, step.Launch, step.Number), Start: start, Title: title,
+	m := Mark{ID: fmt.Sprintf("%s-%s-step-%d", s.o.Run, s.o.Topology, step.Number), Start: start, Title: title,
 		Tags: []string{"step", clipTag("run-" + s.o.Run), clipTag("experiment-" + s.o.Plan.Experiment)}}
 	s.runner.mark(s.ctx, m)
 	return m
@@ -193,7 +180,7 @@ func openOptions(rate float64, length, life time.Duration, probes int) load.Open
 
 // settle waits for the step's last slices and for the queries that it submitted; what does not come in time is noted.
 func (s *Session) settle(step *rundir.Step, end time.Time) {
-	limit := s.runner.options.Query.Life() + load.DefaultHeldOptions().Grace + s.runner.options.tail()
+	limit := s.queryLimit() + s.runner.options.tail()
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
 	defer cancel()
 	if err := s.runner.awaitSlices(ctx, limit, s.loaded, s.lateSeries()...); err != nil && s.ctx.Err() == nil {
@@ -209,15 +196,13 @@ func (s *Session) settle(step *rundir.Step, end time.Time) {
 // judge fills in what was measured and gives the verdict.
 func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
-	var figures report.Run
+	var figures rundir.Figures
 	if err := s.read(to, time.UnixMilli(step.StartMs).Add(-s.runner.options.SliceWidth), &figures); err != nil {
 		return err
 	}
-	plain := reportOf(*step)
-	step.Clients = s.runner.clients(plain)
-	plain = reportOf(*step)
+	step.Clients = s.runner.clients(*step)
 	step.CPUCores, step.Workers = cores(figures.Workers, step.MeasuredFromMs, step.EndMs)
-	e := s.evidence(plain, from, to)
+	e := s.evidence(*step, from, to)
 	e.Supply, e.FromMs, e.ToMs = s.supply(step), step.MeasuredFromMs, step.EndMs
 	if seconds := to.Sub(from).Seconds(); lives > 0 && seconds > 0 {
 		e.Queries.Submitted = tuning.Figure(lives.Seconds() / seconds)
@@ -238,21 +223,19 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 	}
 	outcomes, judgement, limitation := tuning.JudgeGoals(s.o.Plan.Goals, goals)
 	if s.offered != nil && missedAlone(outcomes, tuning.CatchUp) {
-		e = s.evidenceOfOffer(plain)
+		e = s.evidenceOfOffer(*step)
 		goals.Evidence, goals.HostIdle = e, e.Host.IdleRatio
 		outcomes, judgement, limitation = tuning.JudgeGoals(s.o.Plan.Goals, goals)
 		step.Notes = append(step.Notes, "what limited the step is told of the time in which records were caught up, since that is what it missed")
 	}
 	step.Figures, step.Verdict, step.Reasons = outcomes, judgement.Verdict, append([]string{}, judgement.Reasons...)
-	if step.Evidence, err = json.Marshal(e); err != nil {
-		return fmt.Errorf("evidence of step %d: %w", step.Number, err)
-	}
-	step.Limitation, err = json.Marshal(limitation)
-	return err
+	step.Evidence, step.Limitation = &e, &limitation
+	s.detail(step)
+	return context.Cause(s.ctx)
 }
 
 // evidence is what is known of what limited the step; that the collector could not be asked leaves it unknown.
-func (s *Session) evidence(step report.Step, from, to time.Time) tuning.Evidence {
+func (s *Session) evidence(step rundir.Step, from, to time.Time) tuning.Evidence {
 	e := tuning.NoEvidence()
 	if s.ports.Facts != nil {
 		t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology)
@@ -279,7 +262,7 @@ func (s *Session) evidence(step report.Step, from, to time.Time) tuning.Evidence
 }
 
 // heldMs is how long the step's queries are held; unknown where how long they take is what is measured.
-func (s *Session) heldMs(step report.Step) tuning.Figure {
+func (s *Session) heldMs(step rundir.Step) tuning.Figure {
 	judged := slices.ContainsFunc(s.o.Plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.QueryLatency })
 	if step.Queries == 0 || judged || s.o.Plan.Axis == rundir.QueriesPerSecond || s.o.Plan.Load.QueriesPerSecond > 0 {
 		return tuning.Unknown
@@ -301,7 +284,7 @@ func missedAlone(outcomes []tuning.GoalOutcome, figure tuning.GoalFigure) bool {
 
 // evidenceOfOffer is what is known of what limited the topology while more records were offered than the step's. That the source makes
 // fewer than are offered is no lack then.
-func (s *Session) evidenceOfOffer(plain report.Step) tuning.Evidence {
+func (s *Session) evidenceOfOffer(plain rundir.Step) tuning.Evidence {
 	o := s.offered
 	fill(&plain, o.looks[0], o.looks[1])
 	e := s.evidence(plain, o.from, o.to)
@@ -310,13 +293,13 @@ func (s *Session) evidenceOfOffer(plain report.Step) tuning.Evidence {
 }
 
 // measures are the step's figures in all statistics that goals may ask for.
-func (s *Session) measures(step *rundir.Step, figures *report.Run) (tuning.StepMeasures, error) {
+func (s *Session) measures(step *rundir.Step, figures *rundir.Figures) (tuning.StepMeasures, error) {
 	m := tuning.StepMeasures{}
 	from, to := step.MeasuredFromMs, step.EndMs
 	mean, most := filterLatency(figures.FilterLatencySeconds, from, to)
 	m.Set(tuning.FilterLatency, tuning.Mean, mean)
 	m.Set(tuning.FilterLatency, tuning.Max, most)
-	latencies := s.runner.latencies(reportOf(*step))
+	latencies := s.runner.latencies(*step)
 	for statistic, p := range map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99, tuning.Max: 1} {
 		m.Set(tuning.QueryLatency, statistic, tuning.Figure(load.Percentile(latencies, p)))
 	}
@@ -356,25 +339,25 @@ func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) e
 const latencyHistogram = "bullet_filter_latency_seconds"
 
 // filterLatency is Bullet's mean over filter tasks and slices with ends in (from, to], and the largest of these, ms.
-func filterLatency(tasks []report.Slices, fromMs, toMs int64) (mean, most tuning.Figure) {
-	within, most := span{fromMs, toMs}, tuning.Unknown
-	var means []report.Figure
+func filterLatency(tasks []rundir.Slices, fromMs, toMs int64) (mean, most tuning.Figure) {
+	within, most := rundir.Span{From: fromMs, To: toMs}, tuning.Unknown
+	var means []tuning.Figure
 	for _, task := range tasks {
-		if m := within.mean(task); m.Known() {
+		if m := within.Mean(task); m.Known() {
 			means = append(means, 1000*m)
 		}
-		if m := 1000 * within.most(task); m.Known() && !(m <= most) {
+		if m := 1000 * within.Most(task); m.Known() && !(m <= most) {
 			most = m
 		}
 	}
-	return averageOf(means), most
+	return rundir.Average(means), most
 }
 
 // cores is the CPU of all workers over (from, to], and how many reported it.
-func cores(workers []report.Worker, fromMs, toMs int64) (total tuning.Figure, n int) {
-	within := span{fromMs, toMs}
+func cores(workers []rundir.Worker, fromMs, toMs int64) (total tuning.Figure, n int) {
+	within := rundir.Span{From: fromMs, To: toMs}
 	for _, w := range workers {
-		if used := within.increase(w.CPUSeconds); used.Known() {
+		if used := within.Rate(w.CPUSeconds); used.Known() {
 			total += used
 			n++
 		}
@@ -382,27 +365,5 @@ func cores(workers []report.Worker, fromMs, toMs int64) (total tuning.Figure, n 
 	if n == 0 {
 		return tuning.Unknown, 0
 	}
-	return total / tuning.Figure(within.seconds()), n
-}
-
-// reportOf is a step in the form of a trial's report.
-func reportOf(s rundir.Step) report.Step {
-	out := report.Step{
-		Queries: s.Queries, StartMs: s.StartMs, MeasuredFromMs: s.MeasuredFromMs, EndMs: s.EndMs, Clients: s.Clients, HostIdle: s.HostIdle, Shares: s.Shares,
-		RecordsPerSecond: s.RecordsPerSecond, RecordsLag: s.RecordsLag, Launch: s.Launch,
-	}
-	if len(s.Evidence) > 0 {
-		e := tuning.NoEvidence()
-		if json.Unmarshal(s.Evidence, &e) == nil {
-			out.Evidence = &e
-		}
-	}
-	return out
-}
-
-// AddSteps adds a trial's steps to its figures, which are then the form of a single report.
-func AddSteps(run *report.Run, steps []rundir.Step) {
-	for _, s := range steps {
-		run.Steps = append(run.Steps, reportOf(s))
-	}
+	return total, n
 }

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -35,9 +34,7 @@ func (s *Session) timeline(step *rundir.Step, measured, end time.Time) {
 	}
 	t := tuning.TimelineOf(journeys, asked.TimelineQueries, generated, s.clocks())
 	s.addClocks(&t, measured)
-	if step.Timeline, err = json.Marshal(t); err != nil {
-		step.Notes = append(step.Notes, fmt.Sprintf("the timeline was not kept: %v", err))
-	}
+	step.Timeline = &t
 	step.AddedDelayMs = &t.AddedDelay.Value
 }
 

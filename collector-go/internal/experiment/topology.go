@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -26,7 +26,7 @@ type Topology struct {
 		Tasks       []int32
 	}
 	Resources struct {
-		Rows   []report.Component
+		Rows   []rundir.Component
 		Totals struct {
 			Parallelism    int
 			CPUCores       float64 `json:"cpu_cores"`
@@ -134,12 +134,12 @@ func (t Topology) recordsPerTuple() tuning.Figure {
 
 // Asks is what the topology asks of the scheduler; nil where it did not tell. partitions are those of its Kafka topic, 0 where they
 // are not known or there is none.
-func (t Topology) Asks(partitions int) *report.Asked {
+func (t Topology) Asks(partitions int) *rundir.Request {
 	if len(t.Resources.Rows) == 0 {
 		return nil
 	}
 	totals := t.Resources.Totals
-	asked := &report.Asked{Components: t.Resources.Rows, Totals: tuning.StatedTotals{
+	asked := &rundir.Request{Components: t.Resources.Rows, Totals: tuning.StatedTotals{
 		Parallelism: tuning.Figure(totals.Parallelism), CPUCores: tuning.Figure(totals.CPUCores), MemoryMiB: tuning.Figure(totals.TotalMemoryMiB), CPUColumn: tuning.ColumnCPUTotal,
 	}}
 	if _, spouts := t.recordSpout(); spouts.Known() {

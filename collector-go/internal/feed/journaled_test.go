@@ -138,6 +138,7 @@ func (j *journaled) take(entry journal.Entry) {
 		j.forget(e)
 	case *journal.Batch:
 		j.batch(e)
+		entry = e.Kept()
 	}
 	j.entries = append(j.entries, entry)
 }

@@ -34,7 +34,7 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	fmt.Println(all.line())
-	if *simSeed == 0 && *simSeeds >= 250 {
+	if *simSeed == 0 && *simFirst == 1 && *simSeeds >= 250 { // of other seeds, fewer may have had the rarest of all
 		all.requireMuch(t)
 	}
 }

@@ -35,9 +35,9 @@ var stairs = map[string][]string{
 		"figures.go", "side.go", "change.go", "wording.go", "comparison.go",
 	},
 	"internal/report": {
-		"slices.go", "numbers.go", "spread.go", "placement.go", "percentiles.go", "host.go", "run.go",
-		"join.go", "outcomes.go", "trial.go", "launches.go", "caveats.go",
-		"bysteps.go", "steps.go", "gc.go", "build.go", "annotations.go", "timeline.go", "sharing.go",
+		"slices.go", "numbers.go", "axis.go", "spread.go", "percentiles.go", "host.go",
+		"outcomes.go", "trial.go", "launches.go", "caveats.go",
+		"bysteps.go", "lateness.go", "steps.go", "gc.go", "build.go", "annotations.go", "timeline.go", "sharing.go",
 		"health.go",
 		"analysis.go", "analysis_resources.go", "analysis_data.go", "analysis_queries.go",
 		"analysis_scaling.go", "analysis_sizing.go", "analysis_timeline.go", "results.go", "analysis_cost.go",
@@ -47,7 +47,7 @@ var stairs = map[string][]string{
 		"run_sizing.go", "judged.go", "run_tables.go", "run_csv.go",
 		"launch_figures.go", "side.go", "overlay.go", "comparison.go", "configurations.go",
 		"run_wording.go", "rowtable.go", "belief.go", "succession.go", "manifest.go", "open.go", "analyses.go",
-		"run_document.go",
+		"run_document.go", "single.go",
 	},
 }
 

@@ -30,8 +30,30 @@ const (
 	benchDay     = 86_400_000
 )
 
+// pageFigures are the page's questions about a day (internal/page/static/js/expressions.js), thinned as gridOf does.
+const pageStep = 720 // s
+
+var pageFigures = []struct{ figure, expression string }{
+	{"latency-mean", `max(max_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[720s]))`},
+	{"latency-p99-kept", `max_over_time(topology:bullet_filter_latency_seconds:p99_rate2m{topology="bullet"}[720s])`},
+	{"busy", `max by (component) (avg_over_time(storm_capacity_ratio{topology="bullet",component!~"__.*"}[720s]))`},
+	{"queue", `max by (component) (avg_over_time(storm_receive_queue_sojourn_seconds{topology="bullet",component!~"__.*"}[720s]))`},
+	{"records-read", `sum(rate(bullet_source_records_total{topology="bullet"}[730s]))`},
+	{"records-filtered", `sum(rate(storm_executed_total{topology="bullet",component="FilterBolt",source!~"QuerySpout|TickSpout|ReplayBolt|__.*"}[730s]))`},
+	{"lag", `sum(avg_over_time(bullet_source_lag_records{topology="bullet"}[720s]))`},
+	{"held", `max by (component, reason) (rate(storm_skipped_seconds_total{topology="bullet",component!~"__.*",reason!="inactive"}[730s]))`},
+	{"gc", `sum by (worker) (rate(bullet_worker_gc_seconds_total{topology="bullet"}[730s]))`},
+	{"workers", `count(count by (worker) (last_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[720s])))`},
+	{"queries", `sum(avg_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[720s]))`},
+	{"cpu", `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="bullet"}[730s]))`},
+	{"cpu-user", `sum(rate(bullet_worker_cpu_seconds_total{topology="bullet",mode="user"}[730s]))`},
+	{"cpu-system", `sum(rate(bullet_worker_cpu_seconds_total{topology="bullet",mode="system"}[730s]))`},
+	{"heap", `sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[720s]))`},
+	{"streams", `sum by (component, stream) (rate(storm_emitted_total{topology="bullet",component!~"__.*",stream!~"__.*"}[730s]))`},
+}
+
 // BenchmarkPage asks what stands behind the page's figures: 500 workers, a day of slices of 10 s, thinned to the 120 points that the page asks
-// for. PAGE_STORE names a directory in which the store is made once and kept;
+// for; each figure alone, and all of them together, as the page does. PAGE_STORE names a directory in which the store is made once and kept;
 // PAGE_BROWSER=1 has a browser show it as well.
 func BenchmarkPage(b *testing.B) {
 	store := benchStore(b)
@@ -42,40 +64,56 @@ func BenchmarkPage(b *testing.B) {
 	if os.Getenv("PAGE_BROWSER") != "" {
 		paint(b, server.URL)
 	}
-	const step = 720 // s: gridOf in internal/page/static/js/grid.js
-	for _, q := range []struct{ figure, expression string }{
-		{"queries", `sum(avg_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[720s]))`},
-		{"cpu", `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="bullet",mode=~"user|total"}[730s]))`},
-		{"heap", `sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[720s]))`},
-		{"gc", `sum by (worker) (rate(bullet_worker_gc_seconds_total{topology="bullet"}[730s]))`},
-		{"latency-mean", `max(max_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[720s]))`},
-		{"latency-p99-kept", `max_over_time(topology:bullet_filter_latency_seconds:p99_rate2m{topology="bullet"}[720s])`},
-		{"latency-p99-hour", `histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="bullet"}[70s])))`},
-	} {
-		b.Run(q.figure, func(b *testing.B) {
-			form := url.Values{"query": {q.expression}, "start": {fmt.Sprint(benchFirst/1000 + step)}, "end": {fmt.Sprint(benchFirst/1000 + benchDay/1000)}, "step": {fmt.Sprint(step)}}
-			if q.figure == "latency-p99-hour" { // beyond six hours the page asks for the kept one
-				form.Set("start", fmt.Sprint((benchFirst+benchDay)/1000-3600))
-				form.Set("step", "60")
-			}
-			var took []float64
-			cpu := cpuSeconds()
-			for b.Loop() {
-				began := time.Now()
-				response, err := http.Get(server.URL + "/api/v1/query_range?" + form.Encode())
-				require.NoError(b, err)
-				n, err := io.Copy(io.Discard, response.Body)
-				require.NoError(b, err)
-				response.Body.Close()
-				require.Equal(b, http.StatusOK, response.StatusCode)
-				require.Greater(b, n, int64(1000), "nothing was found")
-				took = append(took, time.Since(began).Seconds()*1000)
-			}
-			sort.Float64s(took)
-			b.ReportMetric(took[len(took)/2], "median-ms")
-			b.ReportMetric((cpuSeconds()-cpu)*1000/float64(len(took)), "cpu-ms/op")
-		})
+	day := func(expression string) url.Values {
+		return url.Values{"query": {expression}, "start": {fmt.Sprint(benchFirst/1000 + pageStep)}, "end": {fmt.Sprint(benchFirst/1000 + benchDay/1000)}, "step": {fmt.Sprint(pageStep)}}
 	}
+	hour := day(`histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="bullet"}[70s])))`) // of longer times the page asks for the kept one
+	hour.Set("start", fmt.Sprint((benchFirst+benchDay)/1000-3600))
+	hour.Set("step", "60")
+	var all []url.Values
+	for _, f := range pageFigures {
+		all = append(all, day(f.expression))
+	}
+	b.Run("all together", func(b *testing.B) { askPage(b, server.URL, all) })
+	for i, f := range pageFigures {
+		b.Run(f.figure, func(b *testing.B) { askPage(b, server.URL, all[i:i+1]) })
+	}
+	b.Run("latency-p99-hour", func(b *testing.B) { askPage(b, server.URL, []url.Values{hour}) })
+}
+
+// askPage asks questions at once, and reports how long the answers took by the clock and of the collector's CPU.
+func askPage(b *testing.B, address string, forms []url.Values) {
+	var took []float64
+	cpu := cpuSeconds()
+	for b.Loop() {
+		began := time.Now()
+		answers := make(chan error, len(forms))
+		for _, form := range forms {
+			go func() { answers <- askOnce(address, form) }()
+		}
+		for range forms {
+			require.NoError(b, <-answers)
+		}
+		took = append(took, time.Since(began).Seconds()*1000)
+	}
+	sort.Float64s(took)
+	b.ReportMetric(took[len(took)/2], "median-ms")
+	b.ReportMetric((cpuSeconds()-cpu)*1000/float64(len(took)), "cpu-ms/op")
+}
+
+func askOnce(address string, form url.Values) error {
+	response, err := http.Get(address + "/api/v1/query_range?" + form.Encode())
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	switch n, err := io.Copy(io.Discard, response.Body); {
+	case err != nil:
+		return err
+	case response.StatusCode != http.StatusOK || n < 1000:
+		return fmt.Errorf("%s: %s with %d bytes: nothing was found", form.Get("query"), response.Status, n)
+	}
+	return nil
 }
 
 // paint has a browser show the day, and prints how long it took.
@@ -140,10 +178,29 @@ func fillDay(b *testing.B, store *grid.Store) {
 			define(metric.KindCounter, func(t float64) float64 { return float64(int64(t*k/40)) * 0.012 }, model.MetricNameLabel, "bullet_worker_gc_seconds_total", "worker", worker, "collector", collector)
 		}
 		define(metric.KindGauge, func(t float64) float64 { return 0.001*k + float64(int64(t)%90)*0.001 }, model.MetricNameLabel, "bullet_filter_latency_mean_seconds", "worker", worker, "component", "FilterBolt", "task", fmt.Sprint(w))
+		task := []string{"worker", worker, "component", "FilterBolt", "task", fmt.Sprint(w)}
+		of := func(name string, more ...string) []string {
+			return append(append([]string{model.MetricNameLabel, name}, task...), more...)
+		}
+		define(metric.KindGauge, func(t float64) float64 { return 0.02*k + float64(int64(t)%50)*0.002 }, of("storm_capacity_ratio")...)
+		define(metric.KindGauge, func(t float64) float64 { return 0.001 * k }, of("storm_receive_queue_sojourn_seconds")...)
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 40 * k)) }, of("storm_executed_total", "source", "DataSource", "stream", "default")...)
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t)) }, of("storm_executed_total", "source", "TickSpout", "stream", "default")...)
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 2)) }, of("storm_emitted_total", "stream", "default")...)
 		define(metric.KindDistribution, nil, model.MetricNameLabel, "bullet_filter_latency_seconds", "worker", worker, "component", "FilterBolt", "task", fmt.Sprint(w))
 	}
 	for task := range 10 {
 		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t) / 3600) }, model.MetricNameLabel, "bullet_active_queries", "worker", fmt.Sprintf("host-%d:6700", task), "component", "JoinBolt", "task", fmt.Sprint(1000+task))
+	}
+	for task := range 100 {
+		of := func(name string, more ...string) []string {
+			return append([]string{model.MetricNameLabel, name, "worker", fmt.Sprintf("host-%d:6700", task), "component", "DataSource", "task", fmt.Sprint(2000 + task)}, more...)
+		}
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 200)) }, of("bullet_source_records_total")...)
+		define(metric.KindCounter, func(t float64) float64 { return float64(int64(t * 200)) }, of("storm_emitted_total", "stream", "default")...)
+		define(metric.KindGauge, func(t float64) float64 { return float64(int64(t) % 900) }, of("bullet_source_lag_records")...)
+		define(metric.KindCounter, func(t float64) float64 { return 0.03 * t }, of("storm_skipped_seconds_total", "reason", "max_spout_pending")...)
+		define(metric.KindCounter, func(t float64) float64 { return 0 }, of("storm_skipped_seconds_total", "reason", "backpressure")...)
 	}
 	define(metric.KindGauge, func(t float64) float64 { return 0.05 + float64(int64(t)%600)*0.0002 }, model.MetricNameLabel, "topology:bullet_filter_latency_seconds:p99_rate2m")
 	define(metric.KindGauge, func(float64) float64 { return 1 }, model.MetricNameLabel, "bullet_topology_info")

@@ -45,7 +45,7 @@ type route struct {
 const everybody access.Scope = ""
 
 // navigable are the patterns that a link on another site may lead to: pages for people.
-var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}"}
+var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}", "GET /runbooks/{page...}"}
 
 // routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection, topologies, annotations,
 // why and runs, which it has not.
@@ -66,6 +66,7 @@ func (a *api) routes() []route {
 		get("/api/v1/collection/{name}", a.whole(a.collection)),
 		get("/api/v1/status/buildinfo", a.buildInfo),
 		get("/api/v1/status/runtimeinfo", a.runtimeInfo),
+		get("/api/v1/status/flags", a.flags),
 		{"GET /metrics", access.Read, promhttp.HandlerFor(a.options.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 10, Timeout: 30 * time.Second})},
 		{"GET /federate", access.Read, httputil.CompressionHandler{Handler: a.wholePage(a.federate)}},
 		{"GET /-/healthy", everybody, http.HandlerFunc(healthy)},
@@ -75,6 +76,9 @@ func (a *api) routes() []route {
 	if a.options.Page != nil {
 		routes = append(routes, route{"GET /{$}", access.Read, a.options.Page}, route{"GET /page/", access.Read, a.options.Page},
 			route{"GET /graph", access.Read, http.RedirectHandler("./", http.StatusFound)}) // where alerts lead, as Prometheus writes them
+	}
+	if a.options.Runbooks != nil {
+		routes = append(routes, route{"GET /runbooks/{page...}", access.Read, http.StripPrefix("/runbooks", a.options.Runbooks)})
 	}
 	if a.options.Runs != nil {
 		routes = append(routes, route{"GET /runs/{name}/{$}", access.Read, a.options.Runs})

@@ -49,6 +49,8 @@ type Options struct {
 	Why func(context.Context, why.Question) (*why.Answer, error)
 	// Page is what a person sees at /, with what it needs below /page/; nil: nothing is there.
 	Page http.Handler
+	// Runbooks are the pages below /runbooks/, which alerts lead to; nil: nothing is there.
+	Runbooks http.Handler
 	// Runs are the runs that /api/v1/runs lists, with their reports below /runs/; nil: a list that explains how to
 	// configure one.
 	Runs *shelf.Shelf
@@ -81,8 +83,10 @@ type Options struct {
 	Version BuildInfo
 	// StorageRetention is what /api/v1/status/runtimeinfo returns as such, for example "15d or 8GiB".
 	StorageRetention string
-	Registerer       prometheus.Registerer // nil: no figures
-	Logger           *slog.Logger          // nil: silent
+	// Flags are settings that /api/v1/status/flags lists, by their keys: none that is secret.
+	Flags      map[string]string
+	Registerer prometheus.Registerer // nil: no figures
+	Logger     *slog.Logger          // nil: silent
 }
 
 // DefaultOptions returns the limits described at Options; the required parts are the caller's.

@@ -47,6 +47,14 @@ func (a *api) buildInfo(request) answer {
 	return answer{data: &info}
 }
 
+// flags are the settings that others need to know, in the form of Prometheus' flags.
+func (a *api) flags(request) answer {
+	if a.options.Flags == nil {
+		return answer{data: map[string]string{}}
+	}
+	return answer{data: a.options.Flags}
+}
+
 // libraryVersion is the Prometheus whose language and answers these are: its library v0.315.0 is its release 3.15.0.
 func libraryVersion() string {
 	build, ok := debug.ReadBuildInfo()

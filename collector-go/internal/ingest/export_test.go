@@ -80,6 +80,9 @@ func (c *collector) entriesAfterClose() (all []journal.Entry) {
 			return all
 		}
 		require.NoError(c.t, err)
+		if b, is := entry.(*journal.Batch); is {
+			entry = b.Kept()
+		}
 		all = append(all, entry)
 	}
 }

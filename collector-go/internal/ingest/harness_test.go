@@ -184,13 +184,8 @@ func (c *collector) entries() (all []journal.Entry) {
 			require.ErrorIs(c.t, err, context.Canceled)
 			return all
 		}
-		if b, ok := entry.(*journal.Batch); ok { // its memory is used again
-			kept := *b
-			kept.IDs = append([]journal.SeriesID(nil), b.IDs...)
-			kept.TimesMs = append([]int64(nil), b.TimesMs...)
-			kept.Values = append([]float64(nil), b.Values...)
-			kept.Histograms = append([]*pb.HistogramSample(nil), b.Histograms...)
-			entry = &kept
+		if b, ok := entry.(*journal.Batch); ok {
+			entry = b.Kept()
 		}
 		all = append(all, entry)
 	}

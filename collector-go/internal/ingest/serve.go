@@ -10,12 +10,14 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/framepool"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
@@ -67,6 +69,7 @@ func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 		grpc.InitialWindowSize(streamBuffer),
 		grpc.InitialConnWindowSize(connectionBuffer),
 		grpc.ReadBufferSize(readBuffer),
+		experimental.BufferPool(&framepool.Pool{}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: o.MaxIdle, Time: o.PingAfter, Timeout: o.PingTimeout}),

@@ -133,8 +133,10 @@ func TestStreamsAreShared(t *testing.T) {
 // C3: who watches the collector's health, which anybody may, does so for a while, and one address not in all places.
 func TestWatchingHealthIsBounded(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxWatches, o.WatchTime = 3, time.Minute })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	watch := func(from string) (grpc_health_v1.Health_WatchClient, error) {
-		stream, err := grpc_health_v1.NewHealthClient(c.dialFrom(from)).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+		stream, err := grpc_health_v1.NewHealthClient(c.dialFrom(from)).Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
 		require.NoError(t, err)
 		_, err = stream.Recv()
 		return stream, err
@@ -154,7 +156,7 @@ func TestWatchingHealthIsBounded(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
 
 	short := start(t, func(o *Options) { o.WatchTime = 100 * time.Millisecond })
-	stream, err := grpc_health_v1.NewHealthClient(short.dialFrom("127.0.0.2")).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	stream, err := grpc_health_v1.NewHealthClient(short.dialFrom("127.0.0.2")).Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
 	require.NoError(t, err)
 	for err == nil {
 		_, err = stream.Recv()

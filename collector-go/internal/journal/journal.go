@@ -20,6 +20,9 @@ import (
 
 const lockName = "LOCK"
 
+// LockFile is the file of a journal's directory that the process holds a lock of which writes there.
+func LockFile(dir string) string { return filepath.Join(dir, lockName) }
+
 // Journal is safe for concurrent use.
 type Journal struct {
 	dir     string

@@ -75,7 +75,8 @@ func newReader(j *Journal, from Position) *Reader {
 
 // Next waits for the next entry and returns it with the position to resume from after it. Before the first entry come
 // the definitions that hold at the reader's place; their position is the reader's place itself. The entry is shared
-// with other readers: it stays valid, and must not be changed. ErrRead means that the disk did not return what was
+// with other readers and must not be changed. It stays valid, but for the bytes of a batch's blocks, which are the reader's own memory until
+// the next call. ErrRead means that the disk did not return what was
 // written: Next may be called again. After Journal.Close what is durable is still handed out, then ErrClosed.
 func (r *Reader) Next(ctx context.Context) (Position, Entry, error) {
 	for {
@@ -205,20 +206,27 @@ func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 	return entry, err
 }
 
-// decodeBatch is a batch that keeps its payload where blocks refer to it.
+// decodeBatch is a batch whose blocks refer to the record.
 func (r *Reader) decodeBatch(rec record) (Entry, error) {
-	payload := rec.payload
-	if rec.kind == kindBlocks {
-		payload = slices.Clone(payload)
-	}
 	b := new(Batch)
-	if err := decodeBatch(rec.kind, payload, b); err != nil {
+	if err := decodeBatch(rec.kind, rec.payload, b); err != nil {
 		return nil, err
 	}
 	if !r.knowsAll(b) {
 		return nil, errPayload
 	}
 	return b, nil
+}
+
+// Kept is the batch for who keeps it beyond the Reader's next call: its blocks have bytes of their own.
+func (b *Batch) Kept() *Batch {
+	kept := *b
+	kept.Blocks = slices.Clone(b.Blocks)
+	for i := range kept.Blocks {
+		of := &kept.Blocks[i]
+		of.Values, of.Presence = slices.Clone(of.Values), slices.Clone(of.Presence)
+	}
+	return &kept
 }
 
 // decodeDefinitions is the entries of a record that defines; those of heads alone have none.

@@ -142,8 +142,15 @@ func (j *Journal) reportDamage(number uint32, from, to int64) {
 		"segment", filepath.Join(j.dir, segmentName(number)), "from", from, "to", to)
 }
 
-// settle makes what was recovered durable, beyond doubt, and opens it to readers.
+// settle makes what was recovered durable, beyond doubt, and opens it to readers: the names of the files first, since the process that
+// ended may have been about to make its newest one durable.
 func (c *committer) settle() error {
+	if len(c.unsettled) == 0 {
+		return nil
+	}
+	if err := c.j.fs.SyncDir(c.j.dir); err != nil {
+		return fmt.Errorf("journal: settle %s: %w", c.j.dir, err)
+	}
 	for len(c.unsettled) > 0 {
 		s := c.unsettled[0]
 		if err := c.settleSegment(&s); err != nil {

@@ -36,6 +36,9 @@ func available(t testing.TB, r *Reader) (all []placed) {
 			return all
 		}
 		require.NoError(t, err)
+		if b, is := entry.(*Batch); is {
+			entry = b.Kept()
+		}
 		all = append(all, placed{at, entry})
 	}
 }

@@ -73,8 +73,9 @@ type Parameters struct {
 	PerSecond float64
 	// NoSource says that nobody makes matching records, so that nothing can be told of completeness.
 	NoSource bool
-	// Text is somebody's own BQL, asked instead of the class' query; nothing is then told of completeness either.
-	Text string
+	// Text is somebody's own BQL, asked instead of the class' query; completeness is then judged by Expect alone.
+	Text   string
+	Expect Expectation
 }
 
 // NewQuery returns the query of a class, checked.
@@ -83,7 +84,7 @@ func NewQuery(class Class, p Parameters) (Query, error) {
 		p.Duration = DefaultRawQuery().Duration
 	}
 	if p.Text != "" {
-		query := TextQuery{Of: class, Text: p.Text, Duration: p.Duration}
+		query := TextQuery{Of: class, Text: p.Text, Duration: p.Duration, Expect: p.Expect}
 		return query, query.Validate()
 	}
 	var query Query

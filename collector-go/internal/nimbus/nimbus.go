@@ -1,5 +1,5 @@
-// Package nimbus asks Storm's Nimbus which topologies there are. It speaks as much of Thrift as that one question takes, without SASL, and never
-// knows what the answer is for.
+// Package nimbus asks Storm's Nimbus which topologies there are, what they were submitted with and what went wrong in them. It speaks as much of
+// Thrift as these questions take, without SASL, and never knows what the answers are for.
 package nimbus
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -16,6 +17,7 @@ import (
 type Topology struct {
 	ID, Name string
 	Status   string // "ACTIVE", "INACTIVE", "REBALANCING", "KILLED"
+	Uptime   time.Duration
 }
 
 // Killed means that somebody killed it: Storm lets its workers go on for a while.
@@ -28,18 +30,55 @@ const (
 
 // Topologies are those of the first Nimbus of the addresses that answers. The error has what each of them said.
 func Topologies(ctx context.Context, addresses []string) ([]Topology, error) {
+	return first(ctx, addresses, call("getClusterInfo"), clusterInfo)
+}
+
+// Conf is what a topology of that id was submitted with: its own settings over the cluster's.
+func Conf(ctx context.Context, addresses []string, id string) (map[string]any, error) {
+	return first(ctx, addresses, call("getTopologyConf", id), topologyConf)
+}
+
+// ComponentError is what a component of a topology reported last.
+type ComponentError struct {
+	Component string
+	Text      string // Java's stack trace
+	Time      time.Time
+}
+
+// Cause is the last "Caused by" of the trace; "" where there is none.
+func (e ComponentError) Cause() string {
+	at := strings.LastIndex(e.Text, "Caused by: ")
+	if at < 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(e.Text[at:], "\n")
+	return strings.TrimSpace(line)
+}
+
+// Errors are those that the components of a topology of that id reported, the newest first.
+func Errors(ctx context.Context, addresses []string, id string) ([]ComponentError, error) {
+	return first(ctx, addresses, call("getTopologyInfo", id), topologyErrors)
+}
+
+// first is the answer of the first Nimbus that gives one.
+func first[T any](ctx context.Context, addresses []string, question []byte, read func([]byte) (T, error)) (T, error) {
+	var none T
 	var failures []error
 	for _, address := range addresses {
-		found, err := ask(ctx, address)
+		frame, err := ask(ctx, address, question)
 		if err == nil {
-			return found, nil
+			var found T
+			if found, err = read(frame); err == nil {
+				return found, nil
+			}
 		}
 		failures = append(failures, fmt.Errorf("ask Nimbus at %s: %w", address, err))
 	}
-	return nil, errors.Join(failures...)
+	return none, errors.Join(failures...)
 }
 
-func ask(ctx context.Context, address string) ([]Topology, error) {
+// ask returns the frame of an answer.
+func ask(ctx context.Context, address string, question []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
@@ -51,7 +90,7 @@ func ask(ctx context.Context, address string) ([]Topology, error) {
 	if err := connection.SetDeadline(deadline); err != nil {
 		return nil, err
 	}
-	if _, err := connection.Write(call("getClusterInfo")); err != nil {
+	if _, err := connection.Write(question); err != nil {
 		return nil, err
 	}
 	var length [4]byte
@@ -66,5 +105,5 @@ func ask(ctx context.Context, address string) ([]Topology, error) {
 	if _, err := io.ReadFull(connection, frame); err != nil {
 		return nil, err
 	}
-	return clusterInfo(frame)
+	return frame, nil
 }

@@ -2,8 +2,11 @@ package nimbus
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 )
 
 // Thrift's binary protocol in a frame (thrift.apache.org, thrift-binary-protocol.md): types, and kinds of messages.
@@ -14,14 +17,21 @@ const (
 	kindCall, kindReply uint32 = 1, 2
 )
 
-// call is a frame that calls a method without arguments.
-func call(method string) []byte {
+// call is a frame that calls a method with texts as its arguments, which are fields 1, 2, ...
+func call(method string, arguments ...string) []byte {
 	message := binary.BigEndian.AppendUint32(nil, strict|kindCall)
-	message = binary.BigEndian.AppendUint32(message, uint32(len(method)))
-	message = append(message, method...)
+	message = appendText(message, method)
 	message = binary.BigEndian.AppendUint32(message, 1) // sequence
+	for i, argument := range arguments {
+		message = binary.BigEndian.AppendUint16(append(message, typeString), uint16(i+1))
+		message = appendText(message, argument)
+	}
 	message = append(message, typeStop)
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...)
+}
+
+func appendText(to []byte, text string) []byte {
+	return append(binary.BigEndian.AppendUint32(to, uint32(len(text))), text...)
 }
 
 // decoder reads a frame; after the first error it reads zeros.
@@ -109,22 +119,36 @@ func (d *decoder) skipMany(kind byte, depth int) {
 	}
 }
 
-// clusterInfo reads the answer of getClusterInfo: ClusterSummary.topologies (3), of each TopologySummary id (1), name (2) and status (7); they have
-// had these numbers since Storm 0.9.
-func clusterInfo(frame []byte) (found []Topology, err error) {
+// result reads an answer whose success is of one kind; take reads it. Whatever else comes is an exception.
+func result(frame []byte, of byte, method string, take func(d *decoder)) error {
 	d := &decoder{rest: frame}
 	if kind := d.u32(); d.err == nil && kind != strict|kindReply {
-		return nil, fmt.Errorf("no answer to getClusterInfo but message %#x", kind)
+		return fmt.Errorf("no answer to %s but message %#x", method, kind)
 	}
 	d.text()
 	d.u32()
 	answered := false
 	d.fields(func(kind byte, id uint16) {
-		if id != 0 || kind != typeStruct { // an exception
+		if id != 0 || kind != of { // an exception
 			d.skip(kind, 0)
 			return
 		}
 		answered = true
+		take(d)
+	})
+	switch {
+	case d.err != nil:
+		return d.err
+	case !answered:
+		return fmt.Errorf("it refuses %s", method)
+	}
+	return nil
+}
+
+// clusterInfo reads the answer of getClusterInfo: ClusterSummary.topologies (3), of each TopologySummary id (1), name (2), uptime_secs (6) and
+// status (7); they have had these numbers since Storm 0.9.
+func clusterInfo(frame []byte) (found []Topology, err error) {
+	err = result(frame, typeStruct, "getClusterInfo", func(d *decoder) {
 		d.fields(func(kind byte, id uint16) {
 			if id != 3 || kind != typeList {
 				d.skip(kind, 0)
@@ -133,13 +157,7 @@ func clusterInfo(frame []byte) (found []Topology, err error) {
 			found = d.topologies()
 		})
 	})
-	switch {
-	case d.err != nil:
-		return nil, d.err
-	case !answered:
-		return nil, errors.New("it refuses to describe its cluster")
-	}
-	return found, nil
+	return found, err
 }
 
 func (d *decoder) topologies() (all []Topology) {
@@ -152,13 +170,75 @@ func (d *decoder) topologies() (all []Topology) {
 		var t Topology
 		d.fields(func(kind byte, id uint16) {
 			into := map[uint16]*string{1: &t.ID, 2: &t.Name, 7: &t.Status}[id]
-			if into == nil || kind != typeString {
+			switch {
+			case into != nil && kind == typeString:
+				*into = d.text()
+			case id == 6 && kind == typeI32:
+				t.Uptime = time.Duration(int32(d.u32())) * time.Second
+			default:
+				d.skip(kind, 0)
+			}
+		})
+		all = append(all, t)
+	}
+	return all
+}
+
+// topologyConf reads the answer of getTopologyConf, JSON.
+func topologyConf(frame []byte) (conf map[string]any, err error) {
+	text := ""
+	if err = result(frame, typeString, "getTopologyConf", func(d *decoder) { text = d.text() }); err != nil {
+		return nil, err
+	}
+	if err = json.Unmarshal([]byte(text), &conf); err != nil {
+		return nil, fmt.Errorf("its topology's configuration is no JSON: %w", err)
+	}
+	return conf, nil
+}
+
+// topologyErrors reads TopologyInfo.errors (6) of the answer of getTopologyInfo: by component a list of ErrorInfo, of which error (1) and
+// error_time_secs (2).
+func topologyErrors(frame []byte) (all []ComponentError, err error) {
+	err = result(frame, typeStruct, "getTopologyInfo", func(d *decoder) {
+		d.fields(func(kind byte, id uint16) {
+			if id != 6 || kind != typeMap {
 				d.skip(kind, 0)
 				return
 			}
-			*into = d.text()
+			all = d.componentErrors()
 		})
-		all = append(all, t)
+	})
+	slices.SortStableFunc(all, func(a, b ComponentError) int { return b.Time.Compare(a.Time) })
+	return all, err
+}
+
+func (d *decoder) componentErrors() (all []ComponentError) {
+	key, value := d.u8(), d.u8()
+	for n := d.u32(); n > 0 && d.err == nil; n-- {
+		if key != typeString || value != typeList {
+			d.skip(key, 0)
+			d.skip(value, 0)
+			continue
+		}
+		component, element := d.text(), d.u8()
+		for n := d.u32(); n > 0 && d.err == nil; n-- {
+			if element != typeStruct {
+				d.skip(element, 0)
+				continue
+			}
+			e := ComponentError{Component: component}
+			d.fields(func(kind byte, id uint16) {
+				switch {
+				case id == 1 && kind == typeString:
+					e.Text = d.text()
+				case id == 2 && kind == typeI32:
+					e.Time = time.Unix(int64(int32(d.u32())), 0)
+				default:
+					d.skip(kind, 0)
+				}
+			})
+			all = append(all, e)
+		}
 	}
 	return all
 }

@@ -16,10 +16,27 @@ const (
 	Enable  = "bullet.topology.metrics.enable"
 	Classes = "bullet.topology.metrics.classes"
 	BuiltIn = "bullet.topology.metrics.built.in.enable"
+	// BuiltInIntervals is a map from Bullet's own metrics to how often each is reported, s.
+	BuiltInIntervals = "bullet.topology.metrics.built.in.emit.interval.mapping"
 	// Collector begins the settings of the plugin itself, Custom those that Bullet hands to Storm as they are.
 	Collector = "bullet.topology.metrics.collector."
 	Custom    = "bullet.topology.custom."
 )
+
+// CollectorSettings are the plugin's own, after Collector.
+func CollectorSettings() []string {
+	return []string{"address", "tls.enabled", "tls.ca.file", "tls.cert.file", "tls.key.file", "token.file", "queue.capacity", "series.limit", "parallelism",
+		Retain, "sampler.enabled", "latency.enabled"}
+}
+
+// Port is that of an address without one.
+const Port = "4320"
+
+// LogMark begins each of the plugin's messages in a log.
+const LogMark = "bullet-metrics: "
+
+// UnreachedTag is that of the annotation by which the plugin reports, once it reaches a collector again, what had kept it from it.
+const UnreachedTag = "unreached"
 
 // Settings of Storm, and of a consumer's registration.
 const (

@@ -29,7 +29,7 @@ const (
 // every filter bolt of a busy machine first.
 const Lead = 500 * time.Millisecond
 
-// mostInARow is after how many queries in a row without a record a probe gives up.
+// mostInARow is after how many queries in a row without a record a probe stops.
 const mostInARow = 10
 
 // Options say what is asked.

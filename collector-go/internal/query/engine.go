@@ -82,6 +82,13 @@ type Engine struct {
 	limits   plan.Limits
 }
 
+// Parser is the parser of an engine with these options.
+func (o Options) Parser() parser.Parser { return o.parser() }
+
+func (o Options) parser() checked {
+	return checked{parser.NewParser(parser.Options{}), textLimits{length: o.MaxLength, depth: o.MaxDepth}}
+}
+
 // New returns an engine over store; it starts nothing.
 func New(store storage.Queryable, options Options) (*Engine, error) {
 	if err := options.Validate(); err != nil {
@@ -93,7 +100,7 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 	}
 	e := &Engine{
 		store: sorted{store}, lookback: options.LookbackDelta, timeout: options.Timeout,
-		parser:    checked{parser.NewParser(parser.Options{}), textLimits{length: options.MaxLength, depth: options.MaxDepth}},
+		parser:    options.parser(),
 		turnstile: newTurnstile(options.MaxConcurrent, options.Registerer),
 		limits:    plan.Limits{Series: options.MaxSeries, Samples: options.MaxReadSamples, Held: int64(options.MaxSamples)},
 	}

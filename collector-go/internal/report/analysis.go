@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
@@ -37,6 +38,34 @@ func measuredPoints[T any](name string, colour int, rows []T, x, y func(T) Figur
 func fittedLine(name string, colour int, from, to float64, at func(float64) Figure) chart.Points {
 	return chart.Straight(name, chart.Series(colour), from, to, func(x float64) float64 { return float64(at(x)) })
 }
+
+// demandChart is the least that held each load, as Theodolite has it: NaN where nothing that was run held it, which an
+// arrow above the most that was run shows.
+func demandChart(name, xLabel string, loads, cores []float64) chart.Plot {
+	line := chart.Points{Name: "least cores", Colour: chart.Series(0), Joined: true}
+	dots := chart.Points{Colour: chart.Series(0)}
+	more := chart.Points{Name: "more than was run", Colour: chart.Series(1), Low: []float64{}}
+	from, most := 0.0, 0.0
+	for i, load := range loads {
+		if math.IsNaN(cores[i]) {
+			more.X, more.Low, more.High = append(more.X, load), append(more.Low, most), append(more.High, math.Inf(1))
+			continue
+		}
+		line.X, line.Y = append(line.X, from, load), append(line.Y, cores[i], cores[i])
+		dots.X, dots.Y = append(dots.X, load), append(dots.Y, cores[i])
+		from, most = load, max(most, cores[i])
+	}
+	plot := chart.Plot{
+		Name: name, Title: "Demand: the least cores that held each load", XLabel: xLabel, YLabel: coresOfTopology,
+		Limit: chart.NoLimit, Points: []chart.Points{line, dots},
+	}
+	if len(more.X) > 0 {
+		plot.Points = append(plot.Points, more)
+	}
+	return plot
+}
+
+const coresOfTopology = "CPU cores of the topology"
 
 // auditFindings are what the audit found as sentences.
 func auditFindings(findings []tuning.Finding, audited int) []string {

@@ -22,10 +22,10 @@ func OfConcurrency(c *tuning.Concurrency) *document.Document {
 		"Capacity: "+c.Capacity.Text()+" simultaneous queries."+tuning.InBrackets(c.Capacity.Note), judged)
 	d.Findings = append(d.Findings, costFindings(c)...)
 	d.Add("Steps", document.Tabled(concurrencyTable(c)))
-	d.Figures = []chart.Figure{costChart(c).Figure()}
-	if sizes {
+	if sizes { // first, since it shows what the steps are judged by
 		d.Figures = append(d.Figures, completenessChart(c).Figure())
 	}
+	d.Figures = append(d.Figures, costChart(c).Figure())
 	return d
 }
 

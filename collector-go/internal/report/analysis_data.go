@@ -49,6 +49,13 @@ func OfData(d *tuning.Data) *document.Document {
 				tuning.Digits(l.Slope), tuning.Digits(l.R2), tuning.Digits(l.ThroughOrigin), tuning.InBrackets(l.Note)))
 		out.Figures = append(out.Figures, f.chart(d).Figure())
 	}
+	if len(d.Rows) > 1 {
+		var loads, cores []float64
+		for _, v := range d.Rows {
+			loads, cores = append(loads, float64(v.RecordsPerS)), append(cores, float64(v.TotalCPUCores))
+		}
+		out.Figures = append(out.Figures, demandChart("data-demand", "records/s", loads, cores).Figure())
+	}
 	out.Findings = append(out.Findings, auditFindings(d.Audit, d.AuditedTotals)...)
 	out.Add("Fits over cores, intervals of "+tuning.ConfidencePercent(d.Confidence), document.Tabled(document.TableOf(
 		fits,
@@ -88,8 +95,6 @@ func volumeTable(d *tuning.Data) document.Table {
 		digitsColumn("Residual", "GiB", func(v volume) Figure { return v.ResidualGiB }),
 	)
 }
-
-const coresOfTopology = "CPU cores of the topology"
 
 func (f fitted) chart(d *tuning.Data) chart.Plot {
 	points := measuredPoints("measured", 0, d.Rows, coresOf, f.value)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
@@ -20,7 +21,37 @@ func OfQueries(q *tuning.Queries) *document.Document {
 	d.Add("Configurations", document.Tabled(capacityTable(q)))
 	d.Add("Points", document.Tabled(pointTable(q)))
 	d.Figures = []chart.Figure{latencyChart(q).Figure(), capacityChart(q).Figure()}
+	if len(q.Rows) > 1 {
+		addDemand(d, q)
+	}
 	return d
+}
+
+// addDemand adds, for each load that was run, the configuration with the least cores that held it.
+func addDemand(d *document.Document, q *tuning.Queries) {
+	var loads, cores []float64
+	for _, r := range q.Rows {
+		for _, p := range r.Points {
+			if load := float64(p.Queries); load > 0 && !slices.Contains(loads, load) {
+				loads = append(loads, load)
+			}
+		}
+	}
+	slices.Sort(loads)
+	t := document.NewTable(document.Numbers("Queries", ""), document.Numbers("Least cores", ""), document.Numbers("Filter bolts", ""))
+	for _, load := range loads {
+		least, bolts := math.NaN(), "more than was run"
+		for _, r := range q.Rows {
+			held := r.Capacity.LastOK != nil && float64(*r.Capacity.LastOK) >= load
+			if held && !(float64(r.TopologyCPUCores) >= least) {
+				least, bolts = float64(r.TopologyCPUCores), strconv.Itoa(r.FilterBolts)
+			}
+		}
+		cores = append(cores, least)
+		t.Add(grouped(int(load)), tuning.Digits(Figure(least)), bolts)
+	}
+	d.Add("Demand: the least that held each load", document.Tabled(t))
+	d.Figures = append(d.Figures, demandChart("queries-demand", simultaneousQueries, loads, cores).Figure())
 }
 
 func queriesFindings(q *tuning.Queries) []string {
@@ -120,10 +151,10 @@ func capacityChart(q *tuning.Queries) chart.Plot {
 	for _, r := range q.Rows {
 		low, high := 0.0, math.Inf(1)
 		if r.Capacity.LastOK != nil {
-			low = float64(*r.Capacity.LastOK)
+			low = *r.Capacity.LastOK
 		}
 		if r.Capacity.FirstFail != nil {
-			high = float64(*r.Capacity.FirstFail)
+			high = *r.Capacity.FirstFail
 		}
 		most = max(most, float64(r.TopologyCPUCores))
 		intervals.X = append(intervals.X, float64(r.TopologyCPUCores))

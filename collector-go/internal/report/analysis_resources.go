@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
@@ -83,37 +82,6 @@ func machines(r *tuning.Resources) string {
 			tuning.Digits(r.Machine.MemoryMiB), tuning.Digits(r.Totals.TotalMemoryMiB/r.Machine.MemoryMiB))
 	}
 	return text + ")."
-}
-
-// Resources are what a topology requests of the scheduler, added up and audited; an error where they cannot be. CPU
-// that is not set counts as 0 and is noted, since a scheduler that is not resource-aware is requested nothing.
-func (a *Asked) Resources(machine tuning.Machine) (*tuning.Resources, error) {
-	var components []tuning.Component
-	var unset []string
-	for _, c := range a.Components {
-		cpu, memory := c.CPUCoresTotal, c.OnHeapMiB
-		if !cpu.Known() {
-			cpu, unset = 0, append(unset, c.Name)
-		}
-		if !memory.Known() && !c.MemoryMiB.Known() {
-			memory = 0
-		}
-		components = append(components, tuning.Component{
-			Name: c.Name, Parallelism: max(1, c.Parallelism), CPUCoresTotal: cpu, CPUCoresEach: Unknown,
-			OnHeapMiB: memory, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: c.MemoryMiB,
-		})
-	}
-	totals := a.Totals
-	totals.CPUColumn = tuning.ColumnCPUTotal
-	r, err := tuning.AnalyzeResources(components, &totals, machine)
-	if err != nil {
-		return nil, err
-	}
-	if len(unset) > 0 {
-		r.Notes = append(r.Notes, "no CPU is asked for by "+strings.Join(unset, ", "))
-	}
-	r.Spouts = a.Spouts
-	return r, nil
 }
 
 // requestBlocks are what the topology requests of the scheduler.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 // The tags of annotations that the figures show in another way: steps as bands, restarts as lines in the worker's
@@ -23,13 +24,13 @@ const (
 )
 
 // annotated are the report's annotations but for its steps, by time.
-func (r *Report) annotated() (all []Mark) {
+func (r *Report) annotated() (all []rundir.Annotation) {
 	for _, m := range r.Marks {
 		if !slices.Contains(m.Tags, stepTag) {
 			all = append(all, m)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Mark) int { return int(a.StartMs - b.StartMs) })
+	slices.SortStableFunc(all, func(a, b rundir.Annotation) int { return int(a.StartMs - b.StartMs) })
 	return all
 }
 
@@ -58,7 +59,7 @@ func (r *Report) restarts() (all []chart.Restart) {
 const sameRestart = int64(2000)
 
 // drawn reports whether an annotation is on the time axis and not there already as a worker's restart.
-func (r *Report) drawn(m Mark) bool {
+func (r *Report) drawn(m rundir.Annotation) bool {
 	from, to := r.StartedMs, r.Steps[len(r.Steps)-1].EndMs
 	if len(r.TimesMs) > 0 {
 		from = min(from, r.TimesMs[0]-r.SliceMs)

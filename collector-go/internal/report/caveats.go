@@ -1,13 +1,14 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
 
 // caveats are what a reader must know before using the numbers elsewhere.
-func caveats(run *Run, r *Report) []string {
-	out := generalCaveats(run.hasPercentiles())
-	if run.OneMachine {
-		out = append([]string{oneMachine}, out...)
-	}
+func caveats(run *rundir.Figures, r *Report) []string {
+	out := generalCaveats(run.HasPercentiles())
 	out = append(out, idleCaveat(run)...)
 	out = append(out, r.Collection.relaunchCaveat()...)
 	if r.Collection.MissingSlices > 0 {
@@ -58,9 +59,9 @@ func generalCaveats(percentiles bool) []string {
 // idleTolerance is how far from the calibration's goal the first step's idle may be before it is a caveat.
 const idleTolerance = 0.1
 
-func idleCaveat(run *Run) []string {
+func idleCaveat(run *rundir.Figures) []string {
 	target, reached := run.Calibration.TargetIdle, run.Steps[0].HostIdle
-	if !target.Known() || !reached.Known() {
+	if !target.Known() || !reached.Known() || run.Steps[0].Queries > 0 {
 		return nil
 	}
 	if d := reached - target; d < idleTolerance && d > -idleTolerance {

@@ -4,9 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -14,9 +12,7 @@ import (
 func TestQueriesThatWereRefusedOrNotSubmittedAreInTheTable(t *testing.T) {
 	run := synthetic()
 	text := func() string {
-		r, err := report.Build(run)
-		require.NoError(t, err)
-		return string(r.Markdown())
+		return markdown(t, run)
 	}
 	heads := []string{"Of the failed refused", "Due and not submitted", "Times that are lower bounds"}
 	for _, head := range heads {
@@ -35,9 +31,7 @@ func TestSpoutsWithoutPartitionsAreAWarning(t *testing.T) {
 	for _, pending := range []int{30, 0} {
 		counted := tuning.PendingOf(500, pending, 4, 2, 2)
 		run.Asked.Spouts = &counted
-		r, err := report.Build(run)
-		require.NoError(t, err)
-		text := string(r.Markdown())
+		text := markdown(t, run)
 		assert.Contains(t, text, "Warning: 4 spouts read 2 Kafka partitions: 2 of them have nothing to read.")
 		if pending == 0 {
 			assert.NotContains(t, text, "True max spout pending")

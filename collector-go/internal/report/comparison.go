@@ -38,20 +38,28 @@ func Compare(before, after string, confidence float64) (*Comparison, error) {
 	return &Comparison{c, a, b}, nil
 }
 
-// Document is the comparison as people read it.
+// Document is the comparison as people read it: whether it got worse, why, the changes as a figure, and the figures of
+// the largest load; of several configurations their capacities.
 func (c *Comparison) Document() *document.Document {
 	d := &document.Document{
 		Title: fmt.Sprintf("%s against %s", c.After.Directory, c.Before.Directory), Notes: slices.Clone(c.Notes),
-		Findings: []string{fmt.Sprintf("Before: %s, %s. After: %s, %s.",
-			c.Before.ID, moment(c.Before.StartedMs), c.After.ID, moment(c.After.StartedMs))},
 	}
-	d.Add("Capacity", document.Tabled(capacitiesTable(c.Configurations)))
+	d.Verdict, d.Lead = c.Verdict()
+	if d.Summary = capacitiesTable(c.Configurations); len(c.Configurations) == 1 {
+		d.Summary = c.largestLoad(&c.Configurations[0])
+		d.Add("Capacity", document.Tabled(capacitiesTable(c.Configurations)))
+	}
+	findings := []string{fmt.Sprintf("Before: %s, %s. After: %s, %s.",
+		c.Before.ID, moment(c.Before.StartedMs), c.After.ID, moment(c.After.StartedMs))}
 	for i := range c.Configurations {
-		p, suffix := &c.Configurations[i], ""
-		if len(c.Configurations) > 1 {
-			suffix = ": " + p.After
-		}
-		c.add(d, p, suffix)
+		findings = append(findings, c.Configurations[i].Findings(c.Confidence, c.suffix(i))...)
+	}
+	d.Add("What changed", document.List(findings))
+	for i := range c.Configurations {
+		c.add(d, &c.Configurations[i], c.suffix(i))
+	}
+	if d.Main == nil {
+		d.Main, d.Figures = &d.Figures[0], d.Figures[1:]
 	}
 	d.Note("A change is after less before. " + compare.NotClear + " marks one whose interval of " +
 		tuning.ConfidencePercent(c.Confidence) + " holds 0: it may be none; the relative change has an interval of " +
@@ -61,8 +69,27 @@ func (c *Comparison) Document() *document.Document {
 	return d
 }
 
+// suffix names a configuration where there are several.
+func (c *Comparison) suffix(i int) string {
+	if len(c.Configurations) == 1 {
+		return ""
+	}
+	return ": " + c.Configurations[i].After
+}
+
+// largestLoad are the figures of the last step that both sides measured, under its name.
+func (c *Comparison) largestLoad(p *compare.ConfigurationChange) document.Table {
+	t := figureTable(c.Confidence)
+	if len(p.Steps) == 0 {
+		return t
+	}
+	last := p.Steps[len(p.Steps)-1]
+	t.Columns[0].Head = last.Name
+	addFigures(&t, slices.DeleteFunc(slices.Clone(last.Figures), func(f compare.FigureChange) bool { return f.Worse == "" }))
+	return t
+}
+
 func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, suffix string) {
-	d.Findings = append(d.Findings, p.Findings(c.Confidence, suffix)...)
 	addDiff(d, p, suffix)
 	for _, s := range p.Steps {
 		t := figureTable(c.Confidence)

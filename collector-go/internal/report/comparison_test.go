@@ -104,7 +104,7 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 		require.NoError(t, os.MkdirAll(out, 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(out, "compare.txt"), []byte(text), 0o644))
 	}
-	require.NoError(t, chart.WriteFigures(a.Figures, out))
+	require.NoError(t, chart.WriteFigures(a.Drawings(), out))
 	if os.Getenv("UPDATE_IMAGES") != "" {
 		drawn, err := os.ReadFile(filepath.Join(out, "overlay.svg"))
 		require.NoError(t, err)

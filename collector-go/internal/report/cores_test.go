@@ -6,14 +6,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // Sizing counted 1.28 declared cores where 1.63 were used, and recommended the declared 20% for a bolt that was 85 to 98% busy.
 func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
-	c := column{label: "2 filter bolts", filterBolts: 2, cores: 1.28, memoryMiB: 2000, components: []report.Component{
+	c := column{label: "2 filter bolts", filterBolts: 2, cores: 1.28, memoryMiB: 2000, components: []rundir.Component{
 		instances("DataSource", 1, 0.5, 256, 128), instances("FilterBolt", 2, 0.29, 256, 128), instances("JoinBolt", 1, 0.2, 256, 128)}}
 	for _, at := range []cell{{value: 10, cores: 1.1, busy: 0.5}, {value: 20, cores: 1.63, busy: 0.85}, {value: 30, cores: 1.9, busy: 0.98, latencyMs: 900}} {
 		at.latencyMs, at.recordsPerS, at.mibPerS, at.verdict = max(5, at.latencyMs), 1000, 1.8, tuning.OK

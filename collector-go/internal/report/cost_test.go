@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,13 +11,40 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// mirrored is a trial of the loads 0, a, b, b, a, 0, whose cores are those given.
+// mirrored is a trial of the loads 0, a, b, b, a, 0 for the cost, whose cores are those given.
 func mirrored(cores ...float64) column {
 	c := column{label: "as it is", memoryMiB: 100}
 	for i, queries := range []float64{0, 20, 60, 60, 20, 0} {
-		c.cells = append(c.cells, cell{value: queries, latencyMs: 5, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK, cores: cores[i]})
+		c.cells = append(c.cells, cell{kind: rundir.CostStep, value: queries, latencyMs: 5, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK, cores: cores[i]})
 	}
 	return c
+}
+
+// The capacity's steps are no points of the cost, near the capacity least of all; the cost's loads are no steps of the capacity.
+func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
+	c := mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)
+	c.cells[2].verdict = tuning.Fail // no matter to the capacity
+	for _, step := range []cell{{value: 100, cores: 1.6, verdict: tuning.OK}, {value: 200, cores: 1.7, verdict: tuning.Fail}, {value: 100, cores: 1.5, verdict: tuning.OK}, {value: 200, cores: 1.9, verdict: tuning.OK}} {
+		step.latencyMs, step.recordsPerS, step.mibPerS = 5, 1000, 1.8
+		c.cells = append(c.cells, step)
+	}
+	r, text := written(t, asRun(t, rundir.OfConcurrency, rundir.Queries, []column{c}))
+	cost := r.Judged.Concurrency[0]
+	assert.Equal(t, 5, cost.CPUFit.Points, "the cost's loads that were OK")
+	assert.Less(t, float64(cost.Marginal.Value), 120.0, "0.1 cores in 60 queries, not 0.6 in 100")
+	assert.Contains(t, text, "what a query costs is by the loads that were measured for it alone")
+	assert.Equal(t, "at least 100", r.Rows[0].Capacity.String())
+	assert.Equal(t, []float64{200}, r.Rows[0].Capacity.Inconclusive, "its attempts contradict each other")
+	verdicts := map[int]tuning.Verdict{}
+	for _, s := range cost.Steps {
+		verdicts[s.Queries] = s.Verdict
+	}
+	assert.Equal(t, map[int]tuning.Verdict{0: tuning.Baseline, 20: tuning.OK, 60: tuning.OK, 100: tuning.OK, 200: tuning.Inconclusive}, verdicts)
+	assert.Equal(t, 2*5, strings.Count(text, "| OK (for the cost) |"), "in the first table, and in that of the steps")
+	assert.Contains(t, text, "| FAIL (for the cost) |")
+	answer := strings.Join(r.Answer(), "\n")
+	assert.Contains(t, answer, "  as it is: each query adds: ")
+	assert.Contains(t, answer, "  as it is: nothing was at its limit")
 }
 
 // Each time that a load was measured in one launch is a point of the cost's fit, so that its drift is in the interval.

@@ -1,8 +1,8 @@
 package report_test
 
 import (
+	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -25,6 +25,7 @@ import (
 type cell struct {
 	value, latencyMs, recordsPerS, mibPerS float64
 	verdict                                tuning.Verdict
+	kind                                   rundir.StepKind // a load's unless it says another
 	timeline                               *tuning.Timeline
 	// cores are what its one worker used, bytesPerS what the source counted; 0 where nobody looked.
 	cores, bytesPerS float64
@@ -39,34 +40,34 @@ type column struct {
 	repeatOf         int // the configuration of which this is a further launch; 0 for one of its own
 	cores, memoryMiB float64
 	// components are what its topology asks for; nil for filter bolts alone.
-	components []report.Component
+	components []rundir.Component
 	cells      []cell
 }
 
 // asks is what the topology told that it asks of the scheduler.
-func (c column) asks() *report.Asked {
+func (c column) asks() *rundir.Request {
 	u := tuning.Unknown
 	if c.components == nil {
-		return &report.Asked{Components: []report.Component{{Name: tuning.FilterBolt, Parallelism: max(1, c.filterBolts), CPUCoresTotal: report.Figure(c.cores), OnHeapMiB: 1, OffHeapMiB: u, MemoryMiB: report.Figure(c.memoryMiB)}},
+		return &rundir.Request{Components: []rundir.Component{{Name: tuning.FilterBolt, Parallelism: max(1, c.filterBolts), CPUCoresTotal: report.Figure(c.cores), OnHeapMiB: 1, OffHeapMiB: u, MemoryMiB: report.Figure(c.memoryMiB)}},
 			Totals: tuning.StatedTotals{Parallelism: u, CPUCores: u, MemoryMiB: u}}
 	}
-	return &report.Asked{Components: c.components, Totals: tuning.StatedTotals{Parallelism: u, CPUCores: report.Figure(c.cores), MemoryMiB: report.Figure(c.memoryMiB), CPUColumn: tuning.ColumnCPUTotal}}
+	return &rundir.Request{Components: c.components, Totals: tuning.StatedTotals{Parallelism: u, CPUCores: report.Figure(c.cores), MemoryMiB: report.Figure(c.memoryMiB), CPUColumn: tuning.ColumnCPUTotal}}
 }
 
 // instances are a component by what each of them takes.
-func instances(name string, n int, coresEach, onHeapMiB, offHeapMiB float64) report.Component {
-	return report.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(coresEach * float64(n)), OnHeapMiB: report.Figure(onHeapMiB), OffHeapMiB: report.Figure(offHeapMiB),
+func instances(name string, n int, coresEach, onHeapMiB, offHeapMiB float64) rundir.Component {
+	return rundir.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(coresEach * float64(n)), OnHeapMiB: report.Figure(onHeapMiB), OffHeapMiB: report.Figure(offHeapMiB),
 		MemoryMiB: report.Figure(float64(n) * (onHeapMiB + offHeapMiB))}
 }
 
 // rest is one component that takes what the others leave of the total.
-func (c column) rest(name string, n int, offHeapMiB float64) report.Component {
+func (c column) rest(name string, n int, offHeapMiB float64) rundir.Component {
 	cores, memory := c.cores, c.memoryMiB
 	for _, other := range c.components {
 		cores, memory = cores-float64(other.CPUCoresTotal), memory-float64(other.MemoryMiB)
 	}
 	cores = math.Round(10*cores) / 10
-	return report.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(cores), OnHeapMiB: report.Figure(memory/float64(n) - offHeapMiB), OffHeapMiB: report.Figure(offHeapMiB), MemoryMiB: report.Figure(memory)}
+	return rundir.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(cores), OnHeapMiB: report.Figure(memory/float64(n) - offHeapMiB), OffHeapMiB: report.Figure(offHeapMiB), MemoryMiB: report.Figure(memory)}
 }
 
 // asRun writes configurations as a run's directory.
@@ -95,21 +96,20 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 		trial := plan.Trials[i]
 		require.NoError(t, w.BeginTrial(trial, nil, rundir.Arguments{}))
 		require.NoError(t, w.Tell(rundir.Event{AtMs: originMs, Kind: rundir.TrialStarted, Trial: i + 1, Launch: 1}))
-		run := &report.Run{Topology: "bullet", Goals: tuning.DefaultGoals(), SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000, FilterLatencySeconds: make([]report.Slices, 1),
+		run := &rundir.Figures{Topology: "bullet", SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000, FilterLatencySeconds: make([]rundir.Slices, 1),
 			Asked: c.asks()}
-		var measured []tuning.Measured
-		used, worker := 0.0, report.Worker{Name: "host:6700", Pids: []int{4711}}
+		var measured []rundir.Step
+		used, worker := 0.0, rundir.Worker{Name: "host:6700", Pids: []int{4711}}
 		for n, at := range c.cells {
 			start := originMs + int64(n)*60_000
-			step := rundir.Step{Number: n + 1, Kind: rundir.LoadStep, Value: at.value, Attempt: 1, Launch: 1, StartMs: start, MeasuredFromMs: start + 10_000, EndMs: start + 60_000,
-				QueriesPerSecond: u, RecordsPerSecond: report.Figure(at.recordsPerS), RecordsPerSecondAsked: u, MiBPerSecond: report.Figure(at.mibPerS), CatchUpRatio: u, HostIdle: 0.4, CPUCores: u, Verdict: at.verdict, Reasons: []string{}}
+			step := rundir.Step{Number: n + 1, Kind: cmp.Or(at.kind, rundir.LoadStep), Value: at.value, Attempt: 1, Launch: 1, StartMs: start, MeasuredFromMs: start + 10_000, EndMs: start + 60_000,
+				QueriesPerSecond: u, RecordsPerSecond: report.Figure(at.recordsPerS), RecordsPerSecondAsked: u, MiBPerSecond: report.Figure(at.mibPerS), CatchUpRatio: u, Clients: rundir.Clients{AverageResultSize: 10}, HostIdle: 0.4, CPUCores: u, Verdict: at.verdict, Reasons: []string{}}
 			if axis == rundir.Queries {
 				step.Queries = int(at.value)
 			}
 			if at.timeline != nil {
 				step.Kind = rundir.TimelineStep
-				step.Timeline, err = json.Marshal(at.timeline)
-				require.NoError(t, err)
+				step.Timeline = at.timeline
 			}
 			if at.cores > 0 {
 				step.CPUCores, step.Workers = report.Figure(at.cores), 1
@@ -129,23 +129,20 @@ func asRun(t *testing.T, analysis rundir.Analysis, axis rundir.Axis, columns []c
 				if at.bytesPerS > 0 {
 					e.Source.BytesPerSecond = report.Figure(at.bytesPerS)
 				}
-				step.Evidence, err = json.Marshal(e)
-				require.NoError(t, err)
+				step.Evidence = &e
 			}
 			require.NoError(t, w.FinishStep(trial, step, step.EndMs))
 			for end := start + 10_000; end <= step.EndMs; end += 10_000 {
 				put(&run.FilterLatencySeconds[0], end, at.latencyMs/1000)
 			}
-			measured = append(measured, tuning.Measured{Value: at.value, Verdict: at.verdict})
-			run.Steps = append(run.Steps, report.Step{Queries: step.Queries, StartMs: start, MeasuredFromMs: step.MeasuredFromMs, EndMs: step.EndMs, HostIdle: 0.4, RecordsPerSecond: step.RecordsPerSecond,
-				Clients: report.Clients{AverageResultSize: u, LatencyMeanMs: u, LatencyP50Ms: u, LatencyP99Ms: u}})
+			measured = append(measured, step)
 		}
 		if used > 0 {
-			run.Workers = []report.Worker{worker}
+			run.Workers = []rundir.Worker{worker}
 		}
-		require.NoError(t, run.Save(rundir.TrialDir(dir, trial)))
+		require.NoError(t, w.SaveFigures(trial, *run))
 		require.NoError(t, w.Tell(rundir.Event{AtMs: originMs, Kind: rundir.TrialFinished, Trial: i + 1}))
-		capacity := tuning.IntervalOf(measured)
+		capacity := tuning.IntervalOf(rundir.Measured(measured))
 		result.Trials = append(result.Trials, rundir.TrialResult{Number: i + 1, Label: c.label, State: rundir.Finished, Steps: len(c.cells), Result: tuning.OK, Capacity: capacity})
 		result.Rows = append(result.Rows, rundir.RowResult{Configuration: i + 1, Label: c.label, Capacity: capacity, Verdict: tuning.OK})
 	}
@@ -199,7 +196,7 @@ func test7(t *testing.T) (columns []column) {
 		bolts := int(numberIn(t, row, "filter_bolts"))
 		if len(columns) == 0 || columns[len(columns)-1].filterBolts != bolts {
 			c := column{label: fmt.Sprintf("%d filter bolts", bolts), filterBolts: bolts, cores: numberIn(t, row, "topology_cpu_cores"), memoryMiB: numberIn(t, row, "topology_memory_mib"),
-				components: []report.Component{instances("DataSource", 16, 1, 1024, 192), instances("FilterBolt", bolts, 1, 1024, 192)}}
+				components: []rundir.Component{instances("DataSource", 16, 1, 1024, 192), instances("FilterBolt", bolts, 1, 1024, 192)}}
 			c.components = append(c.components, c.rest("__acker", 256, 0))
 			columns = append(columns, c)
 		}
@@ -227,6 +224,9 @@ func TestTheReportOfTest7(t *testing.T) {
 	assert.Contains(t, text, "| T2 | 8 filter bolts | bullet.topology.filter.bolt.parallelism: 4 → 8 |", "what was changed between the trials")
 	assert.Contains(t, text, "figures/trials.svg")
 	assert.NotContains(t, text, "n 2)", "nothing was repeated")
+	for _, want := range []string{"| 50 | 78.3 | 4 |", "| 500 | ", "| 550 | – | more than was run |", "figures/queries-demand.svg", "The most was held by 20 filter bolts: [500, 550) simultaneous queries."} {
+		assert.Contains(t, text, want)
+	}
 	assert.Contains(t, text, "# for up to 400 simultaneous queries: 20% left free of the last step that held, capacity [500, 550), the knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
 }
 
@@ -291,7 +291,7 @@ func TestTheReportOfTest1(t *testing.T) {
 	r, text := written(t, asRun(t, rundir.OfTimeline, rundir.Queries, []column{{label: "as it is", cores: 2, memoryMiB: 100, cells: []cell{
 		{value: 1, latencyMs: 2, verdict: tuning.Inconclusive, timeline: starved}, {value: 1, latencyMs: 2, verdict: tuning.OK, timeline: timeline}}}}))
 	require.Len(t, r.Judged.Timelines, 1, "of a step that was repeated the last one")
-	first, _, _ := strings.Cut(text, "## At a glance")
+	first, _, _ := strings.Cut(text, "\n## ")
 	assert.Contains(t, first, "| Configuration | Verdict | Added delay, mean ms | Time to find a record, mean ms | Records found |")
 	assert.Contains(t, first, "| as it is | OK | 1.66 (95%: 1.5 to 1.8) | 10.3 (95%: 9 to 11.6) | 100 of 100 |")
 	assert.NotContains(t, first, "Capacity", "a timeline has none")

@@ -5,11 +5,12 @@ import (
 	"strconv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // gcReport is nil where no worker reported its collectors.
-func gcReport(run *Run, r *Report) *tuning.GCReport {
+func gcReport(run *rundir.Figures, r *Report) *tuning.GCReport {
 	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
 	for _, step := range run.Steps {
 		for _, name := range collectorsOf(run.Workers) {
@@ -52,7 +53,7 @@ func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 	return g
 }
 
-func collectorsOf(workers []Worker) (names []string) {
+func collectorsOf(workers []rundir.Worker) (names []string) {
 	for _, w := range workers {
 		for _, c := range w.Collectors {
 			names = append(names, c.Name)
@@ -62,29 +63,31 @@ func collectorsOf(workers []Worker) (names []string) {
 	return slices.Compact(names)
 }
 
-func gcStep(run *Run, step Step, name string) tuning.GCStep {
+func gcStep(run *rundir.Figures, step rundir.Step, name string) tuning.GCStep {
 	out := tuning.GCStep{
 		Queries: step.Queries, StartMs: step.StartMs, Collector: name, MostShareOfTime: Unknown,
 		MeanCollectionInMs: Unknown,
 	}
-	perMinute := func(s Slices) Figure { return s.rate(step.MeasuredFromMs, step.EndMs) * 60 }
+	perMinute := func(s rundir.Slices) Figure {
+		return rundir.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(s) * 60
+	}
 	var times, counts, cpu []Figure
 	for _, w := range run.Workers {
 		for _, c := range w.Collectors {
-			rate := c.Seconds.rate(step.MeasuredFromMs, step.EndMs)
+			rate := rundir.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(c.Seconds)
 			if c.Name != name || !rate.Known() {
 				continue
 			}
 			out.Workers++
 			times, counts = append(times, rate*1000*60), append(counts, perMinute(c.Collections))
-			cpu = append(cpu, w.CPUSeconds.rate(step.MeasuredFromMs, step.EndMs)*1000*60)
+			cpu = append(cpu, rundir.Span{From: step.MeasuredFromMs, To: step.EndMs}.Rate(w.CPUSeconds)*1000*60)
 			if !(rate <= out.MostShareOfTime) {
 				out.MostShareOfTime, out.WorkerOfMost = rate, w.Name
 			}
 		}
 	}
-	out.AverageMsPerMinute, out.TotalMsPerMinute = average(times), totalOrUnknown(times)
-	out.CollectionsPerMin = average(counts)
+	out.AverageMsPerMinute, out.TotalMsPerMinute = rundir.Average(times), totalOrUnknown(times)
+	out.CollectionsPerMin = rundir.Average(counts)
 	out.ShareOfCPU = out.TotalMsPerMinute / totalOrUnknown(cpu)
 	out.ShareOfTime = out.AverageMsPerMinute / Figure(minuteMs)
 	if out.CollectionsPerMin > 0 {

@@ -30,25 +30,20 @@ func whole(missing uint64) *collection.Collection {
 func TestTheCollectionIsInEveryReport(t *testing.T) {
 	run := synthetic()
 	run.Health = whole(0)
-	r := build(t, run)
-	text := string(r.Markdown())
+	text := markdown(t, run)
 	assert.Contains(t, text, "Collection complete: all 1,200 samples of 1 metrics of 2 workers are there.")
 	assert.Contains(t, text, "| 127.0.0.1:6700 | 600 | 0 | 0 | 6 nonsense | -0.094 | 0 |")
 	assert.NotContains(t, text, "Where samples are missing")
 	assert.Contains(t, text, "| 127.0.0.1:6701 | bullet_worker_heap_used_bytes | 1 | 1.002 | 1.5 | 600 | 0 | 0 | 6 nonsense |", "the table of all")
 
 	run.Health = whole(7)
-	r = build(t, run)
-	for _, form := range []func() string{func() string { return string(r.Markdown()) }, func() string {
-		page, err := r.HTML()
-		require.NoError(t, err)
-		return string(page)
-	}} {
-		assert.Contains(t, form(), "Collection with gaps: 7 of 1,207 samples of 1 metrics of 2 workers are missing (0.58%), 0 of them since they came late; the plugin dropped 7 queue_full.")
-		assert.Contains(t, form(), "Where samples are missing")
-		assert.Contains(t, form(), "bullet_worker_heap_used_bytes (silent at the end)")
+	r := build(t, run)
+	for _, form := range []string{markdown(t, run), page(t, run)} {
+		assert.Contains(t, form, "Collection with gaps: 7 of 1,207 samples of 1 metrics of 2 workers are missing (0.58%), 0 of them since they came late; the plugin dropped 7 queue_full.")
+		assert.Contains(t, form, "Where samples are missing")
+		assert.Contains(t, form, "bullet_worker_heap_used_bytes (silent at the end)")
 	}
-	data, err := r.JSON()
+	data, err := json.Marshal(r)
 	require.NoError(t, err)
 	var decoded struct {
 		Collection struct{ Health *collection.Collection }
@@ -59,7 +54,7 @@ func TestTheCollectionIsInEveryReport(t *testing.T) {
 
 // A run of a collector that did not tell has a report all the same.
 func TestAReportWithoutTheCollectionsHealth(t *testing.T) {
-	text := string(build(t, synthetic()).Markdown())
-	assert.Contains(t, text, "expected worker slices are missing")
+	text := markdown(t, synthetic())
+	assert.Contains(t, text, "worker slices are missing")
 	assert.NotContains(t, text, "Collection complete")
 }

@@ -45,10 +45,10 @@ func (r *RunReport) timelines() (all []NamedTimeline) {
 		t := &r.Trials[i]
 		at := map[float64]int{}
 		for _, s := range t.Steps {
-			if s.timeline == nil {
+			if s.Timeline == nil {
 				continue
 			}
-			named := NamedTimeline{t.name(), s.timeline, t.Configuration}
+			named := NamedTimeline{t.name(), s.Timeline, t.Configuration}
 			if i, before := at[s.Value]; before {
 				all[i] = named
 				continue
@@ -92,7 +92,7 @@ func (r *RunReport) queryPoints(j *Judged) (points []tuning.QueryPoint) {
 			}
 		}
 	}
-	j.tables.RecordsPerS = average(rates)
+	j.tables.RecordsPerS = rundir.Average(rates)
 	return points
 }
 

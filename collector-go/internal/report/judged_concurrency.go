@@ -1,6 +1,9 @@
 package report
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -10,10 +13,10 @@ func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 	if r.Axis != rundir.Queries {
 		return nil, nil
 	}
-	goals := r.completenessGoals()
+	goals := goalsOf(r.plan)
 	for _, row := range r.Rows {
 		var rows []tuning.ConcurrencyRow
-		for _, m := range r.measured(row.Configuration) {
+		for _, m := range r.withCosts(row.Configuration) {
 			if step := m.concurrency(); step.AverageCPUMsPerMinute.Known() {
 				rows = append(rows, step)
 			}
@@ -30,18 +33,48 @@ func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 	return all, nil
 }
 
-// completenessGoals are those of the run, the document's where it has none.
-func (r *RunReport) completenessGoals() tuning.Goals {
-	goals := tuning.DefaultGoals()
-	if n := r.plan.Load.QueryLimit; n > 0 {
-		goals.ExpectedResultSize = float64(n)
+// withCosts are the places that the search for the capacity measured, and those of the loads that were measured for what a query costs alone,
+// which are then the only points of the cost.
+func (r *RunReport) withCosts(configuration int) []measured {
+	all, costs := r.measured(configuration), r.costs(configuration)
+	if len(costs) == 0 {
+		return all
 	}
-	for _, g := range r.Goals {
-		if g.Figure == tuning.ResultSize && g.AtLeast.Known() && float64(g.AtLeast) <= goals.ExpectedResultSize {
-			goals.Tolerance = 1 - float64(g.AtLeast)/goals.ExpectedResultSize
+	for i := range all {
+		all[i].attempts, all[i].noCost = nil, true
+	}
+	for value, cost := range costs {
+		i := slices.IndexFunc(all, func(m measured) bool { return m.value == value })
+		if i < 0 {
+			i = len(all)
+			all = append(all, measured{value: value, verdicts: []tuning.Verdict{tuning.Inconclusive}, steps: cost.steps})
+			if len(cost.attempts) > 0 {
+				all[i].verdicts[0] = tuning.OK
+			}
+		}
+		all[i].attempts, all[i].noCost = cost.attempts, len(cost.attempts) == 0
+	}
+	slices.SortFunc(all, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
+	return all
+}
+
+// costs are the loads that were measured for the cost, by their places; those that were OK are its points.
+func (r *RunReport) costs(configuration int) map[float64]measured {
+	all := map[float64]measured{}
+	for _, t := range r.reported() {
+		for _, s := range t.Steps {
+			step := t.Report.stepAt(s.StartMs)
+			if t.Configuration != configuration || s.Kind != rundir.CostStep || step == nil {
+				continue
+			}
+			m := all[s.Value]
+			if m.steps = append(m.steps, step); s.Verdict == tuning.OK {
+				m.attempts = append(m.attempts, step)
+			}
+			all[s.Value] = m
 		}
 	}
-	return goals
+	return all
 }
 
 // concurrency is the place as a row: the means of its launches, with each time that it was measured.
@@ -51,7 +84,7 @@ func (m measured) concurrency() tuning.ConcurrencyRow {
 		AverageResultSize:     m.mean(func(s *StepReport) Figure { return s.AverageResultSize }),
 		Workers:               m.mean(func(s *StepReport) Figure { return Figure(s.Workers) }),
 		TotalCPUMsPerMinute:   m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute }),
-		AverageGCMsPerMinute:  m.mean(func(s *StepReport) Figure { return s.AverageGCMsPerMinute })}
+		AverageGCMsPerMinute:  m.mean(func(s *StepReport) Figure { return s.AverageGCMsPerMinute }), NoCost: m.noCost}
 	for _, s := range m.attempts {
 		row.Launches = append(row.Launches, tuning.LaunchCost{
 			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute,

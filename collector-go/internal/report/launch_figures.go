@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/compare"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // launch is what was measured of a topology once.
 type launch struct {
-	run      *Run
+	run      *rundir.Figures
 	report   *Report
 	steps    []placed
 	outcomes []outcome
@@ -17,13 +18,11 @@ type launch struct {
 	judged []tuning.Measured
 }
 
-// placed is a step at its place on the axis, with the verdict that the run gave it.
+// placed is a step at its place on the axis.
 type placed struct {
-	value   float64
-	name    string
-	step    Step
-	size    Figure // the average result size
-	verdict tuning.Verdict
+	value float64
+	name  string
+	step  rundir.Step
 }
 
 // values are the launch as a comparison takes it.
@@ -32,7 +31,7 @@ func (l *launch) values() compare.Launch {
 	for _, p := range l.steps {
 		s := stepOf{l, p}
 		step := compare.Step{
-			Value: p.value, Name: p.name, Verdict: p.verdict, Figures: s.figures(), TotalCPU: Unknown,
+			Value: p.value, Name: p.name, Verdict: p.step.Verdict, Figures: s.figures(), TotalCPU: Unknown,
 			AverageCPU: Unknown,
 		}
 		if own := l.report.stepAt(p.step.StartMs); own != nil {
@@ -54,22 +53,22 @@ type stepOf struct {
 
 // figures are the step's values by slice, or by query, of each figure that is compared.
 func (s stepOf) figures() map[string][]Figure {
-	cpu := func(w Worker) Slices { return w.CPUSeconds }
-	gc := func(w Worker) Slices { return w.GCSeconds }
+	cpu := func(w rundir.Worker) rundir.Slices { return w.CPUSeconds }
+	gc := func(w rundir.Worker) rundir.Slices { return w.GCSeconds }
 	return map[string][]Figure{
 		compare.TotalCPU:  s.rises(cpu, totalOrUnknown),
-		compare.MeanCPU:   s.rises(cpu, average),
+		compare.MeanCPU:   s.rises(cpu, rundir.Average),
 		compare.Workers:   {Figure(s.workers())},
 		compare.TotalGC:   s.rises(gc, totalOrUnknown),
-		compare.MeanGC:    s.rises(gc, average),
+		compare.MeanGC:    s.rises(gc, rundir.Average),
 		compare.GCShare:   shares(s.rises(gc, totalOrUnknown), s.rises(cpu, totalOrUnknown)),
 		compare.TotalHeap: s.heap(totalOrUnknown),
-		compare.MeanHeap:  s.heap(average),
+		compare.MeanHeap:  s.heap(rundir.Average),
 		compare.FilterLatency: each(s.ends(),
-			func(t int64) Figure { return average(s.run.filterLatencyMs(t-s.run.StoredSliceMs, t)) }),
+			func(t int64) Figure { return rundir.Average(filterLatencyMs(s.run, t-s.run.StoredSliceMs, t)) }),
 		compare.ResultSize:     s.resultSizes(),
 		compare.TimeToResult:   s.queryLatencies(),
-		compare.QueriesRunning: each(s.ends(), s.run.QueriesRunning.at),
+		compare.QueriesRunning: each(s.ends(), s.run.QueriesRunning.At),
 		compare.Records:        {s.step.RecordsPerSecond},
 		compare.HostIdle:       {100 * s.step.HostIdle},
 	}
@@ -78,22 +77,12 @@ func (s stepOf) figures() map[string][]Figure {
 func (s stepOf) collector(name string) compare.Collector {
 	out := compare.Collector{
 		Name:             name,
-		TotalMsPerMinute: s.rises(func(w Worker) Slices { return w.collector(name).Seconds }, totalOrUnknown),
+		TotalMsPerMinute: s.rises(func(w rundir.Worker) rundir.Slices { return w.Collector(name).Seconds }, totalOrUnknown),
 	}
 	if step := gcStep(s.run, s.step, name); step.Workers > 0 {
 		out.Step = &step
 	}
 	return out
-}
-
-// collector is one of the worker's collectors; one that it does not have is empty.
-func (w Worker) collector(name string) Collector {
-	for _, c := range w.Collectors {
-		if c.Name == name {
-			return c
-		}
-	}
-	return Collector{}
 }
 
 // ends are the ends of the stored slices that lie in the step's measured time.
@@ -109,13 +98,13 @@ func (s stepOf) ends() (all []int64) {
 }
 
 // rises are what totals of the workers rose by in each slice, ms a minute, put together over the workers.
-func (s stepOf) rises(total func(Worker) Slices, together func([]Figure) Figure) []Figure {
+func (s stepOf) rises(total func(rundir.Worker) rundir.Slices, together func([]Figure) Figure) []Figure {
 	width := s.run.StoredSliceMs
 	return each(s.ends(), func(t int64) Figure {
 		var all []Figure
 		for _, w := range s.run.Workers {
 			if series := total(w); len(series.TimesMs) > 0 {
-				all = append(all, series.increase(t, width)*1000*Figure(minuteMs)/Figure(width))
+				all = append(all, series.Rise(t, width)*1000*Figure(minuteMs)/Figure(width))
 			}
 		}
 		return together(all)
@@ -125,7 +114,7 @@ func (s stepOf) rises(total func(Worker) Slices, together func([]Figure) Figure)
 // workers are those that reported in the step.
 func (s stepOf) workers() (n int) {
 	for _, w := range s.run.Workers {
-		if w.CPUSeconds.rate(s.step.MeasuredFromMs, s.step.EndMs).Known() {
+		if s.measured().Rate(w.CPUSeconds).Known() {
 			n++
 		}
 	}
@@ -149,8 +138,8 @@ func (s stepOf) heap(together func([]Figure) Figure) []Figure {
 	return each(s.ends(), func(t int64) Figure {
 		var all []Figure
 		for _, w := range s.run.Workers {
-			if w.HeapUsedBytes.mean(s.step.MeasuredFromMs, s.step.EndMs).Known() {
-				all = append(all, w.HeapUsedBytes.at(t)/(1<<20))
+			if s.measured().Mean(w.HeapUsedBytes).Known() {
+				all = append(all, w.HeapUsedBytes.At(t)/(1<<20))
 			}
 		}
 		return together(all)
@@ -163,7 +152,7 @@ func (s stepOf) resultSizes() (out []Figure) {
 		out = append(out, Figure(o.Records))
 	}
 	if len(out) == 0 {
-		return []Figure{s.size}
+		return []Figure{s.step.Clients.AverageResultSize}
 	}
 	return out
 }
@@ -187,4 +176,8 @@ func (s stepOf) ended(ends ...string) (all []outcome) {
 		}
 	}
 	return all
+}
+
+func (s stepOf) measured() rundir.Span {
+	return rundir.Span{From: s.step.MeasuredFromMs, To: s.step.EndMs}
 }

@@ -1,15 +1,19 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
 
 // timeRange is the time in which one launch of a topology was measured: from the start of its first step to the end of
 // its last.
 type timeRange struct{ fromMs, toMs int64 }
 
 // launches are the time ranges of a trial's launches, in their order; between two of them the topology was not there.
-func (r *Run) launches() (all []timeRange) {
-	for i, s := range r.Steps {
-		if i == 0 || s.Launch != r.Steps[i-1].Launch {
+func launches(run *rundir.Figures) (all []timeRange) {
+	for i, s := range run.Steps {
+		if i == 0 || s.Launch != run.Steps[i-1].Launch {
 			all = append(all, timeRange{fromMs: s.StartMs})
 		}
 		all[len(all)-1].toMs = s.EndMs
@@ -19,18 +23,18 @@ func (r *Run) launches() (all []timeRange) {
 
 // collected counts the slices that the workers should have while the topology was measured. That there are none between
 // two launches is known, and no fault of the collection.
-func collected(run *Run) Collection {
+func collected(run *rundir.Figures) Collection {
 	c := Collection{StoredSliceMs: run.StoredSliceMs, CollectorRestarts: run.CollectorRestarts, Health: run.Health}
-	launches := run.launches()
-	for i, s := range launches {
+	all := launches(run)
+	for i, s := range all {
 		if i > 0 {
 			c.Relaunches++
-			c.BetweenLaunchesMs += s.fromMs - launches[i-1].toMs
+			c.BetweenLaunchesMs += s.fromMs - all[i-1].toMs
 		}
 		for _, w := range run.Workers {
 			expected := int((s.toMs-s.fromMs)/max(1, run.StoredSliceMs)) + 1
-			low, high := w.CPUSeconds.within(s.fromMs, s.toMs)
-			if len(launches) > 1 && low == high {
+			low, high := rundir.Span{From: s.fromMs - 1, To: s.toMs}.Within(w.CPUSeconds)
+			if len(all) > 1 && low == high {
 				continue // a slot of another launch
 			}
 			c.ExpectedSlices += expected

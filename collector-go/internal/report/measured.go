@@ -17,6 +17,8 @@ type measured struct {
 	steps    []*StepReport
 	// attempts are each time that it was measured well enough to be a point of what a query costs.
 	attempts []*StepReport
+	// noCost says that it is no such point, since others were measured for that alone.
+	noCost bool
 }
 
 // last keeps, of each trial, the last attempt at each place, and puts those of a configuration together.
@@ -25,17 +27,16 @@ func (r *RunReport) measured(configuration int) (out []measured) {
 		if t.Configuration != configuration || t.Report == nil {
 			continue
 		}
-		last := map[string]TrialStep{}
-		for _, s := range t.Steps {
-			last[fmt.Sprint(s.Kind, s.Value)] = s
-		}
-		for _, s := range last {
+		for _, s := range t.lastAttempts() {
+			if s.Kind == rundir.CostStep {
+				continue
+			}
 			i := slices.IndexFunc(out, func(m measured) bool { return m.value == s.Value })
 			if i < 0 {
 				i = len(out)
 				out = append(out, measured{value: s.Value})
 			}
-			out[i].verdicts = append(out[i].verdicts, s.Verdict)
+			out[i].verdicts = append(out[i].verdicts, t.verdictAt(s))
 			if step := t.Report.stepAt(s.StartMs); step != nil && s.Kind == rundir.LoadStep {
 				out[i].steps = append(out[i].steps, step)
 				out[i].attempts = append(out[i].attempts, t.attempts(s)...)
@@ -44,6 +45,21 @@ func (r *RunReport) measured(configuration int) (out []measured) {
 	}
 	slices.SortFunc(out, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
 	return out
+}
+
+// verdictAt is what the attempts at a step's place come to; they are of one trial.
+func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
+	verdict := last.Verdict
+	for _, s := range t.Steps {
+		if s.Kind != last.Kind || s.Value != last.Value || s.Verdict == tuning.Inconclusive || s.Verdict == verdict {
+			continue
+		}
+		if verdict != tuning.Inconclusive {
+			return tuning.Inconclusive // they contradict each other
+		}
+		verdict = s.Verdict
+	}
+	return verdict
 }
 
 // attempts are the step and those before it at the same place that were OK: a load that was measured more than once in a
@@ -74,7 +90,7 @@ func (m measured) mean(figure func(*StepReport) Figure) Figure {
 	for _, s := range m.steps {
 		all = append(all, figure(s))
 	}
-	return average(all)
+	return rundir.Average(all)
 }
 
 // size is what a configuration takes: what it asks of the scheduler, or, where it reported nothing, the CPU that it
@@ -115,8 +131,8 @@ func (r *RunReport) busyMost(configuration int, component string) (most Figure) 
 		if t.Configuration != configuration {
 			continue
 		}
-		if last := t.lastOK(); last != nil && last.evidence != nil {
-			for _, b := range last.evidence.Bolts {
+		if last := t.lastOK(); last != nil && last.Evidence != nil {
+			for _, b := range last.Evidence.Bolts {
 				if b.Component == component && b.BusyMost > most {
 					most = b.BusyMost
 				}
@@ -151,7 +167,7 @@ func (r *RunReport) size(configuration int) size {
 			s.cores, s.memoryMiB = resources.Totals.CPUCores, resources.Totals.TotalMemoryMiB
 		}
 	}
-	s.used = average(held)
+	s.used = rundir.Average(held)
 	if !s.cores.Known() && used.Known() {
 		s.cores, s.note = used, "the topology told no CPU that it asks of the scheduler: cores are those that its "+
 			"workers used at most"

@@ -2,10 +2,7 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -13,9 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// OpenRunReport reads a run's directory, be the run finished, interrupted or under way.
+// OpenRunReport reads a run's directory, or that of one of its trials, be the run finished, interrupted or under way.
 func OpenRunReport(dir string) (*RunReport, error) {
-	run, err := rundir.Load(dir)
+	run, err := rundir.LoadAny(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -78,72 +75,42 @@ func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
 	if err := out.readLaunch(t); err != nil {
 		return nil, err
 	}
-	run, err := LoadRun(t.Dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	figures, err := t.Figures()
+	if err != nil {
 		return nil, err
 	}
-	for _, s := range t.Steps {
-		step, err := r.step(s, run)
-		if err != nil {
-			return nil, fmt.Errorf("%s, step %d: %w", t.Dir, s.Number, err)
-		}
-		out.Steps = append(out.Steps, *step)
+	steps := t.Steps
+	if figures != nil {
+		steps = figures.Steps
 	}
-	if run == nil || len(run.Steps) == 0 || run.SliceMs <= 0 {
+	for i := range steps {
+		completeStep(&steps[i])
+		r.mibEstimated = r.mibEstimated || steps[i].MiBEstimated
+		out.Steps = append(out.Steps, TrialStep{Step: steps[i], Name: stepName(r.plan.Axis, steps[i])})
+	}
+	if figures == nil || len(figures.Steps) == 0 || figures.SliceMs <= 0 {
 		return out, nil
 	}
-	run.adopt(t.Steps)
-	if out.Report, err = Build(run); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(t.Dir, runFile), err)
+	if out.Report, err = Build(figures, r.plan); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(t.Dir, rundir.FiguresFile), err)
 	}
-	out.adopt(r.axis(), r.plan.Load.NoneToMatch())
+	out.Report.Title = t.Label
 	return out, nil
 }
 
-// step reads what belongs to others of a step's file, and takes the trial's evidence where the step has none of its
-// own.
-func (r *RunReport) step(s rundir.Step, run *Run) (*TrialStep, error) {
-	out := &TrialStep{Step: s, Name: stepName(r.plan.Axis, s)}
-	if len(s.Evidence) > 0 {
-		out.evidence = new(tuning.Evidence)
-		if err := json.Unmarshal(s.Evidence, out.evidence); err != nil {
-			return nil, fmt.Errorf("its evidence: %w", err)
-		}
-	} else if run != nil {
-		for _, measured := range run.Steps {
-			if measured.StartMs == s.StartMs {
-				out.evidence = measured.Evidence
-			}
-		}
-	}
-	out.countMiB()
-	r.mibEstimated = r.mibEstimated || out.MiBEstimated
-	switch {
-	case len(s.Limitation) > 0:
-		out.Limitation = new(tuning.Limitation)
-		if err := json.Unmarshal(s.Limitation, out.Limitation); err != nil {
-			return nil, fmt.Errorf("its limitation: %w", err)
-		}
-	case out.evidence != nil:
-		l := tuning.Limit(*out.evidence)
+// completeStep gives a step what older runs' files lack, as far as it follows from the rest: what limited it, the percentiles that it was judged
+// by, and its volume by the bytes that the source counted. A volume by the records' stated size is an estimate.
+func completeStep(s *rundir.Step) {
+	if s.Limitation == nil && s.Evidence != nil {
+		l := tuning.Limit(*s.Evidence)
 		l.Temper(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
-		out.Limitation = &l
+		s.Limitation = &l
 	}
-	if len(s.Timeline) > 0 {
-		var t tuning.Timeline
-		if err := json.Unmarshal(s.Timeline, &t); err != nil {
-			return nil, fmt.Errorf("its timeline: %w", err)
-		}
-		out.timeline = &t
+	if s.FilterLatency == nil {
+		s.FilterLatency = percentilesOf(s.Figures)
 	}
-	return out, nil
-}
-
-// countMiB takes the volume from the bytes that the source counted; what older runs have of the records' stated size is an
-// estimate.
-func (s *TrialStep) countMiB() {
-	if s.evidence != nil && s.evidence.Source.BytesPerSecond.Known() {
-		s.MiBPerSecond, s.MiBEstimated = s.evidence.Source.BytesPerSecond/(1<<20), false
+	if s.Evidence != nil && s.Evidence.Source.BytesPerSecond.Known() {
+		s.MiBPerSecond, s.MiBEstimated = s.Evidence.Source.BytesPerSecond/(1<<20), false
 		return
 	}
 	s.MiBEstimated = s.MiBPerSecond.Known()
@@ -159,28 +126,6 @@ func (r *RunReport) mibCaveat() []string {
 		size = " (" + tuning.Digits(bytes) + " bytes)"
 	}
 	return []string{"MiB/s are an estimate: records/s times the stated mean size of a record" + size + ", since the source counts no bytes."}
-}
-
-// adopt gives the trial's tables the steps' names, verdicts and evidence as the run has them: its goals may be others
-// than those of the figures alone. Queries that no record was made for have no result size.
-func (t *TrialReport) adopt(axis string, noneToMatch bool) {
-	t.Report.Axis, t.Report.Title = axis, t.Label
-	var judgements []tuning.Judgement
-	for i := range t.Report.Steps {
-		step := &t.Report.Steps[i]
-		if noneToMatch {
-			step.AverageResultSize = Unknown
-		}
-		for _, s := range t.Steps {
-			if s.StartMs != step.StartMs {
-				continue
-			}
-			step.Label, step.Verdict, step.Reasons = s.Name, s.Verdict, append([]string{}, s.Reasons...)
-			step.Limitation, step.Evidence, step.MiBPerSecond = s.Limitation, s.evidence, s.MiBPerSecond
-		}
-		judgements = append(judgements, tuning.Judgement{Verdict: step.Verdict})
-	}
-	t.Report.Verdict = tuning.Overall(judgements)
 }
 
 // rows puts the launches of each configuration together; what was not finished is as far as it came.
@@ -222,7 +167,7 @@ func (row *RowReport) add(t TrialReport) {
 		if s.Verdict == tuning.OK || s.Limitation == nil && s.Verdict == tuning.Inconclusive {
 			continue
 		}
-		name := "cannot tell"
+		name := unknownLimiter
 		if s.Limitation != nil {
 			name = limitedBy(*s.Limitation)
 		}
@@ -234,11 +179,11 @@ func (row *RowReport) add(t TrialReport) {
 
 // capacity is the trial's own.
 func (t TrialReport) capacity() tuning.Interval {
-	var all []tuning.Measured
+	var all []rundir.Step
 	for _, s := range t.Steps {
-		all = append(all, tuning.Measured{Value: s.Value, Verdict: s.Verdict})
+		all = append(all, s.Step)
 	}
-	return tuning.IntervalOf(all)
+	return tuning.IntervalOf(rundir.Measured(all))
 }
 
 // caveats are the run's own, then those that every report has, each once.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 // overlay draws the figures of two trials over the time since each one's first step began.
@@ -47,19 +48,14 @@ func overlayPanels(before, after *Report) []chart.Panel {
 		return both(func(r *Report) []Figure { return r.overWorkers(figures, together) })
 	}
 	return []chart.Panel{
-		queriesPanel(both(func(r *Report) []Figure { return r.QueriesRunning })...),
-		cpuPanel(
-			"CPU time of all workers",
+		panel(queriesPanel, "Queries running", both(func(r *Report) []Figure { return r.QueriesRunning })...),
+		panel(cpuPanel, "CPU time of all workers",
 			workers(func(w WorkerReport) []Figure { return w.CPUMsPerMinute }, totalOrUnknown)...),
-		heapPanel(
-			"Heap used, mean of a worker",
-			workers(func(w WorkerReport) []Figure { return w.HeapUsedBytes }, average)...),
-		gcPanel(
-			"GC time of all workers",
+		panel(heapPanel, "Heap used, mean of a worker",
+			workers(func(w WorkerReport) []Figure { return w.HeapUsedBytes }, rundir.Average)...),
+		panel(gcPanel, "GC time of all workers",
 			workers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, totalOrUnknown)...),
-		latencyPanel(
-			before.Goals.FilterLatencyLimitMs,
-			both(func(r *Report) []Figure { return r.FilterLatencyMeanMs })...),
+		latencyPanel(before.Goals.FilterLatencyLimitMs, both(func(r *Report) []Figure { return r.FilterLatencyMeanMs })...),
 	}
 }
 

@@ -1,22 +1,17 @@
 package report
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+import (
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+)
 
 // hookHistogram is the filter latency as a distribution, from the latency hook (proto/METRICS.md).
 const hookHistogram = "bullet_filter_latency_seconds"
 
-// Percentiles are of the filter latency in a step's measured time, ms, from the latency hook's histogram over all
-// filter tasks.
-type Percentiles struct {
-	Records Figure `json:"records"` // how many were measured
-	P50Ms   Figure `json:"p50_ms"`
-	P95Ms   Figure `json:"p95_ms"`
-	P99Ms   Figure `json:"p99_ms"`
-}
-
 // percentilesOf are those that a step was judged by; nil where it was by none.
-func percentilesOf(outcomes []tuning.GoalOutcome) *Percentiles {
-	p := Percentiles{Records: Unknown, P50Ms: Unknown, P95Ms: Unknown, P99Ms: Unknown}
+func percentilesOf(outcomes []tuning.GoalOutcome) *rundir.Percentiles {
+	p := rundir.Percentiles{Records: Unknown, P50Ms: Unknown, P95Ms: Unknown, P99Ms: Unknown}
 	percentiles := map[tuning.Statistic]*Figure{tuning.P50: &p.P50Ms, tuning.P95: &p.P95Ms, tuning.P99: &p.P99Ms}
 	found := false
 	for _, o := range outcomes {

@@ -2,18 +2,21 @@ package report_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-func build(t *testing.T, run *report.Run) *report.Report {
+func build(t *testing.T, run *rundir.Figures) *report.Report {
 	t.Helper()
-	r, err := report.Build(run)
+	r, err := report.Build(run, onePlan())
 	require.NoError(t, err)
 	return r
 }
@@ -35,7 +38,7 @@ func TestSlicesAreAlignedWithTheFirstStep(t *testing.T) {
 
 func TestFiguresAreScaledToAMinute(t *testing.T) {
 	run := synthetic()
-	run.Workers = []report.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: report.Slices{
+	run.Workers = []rundir.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: rundir.Slices{
 		TimesMs: []int64{originMs, originMs + 10_000, originMs + 20_000}, Values: []report.Figure{100, 105, 110},
 	}}}
 	r := build(t, run)
@@ -65,7 +68,7 @@ func TestAGapIsNull(t *testing.T) {
 		assert.False(t, r.Workers[1].CPUMsPerMinute[i].Known(), "at %d", missing)
 		assert.True(t, r.Workers[0].CPUMsPerMinute[i].Known())
 	}
-	text, err := r.JSON()
+	text, err := json.Marshal(r)
 	require.NoError(t, err)
 	var decoded struct {
 		Workers []struct {
@@ -80,22 +83,22 @@ func TestAGapIsNull(t *testing.T) {
 
 func TestStepsLeaveWarmUpOut(t *testing.T) {
 	run := synthetic()
-	burst := report.Worker{Name: "w:1", Pids: []int{7}}
+	burst := rundir.Worker{Name: "w:1", Pids: []int{7}}
 	for t, total := range map[int64]report.Figure{0: 0, 10_000: 500, 20_000: 1000, 40_000: 1010, 60_000: 1020} {
 		burst.CPUSeconds.TimesMs = append(burst.CPUSeconds.TimesMs, originMs+t)
 		burst.CPUSeconds.Values = append(burst.CPUSeconds.Values, total)
 	}
 	sortByTime(&burst.CPUSeconds)
-	run.Workers, run.Steps = []report.Worker{burst}, run.Steps[:1]
+	run.Workers, run.Steps = []rundir.Worker{burst}, run.Steps[:1]
 	r := build(t, run)
 	assert.InDelta(t, 30_000, float64(r.Steps[0].AverageCPUMsPerMinute), 1e-6, "20 s of CPU in the 40 s measured")
 	assert.Equal(t, 1, r.Steps[0].Workers)
 }
 
-func TestVerdicts(t *testing.T) {
+// A report has the verdicts that its steps were given when they were measured.
+func TestVerdictsAreTheSteps(t *testing.T) {
 	run := synthetic()
-	run.Steps[2].Clients.AverageResultSize = 8.9
-	run.Steps[3].HostIdle = 0.01
+	run.Steps[2].Verdict, run.Steps[3].Verdict = tuning.Fail, tuning.Inconclusive
 	r := build(t, run)
 	assert.Equal(t, []tuning.Verdict{tuning.OK, tuning.OK, tuning.Fail, tuning.Inconclusive},
 		[]tuning.Verdict{r.Steps[0].Verdict, r.Steps[1].Verdict, r.Steps[2].Verdict, r.Steps[3].Verdict})
@@ -103,30 +106,54 @@ func TestVerdicts(t *testing.T) {
 	assert.InDelta(t, 4.3, float64(r.Steps[1].FilterLatencyMeanMs), 1, "ms, mean of two tasks")
 }
 
-func TestARunWithNothingCollectedIsInconclusive(t *testing.T) {
+func TestARunWithNothingCollectedIsReported(t *testing.T) {
 	run := synthetic()
-	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, report.Slices{}
-	r := build(t, run)
-	assert.Equal(t, tuning.Inconclusive, r.Verdict)
-	require.NoError(t, r.Write(t.TempDir()))
+	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, rundir.Slices{}
+	assert.Contains(t, markdown(t, run), "One trial")
 }
 
 func TestARunNeedsSteps(t *testing.T) {
-	_, err := report.Build(&report.Run{SliceMs: 10_000})
+	_, err := report.Build(&rundir.Figures{SliceMs: 10_000}, onePlan())
 	assert.Error(t, err)
 }
 
-func TestARunSurvivesItsFile(t *testing.T) {
-	dir := t.TempDir()
-	run := synthetic()
-	require.NoError(t, run.Save(dir))
-	loaded, err := report.LoadRun(dir)
+func TestFiguresSurviveTheirFile(t *testing.T) {
+	want, err := json.Marshal(build(t, synthetic()).TimesMs)
 	require.NoError(t, err)
-	want, err := build(t, run).JSON()
-	require.NoError(t, err)
-	got, err := build(t, loaded).JSON()
+	got, err := json.Marshal(oneTrial(t, synthetic()).Trials[0].Report.TimesMs)
 	require.NoError(t, err)
 	assert.JSONEq(t, string(want), string(got))
+}
+
+// What others rely on of the demo's report.json.
+func TestTheKeysOfASingleTrialsReport(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, oneTrial(t, synthetic()).WriteSingle(dir))
+	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	require.NoError(t, err)
+	var r map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(text, &r))
+	for _, key := range []string{"title", "topology", "verdict", "started_ms", "slice_ms", "goals", "steps", "times_ms", "workers", "queries_running", "filter_latency_mean_ms",
+		"filter_latency_slowest_task_ms", "calibration", "collection", "query", "manifest", "settings", "axis", "gc", "asked", "marks", "caveats", "capacity", "cost", "limiters"} {
+		assert.Contains(t, r, key)
+	}
+	var steps, workers []map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(r["steps"], &steps))
+	for _, key := range []string{"queries", "workers", "average_cpu_ms_per_minute", "average_cpu_cores", "total_cpu_ms_per_minute", "average_gc_ms_per_minute", "gc_share_of_cpu",
+		"average_heap_used_bytes", "average_result_size", "filter_latency_mean_ms", "verdict", "reasons", "host_idle", "queries_running_mean", "clients", "records_per_second",
+		"mib_per_second", "records_lag", "shares", "start_ms", "measured_from_ms", "end_ms"} {
+		assert.Contains(t, steps[1], key)
+	}
+	require.NoError(t, json.Unmarshal(r["workers"], &workers))
+	for _, key := range []string{"worker", "pid", "pids", "cpu_ms_per_minute", "cpu_cores", "heap_used_bytes", "gc_ms_per_minute"} {
+		assert.Contains(t, workers[0], key)
+	}
+	assert.JSONEq(t, `"One trial"`, string(r["title"]))
+	var goals struct {
+		Limit float64 `json:"filter_latency_limit_ms"`
+	}
+	require.NoError(t, json.Unmarshal(r["goals"], &goals))
+	assert.Equal(t, 200.0, goals.Limit)
 }
 
 func indexOf(t *testing.T, times []int64, ms int64) int {
@@ -140,7 +167,7 @@ func indexOf(t *testing.T, times []int64, ms int64) int {
 	return -1
 }
 
-func sortByTime(s *report.Slices) {
+func sortByTime(s *rundir.Slices) {
 	for i := range s.TimesMs {
 		for j := i; j > 0 && s.TimesMs[j] < s.TimesMs[j-1]; j-- {
 			s.TimesMs[j], s.TimesMs[j-1] = s.TimesMs[j-1], s.TimesMs[j]
@@ -152,10 +179,10 @@ func sortByTime(s *report.Slices) {
 // cpu_ms_per_minute is user and system together, here as on the page and in Grafana; both parts stand beside it, where they are known.
 func TestCPUIsToldTogetherAndApart(t *testing.T) {
 	run := synthetic()
-	total := func(perSecond float64) (s report.Slices) {
+	total := func(perSecond float64) (s rundir.Slices) {
 		return gauge(-50_000, func(seconds float64) float64 { return 100 + perSecond*seconds })
 	}
-	run.Workers = []report.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: total(0.5), CPUUserSeconds: total(0.4), CPUSystemSeconds: total(0.1)}}
+	run.Workers = []rundir.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: total(0.5), CPUUserSeconds: total(0.4), CPUSystemSeconds: total(0.1)}}
 	r := build(t, run)
 	text, err := r.JSON()
 	require.NoError(t, err)
@@ -175,12 +202,12 @@ func TestCPUIsToldTogetherAndApart(t *testing.T) {
 		require.NoError(t, json.Unmarshal(decoded.Steps[1][name], &v), name)
 		assert.InDelta(t, want, v, 1e-6, name)
 	}
-	written := string(r.Markdown())
+	written := markdown(t, run)
 	assert.Contains(t, written, "Total CPU, user ms/min")
 	assert.Contains(t, written, "| 24,000 | 6,000 |")
 
-	run.Workers[0].CPUUserSeconds, run.Workers[0].CPUSystemSeconds = report.Slices{}, report.Slices{}
+	run.Workers[0].CPUUserSeconds, run.Workers[0].CPUSystemSeconds = rundir.Slices{}, rundir.Slices{}
 	r = build(t, run)
 	assert.False(t, r.Steps[1].TotalCPUUserMsPerMinute.Known(), "a system that does not tell them apart")
-	assert.NotContains(t, string(r.Markdown()), "Total CPU, user")
+	assert.NotContains(t, markdown(t, run), "Total CPU, user")
 }

@@ -35,6 +35,9 @@ func (r *RunReport) rowTable() document.Table {
 	return r.withVolumes(t)
 }
 
+// eachRepeat heads the column of the repeats' own capacities.
+const eachRepeat = "Capacity of each repeat"
+
 func (r *RunReport) capacityColumns() []rowColumn {
 	columns := []rowColumn{
 		document.Number("Capacity, "+r.axis(), "", func(row RowReport) string { return row.Capacity.Text() }),
@@ -42,7 +45,7 @@ func (r *RunReport) capacityColumns() []rowColumn {
 	if !slices.ContainsFunc(r.Rows, func(row RowReport) bool { return len(row.Repeats) > 1 }) {
 		return columns
 	}
-	return append(columns, document.Text("Capacity of each repeat", func(row RowReport) string {
+	return append(columns, document.Text(eachRepeat, func(row RowReport) string {
 		var all []string
 		for _, c := range row.Repeats {
 			all = append(all, c.Text())

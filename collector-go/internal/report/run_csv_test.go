@@ -55,18 +55,15 @@ func TestDataOfARunIsReadBack(t *testing.T) {
 func TestDataOfARunThatToldNoComponents(t *testing.T) {
 	dir := asRun(t, rundir.OfData, rundir.RecordsPerSecond, []column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
 		{value: 1000, latencyMs: 5, recordsPerS: 1001.5, mibPerS: 2, verdict: tuning.OK}, {value: 2000, latencyMs: 900, recordsPerS: 1500, mibPerS: 3, verdict: tuning.Fail}}}})
-	trial := filepath.Join(dir, rundir.TrialsDir, "01-one")
-	run, err := report.LoadRun(trial)
-	require.NoError(t, err)
-	run.Asked = nil
-	require.NoError(t, run.Save(trial))
+	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) { run.Asked = nil })
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
 	assert.Empty(t, r.Tables().Volumes, "neither asked for nor used cores are known")
 
-	run.Asked = &report.Asked{Components: []report.Component{{Name: "FilterBolt", Parallelism: 3, CPUCoresTotal: 3, OnHeapMiB: tuning.Unknown, OffHeapMiB: tuning.Unknown, MemoryMiB: tuning.Unknown}},
-		Totals: tuning.StatedTotals{Parallelism: 3, CPUCores: 3, MemoryMiB: tuning.Unknown}}
-	require.NoError(t, run.Save(trial))
+	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) {
+		run.Asked = &rundir.Request{Components: []rundir.Component{{Name: "FilterBolt", Parallelism: 3, CPUCoresTotal: 3, OnHeapMiB: tuning.Unknown, OffHeapMiB: tuning.Unknown, MemoryMiB: tuning.Unknown}},
+			Totals: tuning.StatedTotals{Parallelism: 3, CPUCores: 3, MemoryMiB: tuning.Unknown}}
+	})
 	r, out := reported(t, dir)
 	_, rows, err := sheet.Data(filepath.Join(out, "data.csv"), sheet.CPUUnsaid)
 	require.NoError(t, err)
@@ -96,7 +93,7 @@ func TestQueriesOfARunAreReadBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, asText(t, r.Judged.Queries), asText(t, again))
 	row := again.Rows[1]
-	assert.Equal(t, []int{80, 140}, []int{*row.Capacity.LastOK, *row.Capacity.FirstFail}, "140 queries failed for another reason than their latency")
+	assert.Equal(t, []float64{80, 140}, []float64{*row.Capacity.LastOK, *row.Capacity.FirstFail}, "140 queries failed for another reason than their latency")
 	assert.Contains(t, again.Notes, "8 filter bolts: left out, since they say nothing of the topology: 100 queries (limited), 120 queries (inconclusive)")
 }
 
@@ -104,18 +101,13 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
 		{value: 0, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK}, {value: 100, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK},
 		{value: 200, latencyMs: 5, recordsPerS: 1000, verdict: tuning.Limited}}}})
-	trial := filepath.Join(dir, rundir.TrialsDir, "01-one")
-	run, err := report.LoadRun(trial)
-	require.NoError(t, err)
-	cpu := report.Slices{}
+	cpu := rundir.Slices{}
 	for i := range 19 {
 		put(&cpu, originMs+int64(i)*10_000, float64(7*i))
 	}
-	run.Workers = []report.Worker{{Name: "a:1", CPUSeconds: cpu, GCSeconds: cpu, HeapUsedBytes: cpu}}
-	for i := range run.Steps {
-		run.Steps[i].Clients.AverageResultSize = 10
-	}
-	require.NoError(t, run.Save(trial))
+	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) {
+		run.Workers = []rundir.Worker{{Name: "a:1", CPUSeconds: cpu, GCSeconds: cpu, HeapUsedBytes: cpu}}
+	})
 	r, out := reported(t, dir)
 	_, rows, err := sheet.Concurrency(filepath.Join(out, "concurrency-1.csv"))
 	require.NoError(t, err)

@@ -10,21 +10,27 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // Write writes report.html, report.md, report.json, the figures and the run's tables as CSV into dir.
 func (r *RunReport) Write(dir string) error {
+	text, err := r.JSON()
+	if err != nil {
+		return fmt.Errorf("make report.json: %w", err)
+	}
+	return r.write(dir, text, r.panelFigures())
+}
+
+func (r *RunReport) write(dir string, data []byte, more []chart.Figure) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	files := r.csvFiles()
-	var err error
-	if files["report.json"], err = r.JSON(); err != nil {
-		return fmt.Errorf("make report.json: %w", err)
-	}
+	files["report.json"] = data
 	d := r.document()
-	return writeForms(dir, d, append(d.Drawings(), r.panelFigures()...), files)
+	return writeForms(dir, d, append(d.Drawings(), more...), files)
 }
 
 // JSON is the report as data; what is not known is null.
@@ -33,36 +39,44 @@ func (r *RunReport) JSON() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// document puts what a reader wants first on the first page: the verdict, what limited it, one figure, whether the
-// figures can be believed.
+// document has on its first screen what a reader wants first: the verdict, why, the figure that shows it and what each
+// configuration came to; of a single trial what each step did.
 func (r *RunReport) document() *document.Document {
-	d := &document.Document{Title: r.Title, Verdict: string(r.Verdict), Lead: r.lead()}
+	d := &document.Document{Title: r.Title, Verdict: string(r.Verdict), Lead: r.why(), Summary: r.summary()}
 	analyses, measured := r.analyses(), r.reported()
-	d.Add("Verdict", document.Tabled(r.rowTable()), document.List(r.troubles()))
-	if main := takeMainFigure(analyses); main != nil {
-		d.Add("At a glance", document.Drawn(*main))
-	} else if len(measured) > 0 {
-		d.Add("At a glance", document.Drawn(measured[0].timeline().Figure()))
+	if d.Main = takeMainFigure(analyses); d.Main == nil && len(measured) > 0 {
+		figure := measured[0].timeline().Figure()
+		d.Main = &figure
 	}
+	d.Add("Steps that were not OK", document.List(r.troubles()))
 	d.Add("Can these figures be believed?", r.beliefBlocks()...)
+	d.Add("The configurations in full", document.Tabled(r.rowTable()))
 	for _, a := range analyses {
 		d.Add(a.Title, a.Blocks()...)
 	}
 	d.Add("Repeats", r.repeatBlocks()...)
 	d.Add("Recommended", r.recommendation()...)
 	d.Add("Sizing", r.sizingBlocks()...)
-	d.Add("Goals", document.List(r.goals()), document.Paragraph("%s", r.steps()),
+	d.Add("What was asked", document.Paragraph("%s", r.lead()), document.List(r.goals()), document.Paragraph("%s", r.steps()),
 		document.Paragraph("Load: %s.", r.Load))
 	d.Add("Caveats", document.List(r.Caveats))
 	d.Add("The trials one after the other", r.successionBlocks()...)
 	d.Add("What differs between the configurations", r.differenceBlocks()...)
 	for i := range r.Trials {
-		r.addTrial(d, &r.Trials[i], len(r.Trials) == 1)
+		r.addTrial(d, &r.Trials[i])
 	}
 	d.Add("What ran", document.Tabled(r.manifestTable()))
 	d.Add("Bullet's settings as they were, before each trial's own",
-		document.Tabled(entryTable("Setting", "Value", r.Manifest.BulletSettings))).Folded = true
+		document.Tabled(entryTable("Setting", "Value", r.Manifest.BulletSettings)))
 	return d
+}
+
+// summary is the first screen's table, of at most 7 columns.
+func (r *RunReport) summary() document.Table {
+	if measured := r.reported(); len(r.Trials) == 1 && len(measured) == 1 && r.Analysis != rundir.OfTimeline {
+		return measured[0].Report.summary()
+	}
+	return r.rowTable().Without("Launches", eachRepeat).First(7)
 }
 
 // differenceBlocks are the settings that the configurations do not share.
@@ -102,28 +116,33 @@ func (r *RunReport) differenceBlocks() []document.Block {
 	return []document.Block{document.Tabled(t)}
 }
 
-// addTrial is all that there is of one launch, folded away unless it is the only one.
-func (r *RunReport) addTrial(d *document.Document, t *TrialReport, open bool) {
+// addTrial is all that there is of one launch: a section, or, where it is the only one, a section for each of its parts.
+func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	title := fmt.Sprintf("Trial %d: %s", t.Number, t.name())
 	if t.Report == nil {
 		d.Add(title, document.Paragraph("%s%s.", t.State, tuning.InBrackets(t.Error)))
 		return
 	}
+	parts := document.Document{}
 	steps := t.Report.stepBlocks()
-	blocks := append(steps[:2:2], document.Heading("What the steps ran against"), steps[2],
-		document.Drawn(t.timeline().Figure()), document.Paragraph("Each figure alone: %s.", t.panelNames()))
-	for _, part := range []struct {
-		title  string
-		blocks []document.Block
-	}{
-		{"Annotations on this axis", t.Report.annotationBlocks()}, {"Queries", t.Report.queryBlocks()},
-		{"Share of the " + r.host() + "'s processors", []document.Block{document.Tabled(t.Report.shareTable())}},
-		{"Who shares what", t.Report.sharingBlocks()}, {"Garbage collection", t.Report.gcBlocks()},
-		{"What the topology asks of the scheduler", t.Report.requestBlocks(r.machine())},
-	} {
-		blocks = append(append(blocks, document.Heading(part.title)), part.blocks...)
+	parts.Add("Steps", steps[:2]...)
+	parts.Add("What the steps ran against", steps[2])
+	parts.Add("Over time", document.Drawn(t.timeline().Figure()), document.Paragraph("Each figure alone: %s.", t.panelNames()))
+	parts.Add("Annotations on this axis", t.Report.annotationBlocks()...)
+	parts.Add("Filter latency, percentile by percentile", t.Report.spectrumBlocks(t.figureName("spectrum"))...)
+	parts.Add("Queries", t.Report.queryBlocks()...)
+	parts.Add("Share of the "+r.host()+"'s processors", document.Paragraph("%s", t.Report.howCalibrated()),
+		document.Tabled(t.Report.shareTable()))
+	parts.Add("Who shares what", t.Report.sharingBlocks()...)
+	parts.Add("Garbage collection", t.Report.gcBlocks()...)
+	parts.Add("What the topology asks of the scheduler", t.Report.requestBlocks(r.machine())...)
+	parts.Add("What was collected, by worker and metric", collectedBlocks(t.Report.Collection.Health)...)
+	parts.Add("How it was launched", t.launchBlocks()...)
+	if len(r.Trials) == 1 {
+		d.Sections = append(d.Sections, parts.Sections...)
+		return
 	}
-	d.Add(title, append(blocks, t.launchBlocks()...)...).Folded = !open
+	d.Add(title, parts.Blocks()...)
 }
 
 // timeline is the trial's figure over time, under a name of its own.

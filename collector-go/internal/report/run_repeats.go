@@ -8,6 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
+const timeToResultP99 = "time to result, p99"
+
 // repeatedFigures are those whose spread is shown.
 var repeatedFigures = []struct {
 	name, unit string
@@ -18,7 +20,7 @@ var repeatedFigures = []struct {
 	{"CPU, mean of a worker", "ms/min", func(s *StepReport) Figure { return s.AverageCPUMsPerMinute }},
 	{"GC's share of CPU", "%", func(s *StepReport) Figure { return 100 * s.GCShareOfCPU }},
 	{"result size", "records", func(s *StepReport) Figure { return s.AverageResultSize }},
-	{"time to result, p99", "ms", func(s *StepReport) Figure { return s.Clients.LatencyP99Ms }},
+	{timeToResultP99, "ms", func(s *StepReport) Figure { return s.Clients.LatencyP99Ms }},
 	{"records", "records/s", func(s *StepReport) Figure { return s.RecordsPerSecond }},
 	{hostIdle, "%", func(s *StepReport) Figure { return 100 * s.HostIdle }},
 }
@@ -48,22 +50,32 @@ func (r *RunReport) repeats() (all []Repeated) {
 
 // repeatBlocks are the means of the repeats with their spread beside them.
 func (r *RunReport) repeatBlocks() []document.Block {
+	w := window(0)
+	for _, t := range r.reported() {
+		w = max(w, t.Report.window())
+	}
 	columns := []document.Of[Repeated]{
 		document.Text("Configuration", func(r Repeated) string { return r.Configuration }),
 		digitsColumn(capital(r.axis()), "", func(r Repeated) Figure { return Figure(r.Value) }),
 		document.Text("Verdicts", func(r Repeated) string { return verdictsText(r.Verdicts) }),
 	}
 	for _, f := range repeatedFigures {
-		name := f.name
-		if name == hostIdle {
+		name, unit, shown := f.name, f.unit, func(s Spread) string { return s.String() }
+		switch name {
+		case hostIdle:
 			name = r.host() + " idle"
+		case timeToResultP99:
+			name, unit, shown = w.head()+", p99", w.unit(), func(s Spread) string {
+				s.Mean, s.Least, s.Most = w.beyond(s.Mean), w.beyond(s.Least), w.beyond(s.Most)
+				return s.String()
+			}
 		}
-		columns = append(columns, document.Number(capital(name), f.unit, func(r Repeated) string {
+		columns = append(columns, document.Number(capital(name), unit, func(r Repeated) string {
 			i := slices.IndexFunc(r.Figures, func(own RepeatedFigure) bool { return own.Name == f.name })
 			if i < 0 {
 				return document.Unknown
 			}
-			return r.Figures[i].String()
+			return shown(r.Figures[i].Spread)
 		}))
 	}
 	if len(r.Judged.Repeats) == 0 {

@@ -104,7 +104,7 @@ func (r *RunReport) sizeQueries(j *Judged) (*RunSizing, error) {
 	if j.Queries == nil {
 		return s, errors.New("no step has filter bolts, cores and a filter latency that are known")
 	}
-	largest, most, by := 0, 0, 0
+	largest, most, by := 0, 0.0, 0
 	for _, row := range j.Queries.Rows {
 		largest = row.FilterBolts
 		if row.Capacity.LastOK != nil && *row.Capacity.LastOK > most {
@@ -119,7 +119,7 @@ func (r *RunReport) sizeQueries(j *Judged) (*RunSizing, error) {
 		return s, errors.New("the records/s of the run are not known")
 	}
 	goals := r.queryGoals()
-	demand := r.demand(rate, int(math.Floor((1-goals.Headroom)*float64(most)+1e-9)))
+	demand := r.demand(rate, int(math.Floor((1-goals.Headroom)*most+1e-9)))
 	demand.QueryTestRecordsPerS = rate
 	var err error
 	if s.Sizing, err = tuning.Size(demand, tuning.Measurements{
@@ -128,7 +128,7 @@ func (r *RunReport) sizeQueries(j *Judged) (*RunSizing, error) {
 		return s, err
 	}
 	s.Load = fmt.Sprintf(
-		"For %d queries at %s records/s: %s less than the most that this run held, %d with %d filter bolts.",
+		"For %d queries at %s records/s: %s less than the most that this run held, %.0f with %d filter bolts.",
 		demand.Queries, tuning.Digits(rate), tuning.Percent(Figure(goals.Headroom)), most, by)
 	return s, nil
 }

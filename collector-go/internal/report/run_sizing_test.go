@@ -104,7 +104,7 @@ func TestTheVolumeStandsBesideEachResult(t *testing.T) {
 		{label: "one", filterBolts: 1, cores: 3, memoryMiB: 100, cells: []cell{{value: 100, latencyMs: 9, recordsPerS: 1000, mibPerS: 2, verdict: tuning.OK}, {value: 200, latencyMs: 900, recordsPerS: 500, mibPerS: 1, verdict: tuning.Fail}}},
 		{label: "two", filterBolts: 2, cores: 4, memoryMiB: 100, cells: []cell{{value: 100, latencyMs: 9, recordsPerS: 1200, mibPerS: 2.4, verdict: tuning.OK}}}}))
 	assert.InDelta(t, 900, float64(r.Volume.RecordsPerSecond), 1e-9)
-	text := section(t, markdownOf(t, out), "Verdict")
+	text := section(t, markdownOf(t, out), "The configurations in full")
 	assert.Regexp(t, `\| one \|.*\| 750 \| 1\.5 \|\n`, text)
 	assert.Regexp(t, `\| two \|.*\| 1,200 \| 2\.4 \|\n`, text)
 	assert.Regexp(t, `\| whole test \|.*\| 900 \| 1\.8 \|\n`, text)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,86 @@ func (r *RunReport) lead() string {
 			".") + ", and the run has not ended: go on with bullet-metrics tune run --resume."
 	}
 	return strings.TrimSpace(strings.Join(strings.Fields(r.About), " ") + " " + text)
+}
+
+// why is the verdict's reason in a sentence: what was held, and the first step that was not OK with what limited it.
+func (r *RunReport) why() string {
+	held, steps := r.mostHeld(), 0
+	var missed []string
+	for _, t := range r.Trials {
+		for _, s := range t.lastAttempts() {
+			steps++
+			if s.Verdict != tuning.OK && (s.Verdict == r.Verdict || r.Verdict == tuning.OK || !r.Finished) {
+				missed = append(missed, r.firstReason(t, s))
+			}
+		}
+	}
+	switch {
+	case steps == 0:
+		return "No step was measured."
+	case !r.Finished:
+		held = "The run has not ended. " + held
+	}
+	if len(missed) == 0 {
+		return held + fmt.Sprintf("Every goal was met in %s.", numbered(steps, "step"))
+	}
+	more := ""
+	if len(missed) > 1 {
+		more = fmt.Sprintf(" %s more like it.", capital(numbered(len(missed)-1, "step")))
+	}
+	return held + missed[0] + more
+}
+
+// mostHeld is the largest capacity of a configuration as a sentence; "" where none held anything.
+func (r *RunReport) mostHeld() (text string) {
+	most := -1.0
+	for _, row := range r.Rows {
+		if c := row.Capacity; c.LastOK != nil && *c.LastOK > most && r.Analysis != rundir.OfTimeline {
+			most, text = *c.LastOK, fmt.Sprintf("Capacity: %s %s. ", c.Text(), r.axis())
+			if len(r.Rows) > 1 {
+				text = fmt.Sprintf("The most was held by %s: %s %s. ", row.Label, c.Text(), r.axis())
+			}
+		}
+	}
+	return text
+}
+
+// firstReason is a step's first reason with its limiter as a sentence.
+func (r *RunReport) firstReason(t TrialReport, s TrialStep) string {
+	at, why := s.Name, s.why()
+	if len(r.Rows) > 1 {
+		at = t.name() + ", " + at
+	}
+	text := string(s.Verdict)
+	if len(why) > 0 {
+		text = strings.TrimSuffix(why[0], ".")
+	}
+	if l := s.Limitation; l != nil && l.Known() && !strings.Contains(text, "limited by") {
+		text += ", limited by " + limitedBy(*l)
+	}
+	return fmt.Sprintf("%s: %s.", capital(at), text)
+}
+
+// Answer is what the run came to in lines, beside its verdict and its capacity: what a query costs, and what limited
+// each configuration.
+func (r *RunReport) Answer() (lines []string) {
+	for _, c := range slices.Concat(r.Judged.Concurrency, r.Judged.Costs) {
+		for _, line := range costFindings(c.Concurrency) {
+			lines = append(lines, "  "+c.Label+": "+strings.ToLower(line[:1])+line[1:])
+		}
+	}
+	for _, row := range r.Rows {
+		known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool { return name == noLimiter || name == unknownLimiter })
+		switch {
+		case len(known) > 0:
+			lines = append(lines, "  "+row.Label+": limited by "+strings.Join(known, ", "))
+		case slices.Contains(row.Limiters, unknownLimiter):
+			lines = append(lines, "  "+row.Label+": what limited it is not known: evidence is missing or contradicts itself; the report names it")
+		case row.Capacity.LastOK != nil || slices.Contains(row.Limiters, noLimiter):
+			lines = append(lines, "  "+row.Label+": nothing was at its limit")
+		}
+	}
+	return lines
 }
 
 func (r *RunReport) steps() string {

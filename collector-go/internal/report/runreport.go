@@ -80,10 +80,7 @@ type TrialReport struct {
 // TrialStep is a step as it was judged, with what limited it where that was looked at.
 type TrialStep struct {
 	rundir.Step
-	Name       string             `json:"name"`
-	Limitation *tuning.Limitation `json:"limitation,omitempty"`
-	evidence   *tuning.Evidence
-	timeline   *tuning.Timeline
+	Name string `json:"name"`
 }
 
 // VolumeReport is R/s and MiB/s, averaged over measured time: of the whole test, and of each configuration, in the
@@ -93,35 +90,11 @@ type VolumeReport struct {
 	Configurations []rundir.DataVolume `json:"configurations"`
 }
 
+// Plan is what the run was to do.
+func (r *RunReport) Plan() rundir.Plan { return r.plan }
+
 // axis is what the steps ascend along, as people call it.
 func (r *RunReport) axis() string { return axisNames[r.plan.Axis] }
-
-var axisNames = map[rundir.Axis]string{
-	rundir.Queries: simultaneousQueries, rundir.QueriesPerSecond: "queries/s", rundir.RecordsPerSecond: "records/s",
-}
-
-// unitOf is the axis' short name behind a number.
-func unitOf(axis rundir.Axis) string {
-	if axis == rundir.Queries {
-		return "queries"
-	}
-	return axisNames[axis]
-}
-
-// stepName is what a step of a run's file is called.
-func stepName(axis rundir.Axis, s rundir.Step) string {
-	name := tuning.Digits(Figure(s.Value)) + " " + unitOf(axis)
-	switch {
-	case s.Kind == rundir.TimelineStep:
-		name = "timeline"
-	case s.Value == 1 && axis == rundir.Queries:
-		name = "1 query"
-	}
-	if s.Attempt > 1 {
-		name += fmt.Sprintf(", attempt %d", s.Attempt)
-	}
-	return name
-}
 
 // host names the machine that the run's idle is of.
 func (r *RunReport) host() string {

@@ -28,7 +28,7 @@ func markdownOfRun(t *testing.T, dir string) string {
 func TestTheClustersMachinesAreCounted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	littleHeap.tell(t, dir)
-	edited(t, dir, rundir.TrialsDir+"/01-as-it-is/run.json", func(run *report.Run) {
+	edited(t, dir, rundir.TrialsDir+"/01-as-it-is/run.json", func(run *rundir.Figures) {
 		run.Asked.Components[1].CPUCoresTotal, run.Asked.Totals.CPUCores = 215.5, 219.5
 	})
 	text := markdownOfRun(t, dir)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -24,8 +25,8 @@ const (
 func (r *Report) sharingBlocks() []document.Block {
 	var blocks []document.Block
 	if r.Placement != nil {
-		blocks = append(blocks, document.Tabled(r.Placement.componentTable()),
-			document.Tabled(r.Placement.workerTable()))
+		blocks = append(blocks, document.Tabled(componentTable(r.Placement)),
+			document.Tabled(workerTable(r.Placement)))
 		if more := len(r.Placement.Workers) - mostPlaced; more > 0 {
 			blocks = append(blocks, document.Paragraph("%s more in report.json.", numbered(more, "worker")))
 		}
@@ -42,7 +43,7 @@ func (r *Report) sharingBlocks() []document.Block {
 }
 
 // componentTable has a row for each component, with how many workers and hosts it is spread over.
-func (p *Placement) componentTable() document.Table {
+func componentTable(p *rundir.Placement) document.Table {
 	tasks, workers, hosts := map[string]int{}, map[string][]string{}, map[string][]string{}
 	for _, w := range p.Workers {
 		for _, c := range w.Components {
@@ -82,28 +83,28 @@ func someOf(names []string) string {
 }
 
 // workerTable has a row for each worker, host by host.
-func (p *Placement) workerTable() document.Table {
+func workerTable(p *rundir.Placement) document.Table {
 	on := map[string]int{}
 	for _, w := range p.Workers {
 		on[w.Host]++
 	}
-	all := slices.SortedStableFunc(slices.Values(p.Workers), func(a, b PlacedWorker) int {
+	all := slices.SortedStableFunc(slices.Values(p.Workers), func(a, b rundir.PlacedWorker) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Worker, b.Worker))
 	})
 	return document.TableOf(all[:min(len(all), mostPlaced)],
-		document.Text("Host", func(w PlacedWorker) string { return w.Host }),
-		document.Number("Workers of the host", "", func(w PlacedWorker) string { return strconv.Itoa(on[w.Host]) }),
-		document.Text("Worker", func(w PlacedWorker) string { return w.Worker }),
-		document.Number("Tasks", "", func(w PlacedWorker) string {
+		document.Text("Host", func(w rundir.PlacedWorker) string { return w.Host }),
+		document.Number("Workers of the host", "", func(w rundir.PlacedWorker) string { return strconv.Itoa(on[w.Host]) }),
+		document.Text("Worker", func(w rundir.PlacedWorker) string { return w.Worker }),
+		document.Number("Tasks", "", func(w rundir.PlacedWorker) string {
 			total := 0
 			for _, c := range w.Components {
 				total += c.Tasks
 			}
 			return strconv.Itoa(total)
 		}),
-		document.Text("Components, with their tasks", func(w PlacedWorker) string {
+		document.Text("Components, with their tasks", func(w rundir.PlacedWorker) string {
 			var held []string
-			for _, c := range slices.SortedFunc(slices.Values(w.Components), func(a, b PlacedTasks) int {
+			for _, c := range slices.SortedFunc(slices.Values(w.Components), func(a, b rundir.PlacedTasks) int {
 				return ownFirst(a.Component, b.Component)
 			}) {
 				held = append(held, fmt.Sprintf("%s %d", c.Component, c.Tasks))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -78,7 +79,7 @@ func TestAnnotationsAreOnEveryFigure(t *testing.T) {
 func TestARestartIsMarkedOnce(t *testing.T) {
 	marks := func(atMs int64) int {
 		run := synthetic()
-		run.Marks = []report.Mark{{ID: "r", StartMs: originMs + atMs, Title: "Worker started again", Tags: []string{"restart"}}}
+		run.Marks = []rundir.Annotation{{ID: "r", StartMs: originMs + atMs, Title: "Worker started again", Tags: []string{"restart"}}}
 		dir := t.TempDir()
 		require.NoError(t, build(t, run).WriteFigures(dir))
 		svg, err := os.ReadFile(filepath.Join(dir, "latency.svg"))
@@ -90,16 +91,16 @@ func TestARestartIsMarkedOnce(t *testing.T) {
 }
 
 func TestAnnotationsThatWereNotKeptAreSaidToBe(t *testing.T) {
-	assert.Contains(t, string(build(t, synthetic()).Markdown()), "What was annotated meanwhile is not kept with these figures.")
+	assert.Contains(t, markdown(t, synthetic()), "What was annotated meanwhile is not kept with these figures.")
 	run := synthetic()
-	run.Marks = []report.Mark{}
-	assert.Contains(t, string(build(t, run).Markdown()), "Nothing was annotated meanwhile but the steps.")
+	run.Marks = []rundir.Annotation{}
+	assert.Contains(t, markdown(t, run), "Nothing was annotated meanwhile but the steps.")
 }
 
 func TestWhoSharesWhatIsTold(t *testing.T) {
 	_, text, _ := toldReport(t)
 	for _, want := range []string{
-		"### Who shares what",
+		"## Who shares what",
 		"| Component | Tasks | Workers | Hosts |",
 		"| DataSource | 4 | host-0:6700, host-1:6700, host-2:6700, host-3:6700 | host-0, host-1 |",
 		"| FilterBolt | 16 | 5 | host-0, host-1 |\n| JoinBolt | 2 | host-0:6700, host-1:6700 | host-0 |\n| __acker | 5 |",
@@ -115,8 +116,8 @@ func TestWhoSharesWhatIsTold(t *testing.T) {
 // A Storm that does not tell pairs apart is said to tell of each worker alone.
 func TestTrafficPerWorkerIsSaidToBe(t *testing.T) {
 	run := synthetic()
-	run.Steps[1].Sharing = &report.Sharing{Traffic: []report.Traffic{{From: "127.0.0.1:6700", MessagesPerSecond: 41}}, TrafficLeftOut: 3}
-	text := string(build(t, run).Markdown())
+	run.Steps[1].Sharing = &rundir.Sharing{Traffic: []rundir.Traffic{{From: "127.0.0.1:6700", MessagesPerSecond: 41}}, TrafficLeftOut: 3}
+	text := markdown(t, run)
 	assert.Contains(t, text, "| 127.0.0.1:6700 | all others | – | 41.0 | – | – |")
 	assert.Contains(t, text, "Messages a second that each worker had to send to all others: this Storm does not tell them apart by receiver. 3 pairs with less in report.json.")
 }
@@ -134,7 +135,7 @@ func TestTheGapBetweenLaunchesIsNotMissing(t *testing.T) {
 			}
 		}
 		for i := range run.Workers {
-			for _, s := range []*report.Slices{&run.Workers[i].CPUSeconds, &run.Workers[i].GCSeconds, &run.Workers[i].HeapUsedBytes} {
+			for _, s := range []*rundir.Slices{&run.Workers[i].CPUSeconds, &run.Workers[i].GCSeconds, &run.Workers[i].HeapUsedBytes} {
 				for n := range s.TimesMs {
 					if s.TimesMs[n] >= originMs+120_000 {
 						s.TimesMs[n] += pause
@@ -149,23 +150,44 @@ func TestTheGapBetweenLaunchesIsNotMissing(t *testing.T) {
 	assert.Equal(t, 52, r.Collection.ExpectedSlices)
 	assert.Equal(t, 1, r.Collection.Relaunches)
 	assert.Equal(t, int64(600_000), r.Collection.BetweenLaunchesMs)
-	text := string(r.Markdown())
-	assert.Contains(t, text, "The topology was launched again once: 10m0s between launches, in which none are expected.")
-	assert.Contains(t, text, "there is nothing for 10m0s between the launches")
+	assert.Contains(t, strings.Join(r.Caveats, "\n"), "there is nothing for 10m0s between the launches")
 	assert.Greater(t, again(1, 1).Collection.MissingSlices, 100, "of one launch they would be missing")
 }
 
 // What is said of percentiles holds for what was measured.
 func TestTheCaveatOfPercentilesIsTrue(t *testing.T) {
 	run := synthetic()
-	assert.Contains(t, string(build(t, run).Markdown()), "no percentile can be made from it")
-	assert.NotContains(t, string(build(t, run).Markdown()), "by the hook")
-	run.Steps[0].FilterLatency = &report.Percentiles{Records: 100, P50Ms: 1, P95Ms: 3, P99Ms: 4.25}
-	text := string(build(t, run).Markdown())
+	assert.Contains(t, markdown(t, run), "no percentile can be made from it")
+	assert.NotContains(t, markdown(t, run), "by the hook")
+	run.Steps[0].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 3, P99Ms: 4.25}
+	text := markdown(t, run)
 	assert.NotContains(t, text, "no percentile")
 	assert.Contains(t, text, "the latency hook's histogram (bullet_filter_latency_seconds)")
 	assert.Contains(t, text, "p99 ms by the hook")
 	assert.Contains(t, text, "| 4.25 |")
+}
+
+// What a query takes beyond its own duration is the topology's; a query that ends before it has its time to result.
+func TestTheTimeBeyondAQuerysOwnDuration(t *testing.T) {
+	run := synthetic()
+	text := markdown(t, run)
+	assert.Contains(t, text, "| Result after the query's own 10s, mean s late | p50 s late | p99 s late |")
+	assert.Contains(t, text, "| 0.20 | 0.10 | 0.90 |")
+	assert.NotContains(t, text, "10,900")
+	for i := range run.Steps {
+		run.Steps[i].Clients.LatencyP99Ms = 900
+	}
+	assert.Contains(t, markdown(t, run), "| Time to result, mean ms | p50 ms | p99 ms |")
+}
+
+func TestTheSpectrumOfAStep(t *testing.T) {
+	run := synthetic()
+	assert.NotContains(t, markdown(t, run), "percentile by percentile")
+	run.Steps[1].FilterLatency = &rundir.Percentiles{Records: 100, P50Ms: 1, P95Ms: 4, P99Ms: 5, Spectrum: []report.Figure{1, 2, 3, 4, 5, 6, 7.5}}
+	text := markdown(t, run)
+	assert.Contains(t, text, "| Records | p50 ms | p75 ms | p90 ms | p95 ms | p99 ms | p99.5 ms | p99.9 ms |")
+	assert.Contains(t, text, "| 10 | 100 | 1 | 2 | 3 | 4 | 5 | 6 | 7.5 |")
+	assert.Contains(t, text, "figures/trial-01-spectrum.svg")
 }
 
 func TestASpreadOfWhatIsKnown(t *testing.T) {

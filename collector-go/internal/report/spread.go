@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -31,7 +32,7 @@ func SpreadOf(values []Figure) Spread {
 	if s.Launches = len(known); s.Launches == 0 {
 		return s
 	}
-	s.Mean, s.Least, s.Most = average(known), slices.Min(known), slices.Max(known)
+	s.Mean, s.Least, s.Most = rundir.Average(known), slices.Min(known), slices.Max(known)
 	if s.Launches > 1 {
 		squares := 0.0
 		for _, v := range known {

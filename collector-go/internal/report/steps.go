@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -51,6 +52,11 @@ func partColumn(head string, part func(StepReport) Figure) stepColumn {
 	})
 }
 
+// timeColumn is a column of a time to result.
+func timeColumn(w window, head string, ms func(StepReport) Figure) stepColumn {
+	return figureColumn(head, w.unit(), w.decimals(), func(s StepReport) Figure { return w.beyond(ms(s)) })
+}
+
 func ratioColumn(head string, ratio func(StepReport) Figure) stepColumn {
 	return document.Number(head, "", func(s StepReport) string { return tuning.Percent(ratio(s)) })
 }
@@ -60,13 +66,17 @@ func countColumn(head string, count func(StepReport) int) stepColumn {
 }
 
 func verdictColumn() stepColumn {
-	return document.Text("Verdict", func(s StepReport) string { return string(s.Verdict) })
+	return document.Text("Verdict", func(s StepReport) string {
+		if s.ForCost {
+			return string(s.Verdict) + " (for the cost)"
+		}
+		return string(s.Verdict)
+	})
 }
 
 // stepTable is the document's table: simultaneous queries, average CPU, average result size; then what it takes to
 // believe them.
 func (r *Report) stepTable() document.Table {
-	const mib = 1 << 20
 	return document.TableOf(r.Steps, document.Number(r.stepHead(), "", r.stepCell),
 		figureColumn("Average CPU", "ms/min", 0, func(s StepReport) Figure { return s.AverageCPUMsPerMinute }),
 		document.Number("Average result size", "", func(s StepReport) string {
@@ -101,6 +111,16 @@ func (r *Report) stepTable() document.Table {
 		figureColumn("MiB/s", "", 2, func(s StepReport) Figure { return s.MiBPerSecond })).WithoutBlank()
 }
 
+// summary is the steps in seven columns, for the first screen.
+func (r *Report) summary() document.Table {
+	return document.TableOf(r.Steps, document.Number(r.stepHead(), "", r.stepCell), verdictColumn(),
+		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
+		figureColumn("Filter latency, mean", "ms", 2, func(s StepReport) Figure { return s.FilterLatencyMeanMs }),
+		figureColumn("Average result size", "", 2, func(s StepReport) Figure { return s.AverageResultSize }),
+		ratioColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle }),
+		document.Text("Limited by", StepReport.limiterCell)).WithoutBlank()
+}
+
 // generatedCell is how many records were generated for the queries that returned; blank where it is not known.
 func generatedCell(s StepReport) string {
 	if s.Clients.DueRecords == 0 {
@@ -123,6 +143,7 @@ func missingCell(s StepReport) string {
 
 // queryTable is what became of the queries.
 func (r *Report) queryTable() document.Table {
+	w := r.window()
 	columns := []stepColumn{
 		document.Number(r.stepHead(), "", r.stepCell),
 		countColumn("Submitted", func(s StepReport) int { return s.Clients.Submitted }),
@@ -132,9 +153,9 @@ func (r *Report) queryTable() document.Table {
 		countColumn("Unfinished", func(s StepReport) int { return s.Clients.Unfinished }),
 		countColumn("Cut off by the end", func(s StepReport) int { return s.Clients.CutOff }),
 		countColumn("Records missing", func(s StepReport) int { return s.Clients.MissingRecords }),
-		figureColumn("Time to result, mean", "ms", 0, func(s StepReport) Figure { return s.Clients.LatencyMeanMs }),
-		figureColumn("p50", "ms", 0, func(s StepReport) Figure { return s.Clients.LatencyP50Ms }),
-		figureColumn("p99", "ms", 0, func(s StepReport) Figure { return s.Clients.LatencyP99Ms }),
+		timeColumn(w, w.head()+", mean", func(s StepReport) Figure { return s.Clients.LatencyMeanMs }),
+		timeColumn(w, "p50", func(s StepReport) Figure { return s.Clients.LatencyP50Ms }),
+		timeColumn(w, "p99", func(s StepReport) Figure { return s.Clients.LatencyP99Ms }),
 	}
 	for _, about := range []struct { // the load client, where there is something to report of any step
 		head  string
@@ -204,10 +225,16 @@ func limitedBy(l tuning.Limitation) string {
 		}
 		return strings.Join(names, ", ")
 	case len(l.Missing) > 0 || len(l.Contradictions) > 0:
-		return "cannot tell"
+		return unknownLimiter
 	}
-	return "nothing"
+	return noLimiter
 }
+
+// What stands in a cell in place of limiters.
+const (
+	unknownLimiter = "cannot tell"
+	noLimiter      = "nothing"
+)
 
 // shareTable is each process' share of the host, step by step.
 func (r *Report) shareTable() document.Table {
@@ -257,7 +284,7 @@ func (r *Report) missing() (out []string) {
 }
 
 // completenessText never rounds a missing record away.
-func completenessText(c Clients) string {
+func completenessText(c rundir.Clients) string {
 	share := 100 * float64(c.Completeness())
 	text := strconv.FormatFloat(share, 'f', 2, 64)
 	if text == "100.00" && c.MissingRecords > 0 {

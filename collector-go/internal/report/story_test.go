@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -72,14 +71,14 @@ func (s story) total(queries int) float64 {
 }
 
 // figures are the trial's series, with a scatter that resembles itself from slice to slice.
-func (s story) figures() *report.Run {
+func (s story) figures() *rundir.Figures {
 	random := rand.New(rand.NewPCG(uint64(s.heapMiB), 7+uint64(s.repeat)))
 	end := s.startMs + storyStep*int64(len(storyQueries))
-	run := &report.Run{Topology: "bullet", Goals: tuning.DefaultGoals(), SubmittedMs: s.startMs - 60_000, CollectedMs: end + 30_000, StoredSliceMs: storySlice, SliceMs: 60_000,
-		Query: "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10", Calibration: report.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: 4000}}
+	run := &rundir.Figures{Topology: "bullet", SubmittedMs: s.startMs - 60_000, CollectedMs: end + 30_000, StoredSliceMs: storySlice, SliceMs: 60_000,
+		Query: "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10", Calibration: rundir.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: 4000}}
 	for w := range s.workers {
-		worker := report.Worker{Name: fmt.Sprintf("host-%d:6700", w), Pids: []int{4000 + w}, StartsMs: []int64{s.startMs - 50_000}}
-		young := report.Collector{Name: "G1 Young Generation"}
+		worker := rundir.Worker{Name: fmt.Sprintf("host-%d:6700", w), Pids: []int{4000 + w}, StartsMs: []int64{s.startMs - 50_000}}
+		young := rundir.Collector{Name: "G1 Young Generation"}
 		cpu, gc, collections, wave := 0.0, 0.0, 0.0, 0.0
 		for t := s.startMs; t <= end; t += storySlice {
 			queries := storyQueries[min(len(storyQueries)-1, int(max(0, t-1-s.startMs)/storyStep))]
@@ -92,24 +91,24 @@ func (s story) figures() *report.Run {
 			put(&young.Collections, t, collections)
 			put(&worker.HeapUsedBytes, t, float64(s.heapMiB)*(0.45+0.3*math.Mod(float64(t/storySlice)/7+float64(w)/3, 1))*(1<<20))
 		}
-		worker.Collectors = []report.Collector{young}
+		worker.Collectors = []rundir.Collector{young}
 		run.Workers = append(run.Workers, worker)
 	}
-	latency, running := report.Slices{}, report.Slices{}
+	latency, running := rundir.Slices{}, rundir.Slices{}
 	for t := s.startMs + storySlice; t <= end; t += storySlice {
 		queries := storyQueries[min(len(storyQueries)-1, int((t-1-s.startMs)/storyStep))]
 		put(&latency, t, (4+float64(queries)/50+100*s.gc+random.NormFloat64())/1000)
 		put(&running, t, float64(queries))
 	}
-	run.FilterLatencySeconds, run.QueriesRunning = []report.Slices{latency}, running
-	run.Asked = &report.Asked{Components: []report.Component{
+	run.FilterLatencySeconds, run.QueriesRunning = []rundir.Slices{latency}, running
+	run.Asked = &rundir.Request{Components: []rundir.Component{
 		{Name: "DataSource", Parallelism: 4, CPUCoresTotal: 4, OnHeapMiB: 768, OffHeapMiB: 192, MemoryMiB: 3840},
 		{Name: "FilterBolt", Parallelism: 16, CPUCoresTotal: 16, OnHeapMiB: tuning.Figure(s.heapMiB), OffHeapMiB: 192, MemoryMiB: tuning.Figure(16 * (s.heapMiB + 192))},
 	}, Totals: tuning.StatedTotals{Parallelism: 20, CPUCores: 20, MemoryMiB: tuning.Figure(3840 + 16*(s.heapMiB+192))}}
 	pending := tuning.PendingOf(500, 30, 4, 16, 8)
 	run.Asked.Spouts = &pending
 	run.Placement = s.placement()
-	run.Marks = []report.Mark{
+	run.Marks = []rundir.Annotation{
 		{ID: "auto-1", StartMs: s.startMs - 60_000, Title: "Topology bullet submitted", Tags: []string{"submitted"}, Origin: "registry"},
 		{ID: "step-1", StartMs: s.startMs, EndMs: s.startMs + storyStep, Title: "step 1: 0 queries", Tags: []string{"step"}, Origin: "api"},
 		{ID: "auto-2", StartMs: s.startMs + storyStep + 150_000, Title: "Changed topology.max.spout.pending", Text: "- topology.max.spout.pending: 30\n+ topology.max.spout.pending: 60",
@@ -120,16 +119,16 @@ func (s story) figures() *report.Run {
 }
 
 // placement puts the filters on all workers and the rest on the first ones, three workers a host.
-func (s story) placement() *report.Placement {
-	p := &report.Placement{}
+func (s story) placement() *rundir.Placement {
+	p := &rundir.Placement{}
 	for w := range s.workers {
-		placed := report.PlacedWorker{Worker: fmt.Sprintf("host-%d:6700", w), Host: fmt.Sprintf("host-%d", w/3),
-			Components: []report.PlacedTasks{{Component: "FilterBolt", Tasks: (16 + w) / s.workers}, {Component: "__acker", Tasks: 1}}}
+		placed := rundir.PlacedWorker{Worker: fmt.Sprintf("host-%d:6700", w), Host: fmt.Sprintf("host-%d", w/3),
+			Components: []rundir.PlacedTasks{{Component: "FilterBolt", Tasks: (16 + w) / s.workers}, {Component: "__acker", Tasks: 1}}}
 		if w < 4 {
-			placed.Components = append(placed.Components, report.PlacedTasks{Component: "DataSource", Tasks: 1})
+			placed.Components = append(placed.Components, rundir.PlacedTasks{Component: "DataSource", Tasks: 1})
 		}
 		if w < 2 {
-			placed.Components = append(placed.Components, report.PlacedTasks{Component: "JoinBolt", Tasks: 1})
+			placed.Components = append(placed.Components, rundir.PlacedTasks{Component: "JoinBolt", Tasks: 1})
 		}
 		p.Workers = append(p.Workers, placed)
 	}
@@ -137,17 +136,17 @@ func (s story) placement() *report.Placement {
 }
 
 // sharing is what the components waited and took with so many queries, and what two workers sent to each other.
-func (s story) sharing(queries int) *report.Sharing {
+func (s story) sharing(queries int) *rundir.Sharing {
 	q := tuning.Figure(queries)
-	return &report.Sharing{Components: []report.ComponentFlow{
+	return &rundir.Sharing{Components: []rundir.ComponentFlow{
 		{Component: "DataSource", TuplesPerSecond: tuning.Unknown, QueueWaitMs: tuning.Unknown, QueueWaitMostMs: tuning.Unknown, ExecuteMs: tuning.Unknown, Note: "queue wait not known: to a spout come acks"},
 		{Component: "FilterBolt", TuplesPerSecond: 4000 + q, QueueWaitMs: 0.2 + q*q/3000, QueueWaitMostMs: 0.4 + q*q/2000, ExecuteMs: 1.1 + q/200},
 		{Component: "JoinBolt", TuplesPerSecond: q + 1, QueueWaitMs: 0.02, QueueWaitMostMs: 0.03, ExecuteMs: 0.06},
-	}, Traffic: []report.Traffic{{From: "host-0:6700", To: "host-1:6700", MessagesPerSecond: 812 + q}, {From: "host-1:6700", To: "host-0:6700", MessagesPerSecond: 790 + q}}, TrafficLeftOut: 0}
+	}, Traffic: []rundir.Traffic{{From: "host-0:6700", To: "host-1:6700", MessagesPerSecond: 812 + q}, {From: "host-1:6700", To: "host-0:6700", MessagesPerSecond: 790 + q}}, TrafficLeftOut: 0}
 }
 
-func put(s *report.Slices, t int64, v float64) {
-	s.TimesMs, s.Values = append(s.TimesMs, t), append(s.Values, report.Figure(v))
+func put(s *rundir.Slices, t int64, v float64) {
+	s.TimesMs, s.Values = append(s.TimesMs, t), append(s.Values, tuning.Figure(v))
 }
 
 // workerHeapMiB is the document's: smaller workers with more heap for each filter bolt.
@@ -224,15 +223,14 @@ func (s story) tellTrial(t *testing.T, w *rundir.Writer, dir string, trial rundi
 		start := s.startMs + int64(i)*storyStep
 		step, lines := s.step(t, i, queries, start)
 		outcomes = append(outcomes, lines...)
+		step.Evidence, step.Sharing = s.evidence(queries), s.sharing(queries)
+		step.FilterLatency = &rundir.Percentiles{Records: 1.2e6, P50Ms: 3, P95Ms: 18 + tuning.Figure(queries)/10, P99Ms: 30 + tuning.Figure(queries)/4}
 		require.NoError(t, w.FinishStep(trial, step, step.EndMs))
-		run.Steps = append(run.Steps, report.Step{Queries: queries, StartMs: start, MeasuredFromMs: start + 60_000, EndMs: start + storyStep, Clients: step.Clients, HostIdle: step.HostIdle,
-			Shares: step.Shares, RecordsPerSecond: 4000, Evidence: s.evidence(queries), Sharing: s.sharing(queries),
-			FilterLatency: &report.Percentiles{Records: 1.2e6, P50Ms: 3, P95Ms: 18 + tuning.Figure(queries)/10, P99Ms: 30 + tuning.Figure(queries)/4}})
 		if step.Verdict != tuning.OK {
 			worst = step.Verdict
 		}
 	}
-	require.NoError(t, run.Save(rundir.TrialDir(dir, trial)))
+	require.NoError(t, w.SaveFigures(trial, *run))
 	require.NoError(t, os.WriteFile(filepath.Join(rundir.TrialDir(dir, trial), rundir.OutcomesFile), outcomes, 0o644))
 	require.NoError(t, w.Tell(rundir.Event{AtMs: run.CollectedMs, Kind: rundir.TrialFinished, Trial: trial.Number}))
 	held, failed := 200.0, 300.0

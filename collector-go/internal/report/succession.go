@@ -20,6 +20,7 @@ type succession struct {
 	mean, slowest, p99 []Figure
 	// The time to result over each step, as the load client saw it.
 	resultP50, resultP99 []Figure
+	window               window
 	// changes are the trials' annotations, for the legend; those within the trials are named by trial and annotation.
 	changes []chart.Annotation
 }
@@ -33,6 +34,7 @@ func (r *RunReport) succession() *succession {
 	s := &succession{limit: Unknown}
 	for _, t := range measured {
 		s.limit, s.axis.SliceMs = t.Report.Goals.FilterLatencyLimitMs, t.Report.SliceMs
+		s.window = max(s.window, t.Report.window())
 		s.follow(t)
 	}
 	s.axis.Label = "time measured, one trial after the other, minutes:seconds"
@@ -118,24 +120,28 @@ func positive(f Figure) Figure {
 }
 
 func (s *succession) panels() []chart.Panel {
-	plain := func(colour chart.Colour, figures []Figure, dashed bool) chart.Line {
-		return chart.Line{Colour: colour, Values: values(figures), Plain: true, Dashed: dashed}
+	plain := func(colour chart.Colour, figures []Figure) chart.Line {
+		return chart.Line{Colour: colour, Values: values(figures), Plain: true}
 	}
-	filter := latencyPanel(s.limit, plain(chart.Muted, s.slowest, true), line(chart.Ink, s.mean))
+	filter := latencyPanel(s.limit, dashedLine(s.slowest), line(chart.Ink, s.mean))
 	if slices.ContainsFunc(s.p99, Figure.Known) {
 		filter.Title += " (dashed: the slowest task; orange: the hook's p99 of each step)"
-		filter.Lines = append(filter.Lines, plain(chart.Series(1), s.p99, false))
+		filter.Lines = append(filter.Lines, plain(chart.Series(1), s.p99))
 	} else {
 		filter.Title += " (dashed: the slowest task)"
 	}
 	if !slices.ContainsFunc(s.resultP99, Figure.Known) {
 		return []chart.Panel{filter}
 	}
-	return []chart.Panel{filter, {
-		Name: "result", Title: "Time to result of each step's queries: p99 (dashed: p50)", YLabel: "ms, logarithmic",
-		Text: chart.Plain, Log: true, Limit: chart.NoLimit,
-		Lines: []chart.Line{plain(chart.Muted, s.resultP50, true), plain(chart.Ink, s.resultP99, false)},
-	}}
+	beyond := func(all []Figure) (out []Figure) {
+		for _, ms := range all {
+			out = append(out, s.window.beyond(ms))
+		}
+		return out
+	}
+	result := panel(chart.Panel{Name: "result", YLabel: s.window.unit(), Text: chart.Plain, Log: s.window == 0, Limit: chart.NoLimit},
+		s.window.head()+", each step's queries: p99 (dashed: p50)", dashedLine(beyond(s.resultP50)), plain(chart.Ink, beyond(s.resultP99)))
+	return []chart.Panel{filter, result}
 }
 
 // trialRows is how many rows of the legend name the trials.

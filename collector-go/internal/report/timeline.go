@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 // timelineName is the name of the figure that holds all panels over one axis.
@@ -72,20 +73,20 @@ func annotationKeys(all []chart.Annotation, mostRows int) chart.Keys {
 
 // panels are the report's figures from top to bottom.
 func (r *Report) panels() []chart.Panel {
-	queries := queriesPanel(chart.Line{Colour: chart.Muted, Values: values(r.held()), Plain: true},
-		line(chart.Ink, r.QueriesRunning))
-	queries.Title += ": sum over the JoinBolt's tasks (grey: asked for)"
-	cpu := cpuPanel("CPU time per worker, user and system together",
-		r.byWorker(func(w WorkerReport) []Figure { return w.CPUMsPerMinute })...)
-	parts := r.cpuParts()
-	heap := heapPanel("Heap used per worker, mean of the slice",
-		r.byWorker(func(w WorkerReport) []Figure { return w.HeapUsedBytes })...)
-	gc := gcPanel("GC time per worker, all collectors",
-		r.byWorker(func(w WorkerReport) []Figure { return w.GCMsPerMinute })...)
-	slowest := chart.Line{Colour: chart.Muted, Values: values(r.FilterLatencyMaxMs), Dashed: true, Plain: true}
-	latency := latencyPanel(r.Goals.FilterLatencyLimitMs, slowest, line(chart.Ink, r.FilterLatencyMeanMs))
+	asked := chart.Line{Colour: chart.Muted, Values: values(r.held()), Plain: true}
+	latency := latencyPanel(r.Goals.FilterLatencyLimitMs, dashedLine(r.FilterLatencyMaxMs), line(chart.Ink, r.FilterLatencyMeanMs))
 	latency.Title += " (dashed: the slowest task)"
-	return slices.Concat([]chart.Panel{queries, cpu}, parts, []chart.Panel{heap, gc, latency})
+	return slices.Concat([]chart.Panel{
+		panel(queriesPanel, "Queries running: sum over the JoinBolt's tasks (grey: asked for)", asked, line(chart.Ink, r.QueriesRunning)),
+		panel(cpuPanel, "CPU time per worker, user and system together",
+			r.byWorker(func(w WorkerReport) []Figure { return w.CPUMsPerMinute })...),
+	}, r.cpuParts(), []chart.Panel{
+		panel(heapPanel, "Heap used per worker, mean of the slice",
+			r.byWorker(func(w WorkerReport) []Figure { return w.HeapUsedBytes })...),
+		panel(gcPanel, "GC time per worker, all collectors",
+			r.byWorker(func(w WorkerReport) []Figure { return w.GCMsPerMinute })...),
+		latency,
+	})
 }
 
 // cpuParts is the panel of user and system time apart; none where no worker has them.
@@ -95,48 +96,28 @@ func (r *Report) cpuParts() []chart.Panel {
 		return nil
 	}
 	system := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUSystemMsPerMinute }, totalOrUnknown)
-	dashed := chart.Line{Colour: chart.Muted, Values: values(system), Dashed: true, Plain: true}
-	panel := cpuPanel("CPU time of all workers: user, and system apart (dashed)", line(chart.Ink, user), dashed)
-	panel.Name = "cpu-parts"
-	return []chart.Panel{panel}
+	parts := panel(cpuPanel, "CPU time of all workers: user, and system apart (dashed)", line(chart.Ink, user), dashedLine(system))
+	parts.Name = "cpu-parts"
+	return []chart.Panel{parts}
 }
 
-func queriesPanel(lines ...chart.Line) chart.Panel {
-	return chart.Panel{
-		Name:   "queries",
-		Title:  "Queries running",
-		YLabel: "queries",
-		Text:   chart.Plain,
-		Limit:  chart.NoLimit,
-		Lines:  lines,
+// The kinds of panels, without their titles and lines.
+var (
+	queriesPanel = chart.Panel{Name: "queries", YLabel: "queries", Text: chart.Plain, Limit: chart.NoLimit}
+	cpuPanel     = chart.Panel{
+		Name: "cpu", YLabel: "ms per minute", Text: chart.Thousands, Right: cores, Limit: chart.NoLimit,
 	}
-}
+	heapPanel = chart.Panel{
+		Name: "heap", YLabel: "MiB", Unit: mib, Limit: chart.NoLimit,
+		Text: func(v float64) string { return chart.Plain(v / mib) },
+	}
+	gcPanel = chart.Panel{Name: "gc", YLabel: "ms per minute", Text: chart.Thousands, Limit: chart.NoLimit}
+)
 
-func cpuPanel(title string, lines ...chart.Line) chart.Panel {
-	return chart.Panel{
-		Name: "cpu", Title: title, YLabel: "ms per minute", Text: chart.Thousands, Right: cores, Limit: chart.NoLimit,
-		Lines: lines,
-	}
-}
-
-func heapPanel(title string, lines ...chart.Line) chart.Panel {
-	const mib = 1 << 20
-	return chart.Panel{
-		Name: "heap", Title: title, YLabel: "MiB", Text: func(v float64) string { return chart.Plain(v / mib) },
-		Unit:  mib,
-		Limit: chart.NoLimit, Lines: lines,
-	}
-}
-
-func gcPanel(title string, lines ...chart.Line) chart.Panel {
-	return chart.Panel{
-		Name:   "gc",
-		Title:  title,
-		YLabel: "ms per minute",
-		Text:   chart.Thousands,
-		Limit:  chart.NoLimit,
-		Lines:  lines,
-	}
+// panel is one of a kind.
+func panel(kind chart.Panel, title string, lines ...chart.Line) chart.Panel {
+	kind.Title, kind.Lines = title, lines
+	return kind
 }
 
 func latencyPanel(limitMs Figure, lines ...chart.Line) chart.Panel {
@@ -159,6 +140,10 @@ func line(colour chart.Colour, figures []Figure) chart.Line {
 	return chart.Line{Colour: colour, Values: values(figures)}
 }
 
+func dashedLine(figures []Figure) chart.Line {
+	return chart.Line{Colour: chart.Muted, Values: values(figures), Dashed: true, Plain: true}
+}
+
 // values are figures as a chart takes them.
 func values(figures []Figure) []float64 {
 	out := make([]float64, len(figures))
@@ -176,7 +161,7 @@ func (r *Report) byWorker(figures func(WorkerReport) []Figure) (lines []chart.Li
 	}
 	if many {
 		lines = append(lines,
-			chart.Line{Colour: chart.Ink, Values: values(r.overWorkers(figures, average)), Plain: true})
+			chart.Line{Colour: chart.Ink, Values: values(r.overWorkers(figures, rundir.Average)), Plain: true})
 	}
 	return lines
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -21,26 +22,27 @@ type Report struct {
 	Goals     GoalsReport  `json:"goals"`
 	Steps     []StepReport `json:"steps"`
 	// TimesMs are the ends of the report's slices; every array of figures below is aligned with it.
-	TimesMs             []int64        `json:"times_ms"`
-	Workers             []WorkerReport `json:"workers"`
-	QueriesRunning      []Figure       `json:"queries_running"`
-	FilterLatencyMeanMs []Figure       `json:"filter_latency_mean_ms"`
-	FilterLatencyMaxMs  []Figure       `json:"filter_latency_slowest_task_ms"`
-	Calibration         Calibration    `json:"calibration"`
-	Collection          Collection     `json:"collection"`
-	Query               string         `json:"query"`
-	Manifest            []Entry        `json:"manifest"`
-	Settings            []Entry        `json:"settings"`
+	TimesMs             []int64            `json:"times_ms"`
+	Workers             []WorkerReport     `json:"workers"`
+	QueriesRunning      []Figure           `json:"queries_running"`
+	FilterLatencyMeanMs []Figure           `json:"filter_latency_mean_ms"`
+	FilterLatencyMaxMs  []Figure           `json:"filter_latency_slowest_task_ms"`
+	Calibration         rundir.Calibration `json:"calibration"`
+	Collection          Collection         `json:"collection"`
+	Query               string             `json:"query"`
+	Manifest            []rundir.Entry     `json:"manifest"`
+	Settings            []rundir.Entry     `json:"settings"`
 	// Axis is what the steps ascend along, as people call it.
 	Axis  string           `json:"axis"`
 	GC    *tuning.GCReport `json:"gc,omitempty"`
-	Asked *Asked           `json:"asked,omitempty"`
+	Asked *rundir.Request  `json:"asked,omitempty"`
 	// Placement is where the tasks ran, Marks are the collector's annotations of the topology.
-	Placement *Placement `json:"placement,omitempty"`
-	Marks     []Mark     `json:"marks"`
-	Caveats   []string   `json:"caveats"`
+	Placement *rundir.Placement   `json:"placement,omitempty"`
+	Marks     []rundir.Annotation `json:"marks"`
+	Caveats   []string            `json:"caveats"`
 
 	percentiles bool // whether the hook's distribution of the filter latency is known
+	durationMs  int64
 }
 
 // GoalsReport are the goals with their statistics named.
@@ -94,23 +96,25 @@ type StepReport struct {
 	AverageResultSize    Figure `json:"average_result_size"`
 	FilterLatencyMeanMs  Figure `json:"filter_latency_mean_ms"`
 	// FilterLatency are the percentiles that the latency hook reported; nil where it reported none.
-	FilterLatency      *Percentiles   `json:"filter_latency,omitempty"`
-	Verdict            tuning.Verdict `json:"verdict"`
-	Reasons            []string       `json:"reasons"`
-	HostIdle           Figure         `json:"host_idle"`
-	QueriesRunningMean Figure         `json:"queries_running_mean"`
-	Clients            Clients        `json:"clients"`
-	RecordsPerSecond   Figure         `json:"records_per_second"`
-	MiBPerSecond       Figure         `json:"mib_per_second"`
-	RecordsLag         int64          `json:"records_lag"`
-	Shares             []Share        `json:"shares"`
-	StartMs            int64          `json:"start_ms"`
-	MeasuredFromMs     int64          `json:"measured_from_ms"`
-	EndMs              int64          `json:"end_ms"`
+	FilterLatency      *rundir.Percentiles `json:"filter_latency,omitempty"`
+	Verdict            tuning.Verdict      `json:"verdict"`
+	Reasons            []string            `json:"reasons"`
+	HostIdle           Figure              `json:"host_idle"`
+	QueriesRunningMean Figure              `json:"queries_running_mean"`
+	Clients            rundir.Clients      `json:"clients"`
+	RecordsPerSecond   Figure              `json:"records_per_second"`
+	MiBPerSecond       Figure              `json:"mib_per_second"`
+	RecordsLag         int64               `json:"records_lag"`
+	Shares             []rundir.Share      `json:"shares"`
+	StartMs            int64               `json:"start_ms"`
+	MeasuredFromMs     int64               `json:"measured_from_ms"`
+	EndMs              int64               `json:"end_ms"`
 	// Limitation is what limited the step; null where no evidence was gathered.
 	Limitation *tuning.Limitation `json:"limitation,omitempty"`
 	Evidence   *tuning.Evidence   `json:"evidence,omitempty"`
-	Sharing    *Sharing           `json:"sharing,omitempty"`
+	Sharing    *rundir.Sharing    `json:"sharing,omitempty"`
+	// ForCost says that the step was measured for what a query costs alone.
+	ForCost bool `json:"for_cost,omitempty"`
 
 	launch int
 	slices int // of the worker's CPU that has the fewest
@@ -131,8 +135,6 @@ type Collection struct {
 	// Health is how the samples came, by worker and metric; nil where the collector reported none.
 	Health *collection.Collection `json:"health,omitempty"`
 }
-
-const simultaneousQueries = "simultaneous queries"
 
 // axisName is what the steps ascend along.
 func (r *Report) axisName() string { return cmp.Or(r.Axis, simultaneousQueries) }
@@ -175,17 +177,6 @@ func (r *Report) host() string {
 		return theClientHost
 	}
 	return theHost
-}
-
-// machine is what one machine has to give, as far as the evidence shows; one core where it does not.
-func (r *Report) machine() tuning.Machine {
-	m := tuning.Machine{CPUCores: 1, MemoryMiB: Unknown}
-	for _, s := range r.Steps {
-		if s.Evidence != nil && s.Evidence.Host.Cores.Known() && !s.Evidence.Host.OfClient {
-			m.CPUCores = s.Evidence.Host.Cores
-		}
-	}
-	return m
 }
 
 // overWorkers puts the workers' figures together, slice by slice.

@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, build(t, synthetic()).Write(dir))
+	require.NoError(t, oneTrial(t, synthetic()).WriteSingle(dir))
 	for _, name := range []string{"timeline", "queries", "cpu", "heap", "gc", "latency"} {
 		svg, err := os.ReadFile(filepath.Join(dir, "figures", name+".svg"))
 		require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestWrite(t *testing.T) {
 	markdown, err := os.ReadFile(filepath.Join(dir, "report.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(markdown), "| Simultaneous queries | Average CPU ms/min | Average result size |")
-	assert.Contains(t, string(markdown), `two \| cores <of> it`)
+	assert.Contains(t, string(markdown), `two \| parts <of> it`)
 }
 
 func assertXML(t *testing.T, text []byte) {
@@ -53,14 +53,13 @@ func assertXML(t *testing.T, text []byte) {
 
 // The page must work offline: the only addresses in it are the names of XML's vocabularies.
 func TestThePageNeedsNothingBesideIt(t *testing.T) {
-	page, err := build(t, synthetic()).HTML()
-	require.NoError(t, err)
-	for _, address := range regexp.MustCompile(`https?://[^\s"']+`).FindAllString(string(page), -1) {
+	page := page(t, synthetic())
+	for _, address := range regexp.MustCompile(`https?://[^\s"']+`).FindAllString(page, -1) {
 		assert.True(t, strings.HasPrefix(address, "http://www.w3.org/"), address)
 	}
-	assert.NotRegexp(t, `<(script|link|img|iframe)\b`, string(page))
-	assert.Contains(t, string(page), "var(--ink)", "the figures follow the page's colours")
-	assert.NotContains(t, string(page), "#1F2328")
+	assert.NotRegexp(t, `<(script|link|img|iframe)\b`, page)
+	assert.Contains(t, page, "var(--ink)", "the figures follow the page's colours")
+	assert.NotContains(t, page, "#1F2328")
 }
 
 func TestHostileNamesStayText(t *testing.T) {
@@ -69,10 +68,9 @@ func TestHostileNamesStayText(t *testing.T) {
 	run.Workers[0].Name = `"><script>alert(1)</script>`
 	run.Notes = []string{"<b>note</b>"}
 	r := build(t, run)
-	page, err := r.HTML()
-	require.NoError(t, err)
-	assert.NotContains(t, string(page), "<script")
-	assert.NotContains(t, string(page), "<b>note")
+	page := page(t, run)
+	assert.NotContains(t, page, "<script")
+	assert.NotContains(t, page, "<b>note")
 	require.NoError(t, r.WriteFigures(t.TempDir()))
 }
 
@@ -93,7 +91,7 @@ func TestAGapIsNotDrawnAcross(t *testing.T) {
 }
 
 func TestRestartsAreMarkedInEveryPanel(t *testing.T) {
-	count := func(run *report.Run) int {
+	count := func(run *rundir.Figures) int {
 		dir := t.TempDir()
 		require.NoError(t, build(t, run).WriteFigures(dir))
 		svg, err := os.ReadFile(filepath.Join(dir, "timeline.svg"))
@@ -132,5 +130,5 @@ func TestSample(t *testing.T) {
 	if dir == "" {
 		t.Skip("REPORT_OUT names no directory")
 	}
-	require.NoError(t, build(t, synthetic()).Write(dir))
+	require.NoError(t, oneTrial(t, synthetic()).WriteSingle(dir))
 }

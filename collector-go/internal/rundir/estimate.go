@@ -13,6 +13,7 @@ const (
 	nextLaunch  = 45 * time.Second // another topology on it, the one before ended
 	calibration = 30 * time.Second
 	stepTail    = 12 * time.Second // beyond a query's life: the last slices
+	warmedUp    = 45 * time.Second // until a record's cost has come to rest
 )
 
 // Estimate is about how long a run takes, and the longest that it may take by its own bounds when every step is inconclusive.
@@ -25,10 +26,24 @@ func (p Plan) Estimate() (about, most time.Duration) {
 				launch += calibration
 			}
 		}
-		about += launch + time.Duration(p.Needs(len(t.Steps)))*p.StepTime()
-		most += launch + time.Duration(len(t.Steps)*(1+p.InconclusiveRepeats))*p.StepTime()
+		launch += p.CostTime()
+		startUp := time.Duration(p.StartUpMs) * time.Millisecond
+		about += launch + min(startUp, warmedUp) + time.Duration(p.Needs(len(t.Steps)))*p.StepTime()
+		most += launch + startUp + time.Duration(len(t.Steps)*(1+max(p.InconclusiveRepeats, p.confirmations())))*p.StepTime()
 	}
 	return about, most
+}
+
+// CostTime is about how long the loads of a query's cost take, each begun with no query under way.
+func (p Plan) CostTime() time.Duration {
+	return time.Duration(len(p.CostLoads)) * (p.StepTime() + time.Duration(p.Load.QueryDurationMs)*time.Millisecond)
+}
+
+func (p Plan) confirmations() int {
+	if p.Confirm && p.Search == tuning.StepSearch {
+		return 1
+	}
+	return 0
 }
 
 // StepTime is about how long one step takes.
@@ -38,10 +53,10 @@ func (p Plan) StepTime() time.Duration {
 }
 
 // Needs is how many of n steps the search takes when none has to be repeated; of a step search, which ends at the first that
-// fails, all.
+// fails, all, and one bound once more.
 func (p Plan) Needs(n int) int {
 	if p.Search == tuning.BinarySearch {
 		return bits.Len(uint(n))
 	}
-	return n
+	return n + p.confirmations()
 }

@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,13 @@ type Plan struct {
 	Search tuning.SearchKind `json:"search"`
 	// InconclusiveRepeats is how often a step that was inconclusive is measured again before the row says so.
 	InconclusiveRepeats int `json:"inconclusive_repeats"`
+	// Confirm has an ascending search measure the bounds of the capacity once more.
+	Confirm bool `json:"confirm,omitempty"`
+	// CostLoads are simultaneous queries, in the order in which each trial holds them for what a query costs, before it searches for its
+	// capacity; none where no capacity is expected.
+	CostLoads []float64 `json:"cost_loads,omitempty"`
+	// StartUpMs is how long at most a topology that was just launched is warmed up before its first step.
+	StartUpMs int64 `json:"start_up_ms,omitempty"`
 	// FailFails says that a missed goal is a failure of the run (exit code 99). A search for the capacity succeeds by finding it.
 	FailFails bool `json:"fail_fails"`
 	// Axis is what the steps of each trial ascend along.
@@ -93,6 +101,8 @@ type StepKind string
 const (
 	// LoadStep holds a load for the warm-up and the time to be sustained.
 	LoadStep StepKind = "load"
+	// CostStep is a load step for what a query costs alone: the search for the capacity does not see it.
+	CostStep StepKind = "cost"
 	// TimelineStep runs queries one after the other and follows a record through Bullet for each.
 	TimelineStep StepKind = "timeline"
 )
@@ -191,7 +201,7 @@ type Entry struct {
 // MostQueries is how many queries at most are held at the same time in any step, and so how many probes the source needs; for queries
 // started at a rate it is a number that they share.
 func (p Plan) MostQueries() int {
-	most := max(p.Load.Queries, leastProbes)
+	most := max(p.Load.Queries, leastProbes, int(p.MostCostLoad()))
 	for _, t := range p.Trials {
 		for _, s := range t.Steps {
 			if p.Axis == Queries {
@@ -201,6 +211,9 @@ func (p Plan) MostQueries() int {
 	}
 	return most
 }
+
+// MostCostLoad is the largest of the cost's loads; 0 where there are none.
+func (p Plan) MostCostLoad() float64 { return slices.Max(append([]float64{0}, p.CostLoads...)) }
 
 // leastProbes is how many probes the source is asked for at least.
 const leastProbes = 10

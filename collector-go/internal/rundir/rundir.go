@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -133,6 +134,36 @@ func Load(dir string) (*Run, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// LoadAny reads a run's directory, or that of one of a run's trials, which is then the only one of the run.
+func LoadAny(dir string) (*Run, error) {
+	run, err := Load(dir)
+	parent := filepath.Dir(filepath.Clean(dir))
+	if !errors.Is(err, ErrNoRun) || filepath.Base(parent) != TrialsDir {
+		return run, err
+	}
+	if run, err = Load(filepath.Dir(parent)); err != nil {
+		return nil, err
+	}
+	return run, run.only(filepath.Base(filepath.Clean(dir)))
+}
+
+// only leaves a run the trial whose directory has a name.
+func (r *Run) only(name string) error {
+	var names []string
+	for i, t := range r.Trials {
+		if names = append(names, t.Name()); t.Name() != name {
+			continue
+		}
+		r.Trials, r.Plan.Trials = r.Trials[i:i+1], r.Plan.Trials[i:i+1]
+		if r.Result != nil {
+			r.Result.Trials = slices.DeleteFunc(r.Result.Trials, func(own TrialResult) bool { return own.Number != t.Number })
+			r.Result.Rows = slices.DeleteFunc(r.Result.Rows, func(row RowResult) bool { return row.Configuration != t.Configuration })
+		}
+		return nil
+	}
+	return fmt.Errorf("%s: the run has no trial %q; it has %s", filepath.Join(r.Dir, TrialsDir, name), name, strings.Join(names, ", "))
 }
 
 func readJSON(path string, into any) error {

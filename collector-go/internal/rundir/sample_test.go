@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -132,25 +131,25 @@ func (m made) step() rundir.Step {
 }
 
 // sampleFigures are the trial's series: totals that rise with the queries, and gauges.
-func sampleFigures(steps []made) *report.Run {
+func sampleFigures(steps []made) *rundir.Figures {
 	first, last := steps[0].startMs, steps[len(steps)-1].startMs+60_000
-	run := &report.Run{Topology: "bullet", Goals: tuning.DefaultGoals(), SubmittedMs: first - 30_000, CollectedMs: last + 20_000, StoredSliceMs: slice, SliceMs: slice,
-		Query: "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10", Calibration: report.Calibration{TargetIdle: 0.4, RecordsPerSecond: 1500}}
+	run := &rundir.Figures{Topology: "bullet", SubmittedMs: first - 30_000, CollectedMs: last + 20_000, StoredSliceMs: slice, SliceMs: slice,
+		Query: "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10", Calibration: rundir.Calibration{TargetIdle: 0.4, RecordsPerSecond: 1500}}
 	at := func(t int64) made {
 		return steps[min(max(0, int((t-1-first)/60_000)), len(steps)-1)]
 	}
-	series := func(value func(t int64) float64) (s report.Slices) {
+	series := func(value func(t int64) float64) (s rundir.Slices) {
 		for t := first - 20_000; t <= last; t += slice {
-			s.TimesMs, s.Values = append(s.TimesMs, t), append(s.Values, report.Figure(value(t)))
+			s.TimesMs, s.Values = append(s.TimesMs, t), append(s.Values, tuning.Figure(value(t)))
 		}
 		return s
 	}
-	total := func(rate func(made) float64) report.Slices {
+	total := func(rate func(made) float64) rundir.Slices {
 		sum := 0.0
 		return series(func(t int64) float64 { sum += rate(at(t)) * float64(slice) / 1000; return sum })
 	}
 	for i := range 2 {
-		run.Workers = append(run.Workers, report.Worker{
+		run.Workers = append(run.Workers, rundir.Worker{
 			Name: fmt.Sprintf("host-a:%d", 6700+i), Pids: []int{4711 + i},
 			CPUSeconds:    total(func(m made) float64 { return 0.3 + float64(m.queries)/400 }),
 			GCSeconds:     total(func(m made) float64 { return 0.004 + float64(m.queries)/20_000 }),
@@ -159,11 +158,6 @@ func sampleFigures(steps []made) *report.Run {
 		run.FilterLatencySeconds = append(run.FilterLatencySeconds, series(func(t int64) float64 { return at(t).latency / 1000 }))
 	}
 	run.QueriesRunning = series(func(t int64) float64 { return float64(at(t).queries) })
-	for _, m := range steps {
-		s := m.step()
-		run.Steps = append(run.Steps, report.Step{Queries: s.Queries, StartMs: s.StartMs, MeasuredFromMs: s.MeasuredFromMs, EndMs: s.EndMs, Clients: s.Clients,
-			HostIdle: s.HostIdle, Shares: s.Shares, RecordsPerSecond: s.RecordsPerSecond, RecordsLag: s.RecordsLag})
-	}
 	return run
 }
 
@@ -193,7 +187,8 @@ func writeSample(t *testing.T, dir string) {
 		}
 		require.NoError(t, w.SaveTold(trial, sampleTold(trial)))
 		tell(rundir.Event{AtMs: now, Kind: rundir.TrialFinished, Trial: trial.Number})
-		writeFigures(t, rundir.TrialDir(dir, trial), steps)
+		require.NoError(t, w.SaveFigures(trial, *sampleFigures(steps)))
+		writeOutcomes(t, rundir.TrialDir(dir, trial), steps)
 		result.Trials = append(result.Trials, rundir.TrialResult{Number: trial.Number, Label: trial.Label, State: rundir.Finished, Steps: len(steps), Result: tuning.OK})
 	}
 	tell(rundir.Event{AtMs: now, Kind: rundir.TrialStarted, Trial: 3, Launch: 1})
@@ -212,8 +207,7 @@ func writeSample(t *testing.T, dir string) {
 	require.NoError(t, w.SaveResult(result))
 }
 
-func writeFigures(t *testing.T, dir string, steps []made) {
-	require.NoError(t, sampleFigures(steps).Save(dir))
+func writeOutcomes(t *testing.T, dir string, steps []made) {
 	var lines []byte
 	for _, m := range steps {
 		for slot := range m.queries {
@@ -264,9 +258,32 @@ func TestTheSampleIsRead(t *testing.T) {
 	assert.Len(t, run.Trials[1].Steps, 5, "one was repeated")
 	assert.Equal(t, tuning.Fail, run.Trials[0].Steps[3].Verdict)
 	assert.Equal(t, 80.0, *run.Result.Rows[0].Capacity.FirstFail)
-	figures, err := report.LoadRun(run.Trials[1].Dir)
+	figures, err := run.Trials[1].Figures()
 	require.NoError(t, err)
 	assert.Len(t, figures.Workers, 2)
-	_, err = report.Build(figures)
+	assert.Len(t, figures.Steps, len(run.Trials[1].Steps), "of their own files")
+}
+
+// A run of before steps were in their own files alone is read as one of today, with what run.json had of each step.
+func TestTheSampleOfVersion1IsRead(t *testing.T) {
+	today, err := rundir.Load(sample)
 	require.NoError(t, err)
+	before, err := rundir.Load("testdata/sample-version1")
+	require.NoError(t, err)
+	for i := range 2 {
+		want, err := today.Trials[i].Figures()
+		require.NoError(t, err)
+		got, err := before.Trials[i].Figures()
+		require.NoError(t, err)
+		for _, f := range []*rundir.Figures{want, got} { // what is not known is no number, which is equal to none
+			for s := range f.Steps {
+				assert.Equal(t, today.Trials[i].Steps[s].StartMs, f.Steps[s].StartMs)
+			}
+		}
+		wantText, err := json.Marshal(want)
+		require.NoError(t, err)
+		gotText, err := json.Marshal(got)
+		require.NoError(t, err)
+		assert.JSONEq(t, string(wantText), string(gotText))
+	}
 }

@@ -42,19 +42,32 @@ type Step struct {
 	Workers  int           `json:"workers"`
 
 	// Figures are what the goals were judged by.
-	Figures  []tuning.GoalOutcome `json:"figures"`
-	Verdict  tuning.Verdict       `json:"verdict"`
-	Reasons  []string             `json:"reasons"`
-	Notes    []string             `json:"notes,omitempty"`
-	Evidence json.RawMessage      `json:"evidence,omitempty"` // of what limited the step; its type belongs to internal/tuning
-	// Limitation is what the evidence was judged to say (tuning.Limitation).
-	Limitation json.RawMessage `json:"limitation,omitempty"`
+	Figures []tuning.GoalOutcome `json:"figures"`
+	Verdict tuning.Verdict       `json:"verdict"`
+	Reasons []string             `json:"reasons"`
+	Notes   []string             `json:"notes,omitempty"`
+	// Evidence is of what limited the step, Limitation what it was judged to say; nil where nobody gathered any.
+	Evidence   *tuning.Evidence   `json:"evidence,omitempty"`
+	Limitation *tuning.Limitation `json:"limitation,omitempty"`
 	// Overdue counts the step's queries that were still under way when it was judged.
 	Overdue int `json:"overdue_queries,omitempty"`
-	// Timeline is the outcome of a timeline step; its type belongs to whoever runs such steps.
-	Timeline json.RawMessage `json:"timeline,omitempty"`
+	// Timeline is the outcome of a timeline step.
+	Timeline *tuning.Timeline `json:"timeline,omitempty"`
 	// AddedDelayMs is the mean delay that Bullet adds, by that timeline.
 	AddedDelayMs *tuning.Figure `json:"added_delay_ms,omitempty"`
+	// FilterLatency are the percentiles that the latency hook reported, Sharing is who shared what; nil where there are none.
+	FilterLatency *Percentiles `json:"filter_latency,omitempty"`
+	Sharing       *Sharing     `json:"sharing,omitempty"`
+}
+
+// Measured is what a search for the capacity goes by: the verdicts of steps at their places, those for a query's cost left out.
+func Measured(steps []Step) (all []tuning.Measured) {
+	for _, s := range steps {
+		if s.Kind != CostStep {
+			all = append(all, tuning.Measured{Value: s.Value, Verdict: s.Verdict})
+		}
+	}
+	return all
 }
 
 // Clients is what the load client saw of a step's queries: those that were meant to start in the step and lived in its measured time,

@@ -77,10 +77,7 @@ func (d *door) batches(t *testing.T) (all []journal.Batch, series map[journal.Se
 		}
 		switch e := entry.(type) {
 		case *journal.Batch:
-			kept := *e
-			kept.Values = append([]float64(nil), e.Values...)
-			kept.IDs = append([]journal.SeriesID(nil), e.IDs...)
-			all = append(all, kept)
+			all = append(all, *e.Kept())
 		case *journal.SeriesDefined:
 			series[e.ID] = *e
 		}

@@ -17,18 +17,18 @@ const (
 	OfData      Measurement = "data volumes"
 )
 
-// About tells by its columns what a table is about.
+// About finds by its columns what a table is about.
 func About(path string) (Measurement, error) {
 	data, err := read(path)
 	if err != nil {
 		return "", err
 	}
 	t := &Table{name: path, places: map[string]int{}, columns: []Column{{Name: tuning.ColumnFilterBolts}, {Name: tuning.ColumnDataRate}, {Name: tuning.ColumnComponent}}}
-	records, err := t.records(data)
+	head, err := t.records(data)
 	if err != nil {
 		return "", err
 	}
-	for i, name := range records.head {
+	for i, name := range head {
 		t.places[strings.ToLower(strings.TrimSpace(name))] = i
 	}
 	switch {

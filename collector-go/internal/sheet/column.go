@@ -22,6 +22,8 @@ const (
 	Text Kind = iota
 	Number
 	Whole
+	// Judged is the verdict of what was judged by more than the table's figures, as the tables of a run's report have it.
+	Judged
 )
 
 // Column is a column that a table may or must have.
@@ -62,7 +64,7 @@ func (c Column) parse(text string) (tuning.Figure, error) {
 	return tuning.Figure(v), nil
 }
 
-// nearest is the known name that is spelled most like a name.
+// nearest is the known name that is spelled most like a name, the first of several.
 func nearest(name string, known []string) (best string, distance int) {
 	distance = math.MaxInt
 	for _, k := range known {

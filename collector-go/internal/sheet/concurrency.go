@@ -1,8 +1,6 @@
 package sheet
 
-import (
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-)
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 
 var concurrencyColumns = []Column{
 	{Name: tuning.ColumnSimultaneousQueries, Kind: Whole}, {Name: tuning.ColumnAverageCPU, Kind: Number},
@@ -20,16 +18,12 @@ func Concurrency(path string) (*Table, []tuning.ConcurrencyRow, error) {
 		return nil, nil, err
 	}
 	var rows []tuning.ConcurrencyRow
-	var wrong []error
 	for i := range t.Len() {
-		verdict, err := t.verdict(i)
-		if err != nil {
-			wrong = append(wrong, err)
-		}
-		rows = append(rows, tuning.ConcurrencyRow{Queries: t.Whole(i, tuning.ColumnSimultaneousQueries), AverageCPUMsPerMinute: t.Figure(i, tuning.ColumnAverageCPU),
+		rows = append(rows, tuning.ConcurrencyRow{
+			Queries: t.Whole(i, tuning.ColumnSimultaneousQueries), AverageCPUMsPerMinute: t.Figure(i, tuning.ColumnAverageCPU),
 			AverageResultSize: t.Figure(i, tuning.ColumnAverageResultSize), Workers: t.Figure(i, tuning.ColumnWorkers),
 			TotalCPUMsPerMinute: t.Figure(i, tuning.ColumnTotalCPU), AverageGCMsPerMinute: t.Figure(i, tuning.ColumnAverageGC),
-			Verdict: verdict})
+			Verdict: t.verdict(i)})
 	}
-	return t, rows, t.first(wrong)
+	return t, rows, nil
 }

@@ -58,13 +58,5 @@ func (t *Table) oneOf(names []string) (string, error) {
 			return name, nil
 		}
 	}
-	var there []string
-	for name := range t.places {
-		there = append(there, name)
-	}
-	near := ""
-	if name, distance := nearestOf(names[0], there); distance <= len(name)/2 {
-		near = fmt.Sprintf(" (the nearest there is %q)", name)
-	}
-	return "", fmt.Errorf("%s: line 1: none of the columns %s is there%s", t.name, strings.Join(names, ", "), near)
+	return "", fmt.Errorf("%s: line 1: none of the columns %s is there%s", t.name, strings.Join(names, ", "), t.near(names[0]))
 }

@@ -1,12 +1,10 @@
 package sheet
 
-import (
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
-)
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 
 var dataColumns = []Column{
 	{Name: tuning.ColumnDataRate, Kind: Number}, {Name: tuning.ColumnRecordRate, Kind: Number},
-	// A topology may set neither CPU nor heap of a component, and may not have told its components or its memory at all.
+	// A topology may set neither CPU nor heap of a component, and may not state its components or its memory at all.
 	{Name: tuning.ColumnComponent, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnParallelism, Kind: Whole, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: columnCPU, Kind: Number, Optional: true, MayBeEmpty: true}, {Name: tuning.ColumnOnHeap, Kind: Number, Optional: true, MayBeEmpty: true},

@@ -3,9 +3,9 @@ package sheet
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-
-	"github.com/agnivade/levenshtein"
 )
 
 // header finds the columns. An unknown one is noted; one that is spelled nearly like a known one that is missing is a fault.
@@ -26,7 +26,7 @@ func (t *Table) header(head []string) error {
 			continue
 		}
 		t.places[name] = i
-		if !contains(t.known(), name) {
+		if !slices.ContainsFunc(t.columns, func(c Column) bool { return c.Name == name }) {
 			strangers = append(strangers, name)
 		}
 	}
@@ -60,23 +60,10 @@ func (t *Table) required() (names []string) {
 	return names
 }
 
-func (t *Table) known() (names []string) {
-	for _, c := range t.columns {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
 // Missing is the fault of columns that are not there: it names the nearest that are.
 func (t *Table) Missing(columns ...string) error {
-	var there []string
-	for name := range t.places {
-		there = append(there, name)
-	}
 	for i, column := range columns {
-		if near, distance := nearestOf(column, there); distance <= len(column)/2 {
-			columns[i] += fmt.Sprintf(" (the nearest there is %q)", near)
-		}
+		columns[i] += t.near(column)
 	}
 	verb := "column %s is missing"
 	if len(columns) > 1 {
@@ -85,22 +72,10 @@ func (t *Table) Missing(columns ...string) error {
 	return fmt.Errorf("%s: line 1: "+verb+"; the table needs the columns %s", t.name, strings.Join(columns, ", "), strings.Join(t.required(), ", "))
 }
 
-// nearestOf is nearest with ties broken by the alphabet.
-func nearestOf(name string, known []string) (string, int) {
-	best, distance := nearest(name, known)
-	for _, k := range known {
-		if levenshtein.ComputeDistance(name, k) == distance && k < best {
-			best = k
-		}
+// near points to the column that is spelled most like one that is missing; "" where none resembles it.
+func (t *Table) near(column string) string {
+	if near, distance := nearest(column, slices.Sorted(maps.Keys(t.places))); distance <= len(column)/2 {
+		return fmt.Sprintf(" (the nearest there is %q)", near)
 	}
-	return best, distance
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return ""
 }

@@ -28,15 +28,11 @@ func Queries(path string) (*QueryTable, error) {
 		return nil, err
 	}
 	q := &QueryTable{Table: t, RecordsPerS: tuning.Unknown}
-	var wrong []error
 	for i := range t.Len() {
-		verdict, err := t.verdict(i)
-		if err != nil {
-			wrong = append(wrong, err)
-		}
-		q.Points = append(q.Points, tuning.QueryPoint{FilterBolts: t.Whole(i, tuning.ColumnFilterBolts), Queries: t.Whole(i, tuning.ColumnQueries),
+		q.Points = append(q.Points, tuning.QueryPoint{
+			FilterBolts: t.Whole(i, tuning.ColumnFilterBolts), Queries: t.Whole(i, tuning.ColumnQueries),
 			LatencyMs: float64(t.Figure(i, tuning.ColumnLatency)), TopologyCPUCores: t.Figure(i, tuning.ColumnTopologyCPU),
-			TopologyMemoryMiB: t.Figure(i, tuning.ColumnTopologyMemory), Verdict: verdict})
+			TopologyMemoryMiB: t.Figure(i, tuning.ColumnTopologyMemory), Verdict: t.verdict(i)})
 		rate := t.Figure(i, tuning.ColumnRecordRate)
 		if i > 0 && rate.Known() && rate != q.RecordsPerS {
 			return nil, fmt.Errorf("%s: %g records/s, but line %d has %g; a grid is measured at one rate, so keep a file for each",
@@ -44,5 +40,5 @@ func Queries(path string) (*QueryTable, error) {
 		}
 		q.RecordsPerS = rate
 	}
-	return q, t.first(wrong)
+	return q, nil
 }

@@ -30,24 +30,14 @@ func read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// records are a file's lines as fields.
-type records struct {
-	head  []string
-	rows  [][]string
-	lines []int
-}
-
-func (t *Table) records(data []byte) (*records, error) {
+// records takes a file's lines apart: the first is the head, the others are the table's rows.
+func (t *Table) records(data []byte) (head []string, err error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, fmt.Errorf("%s is empty; its first line must name the columns: %s", t.name, strings.Join(t.required(), ","))
-	}
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return nil, fmt.Errorf("%s is not UTF-8 text; save it as CSV in UTF-8", t.name)
 	}
 	reader := csv.NewReader(bytes.NewReader(data))
 	reader.FieldsPerRecord, reader.TrimLeadingSpace = -1, true
-	out := &records{}
 	for {
 		fields, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -62,30 +52,23 @@ func (t *Table) records(data []byte) (*records, error) {
 		if blank(fields) {
 			continue
 		}
-		if out.head == nil {
-			out.head = fields
+		if head == nil {
+			head = fields
 			continue
 		}
 		line, _ := reader.FieldPos(0)
-		out.rows, out.lines = append(out.rows, fields), append(out.lines, line)
-		if len(out.rows) > maxRows {
+		t.rows, t.lines = append(t.rows, fields), append(t.lines, line)
+		if len(t.rows) > maxRows {
 			return nil, fmt.Errorf("%s: line %d: more than %d rows; give averages of each step, not samples", t.name, line, maxRows)
 		}
 	}
-	if out.head == nil {
+	if head == nil {
 		return nil, fmt.Errorf("%s is empty; its first line must name the columns: %s", t.name, strings.Join(t.required(), ","))
 	}
-	if len(out.rows) == 0 {
+	if len(t.rows) == 0 {
 		return nil, fmt.Errorf("%s: line 1 names columns, but there are no rows below it", t.name)
 	}
-	return out, nil
+	return head, nil
 }
 
-func blank(fields []string) bool {
-	for _, f := range fields {
-		if strings.TrimSpace(f) != "" {
-			return false
-		}
-	}
-	return true
-}
+func blank(fields []string) bool { return strings.TrimSpace(strings.Join(fields, "")) == "" }

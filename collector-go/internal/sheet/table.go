@@ -18,7 +18,7 @@ const (
 
 // Table is a file's rows, whose cells are checked against their columns.
 type Table struct {
-	// Notes tell what of the file is not used.
+	// Notes are what of the file is not used.
 	Notes []string
 
 	name    string
@@ -41,18 +41,17 @@ func Open(path string, columns []Column) (*Table, error) {
 // Parse is Open of what was read already; name is the file's, for messages.
 func Parse(name string, data []byte, columns []Column) (*Table, error) {
 	t := &Table{name: name, columns: columns, places: map[string]int{}}
-	records, err := t.records(data)
+	head, err := t.records(data)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.header(records.head); err != nil {
+	if err := t.header(head); err != nil {
 		return nil, err
 	}
-	t.rows, t.lines = records.rows, records.lines
 	return t, t.check()
 }
 
-// check reads every cell, so that all faults are told at once.
+// check reads every cell, so that all faults are reported at once.
 func (t *Table) check() error {
 	var wrong []error
 	for i, fields := range t.rows {
@@ -63,35 +62,35 @@ func (t *Table) check() error {
 			continue
 		}
 		for _, c := range t.columns {
-			wrong = append(wrong, t.cell(i, c)...)
+			if err := t.cell(i, c); err != nil {
+				wrong = append(wrong, err)
+			}
 		}
 	}
 	return t.first(wrong)
 }
 
-func (t *Table) cell(row int, c Column) []error {
+// cell checks a cell, and keeps its number where it holds one.
+func (t *Table) cell(row int, c Column) (err error) {
 	place, there := t.places[c.Name]
 	if !there {
 		return nil
 	}
 	text := strings.TrimSpace(t.rows[row][place])
-	if text == "" {
-		if c.MayBeEmpty {
-			return nil
-		}
-		return []error{fmt.Errorf("%s: the cell is empty; fill it in or leave out the row", t.at(row, c.Name))}
+	switch {
+	case text == "" && c.MayBeEmpty:
+	case text == "":
+		err = errors.New("the cell is empty; fill it in or leave out the row")
+	case c.Kind == Judged:
+		_, err = verdictOf(text)
+	case c.Kind != Text:
+		t.figures[row][c.Name], err = c.parse(text)
+	case strings.ContainsFunc(text, unicode.IsControl):
+		err = fmt.Errorf("%q has a control character; write plain text", text)
 	}
-	if c.Kind == Text {
-		if strings.ContainsFunc(text, unicode.IsControl) {
-			return []error{fmt.Errorf("%s: %q has a control character; write plain text", t.at(row, c.Name), text)}
-		}
-		return nil
-	}
-	v, err := c.parse(text)
 	if err != nil {
-		return []error{fmt.Errorf("%s: %w", t.at(row, c.Name), err)}
+		return fmt.Errorf("%s: %w", t.at(row, c.Name), err)
 	}
-	t.figures[row][c.Name] = v
 	return nil
 }
 
@@ -115,7 +114,7 @@ func (t *Table) first(faults []error) error {
 // Len is how many rows there are.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Has tells whether the column is there.
+// Has reports whether the column is there.
 func (t *Table) Has(column string) bool { _, there := t.places[column]; return there }
 
 // Figure is a number; unknown where its cell is empty or its column is not there.

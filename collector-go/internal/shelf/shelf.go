@@ -4,7 +4,6 @@ package shelf
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,7 +74,7 @@ func New(dir string, logger *slog.Logger) *Shelf {
 	return &Shelf{dir: dir, logger: logger, now: time.Now}
 }
 
-// List tells of the runs, at most 10 s old. A directory that is not there has none.
+// List is the runs, at most 10 s old. A directory that is not there has none.
 func (s *Shelf) List() (List, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +111,6 @@ func (s *Shelf) read() (List, error) {
 			list.Runs = append(list.Runs, runOf(root, name, run))
 		}
 	}
-	list.Runs = append(list.Runs, demos(root, list.Runs)...)
 	slices.SortStableFunc(list.Runs, func(a, b Run) int { return strings.Compare(b.Started, a.Started) })
 	if len(list.Runs) > maxRuns {
 		list.LeftOut = len(list.Runs) - maxRuns
@@ -121,7 +119,7 @@ func (s *Shelf) read() (List, error) {
 	return list, nil
 }
 
-// within tells whether name is a directory of root's, and no link to elsewhere.
+// within reports whether name is a directory of root's, and no link to elsewhere.
 func within(root *os.Root, name string) bool {
 	info, err := root.Stat(name)
 	return err == nil && info.IsDir()
@@ -142,32 +140,6 @@ func runOf(root *os.Root, name string, run *rundir.Run) Run {
 	}
 	out.Report = address(root, name)
 	return out
-}
-
-// demos are directories with a report and without a plan, as `bullet-metrics demo` leaves them.
-func demos(root *os.Root, listed []Run) (all []Run) {
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return nil
-	}
-	for _, entry := range entries {
-		name := entry.Name()
-		if slices.ContainsFunc(listed, func(r Run) bool { return r.Name == name }) {
-			continue
-		}
-		text, err := root.ReadFile(path.Join(name, "report.json"))
-		if err != nil {
-			continue
-		}
-		var report struct {
-			Title, Verdict string
-			StartedMs      int64 `json:"started_ms"`
-		}
-		if json.Unmarshal(text, &report) == nil && report.StartedMs > 0 {
-			all = append(all, Run{Name: name, Title: report.Title, Verdict: report.Verdict, Started: moment(report.StartedMs), Capacity: []string{}, Report: address(root, name)})
-		}
-	}
-	return all
 }
 
 // address is where a run's report is served, "" where it has none.
@@ -196,7 +168,7 @@ func (s *Shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	report, at, err := s.report(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoRun):
-		http.Error(w, "There is no report of such a run. /api/v1/runs lists the runs; bullet-metrics tune report DIR writes a run's report anew.", http.StatusNotFound)
+		http.Error(w, "There is no report of such a run. /api/v1/runs lists the runs; bullet-metrics tune report DIR writes a run's report again.", http.StatusNotFound)
 	case err != nil:
 		s.logger.Warn("a run's report could not be read", "run", name, "error", err)
 		http.Error(w, "The report could not be read; the collector's log says why.", http.StatusInternalServerError)

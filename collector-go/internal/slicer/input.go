@@ -100,8 +100,7 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	s.alone(s.byWorker[rule.Worker])
 	in := newInput(id, rule)
 	s.watch(in)
-	key := outputKey(rule.Series)
-	out := s.outputs[key]
+	out := s.outputs[rule.Series.Labels]
 	if out != nil {
 		s.aloneInput(out.owner)
 	}
@@ -110,9 +109,9 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 		in.refused = RefusedSeriesLimit
 		return in
 	case out == nil:
-		out = newOutput(key)
+		out = newOutput()
 		out.lastMs = s.clockMs
-		s.outputs[key] = out
+		s.outputs[rule.Series.Labels] = out
 	case s.attached(out.owner) || out.owner.kind != in.kind:
 		in.refused = RefusedCollision
 		return in
@@ -220,5 +219,5 @@ func sameRule(a, b *metric.Rule) bool {
 	return a.Series.Kind == b.Series.Kind && a.Temporality == b.Temporality && a.PerUnit == b.PerUnit &&
 		a.Least == b.Least && a.Most == b.Most && a.IntervalMs == b.IntervalMs && a.PackSpanMs == b.PackSpanMs &&
 		a.Worker == b.Worker && a.MinName == b.MinName && a.MaxName == b.MaxName && a.NegativeName == b.NegativeName &&
-		a.RestartsName == b.RestartsName && outputKey(a.Series) == outputKey(b.Series)
+		a.RestartsName == b.RestartsName && a.Series.Labels == b.Series.Labels
 }

@@ -23,14 +23,10 @@ type output struct {
 	restarts     float64
 	distribution *distributionState
 
-	key     string
 	widthMs int64
 }
 
-func newOutput(key string) *output { return &output{key: key, lane: new(lane)} }
-
-// outputKey identifies a series.
-func outputKey(s metric.Series) string { return string(s.Labels.Bytes(nil)) }
+func newOutput() *output { return &output{lane: new(lane)} }
 
 // parts are the series that an output is stored as, in the order of its refs.
 func (o *output) parts() []metric.Series {

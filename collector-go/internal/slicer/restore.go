@@ -204,11 +204,10 @@ func (r *reader) input(t *track) *input {
 		return nil
 	}
 	r.demand(!attached || r.s.inputs.get(in.id) == nil, "an id comes twice")
-	key := outputKey(in.rule.Series)
-	out := r.s.outputs[key]
+	out := r.s.outputs[in.rule.Series.Labels]
 	if out == nil {
-		out = newOutput(key)
-		r.s.outputs[key] = out
+		out = newOutput()
+		r.s.outputs[in.rule.Series.Labels] = out
 	}
 	in.out = out
 	out.users++

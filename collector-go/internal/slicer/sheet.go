@@ -40,23 +40,26 @@ func (x *sheet) fold(columns int, perUnit []float64) {
 	}
 	x.means, x.least, x.greatest = x.memory[0], x.memory[1], x.memory[2]
 	for first := 0; first < columns; first += columnsTogether {
-		x.foldColumns(first, min(first+columnsTogether, columns), perUnit)
+		end := min(first+columnsTogether, columns)
+		if perUnit == nil {
+			x.foldWhole(first, end)
+		} else {
+			x.foldColumns(first, end, perUnit)
+		}
 	}
 }
 
-// foldColumns folds some columns; the values of each are added in the order of time.
+// foldColumns folds some columns whose values are divided; those of each are added in the order of time.
 func (x *sheet) foldColumns(first, end int, perUnit []float64) {
 	means, least, greatest := x.means[first:end], x.least[first:end], x.greatest[first:end]
 	var divided [columnsTogether]float64
 	begun := false
 	for values := range x.inTime {
 		values = values[first:end]
-		if perUnit != nil {
-			for i, v := range values {
-				divided[i] = v / perUnit[first+i]
-			}
-			values = divided[:len(values)]
+		for i, v := range values {
+			divided[i] = v / perUnit[first+i]
 		}
+		values = divided[:len(values)]
 		if !begun {
 			begun = true
 			copy(least, values)

@@ -9,6 +9,8 @@ package slicer
 import (
 	"fmt"
 
+	"github.com/prometheus/prometheus/model/labels"
+
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
@@ -27,7 +29,7 @@ type Slicer struct {
 	layouts    map[uint32]*layout
 	cohorts    []*cohort
 	rooms      map[string]*room // what is open of each topology
-	outputs    map[string]*output
+	outputs    map[labels.Labels]*output
 	topologies map[string][]*info // what describes a topology, by its name
 	clocks     map[string]*clock  // by host
 	nextRef    slice.Ref
@@ -61,7 +63,7 @@ func New(o Options) (*Slicer, error) {
 		byWorker:   make(map[metric.Worker]*source),
 		layouts:    make(map[uint32]*layout),
 		rooms:      make(map[string]*room),
-		outputs:    make(map[string]*output),
+		outputs:    make(map[labels.Labels]*output),
 		topologies: make(map[string][]*info),
 		clocks:     make(map[string]*clock),
 		counts:     Counts{Refused: make(map[Reason]uint64)},

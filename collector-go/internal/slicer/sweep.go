@@ -81,7 +81,7 @@ func (s *Slicer) sweepTrack(t *track, awaited map[*output]bool) {
 		}
 		if owns {
 			s.retire(in.out)
-			delete(s.outputs, in.out.key)
+			delete(s.outputs, in.rule.Series.Labels)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func collector(r Request) []Line {
 	return lines
 }
 
-// storm is what Storm is to be told: by register(), or by hand.
+// storm are the settings for Storm: set by register(), or by hand.
 func storm(r Request) []Line {
 	lines := []Line{
 		{plugin.Register, []any{registration(r)}, whyRegistered(r)},

@@ -46,7 +46,8 @@ func (c *checker) atLeast(field string, value, least float64) {
 
 var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
-func (f *File) check() error {
+// Check reports all that makes no sense in a file, each fault with its line. Parse has done it; it is for a file of which fields were changed.
+func (f *File) Check() error {
 	c := checker{file: f}
 	if !experimentName.MatchString(f.Experiment) {
 		c.fault("experiment", "%q is not a name of small letters, digits and hyphens, at most 40", f.Experiment)
@@ -211,7 +212,19 @@ func (c *checker) steps() {
 	if s.InconclusiveRepeats < 0 || s.InconclusiveRepeats > maxRepeats {
 		c.fault("steps.inconclusive_repeats", "%d is not between 0 and %d", s.InconclusiveRepeats, maxRepeats)
 	}
+	c.atLeast("steps.start_up", time.Duration(s.StartUp).Seconds(), 0)
+	c.expectedCapacity(s)
 	c.catchUp(s.CatchUp)
+}
+
+func (c *checker) expectedCapacity(s Steps) {
+	switch {
+	case s.ExpectedCapacity == 0:
+	case s.Axis != string(rundir.Queries) || s.Kind != string(rundir.LoadStep):
+		c.fault("steps.expected_capacity", "it is for load steps along queries: it says at which loads it is measured what a query costs")
+	case len(tuning.MirroredLoads(s.ExpectedCapacity)) == 0 || s.ExpectedCapacity > maxQueries:
+		c.fault("steps.expected_capacity", "%v is not between 4 and %d queries", s.ExpectedCapacity, maxQueries)
+	}
 }
 
 func (c *checker) catchUp(u CatchUp) {
@@ -236,13 +249,24 @@ func (c *checker) everyConfigurationHasSteps() bool {
 	return false
 }
 
+// leastDRPCThreads are what the local cluster's DRPC server needs for itself, and some for calls.
+const leastDRPCThreads = 8
+
 func (c *checker) load() {
 	l := c.file.Load
 	c.oneOf("load.submit", l.Submit, SubmitByGateway, SubmitByDRPC)
 	c.oneOf("load.class", l.Class, queryClasses...)
 	switch {
-	case l.Submit == SubmitByDRPC && c.file.Launch.Local != nil:
-		c.fault("load.submit", "the local cluster has no DRPC server; use gateway, or launch by a command")
+	case c.file.Launch.Local != nil:
+		if len(l.DRPC) > 0 {
+			c.fault("load.drpc", "a local launch starts a DRPC server of its own; leave it out")
+		}
+		if l.Submit == SubmitByDRPC && c.file.Launch.Local.Kafka != nil {
+			c.fault("load.submit", "the producer of launch.local.kafka starts when the topology asks the gateway for queries; use gateway, or leave kafka out")
+		}
+		if l.Submit == SubmitByDRPC && l.DRPCThreads > 0 {
+			c.atLeast("load.drpc_threads", float64(l.DRPCThreads), leastDRPCThreads)
+		}
 	case l.Submit == SubmitByDRPC && len(l.DRPC) == 0:
 		c.fault("load.drpc", "it is missing; list the DRPC servers' HTTP ports as host:port")
 	}

@@ -17,7 +17,7 @@ const experiments = "../../../topology/experiments"
 func TestTheShippedExperimentsArePlanned(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(experiments, "*.yaml"))
 	require.NoError(t, err)
-	require.Len(t, files, 14, "Tests 1 to 7, each also small")
+	require.Len(t, files, 20, "Tests 1 to 7, each also small, 3 to 7 also small from Kafka, 3 also through DRPC")
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			f, text, err := spec.Read(path)

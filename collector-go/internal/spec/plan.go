@@ -16,7 +16,8 @@ func (f *File) Plan() rundir.Plan {
 	ms := func(d Duration) int64 { return time.Duration(d).Milliseconds() }
 	plan := rundir.Plan{
 		Experiment: f.Experiment, Title: f.Title, About: f.About, Test: f.Test, Analysis: rundir.Analysis(f.Analysis), MinHostIdle: tuning.Figure(f.MinHostIdle),
-		Search: tuning.SearchKind(f.Steps.Search), InconclusiveRepeats: f.Steps.InconclusiveRepeats, FailFails: f.OnFail == FailFails, Axis: rundir.Axis(f.Steps.Axis),
+		Search: tuning.SearchKind(f.Steps.Search), InconclusiveRepeats: f.Steps.InconclusiveRepeats, Confirm: f.Steps.Confirm,
+		CostLoads: tuning.MirroredLoads(f.Steps.ExpectedCapacity), StartUpMs: ms(f.Steps.StartUp), FailFails: f.OnFail == FailFails, Axis: rundir.Axis(f.Steps.Axis),
 		Load: f.asked(), WarmUpMs: ms(f.Steps.WarmUp), SustainMs: ms(f.Steps.Sustain), SliceMs: ms(f.Launch.SliceWidth),
 		ReportSliceMs: ms(cmp.Or(f.ReportSlice, Duration(time.Minute))), Launch: rundir.CommandLaunch, KafkaPartitions: f.kafkaPartitions(), Topology: cmp.Or(f.Topology.Name, f.Experiment), Record: f.Record, Caveats: append([]string{}, f.Caveats...),
 	}

@@ -48,7 +48,7 @@ func Parse(path string, text []byte) (*File, error) {
 		return nil, err
 	}
 	f.claimNoRecords()
-	return f, f.check()
+	return f, f.Check()
 }
 
 // claimNoRecords forgets our generator's schema and size of a record where the records are not ours: what the file states of them stays.
@@ -155,6 +155,11 @@ func plain(v reflect.Value, text string) error {
 			return err
 		}
 		v.SetFloat(n)
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.SetBool(text == "true")
 	default:
 		panic("spec: a field of a kind that is not read: " + v.Type().String())
 	}

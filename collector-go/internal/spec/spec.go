@@ -83,6 +83,9 @@ type Steps struct {
 	WarmUp              Duration  `yaml:"warm_up"`
 	Sustain             Duration  `yaml:"sustain"`
 	Search              string    `yaml:"search"`
+	Confirm             bool      `yaml:"confirm"`
+	ExpectedCapacity    float64   `yaml:"expected_capacity"`
+	StartUp             Duration  `yaml:"start_up"`
 	Repeats             int       `yaml:"repeats"`
 	InconclusiveRepeats int       `yaml:"inconclusive_repeats"`
 	CatchUp             CatchUp   `yaml:"catch_up"`
@@ -175,7 +178,7 @@ func defaults() *File {
 	return &File{
 		OnFail: FailFails, MinHostIdle: 0.05,
 		Records: Records{MeanSize: 1843, Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3}, // the generator's
-		Steps: Steps{Kind: "load", Axis: "queries", WarmUp: Duration(time.Minute), Sustain: Duration(5 * time.Minute), Search: "full", Repeats: 1, InconclusiveRepeats: 1,
+		Steps: Steps{Kind: "load", Axis: "queries", WarmUp: Duration(time.Minute), Sustain: Duration(5 * time.Minute), Search: "full", Confirm: true, StartUp: Duration(2 * time.Minute), Repeats: 1, InconclusiveRepeats: 1,
 			TimelineQueries: 100, TimelineRecords: string(rundir.FlowingRecords)},
 		Load: Load{Submit: SubmitByGateway, Source: SourceByGateway, Class: "raw", RecordsPerSecond: Rate{Calibrated: true}, LeaveIdle: 0.4, Records: 10, DRPCFunction: "bullet-query",
 			Duration: Duration(30 * time.Second), MatchingPerSecond: 0.4},

@@ -11,21 +11,18 @@ import (
 )
 
 func (s *Stack) awaitCluster(ctx context.Context) error {
-	line, err := awaitWithin(ctx, clusterReadyLimit, s.cluster.awaitReady)
-	if err != nil {
-		return err
-	}
 	var ready struct {
 		Pids map[string]int `json:"pids"`
 		Host string         `json:"nimbus_host"`
 		Port int            `json:"nimbus_thrift_port"`
+		DRPC int            `json:"drpc_http_port"`
 	}
-	if err := json.Unmarshal(line, &ready); err != nil {
-		return fmt.Errorf("the cluster's ready line %q: %w", line, err)
+	if err := s.cluster.awaitReady(ctx, clusterReadyLimit, &ready); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.daemons, s.nimbus = ready.Pids, net.JoinHostPort(ready.Host, strconv.Itoa(ready.Port))
+	s.daemons, s.nimbus, s.drpc = ready.Pids, net.JoinHostPort(ready.Host, strconv.Itoa(ready.Port)), net.JoinHostPort(ready.Host, strconv.Itoa(ready.DRPC))
 	return nil
 }
 
@@ -34,6 +31,13 @@ func (s *Stack) Nimbus() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.nimbus
+}
+
+// DRPC is the HTTP address of the cluster's DRPC server, "host:port"; of no meaning where Options ask for none, or before Start has returned.
+func (s *Stack) DRPC() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.drpc
 }
 
 // Submit submits the topology and returns when Nimbus has taken it.
@@ -65,20 +69,29 @@ func (s *Stack) Kill(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
 	s.stopSource(ctx.Done())
-	if _, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("kill", "--topology", name, "--wait-secs", "0")...).Output(); err != nil {
-		return fmt.Errorf("end topology %s: %w", name, withStderr(err))
-	}
-	return nil
+	_, err := s.java(ctx, "end topology "+name, s.localStorm("kill", "--topology", name, "--wait-secs", "0"))
+	return err
 }
 
 // Rebalance spreads a topology over another number of workers, and returns when Nimbus has taken it: the workers follow.
 func (s *Stack) Rebalance(ctx context.Context, name string, workers int) error {
+	_, err := s.java(ctx, "rebalance topology "+name, s.localStorm("rebalance", "--topology", name, "--workers", strconv.Itoa(workers)))
+	return err
+}
+
+// java runs a launcher's command, within its limit, and returns what it printed; what says what it is to do.
+func (s *Stack) java(ctx context.Context, what string, args []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
-	if _, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("rebalance", "--topology", name, "--workers", strconv.Itoa(workers))...).Output(); err != nil {
-		return fmt.Errorf("rebalance topology %s: %w", name, withStderr(err))
+	out, err := exec.CommandContext(ctx, s.options.Java, args...).Output()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && len(exit.Stderr) > 0:
+		return nil, fmt.Errorf("%s: %w: %s", what, err, exit.Stderr)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return nil
+	return out, nil
 }
 
 // Worker is a live worker process of the cluster.
@@ -90,11 +103,9 @@ type Worker struct {
 
 // Workers lists the worker processes as the machine has them, without asking Storm or the collector.
 func (s *Stack) Workers(ctx context.Context) ([]Worker, error) {
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("workers")...).Output()
+	out, err := s.java(ctx, "list the workers", s.localStorm("workers"))
 	if err != nil {
-		return nil, fmt.Errorf("list the workers: %w", withStderr(err))
+		return nil, err
 	}
 	var workers []Worker
 	if err := json.Unmarshal(out, &workers); err != nil {
@@ -103,25 +114,8 @@ func (s *Stack) Workers(ctx context.Context) ([]Worker, error) {
 	return workers, nil
 }
 
-func withStderr(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
-		return fmt.Errorf("%w: %s", err, exit.Stderr)
-	}
-	return err
-}
-
 // down lets local-storm end whatever is left of the cluster.
 func (s *Stack) down(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
-	defer cancel()
-	if _, err := exec.CommandContext(ctx, s.options.Java, s.localStorm("down")...).Output(); err != nil {
-		return fmt.Errorf("end what is left of the cluster in %s: %w", s.options.clusterDir(), withStderr(err))
-	}
-	return nil
-}
-
-// JavaVersion is the first line that the Java in use says of itself.
-func (s *Stack) JavaVersion(ctx context.Context) (string, error) {
-	return s.options.JavaVersion(ctx)
+	_, err := s.java(ctx, "end what is left of the cluster in "+s.options.clusterDir(), s.localStorm("down"))
+	return err
 }

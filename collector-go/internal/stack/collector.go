@@ -13,9 +13,7 @@ func (s *Stack) startCollector(ctx context.Context) error {
 		return err
 	}
 	s.setCollector(p)
-	if _, err := awaitWithin(ctx, collectorReadyLimit, func(ctx context.Context) ([]byte, error) {
-		return nil, s.awaitCollector(ctx, p)
-	}); err != nil {
+	if err := s.awaitCollector(ctx, p); err != nil {
 		return err
 	}
 	s.watchers.Go(s.supervise)
@@ -30,6 +28,8 @@ func (s *Stack) setCollector(p *Process) {
 
 // awaitCollector polls the ready endpoint: a collector that replays its journal says so there only.
 func (s *Stack) awaitCollector(ctx context.Context, p *Process) error {
+	ctx, cancel := limited(ctx, collectorReadyLimit)
+	defer cancel()
 	url := "http://" + s.options.HTTPListen + "/-/ready"
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

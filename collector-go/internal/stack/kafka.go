@@ -2,18 +2,16 @@ package stack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
 )
 
 // Kafka is a broker that the topology reads its records from, and a producer on this machine that writes them: generated records, at the
-// rates that the query gateway is told, as the topology's own source would make them.
+// rates that the query gateway receives, as the topology's own source would make them.
 type Kafka struct {
 	// Bootstrap is a broker that is there, "host:port"; "" for one that is started, whose address Start puts here.
 	Bootstrap string
@@ -34,7 +32,7 @@ const (
 
 func (s *Stack) kafkaDir() string { return filepath.Join(s.options.Dir, "kafka") }
 
-// startsKafka tells whether the broker is ours.
+// startsKafka reports whether the broker is ours.
 func (s *Stack) startsKafka() bool { return s.options.Kafka != nil && s.options.Kafka.Bootstrap == "" }
 
 func (s *Stack) localKafka(verb string, more ...string) []string {
@@ -52,16 +50,12 @@ func (s *Stack) startKafka(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	line, err := awaitWithin(ctx, kafkaReadyLimit, s.kafka.awaitReady)
-	if err != nil {
-		return err
-	}
 	var ready struct {
 		Bootstrap string `json:"bootstrap"`
 		Pid       int    `json:"pid"`
 	}
-	if err := json.Unmarshal(line, &ready); err != nil {
-		return fmt.Errorf("the broker's ready line %q: %w", line, err)
+	if err := s.kafka.awaitReady(ctx, kafkaReadyLimit, &ready); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	s.broker = ready.Pid
@@ -70,13 +64,9 @@ func (s *Stack) startKafka(ctx context.Context) error {
 	own := *s.options.Kafka
 	own.Bootstrap = ready.Bootstrap
 	s.options.Kafka = &own
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
-	defer cancel()
-	create := s.localKafka("create-topic", "--topic", kafkaTopic, "--partitions", strconv.Itoa(own.Partitions), "-c", "message.timestamp.type=LogAppendTime")
-	if _, err := exec.CommandContext(ctx, s.options.Java, create...).Output(); err != nil {
-		return fmt.Errorf("create the topic of the broker at %s: %w", own.Bootstrap, withStderr(err))
-	}
-	return nil
+	_, err = s.java(ctx, "create the topic of the broker at "+own.Bootstrap, s.localKafka("create-topic", "--topic", kafkaTopic,
+		"--partitions", strconv.Itoa(own.Partitions), "-c", "message.timestamp.type=LogAppendTime"))
+	return err
 }
 
 // StartSource starts what writes the submitted topology's records, once the topology asks for queries; without Kafka the topology makes
@@ -150,10 +140,6 @@ func (s *Stack) kafkaDown(ctx context.Context) error {
 	if _, err := os.Stat(s.kafkaDir()); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
-	defer cancel()
-	if _, err := exec.CommandContext(ctx, s.options.Java, s.localKafka("down")...).Output(); err != nil {
-		return fmt.Errorf("end what is left of the broker in %s: %w", s.kafkaDir(), withStderr(err))
-	}
-	return nil
+	_, err := s.java(ctx, "end what is left of the broker in "+s.kafkaDir(), s.localKafka("down"))
+	return err
 }

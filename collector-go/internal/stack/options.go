@@ -41,6 +41,8 @@ type Options struct {
 	Workers int
 	// WorkerHeapMiB limits each worker's heap.
 	WorkerHeapMiB int
+	// DRPCThreads are those of the HTTP port of the cluster's DRPC server, which then takes the queries; 0 for none, and queries through the gateway.
+	DRPCThreads int
 	// Kafka is where the topology's records come from; nil for the topology's own source.
 	Kafka *Kafka
 }
@@ -65,7 +67,7 @@ func java() string {
 	return "java"
 }
 
-// Validate tells what is missing, and what to do about it.
+// Validate returns an error that names what is missing, and what to do about it.
 func (o Options) Validate() error {
 	if o.Workers < 1 || o.WorkerHeapMiB < 64 {
 		return errors.New("at least one worker with at least 64 MiB of heap is needed")
@@ -117,9 +119,13 @@ func (s *Stack) localStorm(verb string, more ...string) []string {
 
 func (s *Stack) clusterCommand() command {
 	o := s.options
-	return command{name: "local-storm", path: o.Java, log: s.logPath("local-storm"), holdStdin: true, args: s.localStorm("up",
+	c := command{name: "local-storm", path: o.Java, log: s.logPath("local-storm"), holdStdin: true, args: s.localStorm("up",
 		"--home", o.built("storm"), "--slots", strconv.Itoa(o.Workers), "--worker-heap-mib", strconv.Itoa(o.WorkerHeapMiB),
 		"--extlib", o.built("bullet-metrics-storm.jar"), "--stop-with-stdin")}
+	if o.DRPCThreads > 0 {
+		c.args = append(c.args, "--drpc", "--drpc-threads", strconv.Itoa(o.DRPCThreads))
+	}
+	return c
 }
 
 func (s *Stack) gatewayCommand() command {
@@ -144,6 +150,9 @@ func (o Options) AllSettings() []string {
 		"bullet.topology.metrics.collector.address=" + o.GRPCListen,
 		"bullet.pubsub.rest.query.urls=[http://" + o.GatewayListen + "/api/bullet/pubsub/query]",
 		"bullet.topology.generator.control.url=http://" + o.GatewayListen + "/api/source/control",
+	}
+	if o.DRPCThreads > 0 {
+		all = append(all, "bullet.pubsub.class.name=com.yahoo.bullet.storm.drpc.DRPCPubSub", "bullet.query.window.disable=true")
 	}
 	if o.Kafka != nil {
 		all = append(all, "bullet.dsl.connector.kafka.bootstrap.servers="+strconv.Quote(o.Kafka.Bootstrap), "bullet.dsl.connector.kafka.topics=["+kafkaTopic+"]",

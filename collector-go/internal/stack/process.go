@@ -3,6 +3,7 @@ package stack
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -102,19 +103,29 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// awaitReady returns the JSON line by which the process says that it is ready.
-func (p *Process) awaitReady(ctx context.Context) ([]byte, error) {
+// awaitReady reads the JSON line by which the process reports that it is ready.
+func (p *Process) awaitReady(ctx context.Context, limit time.Duration, ready any) error {
+	ctx, cancel := limited(ctx, limit)
+	defer cancel()
 	select {
 	case line := <-p.ready:
-		return line, nil
+		if err := json.Unmarshal(line, ready); err != nil {
+			return fmt.Errorf("%s reports that it is ready by %q: %w", p.name, line, err)
+		}
+		return nil
 	case <-p.done:
-		return nil, p.obituary()
+		return p.obituary()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s did not become ready: %w; its log is %s", p.name, context.Cause(ctx), p.log)
+		return fmt.Errorf("%s did not become ready: %w; its log is %s", p.name, context.Cause(ctx), p.log)
 	}
 }
 
-// obituary tells how the process ended, with the end of its log. To be called once it has.
+// limited is a context that says in its cause that nothing came in time.
+func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("nothing came within %s", limit))
+}
+
+// obituary is how the process ended, with the end of its log. To be called once it has.
 func (p *Process) obituary() error {
 	how := "ended by itself"
 	if p.err != nil {
@@ -143,7 +154,7 @@ func logTail(path string) string {
 	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
 }
 
-// stop asks the process to end, and ends it and its whole group by force after grace, or as soon as hasten is closed. It tells
+// stop asks the process to end, and ends it and its whole group by force after grace, or as soon as hasten is closed. It reports
 // whether the process ended by itself, and returns only when it has ended.
 func (p *Process) stop(grace time.Duration, hasten <-chan struct{}) (orderly bool) {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)

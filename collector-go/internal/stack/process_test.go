@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,15 +40,15 @@ const never = 20 * time.Second
 
 func TestReadyIsTheFirstJSONLine(t *testing.T) {
 	p := sh(t, `echo starting; echo '{"ready":true}'; echo '{"later":1}'; exec sleep 60`, false)
-	line, err := p.awaitReady(within(t))
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"ready":true}`, string(line))
+	var line map[string]any
+	require.NoError(t, p.awaitReady(t.Context(), never, &line))
+	assert.Equal(t, map[string]any{"ready": true}, line)
 	assert.True(t, p.stop(never, nil), "sleep ends at SIGTERM")
 }
 
 func TestAProcessThatDiesTellsWhy(t *testing.T) {
 	p := sh(t, `echo 'no such heap' >&2; exit 3`, false)
-	_, err := p.awaitReady(within(t))
+	err := p.awaitReady(t.Context(), never, nil)
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "exit status 3")
 	assert.Contains(t, err.Error(), "no such heap", "the end of its log is told")
@@ -58,25 +57,22 @@ func TestAProcessThatDiesTellsWhy(t *testing.T) {
 
 func TestALongSilenceNamesTheLog(t *testing.T) {
 	p := sh(t, `exec sleep 60`, false)
-	_, err := awaitWithin(context.Background(), time.Millisecond, p.awaitReady)
+	err := p.awaitReady(t.Context(), time.Millisecond, nil)
 	require.ErrorContains(t, err, "nothing came within 1ms")
 	require.ErrorContains(t, err, p.log)
 }
 
 func TestStopEscalatesToTheWholeGroup(t *testing.T) {
 	p := sh(t, `trap '' TERM; sleep 60 & echo "{\"child\":$!}"; while :; do wait; done`, false)
-	line, err := p.awaitReady(within(t))
-	require.NoError(t, err)
-	assert.False(t, p.stop(10*time.Millisecond, nil))
 	var child struct{ Child int }
-	require.NoError(t, json.Unmarshal(line, &child))
+	require.NoError(t, p.awaitReady(t.Context(), never, &child))
+	assert.False(t, p.stop(10*time.Millisecond, nil))
 	assert.True(t, awaitGone([]identity{{Pid: child.Child, StartTicks: startOf(child.Child)}}, never), "the child is gone with its group")
 }
 
 func TestHasteCutsTheGraceShort(t *testing.T) {
 	p := sh(t, `trap '' TERM; echo '{}'; while :; do read -r _ </dev/zero; done`, false)
-	_, err := p.awaitReady(within(t))
-	require.NoError(t, err)
+	require.NoError(t, p.awaitReady(t.Context(), never, &struct{}{}))
 	hasten := make(chan struct{})
 	close(hasten)
 	started := time.Now()
@@ -86,8 +82,7 @@ func TestHasteCutsTheGraceShort(t *testing.T) {
 
 func TestStdinEndsWithTheStop(t *testing.T) {
 	p := sh(t, `trap '' TERM; echo '{}'; cat >/dev/null`, true)
-	_, err := p.awaitReady(within(t))
-	require.NoError(t, err)
+	require.NoError(t, p.awaitReady(t.Context(), never, &struct{}{}))
 	assert.True(t, p.stop(never, nil), "cat ends with its stdin")
 }
 

@@ -7,7 +7,6 @@ package stack
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -51,6 +50,7 @@ type Stack struct {
 	restarts  int
 	daemons   map[string]int
 	nimbus    string // "host:port"
+	drpc      string // "host:port" of its HTTP port
 	stopping  bool
 	watchers  sync.WaitGroup
 }
@@ -106,18 +106,12 @@ func (s *Stack) Start(ctx context.Context) error {
 	if err := s.awaitCluster(ctx); err != nil {
 		return err
 	}
-	if _, err := awaitWithin(ctx, gatewayReadyLimit, s.gateway.awaitReady); err != nil {
+	if err := s.gateway.awaitReady(ctx, gatewayReadyLimit, &struct{}{}); err != nil {
 		return err
 	}
 	s.watch(s.cluster)
 	s.watch(s.gateway)
 	return nil
-}
-
-func awaitWithin(ctx context.Context, limit time.Duration, await func(context.Context) ([]byte, error)) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("nothing came within %s", limit))
-	defer cancel()
-	return await(ctx)
 }
 
 func (s *Stack) launch(c command) (*Process, error) {
@@ -150,7 +144,7 @@ func (s *Stack) watch(p *Process) {
 func (s *Stack) fail(err error) {
 	select {
 	case s.failed <- err:
-	default: // the first failure is told
+	default: // the first failure is reported
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,18 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(o.BuildDir, "local-storm.jar")))
 	_, err := Enter(context.Background(), o, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "local-storm.jar is missing: type make build")
+}
+
+func TestADRPCServerIsStartedWhereItIsAskedFor(t *testing.T) {
+	o := build(t, "")
+	s, err := Enter(within(t), o, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Stop(nil)) }()
+	assert.NotContains(t, s.clusterCommand().args, "--drpc")
+	assert.NotContains(t, strings.Join(s.AllSettings(), " "), "DRPCPubSub")
+	s.options.DRPCThreads = 40
+	assert.Subset(t, s.clusterCommand().args, []string{"--drpc", "--drpc-threads", "40"})
+	assert.Subset(t, s.AllSettings(), []string{"bullet.pubsub.class.name=com.yahoo.bullet.storm.drpc.DRPCPubSub", "bullet.query.window.disable=true"})
 }
 
 func TestABusyPortIsNamedWithItsFlag(t *testing.T) {

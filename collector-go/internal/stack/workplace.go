@@ -26,7 +26,7 @@ type identity struct {
 	StartTicks uint64 `json:"start_ticks"` // since boot, field 22 of /proc/PID/stat
 }
 
-// alive tells whether that very process still runs; a zombie does not.
+// alive reports whether that very process still runs; a zombie does not.
 func (i identity) alive() bool {
 	stat, err := processStat(i.Pid)
 	return err == nil && stat.Starttime == i.StartTicks && stat.State != "Z"

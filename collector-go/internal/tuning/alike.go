@@ -18,7 +18,7 @@ var scatters = map[string]scatter{
 	BusyByOthers:   {points: 5},
 }
 
-// alike tells whether two values of a key are the same, as far as anybody can measure.
+// alike reports whether two values of a key are the same, as far as anybody can measure.
 func alike(key, a, b string) bool {
 	s, measured := scatters[key]
 	if a == b || !measured {
@@ -33,7 +33,7 @@ func alike(key, a, b string) bool {
 	return apart <= s.points || apart <= s.relative*math.Max(math.Abs(x), math.Abs(y))
 }
 
-// facts are the variables that a run knows of only where somebody told, and the namespaces of their values.
+// facts are the variables that a run knows of only where somebody stated them, and the namespaces of their values.
 var facts = []struct {
 	variable  Variable
 	namespace string
@@ -48,7 +48,7 @@ func isFact(key string) bool {
 	return false
 }
 
-// Untold are the variables, in the document's order, of which the two sides have no value in common: whether they moved, nobody can tell.
+// Untold are the variables, in the document's order, of which the two sides have no value in common: whether they moved is unknown.
 func Untold(before, after map[string]string) []Variable {
 	untold := []Variable{}
 	for _, f := range facts {

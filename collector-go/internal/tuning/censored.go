@@ -37,7 +37,7 @@ type CensoredFit struct {
 	scale  scale
 	rows   []CensoredRow // scaled
 	best   float64       // the largest log-likelihood
-	cutoff float64       // NaN where no interval can be told
+	cutoff float64       // NaN where there is no interval
 }
 
 // scale maps x and capacities to numbers of about 1.
@@ -46,7 +46,7 @@ type scale struct{ x0, dx, y0, dy float64 }
 func (s scale) x(v float64) float64 { return (v - s.x0) / s.dx }
 func (s scale) y(v float64) float64 { return (v - s.y0) / s.dy }
 
-// FitCensored fits; what the rows do not tell is unknown, and Note says why.
+// FitCensored fits; what the rows do not show is unknown, and Note says why.
 func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
 	f := CensoredFit{Slope: Unknown, Intercept: Unknown, Low: Unknown, High: Unknown, Deviation: Unknown, SlopesLow: Unknown,
 		SlopesHigh: Unknown, Confidence: confidence, cutoff: math.NaN()}
@@ -258,7 +258,7 @@ func root(a, fa, b, fb float64, f func(float64) float64) float64 {
 func (f CensoredFit) At(x float64) Figure { return f.Intercept + f.Slope*Figure(x) }
 
 // XFor is the x at which the line reaches a capacity, with the interval that the profile likelihood gives it. Where the rows do not
-// tell a rising line it is unknown.
+// show a rising line it is unknown.
 func (f CensoredFit) XFor(capacity float64) Estimate {
 	e := Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: f.Note}
 	if !f.Slope.Known() {

@@ -29,7 +29,7 @@ func (c Change) Lines() (lines []string) {
 
 // DiffSettings lists what differs between two sets of named values, by key. Beside Bullet's and Storm's settings the values may be
 // of the namespaces that VariableOf knows. Measured values differ when they do by more than they scatter (scatters). A setting that is
-// not there has its default, and so differs from one that is; a version, a machine or a cluster of which only one side tells may be
+// not there has its default, and so differs from one that is; a version, a machine or a cluster that only one side states may be
 // the same on the other, and moves nothing (see Untold).
 func DiffSettings(before, after map[string]string) []Change {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
@@ -115,7 +115,7 @@ var places = []struct {
 // custom is how Bullet's file spells Storm's own settings.
 const custom = "bullet.topology.custom."
 
-// VariableOf tells which of the eight a setting moves.
+// VariableOf is which of the eight a setting moves.
 func VariableOf(key string) Variable {
 	key = strings.TrimPrefix(key, custom)
 	for _, p := range places {
@@ -128,7 +128,7 @@ func VariableOf(key string) Variable {
 	return ""
 }
 
-// loads are what a component asks of the scheduler: that moves none of the eight, whatever the component.
+// loads are what a component requests: that moves none of the eight, whatever the component.
 func loads(key string, otherwise Variable) Variable {
 	if strings.HasSuffix(key, ".load") {
 		return ""

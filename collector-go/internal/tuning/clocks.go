@@ -10,7 +10,7 @@ import (
 
 // HostClock is what the collector knows of the clock of a host that workers ran on. A reading is how far the time of a worker's freshest
 // sample was ahead of the collector's clock when it came, ms: on its way a sample grows older, so that the clock is ahead by no less than
-// any reading, and the highest tells most.
+// any reading, and the highest is the closest.
 type HostClock struct {
 	Host     string `json:"host"`
 	Workers  int    `json:"workers"`
@@ -50,7 +50,7 @@ func Apart(hosts []HostClock) Figure {
 	return Figure(high - low)
 }
 
-// Empty tells whether no skew lies within the bounds: they are not of one pair of clocks that both went on undisturbed.
+// Empty reports whether no skew lies within the bounds: they are not of one pair of clocks that both went on undisturbed.
 func (s Skew) Empty() bool { return s.LeastMs > s.MostMs }
 
 // Clocks are how many hosts' clocks stamp by a role; of a role that is not there nobody knows more than one.

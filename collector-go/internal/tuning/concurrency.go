@@ -39,6 +39,8 @@ type ConcurrencyRow struct {
 	AverageGCMsPerMinute  Figure
 	// Launches are each time that the step was measured; the row is their mean. None where a table has the mean alone.
 	Launches []LaunchCost
+	// NoCost says that the row is no point of what a query costs: others were measured for that alone, by MirroredLoads.
+	NoCost bool
 	// Verdict is given where more was looked at than the result size; "" leaves it to that.
 	Verdict Verdict
 }
@@ -63,6 +65,7 @@ type ConcurrencyStep struct {
 	GCShareOfTime Figure `json:"gc_share_of_time"`
 
 	launches []LaunchCost
+	noCost   bool
 	// doubtful is a baseline whose own step was not OK.
 	doubtful bool
 }
@@ -72,7 +75,7 @@ type Concurrency struct {
 	ExpectedResultSize Figure            `json:"expected_result_size"`
 	SmallestResultSize Figure            `json:"smallest_result_size"`
 	Steps              []ConcurrencyStep `json:"steps"`
-	Capacity           Capacity          `json:"capacity"`
+	Capacity           Interval          `json:"capacity"`
 	// Baseline is what a worker, and the whole topology, spends with no query.
 	BaselineCPUMsPerMinute      Figure `json:"baseline_cpu_ms_per_minute"`
 	BaselineCPUCores            Figure `json:"baseline_cpu_cores"`
@@ -104,17 +107,17 @@ func AnalyzeConcurrency(rows []ConcurrencyRow, goals Goals, confidence float64) 
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b ConcurrencyRow) int { return cmp.Compare(a.Queries, b.Queries) })
 	c := &Concurrency{ExpectedResultSize: Figure(goals.ExpectedResultSize), SmallestResultSize: Figure(goals.SmallestResultSize()),
 		BaselineCPUMsPerMinute: Unknown, BaselineTotalCPUMsPerMinute: Unknown, Confidence: confidence, Notes: []string{}}
-	var verdicts []verdictAt
+	var measured []Measured
 	for _, r := range rows {
 		step := concurrencyStep(r, goals)
 		c.Steps = append(c.Steps, step)
-		verdicts = append(verdicts, verdictAt{step.Queries, step.Verdict})
+		measured = append(measured, Measured{float64(step.Queries), step.Verdict})
 		if step.Verdict == Baseline {
 			c.BaselineCPUMsPerMinute, c.BaselineTotalCPUMsPerMinute = step.AverageCPUMsPerMinute, step.TotalCPUMsPerMinute
 		}
 	}
 	c.BaselineCPUCores, c.BaselineTotalCPUCores = c.BaselineCPUMsPerMinute/msPerCore, c.BaselineTotalCPUMsPerMinute/msPerCore
-	c.Capacity = capacityOf(verdicts)
+	c.Capacity = IntervalOf(measured)
 	notes := c.fitCost()
 	c.explain()
 	c.Notes = append(c.Notes, notes...)
@@ -148,7 +151,7 @@ func checkConcurrency(rows []ConcurrencyRow) error {
 
 func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
 	step := ConcurrencyStep{Queries: r.Queries, AverageCPUMsPerMinute: r.AverageCPUMsPerMinute, AverageCPUCores: r.AverageCPUMsPerMinute / msPerCore,
-		Workers: r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize, launches: r.Launches,
+		Workers: r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize, launches: r.Launches, noCost: r.NoCost,
 		AverageGCMsPerMinute: r.AverageGCMsPerMinute, TotalGCMsPerMinute: r.Workers * r.AverageGCMsPerMinute,
 		GCShareOfCPU: r.AverageGCMsPerMinute / r.AverageCPUMsPerMinute, GCShareOfTime: r.AverageGCMsPerMinute / msPerCore}
 	step.TotalCPUCores = step.TotalCPUMsPerMinute / msPerCore
@@ -218,7 +221,9 @@ func (c *Concurrency) explain() {
 	if len(workers) == 0 && !c.MarginalTotal.Value.Known() {
 		c.Notes = append(c.Notes, "CPU is a worker's mean: without a column workers or total_cpu_ms_per_minute the topology's cost is unknown")
 	}
-	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.Verdict == Fail }) {
+	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.noCost }) {
+		c.Notes = append(c.Notes, "what a query costs is by the loads that were measured for it alone, not by the steps of the capacity")
+	} else if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.Verdict == Fail }) {
 		c.Notes = append(c.Notes, "the marginal cost is fitted over all steps; those that lost records may have worked less than they should have, so compare the one over complete steps")
 	}
 	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.GCShareOfTime.Known() }) {

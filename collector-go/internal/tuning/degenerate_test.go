@@ -121,21 +121,21 @@ func TestKnees(t *testing.T) {
 }
 
 func TestCapacities(t *testing.T) {
-	n := func(v int) *int { return &v }
+	n := func(v float64) *float64 { return &v }
 	for name, c := range map[string]struct {
-		steps []verdictAt
-		want  Capacity
+		steps []Measured
+		want  Interval
 	}{
-		"both ends":     {[]verdictAt{{0, Baseline}, {100, OK}, {200, OK}, {300, Fail}}, Capacity{LastOK: n(200), FirstFail: n(300)}},
-		"none failed":   {[]verdictAt{{100, OK}, {200, OK}}, Capacity{LastOK: n(200), Censored: true, Note: "at least 200"}},
-		"all failed":    {[]verdictAt{{100, Fail}, {200, Fail}}, Capacity{FirstFail: n(100), Note: "below 100"}},
-		"nothing":       {[]verdictAt{{0, Baseline}, {100, Inconclusive}}, Capacity{Note: "nothing is known"}},
-		"OK after":      {[]verdictAt{{100, OK}, {200, Fail}, {300, OK}}, Capacity{LastOK: n(100), FirstFail: n(200), Note: "300 queries were OK although 200 failed"}},
-		"OK only after": {[]verdictAt{{100, Fail}, {200, OK}}, Capacity{FirstFail: n(100), Note: "smallest step failed, although 200 queries were OK"}},
-		"a gap":         {[]verdictAt{{100, OK}, {200, Inconclusive}, {300, Fail}}, Capacity{LastOK: n(100), FirstFail: n(300)}},
+		"both ends":     {[]Measured{{0, Baseline}, {100, OK}, {200, OK}, {300, Fail}}, Interval{LastOK: n(200), FirstFail: n(300)}},
+		"none failed":   {[]Measured{{100, OK}, {200, OK}}, Interval{LastOK: n(200), Censored: true, Note: "at least 200"}},
+		"all failed":    {[]Measured{{100, Fail}, {200, Fail}}, Interval{FirstFail: n(100), Note: "below 100"}},
+		"nothing":       {[]Measured{{0, Baseline}, {100, Inconclusive}}, Interval{Inconclusive: []float64{100}, Note: "nothing is known"}},
+		"OK after":      {[]Measured{{100, OK}, {200, Fail}, {300, OK}}, Interval{LastOK: n(100), FirstFail: n(200), Note: "300 was OK although 200 failed: repeat these steps"}},
+		"OK only after": {[]Measured{{100, Fail}, {200, OK}}, Interval{FirstFail: n(100), Note: "no step below 100 was OK: the capacity is below it; 200 was OK although 100 failed"}},
+		"a gap":         {[]Measured{{100, OK}, {200, Inconclusive}, {300, Fail}}, Interval{LastOK: n(100), FirstFail: n(300), Inconclusive: []float64{200}, Note: "inconclusive at 200"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := capacityOf(c.steps)
+			got := IntervalOf(c.steps)
 			assert.Contains(t, got.Note, c.want.Note)
 			got.Note = c.want.Note
 			assert.Equal(t, c.want, got)

@@ -22,7 +22,7 @@ type Demand struct {
 }
 
 // Measurements are what was measured: volumes and a grid of queries, and, for components that neither moves, a table of components. Without
-// one of volumes and points, what it tells is not known, and the sizing says so.
+// one of volumes and points, what it would show is unknown, and the sizing notes that.
 type Measurements struct {
 	Volumes []DataRow
 	Points  []QueryPoint
@@ -38,7 +38,7 @@ func (o OutOfRange) Error() string {
 	return strings.Join(o.Outside, "; ") + ". Measure there, or give --extrapolate to have the fits drawn on beyond the measurements"
 }
 
-// checkRange refuses what was not measured, unless told otherwise.
+// checkRange refuses what was not measured, unless the demand allows it.
 func (z *sizer) checkRange() error {
 	if z.queries != nil {
 		least, most, err := z.queries.heldRange()
@@ -68,7 +68,7 @@ func (q *Queries) heldRange() (least, most float64, err error) {
 	judged, above := 0, 0
 	for _, row := range q.Rows {
 		for _, p := range row.Points {
-			if !p.Verdict.tells() {
+			if !p.Verdict.judges() {
 				continue
 			}
 			judged++
@@ -78,7 +78,7 @@ func (q *Queries) heldRange() (least, most float64, err error) {
 			}
 		}
 		if row.Capacity.LastOK != nil {
-			most = max(most, float64(*row.Capacity.LastOK))
+			most = max(most, *row.Capacity.LastOK)
 		}
 	}
 	switch {

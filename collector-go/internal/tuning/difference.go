@@ -29,10 +29,10 @@ type Difference struct {
 // OneLaunch begins the note of a change that has no interval, since each side was launched once.
 const OneLaunch = "one launch against one"
 
-// Compare tells how a figure's mean changed, with Welch's interval (unequal variances; Student's t of Welch and Satterthwaite's
+// Compare is how a figure's mean changed, with Welch's interval (unequal variances; Student's t of Welch and Satterthwaite's
 // degrees of freedom). The values are the launches' means: slices that follow each other resemble each other, and a launch differs from the
 // next by more than its slices do, so that only launches are independent measurements. Against a side that was launched once stands how
-// the other side's launches scatter; where each was launched once there is nothing by which to tell, and no interval.
+// the other side's launches scatter; where each was launched once there is nothing to judge by, and no interval.
 func Compare(before, after Repeated, confidence float64) Difference {
 	a, b := before.means(), after.means()
 	d := Difference{Before: meanFigure(a), After: meanFigure(b), Change: noEstimate(), Ratio: noEstimate()}
@@ -48,14 +48,12 @@ func Compare(before, after Repeated, confidence float64) Difference {
 			several = b
 		}
 		d.Method = fmt.Sprintf("Student's t, with the scatter of %d launches on one side taken for that of both", len(several))
-		variance := stat.Variance(several, nil)
-		d.interval(scattered{float64(d.Before), variance / float64(len(a))}, scattered{float64(d.After), variance / float64(len(b))}, float64(len(several)-1), confidence)
+		variance, freedom := stat.Variance(several, nil), float64(len(several)-1)
+		d.interval(scattered{float64(d.Before), variance / float64(len(a)), freedom},
+			scattered{float64(d.After), variance / float64(len(b)), freedom}, freedom, confidence)
 	default:
 		d.Method = fmt.Sprintf("Welch's t over the means of %d and %d launches", len(a), len(b))
-		before, after := welchMean(a), welchMean(b)
-		sum := before.square + after.square
-		freedom := sum * sum / (before.square*before.square/float64(len(a)-1) + after.square*after.square/float64(len(b)-1))
-		d.interval(before, after, freedom, confidence)
+		d.welch(scatterOf(a), scatterOf(b), confidence)
 	}
 	return d
 }
@@ -118,12 +116,18 @@ func meanFigure(values []float64) Figure {
 	return Figure(stat.Mean(values, nil))
 }
 
-// scattered is a mean with the square of its standard error.
-type scattered struct{ mean, square float64 }
+// scattered is a mean, or another estimate, with the square of its standard error and that error's degrees of freedom.
+type scattered struct{ mean, square, freedom float64 }
 
-func welchMean(values []float64) scattered {
+func scatterOf(values []float64) scattered {
 	mean, variance := stat.MeanVariance(values, nil)
-	return scattered{mean, variance / float64(len(values))}
+	return scattered{mean, variance / float64(len(values)), float64(len(values) - 1)}
+}
+
+// welch sets the intervals with the degrees of freedom that Welch and Satterthwaite give the difference.
+func (d *Difference) welch(a, b scattered, confidence float64) {
+	sum := a.square + b.square
+	d.interval(a, b, sum*sum/(a.square*a.square/a.freedom+b.square*b.square/b.freedom), confidence)
 }
 
 // interval sets the change's and the ratio's intervals. The ratio's is that of the logarithms' difference (delta method), which has

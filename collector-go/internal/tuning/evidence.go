@@ -30,7 +30,7 @@ const (
 	EndpointGateway = "gateway"
 )
 
-// QueryEvidence tells how far queries came.
+// QueryEvidence is how far queries came.
 type QueryEvidence struct {
 	// Endpoint is EndpointDRPC or EndpointGateway, empty where it is not known.
 	Endpoint string `json:"endpoint"`
@@ -114,7 +114,7 @@ const (
 	SourceGenerator = "generator"
 )
 
-// SourceEvidence tells whether records are taken as fast as they come.
+// SourceEvidence reports whether records are taken as fast as they come.
 type SourceEvidence struct {
 	// Kind is SourceKafka or SourceGenerator, empty where it is not known.
 	Kind string `json:"kind"`

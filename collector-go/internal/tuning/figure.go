@@ -12,7 +12,7 @@ type Figure float64
 // Unknown is the figure that is not known.
 var Unknown = Figure(math.NaN())
 
-// Known tells whether the figure is a finite number.
+// Known reports whether the figure is a finite number.
 func (f Figure) Known() bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
 
 // MarshalJSON writes null for what is not known: JSON has no NaN.
@@ -41,7 +41,7 @@ func tidy(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// sameRounded tells whether two figures differ by no more than tables round.
+// sameRounded reports whether two figures differ by no more than tables round.
 func sameRounded(a, b Figure) bool {
 	return math.Abs(float64(a-b)) <= 1e-6*math.Max(1, math.Max(math.Abs(float64(a)), math.Abs(float64(b))))
 }

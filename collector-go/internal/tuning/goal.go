@@ -87,7 +87,7 @@ func (f GoalFigure) Unit() string {
 	return ""
 }
 
-// Validate tells what makes no sense.
+// Validate returns an error that names what makes no sense.
 func (g Goal) Validate() error {
 	known := g.Figure.Statistics()
 	switch {

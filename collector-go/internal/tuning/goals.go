@@ -27,7 +27,7 @@ func DefaultGoals() Goals {
 	return Goals{FilterLatencyLimitMs: 200, ExpectedResultSize: 10, Tolerance: 0.01, MinHostIdle: 0.05}
 }
 
-// Validate tells which goal makes no sense.
+// Validate returns an error that names the goal that makes no sense.
 func (g Goals) Validate() error {
 	switch {
 	case !(g.FilterLatencyLimitMs > 0) || math.IsInf(g.FilterLatencyLimitMs, 0):

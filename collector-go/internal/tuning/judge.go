@@ -5,24 +5,7 @@ import "slices"
 // Limited is the verdict of a step whose load met a limit that is not the topology's: it says nothing of the topology at that load.
 const Limited Verdict = "limited"
 
-// JudgeLimited gives the verdict of one step in the light of what limited it. A goal missed where the limit is shown to be around
-// the topology is Limited, not Fail, and so is a load that did not reach the topology although the goals were met; a goal missed on
-// a starved host is Fail only where the limit is shown to be the topology's own.
-func (g Goals) JudgeLimited(f StepFigures, e Evidence) (Judgement, Limitation) {
-	if !e.Host.IdleRatio.Known() {
-		e.Host.IdleRatio = Figure(f.HostIdle)
-	}
-	if !e.Host.MinIdleRatio.Known() {
-		e.Host.MinIdleRatio = Figure(g.MinHostIdle)
-	}
-	l := Limit(e)
-	f.HostElsewhere = e.Host.OfClient
-	f.LimitedByTopology = f.LimitedByTopology || l.BlamesTopology()
-	j := l.Temper(g.Judge(f))
-	return j, l
-}
-
-// Temper changes a step's verdict for what limited it. The judgement is to have been made with LimitedByTopology set where
+// Temper changes a step's verdict for what limited it. A starved host is to have been excused where
 // BlamesTopology says so. A miss that nothing explains is said in the limitation's text.
 func (l *Limitation) Temper(j Judgement) Judgement {
 	switch {
@@ -40,12 +23,12 @@ func (l *Limitation) Temper(j Judgement) Judgement {
 	return j
 }
 
-// spoiled tells whether what was measured is not the topology's.
+// spoiled reports whether what was measured is not the topology's.
 func (l *Limitation) spoiled() bool {
 	return l.Known() && slices.Contains([]Limiter{LimitedByHost, LimitedByCollector, LimitedBySilence}, l.Limiters[0])
 }
 
-// held tells whether the load that was asked for did not reach the topology.
+// held reports whether the load that was asked for did not reach the topology.
 func (l *Limitation) held() bool {
 	return slices.ContainsFunc(l.Limiters, func(x Limiter) bool {
 		return x == LimitedByDRPC || x == LimitedByEndpoint || x == LimitedByClient

@@ -23,7 +23,7 @@ func TestVerdictsThatWereGiven(t *testing.T) {
 	}
 	latencies := map[int]float64{10: 7, 20: 8, 30: 9, 40: 12, 50: 160, 60: 1000}
 	plain := row(latencies, nil)
-	assert.Equal(t, []int{50, 60}, []int{*plain.Capacity.LastOK, *plain.Capacity.FirstFail})
+	assert.Equal(t, []float64{50, 60}, []float64{*plain.Capacity.LastOK, *plain.Capacity.FirstFail})
 	require.NotNil(t, plain.Knee)
 	assert.Equal(t, 40, plain.Knee.Queries)
 
@@ -33,7 +33,7 @@ func TestVerdictsThatWereGiven(t *testing.T) {
 	assert.Len(t, spoilt.Points, 8, "they are shown")
 
 	failed := row(latencies, map[int]tuning.Verdict{30: tuning.Fail})
-	assert.Equal(t, []int{20, 30}, []int{*failed.Capacity.LastOK, *failed.Capacity.FirstFail})
+	assert.Equal(t, []float64{20, 30}, []float64{*failed.Capacity.LastOK, *failed.Capacity.FirstFail})
 	stricter := row(latencies, map[int]tuning.Verdict{60: tuning.OK})
-	assert.Equal(t, 60, *stricter.Capacity.FirstFail, "OK by a limit that was not this one")
+	assert.Equal(t, 60.0, *stricter.Capacity.FirstFail, "OK by a limit that was not this one")
 }

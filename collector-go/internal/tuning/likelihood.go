@@ -133,7 +133,7 @@ func (l likelihood) start() []float64 {
 	return []float64{parameter * gamma, gamma}
 }
 
-// ignorable tells a badly conditioned solution, which a damped step can use, from none.
+// ignorable reports whether a solution is there, though badly conditioned: a damped step can use it.
 func ignorable(err error) bool {
 	_, conditioned := err.(mat.Condition)
 	return conditioned

@@ -36,7 +36,7 @@ const (
 	coveredBound = 0.85
 )
 
-// Limit tells what limited a step. A limiter that follows from another (spouts are held back since a bolt is too slow) is a
+// Limit finds what limited a step. A limiter that follows from another (spouts are held back since a bolt is too slow) is a
 // consequence and not named. What the evidence does not hold limits nothing: it is missing, and said so.
 func Limit(e Evidence) Limitation {
 	l := limiting{evidence: e}
@@ -116,7 +116,7 @@ func (l *limiting) explain() {
 	l.explainSupply(busy)
 }
 
-// covered tells whether the bolt's busy time was spent on a processor, as far as its workers' CPU can tell.
+// covered reports whether the bolt's busy time was spent on a processor, as far as its workers' CPU shows.
 func (l *limiting) covered(f *LimiterFinding) bool {
 	b := l.evidence.bolt(f.Component)
 	return b.WorkersCPU >= coveredBound*b.busyCores()

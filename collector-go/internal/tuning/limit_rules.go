@@ -53,7 +53,7 @@ func boltRule(e Evidence) LimiterFinding {
 // publishers are Bullet's bolts that hand results and loops to the pub-sub, and wait for it where that is over HTTP.
 var publishers = []string{"ResultBolt", "LoopBolt"}
 
-// waits tells whether a bolt's executors were busy without computing, and by what that is known. On a starved host, or on one
+// waits reports whether a bolt's executors were busy without computing, and by what that is known. On a starved host, or on one
 // that was not looked at, they may have waited for a processor. A worker's CPU is that of all it holds: for a bolt that is known to wait, the CPU of all workers must cover all bolts.
 func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
 	if e.Host.OfClient || !(e.Host.IdleRatio >= e.leastIdle()) {
@@ -99,13 +99,14 @@ func restartRule(e Evidence) LimiterFinding {
 		return finding(LimitedByRestart, NotKnown, nil, "whether a worker was started again is not known")
 	}
 	numbers := []Number{{"restarts", n, "restarts"}}
-	if n == 0 {
-		return finding(LimitedByRestart, NotReached, numbers, "no worker was started again")
+	says := "no worker was started again"
+	switch {
+	case n == 1:
+		says = "a worker was started again in the step: what it held was lost"
+	case n > 1:
+		says = fmt.Sprintf("workers were started again %s times in the step: what they held was lost", figureText(n))
 	}
-	if n == 1 {
-		return finding(LimitedByRestart, Reached, numbers, "a worker was started again in the step: what it held was lost")
-	}
-	return finding(LimitedByRestart, Reached, numbers, "workers were started again %s times in the step: what they held was lost", figureText(n))
+	return finding(LimitedByRestart, stateOf(n > 0), numbers, "%s", says)
 }
 
 func pendingRule(e Evidence) LimiterFinding {
@@ -151,10 +152,13 @@ func sourceRule(e Evidence) LimiterFinding {
 	}
 	behind := fmt.Sprintf("the source falls behind by %s records/s while %s are read", Digits(s.LagGrowth), Digits(s.RecordsPerSecond))
 	switch {
-	case partitioned:
-		return finding(limiter, Reached, numbers, "%s; %s spouts read %s partitions, so that more spouts would have nothing to read", behind, figureText(e.Spout.Executors), figureText(s.Partitions))
 	case s.Partitions.Known():
-		return finding(limiter, Reached, numbers, "%s; %s spouts read %s partitions, so that more spouts would help", behind, figureText(e.Spout.Executors), figureText(s.Partitions))
+		so := "more spouts would help"
+		if partitioned {
+			so = "more spouts would have nothing to read"
+		}
+		return finding(limiter, Reached, numbers, "%s; %s spouts read %s partitions, so that %s",
+			behind, figureText(e.Spout.Executors), figureText(s.Partitions), so)
 	case s.Kind == SourceGenerator:
 		return finding(limiter, Reached, numbers, "%s", behind)
 	}
@@ -306,10 +310,7 @@ func collectorRule(e Evidence) LimiterFinding {
 	if c.DroppedSamples > 0 {
 		says += fmt.Sprintf("; the workers dropped %s samples", Digits(c.DroppedSamples))
 	}
-	if starved || missing >= missingBound {
-		return finding(LimitedByCollector, Reached, numbers, "%s", says)
-	}
-	return finding(LimitedByCollector, NotReached, numbers, "%s", says)
+	return finding(LimitedByCollector, stateOf(starved || missing >= missingBound), numbers, "%s", says)
 }
 
 func (e Evidence) leastIdle() Figure {

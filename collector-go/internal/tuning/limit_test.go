@@ -210,8 +210,8 @@ func TestTheLoadClientsHostLimitsNothing(t *testing.T) {
 	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU}, tuning.Limit(e).Limiters)
 }
 
-func figures() tuning.StepFigures {
-	return tuning.StepFigures{Queries: 30, FilterLatencyMeanMs: 5, AverageResultSize: 10, Returned: 90, HostIdle: 0.4}
+func figures() stepFigures {
+	return stepFigures{Queries: 30, FilterLatencyMeanMs: 5, AverageResultSize: 10, Returned: 90, HostIdle: 0.4}
 }
 
 func TestVerdictsInTheLightOfTheLimit(t *testing.T) {
@@ -220,32 +220,32 @@ func TestVerdictsInTheLightOfTheLimit(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		evidence func(*tuning.Evidence)
-		figures  func(*tuning.StepFigures)
+		figures  func(*stepFigures)
 		want     tuning.Verdict
 		reason   string
 	}{
-		"all well":                     {func(*tuning.Evidence) {}, func(*tuning.StepFigures) {}, tuning.OK, ""},
-		"capped by DRPC, goals met":    {drpc, func(*tuning.StepFigures) {}, tuning.Limited, "limited by DRPC: 30 queries submitted, 20 active, 10 never active"},
-		"capped by DRPC, queries fail": {drpc, func(f *tuning.StepFigures) { f.Failed = 10 }, tuning.Limited, "limited by DRPC"},
-		"slow filter":                  {func(e *tuning.Evidence) { filterBusy(e, 0.98, 2) }, func(f *tuning.StepFigures) { f.FilterLatencyMeanMs = 900 }, tuning.Fail, "limited by filter CPU"},
-		"busy filter that holds":       {func(e *tuning.Evidence) { filterBusy(e, 0.98, 2) }, func(*tuning.StepFigures) {}, tuning.OK, ""},
+		"all well":                     {func(*tuning.Evidence) {}, func(*stepFigures) {}, tuning.OK, ""},
+		"capped by DRPC, goals met":    {drpc, func(*stepFigures) {}, tuning.Limited, "limited by DRPC: 30 queries submitted, 20 active, 10 never active"},
+		"capped by DRPC, queries fail": {drpc, func(f *stepFigures) { f.Failed = 10 }, tuning.Limited, "limited by DRPC"},
+		"slow filter":                  {func(e *tuning.Evidence) { filterBusy(e, 0.98, 2) }, func(f *stepFigures) { f.FilterLatencyMeanMs = 900 }, tuning.Fail, "limited by filter CPU"},
+		"busy filter that holds":       {func(e *tuning.Evidence) { filterBusy(e, 0.98, 2) }, func(*stepFigures) {}, tuning.OK, ""},
 		"slow on a starved host": {func(e *tuning.Evidence) { e.Host.IdleRatio = tuning.Unknown },
-			func(f *tuning.StepFigures) { f.FilterLatencyMeanMs, f.HostIdle = 900, 0.01 }, tuning.Inconclusive, "of the host was idle"},
+			func(f *stepFigures) { f.FilterLatencyMeanMs, f.HostIdle = 900, 0.01 }, tuning.Inconclusive, "of the host was idle"},
 		"slow, and the host full of filters": {func(e *tuning.Evidence) { filterBusy(e, 0.98, 1.9); e.Host.IdleRatio = 0.01 },
-			func(f *tuning.StepFigures) { f.FilterLatencyMeanMs, f.HostIdle = 900, 0.01 }, tuning.Fail, "limited by filter CPU and the host"},
+			func(f *stepFigures) { f.FilterLatencyMeanMs, f.HostIdle = 900, 0.01 }, tuning.Fail, "limited by filter CPU and the host"},
 		"slow, with holes in what was collected": {func(e *tuning.Evidence) { e.Collector.MissingSlices = 6 },
-			func(f *tuning.StepFigures) { f.FilterLatencyMeanMs = 900 }, tuning.Inconclusive, "limited by the collector"},
+			func(f *stepFigures) { f.FilterLatencyMeanMs = 900 }, tuning.Inconclusive, "limited by the collector"},
 		"slow, and the load client's host starved": {func(e *tuning.Evidence) { filterBusy(e, 0.98, 2); e.Host.IdleRatio, e.Host.OfClient = 0.01, true },
-			func(f *tuning.StepFigures) { f.FilterLatencyMeanMs, f.HostIdle = 900, 0.01 }, tuning.Fail, "limited by filter CPU"},
+			func(f *stepFigures) { f.FilterLatencyMeanMs, f.HostIdle = 900, 0.01 }, tuning.Fail, "limited by filter CPU"},
 		"well, and nothing known of any host": {func(e *tuning.Evidence) { e.Host.IdleRatio, e.Host.OfClient = tuning.Unknown, true },
-			func(f *tuning.StepFigures) { f.HostIdle = math.NaN() }, tuning.OK, ""},
-		"slow for no reason": {func(*tuning.Evidence) {}, func(f *tuning.StepFigures) { f.FilterLatencyMeanMs = 900 }, tuning.Fail, ""},
+			func(f *stepFigures) { f.HostIdle = math.NaN() }, tuning.OK, ""},
+		"slow for no reason": {func(*tuning.Evidence) {}, func(f *stepFigures) { f.FilterLatencyMeanMs = 900 }, tuning.Fail, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, f := quiet(), figures()
 			c.evidence(&e)
 			c.figures(&f)
-			j, l := tuning.DefaultGoals().JudgeLimited(f, e)
+			j, l := f.judge(e)
 			assert.Equal(t, c.want, j.Verdict, "%v", j.Reasons)
 			if c.reason != "" {
 				require.NotEmpty(t, j.Reasons)

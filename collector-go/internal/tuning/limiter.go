@@ -21,7 +21,7 @@ const (
 	LimitedBySilence    Limiter = "a silent worker" // what it did is not known, nor who lost it
 )
 
-// OfTopology tells whether the limiter is the topology's own work, so that a goal missed because of it is the topology's failure.
+// OfTopology reports whether the limiter is the topology's own work, so that a goal missed because of it is the topology's failure.
 // The others are settings and what is around it: more of the same topology would not help.
 func (l Limiter) OfTopology() bool {
 	switch l {
@@ -72,8 +72,8 @@ type Limitation struct {
 	Contradictions []string `json:"contradictions"`
 }
 
-// Known tells whether a limiter was found.
+// Known reports whether a limiter was found.
 func (l Limitation) Known() bool { return len(l.Limiters) > 0 }
 
-// BlamesTopology tells whether the topology itself was shown to be the limit: it comes first, whatever else was reached.
+// BlamesTopology reports whether the topology itself was shown to be the limit: it comes first, whatever else was reached.
 func (l Limitation) BlamesTopology() bool { return l.Known() && l.Limiters[0].OfTopology() }

@@ -13,7 +13,7 @@ import (
 // DefaultConfidence is how often the intervals are to hold the truth.
 const DefaultConfidence = 0.95
 
-// CheckConfidence tells what is wrong with how often intervals are to hold the truth.
+// CheckConfidence returns an error where the share of intervals that are to hold the truth makes no sense.
 func CheckConfidence(c float64) error {
 	if !(c >= 0.5 && c < 1) {
 		return errors.New("the confidence must be at least 0.5 and below 1, such as 0.95")
@@ -22,7 +22,7 @@ func CheckConfidence(c float64) error {
 }
 
 // Line is a straight line through points by least squares, beside the one through the origin. Intervals are Student's t, which
-// is exact where the points scatter about the line normally, independently and evenly. Whatever the points do not tell is
+// is exact where the points scatter about the line normally, independently and evenly. Whatever the points do not show is
 // unknown, and Note says why.
 type Line struct {
 	Slope     Figure `json:"slope"`
@@ -85,7 +85,7 @@ func (l *Line) throughOrigin(x, y []float64) {
 	l.ThroughOriginLow, l.ThroughOriginHigh = Figure(slope-half), Figure(slope+half)
 }
 
-// judgeScatter tells how well the line is known.
+// judgeScatter finds how well the line is known.
 func (l *Line) judgeScatter(x, y []float64) {
 	slope, intercept := float64(l.Slope), float64(l.Intercept)
 	squares := residualSquares(x, y, intercept, slope)

@@ -1,9 +1,6 @@
 package tuning
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // LaunchCost is what a topology spent in a step, each time that the step was measured, ms a minute: a worker's mean and all workers
 // together. The times may be launches, or attempts of one launch.
@@ -19,9 +16,9 @@ func (s ConcurrencyStep) complete() bool {
 	return s.Verdict == OK || s.Verdict == Baseline && !s.doubtful
 }
 
-// costs are the step's points of a fit, one a launch.
+// costs are the step's points of a fit, one each time that it was measured for one.
 func (s ConcurrencyStep) costs() []LaunchCost {
-	if len(s.launches) > 0 {
+	if s.noCost || len(s.launches) > 0 {
 		return s.launches
 	}
 	return []LaunchCost{{AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute}}
@@ -130,8 +127,8 @@ func (l Line) slope() Estimate {
 	return Estimate{Value: l.Slope, Low: l.Low, High: l.High, Note: l.Note}
 }
 
-// CompareSlopes tells how a line's slope changed, with Welch's interval: the slopes' standard errors, of which each line has its own
-// degrees of freedom, are put together as those of two means are.
+// CompareSlopes is how a line's slope changed, with Welch's interval: the slopes' standard errors, of which each line
+// has its own degrees of freedom, are put together as those of two means are.
 func CompareSlopes(before, after Line, confidence float64) Difference {
 	d := Difference{Before: before.Slope, After: after.Slope, Change: noEstimate(), Ratio: noEstimate(),
 		Method: fmt.Sprintf("Welch's t over the slopes of lines through %d and %d points", before.Points, after.Points)}
@@ -139,35 +136,19 @@ func CompareSlopes(before, after Line, confidence float64) Difference {
 	if before.Slope != 0 {
 		d.Ratio.Value = after.Slope/before.Slope - 1
 	}
-	if !d.Change.Value.Known() {
+	a, b := before.slopeError(), after.slopeError()
+	switch {
+	case !d.Change.Value.Known():
 		d.Note = "not measured on both sides"
-		return d
-	}
-	if before.Slope < 0 || after.Slope < 0 {
+	case before.Slope < 0 || after.Slope < 0:
 		d.Change, d.Ratio = noEstimate(), noEstimate()
 		d.Note = "not determined: a fitted slope is below 0, and no query costs less than nothing"
-		return d
-	}
-	a, b := before.slopeError(), after.slopeError()
-	if !a.Known() || !b.Known() {
+	case !a.Known() || !b.Known():
 		d.Note = "a line through two points on one side: no interval"
-		return d
-	}
-	squareA, squareB := float64(a*a), float64(b*b)
-	if squareA+squareB == 0 {
-		d.Change.Low, d.Change.High, d.Clear = d.Change.Value, d.Change.Value, d.Change.Value != 0
-		d.Note = "no scatter was seen: the interval shows none, not that there is none"
-		return d
-	}
-	freedom := (squareA + squareB) * (squareA + squareB) / (squareA*squareA/float64(before.Points-2) + squareB*squareB/float64(after.Points-2))
-	t := quantile(confidence, freedom)
-	half := Figure(t * math.Sqrt(squareA+squareB))
-	d.Change.Low, d.Change.High = d.Change.Value-half, d.Change.Value+half
-	d.Clear = d.Change.Low > 0 || d.Change.High < 0
-	if before.Slope > 0 && after.Slope > 0 {
-		spread := Figure(t * math.Sqrt(squareA/float64(before.Slope*before.Slope)+squareB/float64(after.Slope*after.Slope)))
-		ratio := math.Log(float64(after.Slope / before.Slope))
-		d.Ratio.Low, d.Ratio.High = Figure(math.Exp(ratio-float64(spread))-1), Figure(math.Exp(ratio+float64(spread))-1)
+	default:
+		d.welch(
+			scattered{float64(before.Slope), float64(a * a), float64(before.Points - 2)},
+			scattered{float64(after.Slope), float64(b * b), float64(after.Points - 2)}, confidence)
 	}
 	return d
 }

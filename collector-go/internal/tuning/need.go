@@ -50,7 +50,7 @@ func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
 	need := z.fit.XFor(capacity)
 	if !need.Value.Known() {
 		for _, row := range z.queries.Rows {
-			if row.Capacity.LastOK != nil && float64(*row.Capacity.LastOK) >= capacity {
+			if row.Capacity.LastOK != nil && *row.Capacity.LastOK >= capacity {
 				need.Value = Figure(row.FilterBolts)
 				z.note("no fit of queries (%s): the smallest measured configuration that held them is taken", need.Note)
 				return need, nil
@@ -76,7 +76,7 @@ func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
 func (z *sizer) mostHeld() (most float64) {
 	for _, row := range z.queries.Rows {
 		if row.Capacity.LastOK != nil {
-			most = max(most, float64(*row.Capacity.LastOK))
+			most = max(most, *row.Capacity.LastOK)
 		}
 	}
 	return most

@@ -190,8 +190,7 @@ func TestPointsBeyondTheFirstFailureMoveNothing(t *testing.T) {
 func TestPointsWithinTheIntervalNarrowIt(t *testing.T) {
 	rows := []QueryPoint{{4, 100, 10, 78, Unknown, ""}, {4, 200, 900, 78, Unknown, ""}}
 	for _, c := range []struct {
-		latency     float64
-		last, first int
+		latency, last, first float64
 	}{{900, 100, 150}, {199, 150, 200}, {200, 150, 200}} {
 		q, err := AnalyzeQueries(append(rows[:2:2], QueryPoint{4, 150, c.latency, 78, Unknown, ""}), queryGoals)
 		require.NoError(t, err)
@@ -275,7 +274,7 @@ func TestNothingIsEverNaN(t *testing.T) {
 			}
 			assert.Equal(r, row.Knee == nil, row.KneeNote != "")
 			if row.Recommended != nil {
-				assert.LessOrEqual(r, *row.Recommended, *row.Capacity.LastOK)
+				assert.LessOrEqual(r, float64(*row.Recommended), *row.Capacity.LastOK)
 			}
 		}
 	})

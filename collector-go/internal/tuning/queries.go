@@ -27,7 +27,7 @@ type QueryPoint struct {
 	LatencyMs                           float64
 	TopologyCPUCores, TopologyMemoryMiB Figure
 	// Verdict is given where more was looked at than the latency; "" leaves it to the latency. A point that is neither OK nor FAIL says
-	// nothing of the topology: it is shown, and neither capacity nor knee is told from it. OK above the limit is a FAIL: the limit asked for is
+	// nothing of the topology: it is shown, and neither capacity nor knee is found from it. OK above the limit is a FAIL: the limit asked for is
 	// stricter than the one it was judged by.
 	Verdict Verdict
 }
@@ -44,7 +44,7 @@ type QueryGoals struct {
 // DefaultHeadroom leaves a fifth free: latency rises from tens of milliseconds to seconds within one step of the document's grid.
 const DefaultHeadroom = 0.2
 
-// Validate tells which goal makes no sense.
+// Validate returns an error that names the goal that makes no sense.
 func (g QueryGoals) Validate() error {
 	switch {
 	case !(g.LimitMs > 0) || math.IsInf(g.LimitMs, 0):
@@ -68,7 +68,7 @@ type QueryRow struct {
 	TopologyCPUCores  Figure         `json:"topology_cpu_cores"`
 	TopologyMemoryMiB Figure         `json:"topology_memory_mib"`
 	Points            []PointVerdict `json:"points"`
-	Capacity          Capacity       `json:"capacity"`
+	Capacity          Interval       `json:"capacity"`
 	Knee              *Knee          `json:"knee"`
 	KneeNote          string         `json:"knee_note,omitempty"`
 	// Recommended is (1 - headroom) times the smaller of the knee and the last step that was OK, rounded down.
@@ -177,18 +177,18 @@ func byFilterBolts(points []QueryPoint) (rows [][]QueryPoint) {
 
 func queryRow(points []QueryPoint, goals QueryGoals) QueryRow {
 	row := QueryRow{FilterBolts: points[0].FilterBolts, TopologyCPUCores: points[0].TopologyCPUCores, TopologyMemoryMiB: points[0].TopologyMemoryMiB, Headroom: Unknown}
-	var verdicts []verdictAt
+	var measured []Measured
 	var curve []LatencyPoint
 	for _, p := range points {
 		verdict := p.verdict(goals.LimitMs)
 		row.Points = append(row.Points, PointVerdict{p.Queries, Figure(p.LatencyMs), verdict})
-		if !verdict.tells() {
+		if !verdict.judges() {
 			continue
 		}
-		verdicts = append(verdicts, verdictAt{p.Queries, verdict})
+		measured = append(measured, Measured{float64(p.Queries), verdict})
 		curve = append(curve, LatencyPoint{p.Queries, p.LatencyMs})
 	}
-	row.Capacity = capacityOf(verdicts)
+	row.Capacity = IntervalOf(measured)
 	row.Knee, row.KneeNote = FindKnee(curve, goals.LimitMs)
 	row.recommend(goals.Headroom)
 	return row
@@ -204,14 +204,14 @@ func (p QueryPoint) verdict(limitMs float64) Verdict {
 	return OK
 }
 
-// tells says whether the verdict says something of the topology.
-func (v Verdict) tells() bool { return v == OK || v == Fail }
+// judges reports whether the verdict is one on the topology.
+func (v Verdict) judges() bool { return v == OK || v == Fail }
 
-// leftOut lists the points that tell nothing, "40 queries (inconclusive)"; "" where there is none.
+// leftOut lists the points that say nothing of the topology, "40 queries (inconclusive)"; "" where there is none.
 func (r QueryRow) leftOut() string {
 	var points []string
 	for _, p := range r.Points {
-		if !p.Verdict.tells() {
+		if !p.Verdict.judges() {
 			points = append(points, fmt.Sprintf("%d queries (%s)", p.Queries, p.Verdict))
 		}
 	}
@@ -225,25 +225,25 @@ func (r *QueryRow) recommend(headroom float64) {
 	last := *r.Capacity.LastOK
 	bound := last
 	if r.Knee != nil {
-		bound = min(bound, r.Knee.Queries)
+		bound = min(bound, float64(r.Knee.Queries))
 	}
-	recommended := int(math.Floor((1-headroom)*float64(bound) + 1e-9))
+	recommended := int(math.Floor((1-headroom)*bound + 1e-9))
 	r.Recommended = &recommended
 	if last > 0 {
-		r.Headroom = Figure(tidy(1 - float64(recommended)/float64(last)))
+		r.Headroom = Figure(tidy(1 - float64(recommended)/last))
 	}
 }
 
 // censored is the row's capacity as an observation; false where it has neither end.
-func (c Capacity) censored(x float64) (CensoredRow, bool) {
+func (i Interval) censored(x float64) (CensoredRow, bool) {
 	row := CensoredRow{X: x, Low: math.Inf(-1), High: math.Inf(1)}
-	if c.LastOK != nil {
-		row.Low = float64(*c.LastOK)
+	if i.LastOK != nil {
+		row.Low = *i.LastOK
 	}
-	if c.FirstFail != nil {
-		row.High = float64(*c.FirstFail)
+	if i.FirstFail != nil {
+		row.High = *i.FirstFail
 	}
-	return row, c.LastOK != nil || c.FirstFail != nil
+	return row, i.LastOK != nil || i.FirstFail != nil
 }
 
 const queryFitMethod = "interval-censored maximum likelihood of capacity = intercept + queries_per_core x cores + N(0, deviation); " +

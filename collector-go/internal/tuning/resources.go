@@ -46,7 +46,7 @@ type Machine struct {
 // UnknownMachine is one of which nothing is known.
 func UnknownMachine() Machine { return Machine{CPUCores: Unknown, MemoryMiB: Unknown} }
 
-// known tells whether anything is known of it.
+// known reports whether anything is known of it.
 func (m Machine) known() bool { return m.CPUCores.Known() || m.MemoryMiB.Known() }
 
 // check is Validate for where nothing need be known of it.
@@ -57,7 +57,7 @@ func (m Machine) check() error {
 	return m.Validate()
 }
 
-// Validate tells what is wrong with the machine.
+// Validate returns an error that names what is wrong with the machine.
 func (m Machine) Validate() error {
 	if !m.CPUCores.Known() || m.CPUCores <= 0 {
 		return errors.New("the cores per machine must be a positive number")
@@ -111,7 +111,7 @@ type Resources struct {
 	Notes         []string         `json:"notes"`
 }
 
-// AnalyzeResources adds up the components, audits what the table states, and tells how many machines it takes, unless nothing is known
+// AnalyzeResources adds up the components, audits what the table states, and finds how many machines it takes, unless nothing is known
 // of one.
 func AnalyzeResources(components []Component, stated *StatedTotals, machine Machine) (*Resources, error) {
 	if err := errors.Join(machine.check(), checkComponents(components)); err != nil {
@@ -213,7 +213,7 @@ func (c Component) memoryTotal(row int) statedTotal {
 		computed: c.memoryOfParts(), lacking: !c.OffHeapMiB.Known()}
 }
 
-// place tells how many machines it takes.
+// place finds how many machines it takes.
 func (r *Resources) place() {
 	if !r.Machine.known() {
 		r.MachinesByCPU, r.MachinesByMemory = Unknown, Unknown

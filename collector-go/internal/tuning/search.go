@@ -35,6 +35,9 @@ type Search struct {
 	Values []float64
 	// InconclusiveRepeats is how often an inconclusive value is measured again.
 	InconclusiveRepeats int
+	// Confirm has an ascending search measure the last value that was OK and the first that failed once more: a bound that does not repeat is
+	// none.
+	Confirm bool
 }
 
 // Next is the value to measure next and which attempt at it that is, from 1; more is false when the row is done. The attempts come
@@ -46,8 +49,22 @@ func (s Search) Next(measured []Measured) (value float64, attempt int, more bool
 			return last.Value, attempts + 1, true
 		}
 	}
-	value, more = s.nextValue(verdictsByValue(measured))
-	return value, 1, more
+	if value, more = s.nextValue(verdictsByValue(measured)); more || !s.Confirm || s.Kind != StepSearch {
+		return value, 1, more
+	}
+	value, more = unconfirmed(measured)
+	return value, 2, more
+}
+
+// unconfirmed is a bound of the interval that was measured once, the last OK before the first FAIL.
+func unconfirmed(measured []Measured) (float64, bool) {
+	interval := IntervalOf(measured)
+	for _, bound := range []*float64{interval.LastOK, interval.FirstFail} {
+		if bound != nil && attemptsAt(measured, *bound) == 1 {
+			return *bound, true
+		}
+	}
+	return 0, false
 }
 
 func (s Search) nextValue(verdicts map[float64]Verdict) (float64, bool) {
@@ -141,7 +158,7 @@ type Interval struct {
 	Note    string    `json:"note,omitempty"`
 }
 
-// IntervalOf tells the capacity from what was measured of one configuration, in one trial or in several.
+// IntervalOf is the capacity from what was measured of one configuration, in one trial or in several.
 func IntervalOf(measured []Measured) Interval { return intervalOf(verdictsByValue(measured)) }
 
 func intervalOf(verdicts map[float64]Verdict) Interval {
@@ -202,20 +219,10 @@ func groupedList(values []float64) string {
 	return strings.Join(all, ", ")
 }
 
-// String is the interval as people read it: "[200, 300)", "at least 400", "below 100".
-func (i Interval) String() string {
-	switch {
-	case i.LastOK != nil && i.FirstFail != nil:
-		return fmt.Sprintf("[%s, %s)", grouped(*i.LastOK), grouped(*i.FirstFail))
-	case i.LastOK != nil:
-		return "at least " + grouped(*i.LastOK)
-	case i.FirstFail != nil:
-		return "below " + grouped(*i.FirstFail)
-	}
-	return "unknown"
-}
+// String is Text.
+func (i Interval) String() string { return i.Text() }
 
-// Overlaps tells whether a capacity could lie in both intervals; unknown ends are open.
+// Overlaps reports whether a capacity could lie in both intervals; unknown ends are open.
 func (i Interval) Overlaps(other Interval) bool {
 	return below(i.LastOK, other.FirstFail) && below(other.LastOK, i.FirstFail)
 }

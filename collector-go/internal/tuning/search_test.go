@@ -170,3 +170,39 @@ func TestOverlaps(t *testing.T) {
 	assert.True(t, interval(10, 20).Overlaps(tuning.IntervalOf([]tuning.Measured{{5, tuning.OK}})), "a lower bound")
 	assert.False(t, interval(10, 20).Overlaps(tuning.IntervalOf([]tuning.Measured{{20, tuning.OK}})))
 }
+
+// An ascending search ends with its bounds once more; one that does not repeat is no bound, and the search goes on.
+func TestBoundsAreConfirmed(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind     tuning.SearchKind
+		verdicts map[float64][]tuning.Verdict // of each value's attempts
+		want     []float64
+		interval string
+	}{
+		"both repeat":          {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK, tuning.OK}, 3: {tuning.Fail, tuning.Fail}}, []float64{1, 2, 3, 2, 3}, "[2, 3)"},
+		"the last OK does not": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK, tuning.OK}, 2: {tuning.OK, tuning.Fail}, 3: {tuning.Fail, tuning.Fail}}, []float64{1, 2, 3, 2, 1, 3}, "[1, 3)"},
+		"the first FAIL does not": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK, tuning.OK}, 3: {tuning.Fail, tuning.OK}, 4: {tuning.Fail, tuning.Fail}},
+			[]float64{1, 2, 3, 2, 3, 4, 4}, "[2, 4)"},
+		"nothing failed":       {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK}, 3: {tuning.OK}, 4: {tuning.OK, tuning.OK}}, []float64{1, 2, 3, 4, 4}, "at least 4"},
+		"all at once fails":    {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.Fail, tuning.Fail}}, []float64{1, 1}, "below 1"},
+		"inconclusive at last": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK, tuning.Inconclusive}, 2: {tuning.Fail, tuning.Inconclusive}}, []float64{1, 2, 1, 2}, "[1, 2)"},
+		"a full search":        {tuning.FullSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK}, 3: {tuning.Fail}, 4: {tuning.Fail}}, []float64{1, 2, 3, 4}, "[2, 3)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			search := tuning.Search{Kind: c.kind, Values: []float64{1, 2, 3, 4}, Confirm: true}
+			var measured []tuning.Measured
+			var order []float64
+			for len(order) < 20 {
+				value, attempt, more := search.Next(measured)
+				if !more {
+					break
+				}
+				require.LessOrEqual(t, attempt, len(c.verdicts[value]), "%v", value)
+				order = append(order, value)
+				measured = append(measured, tuning.Measured{Value: value, Verdict: c.verdicts[value][attempt-1]})
+			}
+			assert.Equal(t, c.want, order)
+			assert.Equal(t, c.interval, tuning.IntervalOf(measured).String())
+		})
+	}
+}

@@ -106,7 +106,7 @@ func (z *sizer) read() (err error) {
 	return err
 }
 
-// sameConfiguration says what volumes do not tell that were all held by one configuration.
+// sameConfiguration notes what volumes do not show that were all held by one configuration.
 func (z *sizer) sameConfiguration() {
 	first := z.volumes[0]
 	for _, v := range z.volumes[1:] {
@@ -140,7 +140,7 @@ func (z *sizer) model() (model Volume) {
 	return model
 }
 
-// settings lists what Bullet is told.
+// settings lists the settings for Bullet.
 func (z *sizer) settings() {
 	model := z.model()
 	copied := fmt.Sprintf("as at %s records/s", Digits(model.RecordsPerS))

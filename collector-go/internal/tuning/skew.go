@@ -20,14 +20,14 @@ type Skew struct {
 	ToClocks   int `json:"to_clocks,omitempty"`
 }
 
-// Excludes0 tells whether the two clocks are apart for certain.
+// Excludes0 reports whether the two clocks are apart for certain.
 func (s Skew) Excludes0() bool { return s.LeastMs > 0 || s.MostMs < 0 }
 
 // stampResolutionMs is how much earlier than the truth a stamp may be: most are whole milliseconds, cut off.
 const stampResolutionMs = 1
 
 // skews bounds each clock against the client's, and each against the one before it on the record's way, by causality: what follows a stage
-// by another's clock at once, or even before it, tells how far ahead that clock can be at most. The fastest of many is the tightest bound.
+// by another's clock at once, or even before it, bounds how far ahead that clock can be. The fastest of many is the tightest bound.
 func skews(journeys []Journey, clocks map[string]string) []Skew {
 	all := []Skew{}
 	add := func(from, to string) {

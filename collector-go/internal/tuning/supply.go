@@ -45,7 +45,7 @@ func supplyRule(e Evidence) LimiterFinding {
 	return finding(LimitedByRecordSource, stateOf(e.short(s.MadePerSecond)), numbers, "%s", says)
 }
 
-// short tells whether a rate is too little of what was asked for.
+// short reports whether a rate is too little of what was asked for.
 func (e Evidence) short(perSecond Figure) bool {
 	asked, seconds := e.Supply.AskedPerSecond, Figure(e.ToMs-e.FromMs)/1000
 	return perSecond < supplyBound*asked && (asked-perSecond)*seconds >= leastShort
@@ -76,7 +76,7 @@ func (l *Limitation) short() *LimiterFinding {
 }
 
 // ofShort is the verdict of a step that met its goals with fewer records than it says: it did not hold its load where the topology itself
-// is why, and else tells nothing of that load.
+// is why, and otherwise shows nothing of that load.
 func (l *Limitation) ofShort() Judgement {
 	short, reasons := l.short(), []string{l.Text}
 	if !strings.Contains(l.Text, short.Says) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Digits writes a number with the digits that tell something: four significant ones, but never fewer than its whole part, and a
+// Digits writes a number with its meaningful digits: four significant ones, but never fewer than its whole part, and a
 // decimal below ten thousand. What is not known is a dash.
 func Digits(f Figure) string {
 	if !f.Known() {
@@ -22,7 +22,7 @@ func Digits(f Figure) string {
 	return Grouped(trimmed(strconv.FormatFloat(float64(f), 'f', decimals, 64)))
 }
 
-// TwoDigits writes a number of which more than two significant digits tell nothing: 1,369 is "1,400", 0.0234 "0.023".
+// TwoDigits writes a number of which more than two significant digits mean nothing: 1,369 is "1,400", 0.0234 "0.023".
 func TwoDigits(f Figure) string {
 	if !f.Known() || f == 0 {
 		return Digits(f)

@@ -36,7 +36,7 @@ func (u USL) At(n float64) Figure {
 
 func uslAt(p []float64, n float64) float64 { return p[0] * n / (1 + p[1]*(n-1) + p[2]*n*(n-1)) }
 
-// uslParameters is how many parameters the law has: as many different sizes fit it, one more tells how well.
+// uslParameters is how many parameters the law has: as many different sizes fit it, one more shows how well.
 const uslParameters = 3
 
 // FitUSL fits the law to throughputs y of n units.

@@ -70,18 +70,6 @@ func (e Estimate) Text(confidence float64, unit string) string {
 	return strings.TrimRight(Digits(e.Value)+" "+unit, " ") + InBrackets(strings.Join(about, "; "))
 }
 
-// Text is the interval: "[200, 300)", "at least 300", "below 200".
-func (c Capacity) Text() string {
-	figure := func(n *int) *float64 {
-		if n == nil {
-			return nil
-		}
-		f := float64(*n)
-		return &f
-	}
-	return Interval{LastOK: figure(c.LastOK), FirstFail: figure(c.FirstFail)}.Text()
-}
-
 // shortNote is how long a note may be to stand in the place of a capacity.
 const shortNote = 24
 

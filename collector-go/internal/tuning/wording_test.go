@@ -16,11 +16,11 @@ func TestRatiosAsPeopleReadThem(t *testing.T) {
 }
 
 func TestCapacitiesInWords(t *testing.T) {
-	low, high := 200, 1200
-	assert.Equal(t, "[200, 1,200)", Capacity{LastOK: &low, FirstFail: &high}.Text())
-	assert.Equal(t, "at least 200", Capacity{LastOK: &low, Censored: true}.Text())
-	assert.Equal(t, "below 1,200", Capacity{FirstFail: &high}.Text())
-	assert.Equal(t, "unknown", Capacity{}.Text())
+	low, high := 200.0, 1200.0
+	assert.Equal(t, "[200, 1,200)", Interval{LastOK: &low, FirstFail: &high}.Text())
+	assert.Equal(t, "at least 200", Interval{LastOK: &low, Censored: true}.Text())
+	assert.Equal(t, "below 1,200", Interval{FirstFail: &high}.Text())
+	assert.Equal(t, "unknown", Interval{}.Text())
 	assert.Equal(t, "not measured", Interval{Note: "not measured"}.Text())
 	assert.Equal(t, "unknown", Interval{Note: "a note that is too long for a cell"}.Text())
 }

@@ -88,7 +88,7 @@ func (s Setting) unit() string {
 	return ""
 }
 
-// wholeFrom is from where on an estimate is told without decimals.
+// wholeFrom is from where on an estimate is written without decimals.
 const wholeFrom = 100
 
 func (e Estimate) text() string {

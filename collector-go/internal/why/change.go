@@ -14,6 +14,8 @@ type Change struct {
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels,omitempty"`
 	Unit   string            `json:"unit"`
+	// Figure is the page's figure that shows it, "" where none does.
+	Figure string `json:"figure,omitempty"`
 	// Before and After are the means on both sides of Since.
 	Before float64   `json:"before"`
 	After  float64   `json:"after"`
@@ -33,21 +35,29 @@ const (
 	leastStep  = 10 * time.Second
 )
 
-// changes looks at every figure. It looks a little beyond the alert's beginning, as far as there is anything: an alert begins within a minute of its
-// cause, and a level shows in no less than leastSide points.
-func changes(ctx context.Context, ask Figures, topology string, a *Answer, now time.Time) ([]Change, error) {
-	all := []Change{}
-	step := max(a.At.Sub(a.From)/points, leastStep).Truncate(time.Second)
-	until := a.At
+// resolution is how fine the figures are looked at, and until when: a little beyond the alert's beginning, as far as there is anything, since an
+// alert begins within a minute of its cause, and a level shows in no less than leastSide points.
+func (a *Answer) resolution(now time.Time) (step time.Duration, until time.Time) {
+	step, until = max(a.At.Sub(a.From)/points, leastStep).Truncate(time.Second), a.At
 	for range leastSide {
 		if next := until.Add(step); !next.After(now) {
 			until = next
 		}
 	}
+	return step, until
+}
+
+// changes looks at every figure; missing names those of which there is not one sample.
+func changes(ctx context.Context, ask Figures, topology string, a *Answer, now time.Time) (all []Change, missing []string, err error) {
+	all, missing = []Change{}, []string{}
+	step, until := a.resolution(now)
 	for _, f := range figures {
 		lines, err := ask.Range(ctx, f.ask(topology), a.From, until, step)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
+			return nil, nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		if len(lines) == 0 {
+			missing = append(missing, f.name)
 		}
 		for _, line := range lines {
 			if c, moved := f.change(line, a.Since.UnixMilli(), a.At.UnixMilli()); moved {
@@ -57,7 +67,7 @@ func changes(ctx context.Context, ask Figures, topology string, a *Answer, now t
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Since.Before(all[j].Since) }) // what moved first may be the cause
-	return all, nil
+	return all, missing, nil
 }
 
 // change is the one move to another level that explains most of the line, if it lies behind sinceMs, not behind atMs, and is worth telling: the
@@ -80,7 +90,7 @@ func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	for name, v := range line.Labels {
 		labels[name] = v
 	}
-	c := Change{Name: f.name, Labels: labels, Unit: f.unit, Before: before, After: after, Since: time.UnixMilli(times[at]), Score: score}
+	c := Change{Name: f.name, Labels: labels, Unit: f.unit, Figure: f.key, Before: before, After: after, Since: time.UnixMilli(times[at]), Score: score}
 	if after > before {
 		c.Advice = f.advice
 	}

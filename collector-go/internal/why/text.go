@@ -18,15 +18,18 @@ func (a *Answer) Text() string {
 		fmt.Fprintf(&out, ", topology %s", a.Alert.Topology)
 	}
 	out.WriteString("\n")
-	for _, line := range []struct{ name, text string }{{"", a.Alert.Summary}, {"Limit: ", a.Limit}, {"Runbook: ", a.Alert.Runbook}} {
+	for _, line := range []struct{ name, text string }{{"", a.Alert.Summary}, {"Cause: ", a.Cause.sentence()}, {"Limit: ", a.Limit}, {"Runbook: ", a.Alert.Runbook}} {
 		if line.text != "" {
 			fmt.Fprintf(&out, "  %s%s\n", line.name, line.text)
 		}
 	}
-	fmt.Fprintf(&out, "\nWhat happened from %s to %s\n", clock(a.Since), clock(a.At))
-	a.writeEvents(&out)
 	fmt.Fprintf(&out, "\nWhat moved, compared with the time from %s on\n", clock(a.From))
 	a.writeChanges(&out)
+	fmt.Fprintf(&out, "\nWhat happened from %s to %s\n", clock(a.Since), clock(a.At))
+	a.writeEvents(&out)
+	if len(a.Missing) > 0 {
+		fmt.Fprintf(&out, "\nWithout a sample, so that nothing is known of: %s\n", strings.Join(a.Missing, "; "))
+	}
 	for _, note := range a.Notes {
 		fmt.Fprintf(&out, "\nNote: %s\n", note)
 	}

@@ -55,9 +55,13 @@ type Answer struct {
 	At      time.Time `json:"at"`
 	Events  []Event   `json:"events"`
 	Changes []Change  `json:"changes"`
-	// Limit is what the topology was limited by in [Since, At], in a sentence; "" where nothing judges it.
-	Limit string   `json:"limit,omitempty"`
-	Notes []string `json:"notes"`
+	// Cause is what most likely raised the alert, by what moved; nil where nothing does that explains it.
+	Cause *Cause `json:"cause,omitempty"`
+	// Limit is what the topology was limited by from its first change on, in a sentence; "" where nothing was found at its limit.
+	Limit string `json:"limit,omitempty"`
+	// Missing are the figures without a sample in [From, At]: whether they moved is not known.
+	Missing []string `json:"missing"`
+	Notes   []string `json:"notes"`
 }
 
 // Line is a series over time: values at ascending times, ms since the Unix epoch. A time that is not there is a gap.
@@ -79,8 +83,8 @@ type Ports struct {
 	Active func() []Alert
 	// Events are those of a topology that began or ended in [from, to].
 	Events func(topology string, from, to time.Time) []Event
-	// Limit says what a topology was limited by; nil: nobody judges it.
-	Limit func(ctx context.Context, topology string, from, to time.Time) (string, error)
+	// Limit judges what a topology was limited by, in a sentence; found is whether anything was at its limit. nil: nobody judges it.
+	Limit func(ctx context.Context, topology string, from, to time.Time) (text string, found bool, err error)
 }
 
 // UnknownAlertError says that no such alert is, or was within the last day.
@@ -115,15 +119,46 @@ func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 	}
 	a.Since, a.From = a.At.Add(-q.Window), a.At.Add(-3*q.Window)
 	a.Events = events(p, alert.Topology, a.Since, a.At)
-	if a.Changes, err = changes(ctx, p.Figures, alert.Topology, a, q.Now); err != nil {
+	if a.Changes, a.Missing, err = changes(ctx, p.Figures, alert.Topology, a, q.Now); err != nil {
 		return nil, err
 	}
-	if p.Limit != nil && alert.Topology != "" {
-		if a.Limit, err = p.Limit(ctx, alert.Topology, a.Since, a.At); err != nil {
-			a.Notes = append(a.Notes, "what limited the topology could not be judged: "+err.Error())
-		}
+	outage, err := collectorAway(ctx, p.Figures, a, q.Now)
+	if err != nil {
+		return nil, err
 	}
+	a.Cause = cause(a, outage)
+	if outage != nil {
+		a.Notes = append(a.Notes, outage.Text)
+	}
+	a.judge(ctx, p, q.Now)
 	return a, nil
+}
+
+// leastJudged is how long a time a limiter is looked for in at least: two reports of what comes once a minute.
+const leastJudged = 2 * time.Minute
+
+// judge asks what limited the topology since it changed: over the time before that the mean would say that nothing did, beside a figure that moved.
+func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
+	if p.Limit == nil || a.Alert.Topology == "" {
+		return
+	}
+	_, until := a.resolution(now)
+	from := a.Since
+	if a.Cause != nil {
+		from = a.Cause.Since
+	}
+	if until.Sub(from) < leastJudged {
+		from = until.Add(-leastJudged)
+	}
+	text, found, err := p.Limit(ctx, a.Alert.Topology, from, until)
+	switch {
+	case err != nil:
+		a.Notes = append(a.Notes, "what limited the topology could not be judged: "+err.Error())
+	case found:
+		a.Limit = text
+	case a.Cause == nil:
+		a.Notes = append(a.Notes, text)
+	}
 }
 
 func events(p Ports, topology string, since, at time.Time) []Event {

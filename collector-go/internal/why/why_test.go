@@ -68,9 +68,10 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 		assert.Equal(t, noon, to)
 		return []Event{{Time: noon.Add(-9 * time.Minute), Title: "step 3: 40 queries"}, {Time: noon.Add(-4 * time.Minute), Title: "worker h:6700 started again"}}
 	}
-	p.Limit = func(_ context.Context, _ string, from, to time.Time) (string, error) {
-		assert.Equal(t, 15*time.Minute, to.Sub(from))
-		return "limited by filter CPU: 0.95 of what its executors can have", nil
+	p.Limit = func(_ context.Context, _ string, from, to time.Time) (string, bool, error) {
+		assert.WithinDuration(t, noon.Add(-4*time.Minute), from, 45*time.Second, "since the cause, not in the mean of all the time before it")
+		assert.WithinDuration(t, noon.Add(time.Minute), to, 45*time.Second)
+		return "limited by filter CPU: 0.95 of what its executors can have", true, nil
 	}
 	a, err := Explain(t.Context(), p, Question{Alert: "Slow", Now: noon.Add(time.Minute)})
 	require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 	for _, c := range a.Changes {
 		names = append(names, c.Name)
 	}
-	assert.Equal(t, []string{"records arriving", "capacity of the busiest task, by component", "workers started again", "filter latency, mean of the slowest task"}, names)
+	assert.Equal(t, []string{"records arriving", "busy share of the busiest task, by component", "workers started again", "filter latency, mean of the slowest task"}, names)
 	first := a.Changes[0]
 	assert.InDelta(t, 500, first.Before, 1e-9)
 	assert.InDelta(t, 1500, first.After, 1e-9)
@@ -153,8 +154,8 @@ func TestOfSeveralTheOneThatFiresLongestIsMeant(t *testing.T) {
 
 func TestAJudgeThatFailsIsANote(t *testing.T) {
 	p := ports(stored{}, slow)
-	p.Limit = func(context.Context, string, time.Time, time.Time) (string, error) {
-		return "", errors.New("no evidence")
+	p.Limit = func(context.Context, string, time.Time, time.Time) (string, bool, error) {
+		return "", false, errors.New("no evidence")
 	}
 	a, err := Explain(t.Context(), p, Question{Alert: "Slow"})
 	require.NoError(t, err)

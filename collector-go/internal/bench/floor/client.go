@@ -92,8 +92,9 @@ func (c *client) send(ctx context.Context, conn *grpc.ClientConn) error {
 			if ended = stream.RecvMsg(&m); ended != nil {
 				return
 			}
-			room <- binary.LittleEndian.Uint32(m.buffer.ReadOnlyData())
-			m.buffer.Free()
+			number, _ := numberOf(m.parts)
+			m.parts.Free()
+			room <- number
 		}
 	})
 	acknowledged := uint32(0)

@@ -9,11 +9,14 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
+	"net/http/pprof"
 	"sync"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/mem"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/framepool"
 )
 
 // A message is a header of 32 bytes, little-endian: sequence, first series, samples, bytes a sample (8 or 12), slice, each 4 bytes, the rest zero; then
@@ -32,45 +35,29 @@ type Options struct {
 	Series, Slices int
 }
 
+// readBuffer is how much of a connection is read at once: it stays in the processor's nearer caches with what is made of it.
+const readBuffer = 256 << 10
+
 // DefaultLogBytes bounds a log as the collector's journal is bounded.
 const DefaultLogBytes = 1 << 30
 
 // server is a floor that runs.
 type server struct {
 	Options
-	log *os.File
+	log *log
 
-	mu      sync.Mutex // guards what follows
-	waiting []entry
-	written int64
-	arrived sync.Cond
-
-	cells sync.Mutex
-	sums  []cell // series by slice
-}
-
-// cell is a series' slice.
-type cell struct {
-	sum   float64
-	count uint32
-}
-
-// entry is a message that waits for the log.
-type entry struct {
-	buffer mem.Buffer // nil ends a stream
-	done   chan<- uint32
-	number uint32
+	mu    sync.Mutex // guards what follows
+	cells []*cells
 }
 
 // Run serves until the listener fails.
 func Run(o Options) error {
-	log, err := os.OpenFile(o.Log, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o640)
+	log, err := newLog(o.Log, o.LogBytes)
 	if err != nil {
 		return err
 	}
-	defer log.Close()
-	s := &server{Options: o, log: log, sums: make([]cell, o.Series*o.Slices)}
-	s.arrived.L = &s.mu
+	defer log.file.Close()
+	s := &server{Options: o, log: log}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
 		return err
@@ -78,12 +65,13 @@ func Run(o Options) error {
 	web := http.NewServeMux()
 	web.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ready") })
 	web.HandleFunc("/sums", s.answer)
-	g := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(16<<20), grpc.ReadBufferSize(1<<20), grpc.WriteBufferSize(32<<10),
-		grpc.InitialWindowSize(16<<20), grpc.InitialConnWindowSize(64<<20))
+	web.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	g := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(chunkBytes), grpc.ReadBufferSize(readBuffer), grpc.WriteBufferSize(32<<10),
+		experimental.BufferPool(&framepool.Pool{}), grpc.InitialWindowSize(16<<20), grpc.InitialConnWindowSize(64<<20))
 	g.RegisterService(&grpc.ServiceDesc{ServiceName: "bench.Floor", HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{{StreamName: "Export", Handler: s.export,
 		ServerStreams: true, ClientStreams: true}}}, s)
 	failed := make(chan error, 3)
-	go func() { failed <- s.write() }()
+	go func() { failed <- log.write() }()
 	go func() { failed <- http.ListenAndServe(o.HTTP, web) }()
 	go func() { failed <- g.Serve(listener) }()
 	return <-failed
@@ -99,24 +87,37 @@ func (s *server) export(_ any, stream grpc.ServerStream) error {
 	return err
 }
 
-// receive takes a stream's messages; it closes done once all of them have been answered for.
+// receive takes a stream's messages; done is closed once all of them have been answered for.
 func (s *server) receive(stream grpc.ServerStream, done chan uint32) error {
+	defer func() {
+		_, filled := s.log.reserve(0, answer{to: done, last: true})
+		filled()
+	}()
+	cells := s.newCells()
 	for {
 		var m message
-		if err := stream.RecvMsg(&m); err != nil {
-			s.enqueue(entry{done: done})
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
+		if err := stream.RecvMsg(&m); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
 			return err
 		}
-		number, err := s.add(m.buffer.ReadOnlyData())
-		if err != nil {
-			s.enqueue(entry{done: done})
+		if err := s.take(m.parts, done, cells); err != nil {
 			return err
 		}
-		s.enqueue(entry{m.buffer, done, number})
 	}
+}
+
+// take puts a message into the log and into the stream's cells.
+func (s *server) take(parts mem.BufferSlice, done chan<- uint32, cells *cells) error {
+	defer parts.Free()
+	number, ok := numberOf(parts)
+	if !ok {
+		return errMalformed
+	}
+	room, filled := s.log.reserve(parts.Len(), answer{to: done, number: number})
+	defer filled()
+	parts.CopyTo(room)
+	return cells.add(room)
 }
 
 // answerAll answers with the newest number that is on disk.
@@ -138,57 +139,4 @@ func answerAll(stream grpc.ServerStream, done <-chan uint32) {
 			}
 		}
 	}
-}
-
-func (s *server) enqueue(e entry) {
-	s.mu.Lock()
-	s.waiting = append(s.waiting, e)
-	s.mu.Unlock()
-	s.arrived.Signal()
-}
-
-// write writes what waits, syncs it once, and answers for all of it.
-func (s *server) write() error {
-	var batch []entry
-	for {
-		s.mu.Lock()
-		for len(s.waiting) == 0 {
-			s.arrived.Wait()
-		}
-		batch, s.waiting = s.waiting, batch[:0]
-		s.mu.Unlock()
-		if err := s.writeBatch(batch); err != nil {
-			return err
-		}
-		for i, e := range batch {
-			if e.buffer == nil {
-				close(e.done)
-			} else {
-				e.buffer.Free()
-				e.done <- e.number
-			}
-			batch[i] = entry{}
-		}
-	}
-}
-
-// writeBatch puts messages into the log, which is on disk afterwards.
-func (s *server) writeBatch(batch []entry) error {
-	if s.written > s.LogBytes {
-		if _, err := s.log.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		s.written = 0
-	}
-	for _, e := range batch {
-		if e.buffer == nil {
-			continue
-		}
-		n, err := s.log.Write(e.buffer.ReadOnlyData())
-		s.written += int64(n)
-		if err != nil {
-			return err
-		}
-	}
-	return toDisk(s.log)
 }

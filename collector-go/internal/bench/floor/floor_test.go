@@ -3,8 +3,6 @@ package floor
 import (
 	"encoding/binary"
 	"encoding/json"
-	"net/http"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,19 +14,13 @@ import (
 // What was sent is counted and added up, with either size of a sample, over streams that end.
 func TestTheFloorHasWhatWasSent(t *testing.T) {
 	for _, size := range []int{8, 12} {
-		o := Options{Log: filepath.Join(t.TempDir(), "log"), LogBytes: 4096, Series: 70, Slices: 3}
-		var err error
-		o.Listen, err = bench.FreeAddress()
-		require.NoError(t, err)
-		o.HTTP, err = bench.FreeAddress()
-		require.NoError(t, err)
-		go func() { _ = Run(o) }() // it serves for as long as the tests run
+		p, address := start(t, Options{LogBytes: 4096, Series: 70, Slices: 3})
 		rows := bench.NewRows(1, 7, 10)
-		sum, sent, err := Send(t.Context(), o.Listen, rows, Load{Streams: 2, PerMessage: 2, Steps: 9, StepsASlice: 3, SampleBytes: size, InFlight: 2})
+		sum, sent, err := Send(t.Context(), address, rows, Load{Streams: 2, PerMessage: 2, Steps: 9, StepsASlice: 3, SampleBytes: size, InFlight: 2})
 		require.NoError(t, err)
 		const samples = 7 * 10 * 9
 		assert.Greater(t, int(sent), samples*size)
-		body, err := bench.NewServer("http://"+o.HTTP, plainClient).Get(t.Context(), "/sums")
+		body, err := p.Get(t.Context(), "/sums")
 		require.NoError(t, err)
 		var got Sums
 		require.NoError(t, json.Unmarshal(body, &got))
@@ -37,7 +29,7 @@ func TestTheFloorHasWhatWasSent(t *testing.T) {
 }
 
 func TestAFloorRefusesWhatIsNoMessage(t *testing.T) {
-	s := &server{Options: Options{Series: 2, Slices: 1}, sums: make([]cell, 2)}
+	c := (&server{Options: Options{Series: 2, Slices: 1}}).newCells()
 	for _, m := range [][]byte{
 		{},
 		message32(1, 0, 1, 8, 0), // no sample
@@ -46,8 +38,7 @@ func TestAFloorRefusesWhatIsNoMessage(t *testing.T) {
 		append(message32(1, 0, 2, 4, 0), eight...),                            // samples of four bytes
 		append(message32(1, 0, 1, 12, 0), 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), // a series beyond the last
 	} {
-		_, err := s.add(m)
-		assert.ErrorIs(t, err, errMalformed, "%v", m)
+		assert.ErrorIs(t, c.add(m), errMalformed, "%v", m)
 	}
 }
 
@@ -61,5 +52,3 @@ func message32(words ...uint32) []byte {
 	}
 	return out
 }
-
-var plainClient = http.DefaultClient

@@ -6,14 +6,14 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"os"
-	"syscall"
+	"slices"
+	"sync"
 
 	"google.golang.org/grpc/mem"
 )
 
 // message is what comes in: the transport's own memory, which is given back once it is in the log.
-type message struct{ buffer mem.Buffer }
+type message struct{ parts mem.BufferSlice }
 
 // rawCodec hands messages over as they came.
 type rawCodec struct{}
@@ -23,7 +23,8 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	v.(*message).buffer = data.MaterializeToBuffer(mem.DefaultBufferPool())
+	data.Ref()
+	v.(*message).parts = data
 	return nil
 }
 
@@ -31,37 +32,88 @@ func (rawCodec) Name() string { return "proto" }
 
 var errMalformed = errors.New("a message that is none")
 
+// numberOf is the number of a message.
+func numberOf(parts mem.BufferSlice) (uint32, bool) {
+	var word [4]byte
+	if parts.CopyTo(word[:]) != len(word) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint32(word[:]), true
+}
+
+// cells are a stream's sums. Each stream has its own, so that none waits for another.
+type cells struct {
+	mu     sync.Mutex // held while a message is added, or all are
+	series int
+	slices [][]cell
+}
+
+// cell is a series' slice.
+type cell struct {
+	sum   float64
+	count uint32
+}
+
+func (s *server) newCells() *cells {
+	c := &cells{series: s.Series, slices: make([][]cell, s.Slices)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cells = append(s.cells, c)
+	return c
+}
+
+// row is a slice's cells.
+func (c *cells) row(slice int) []cell {
+	if c.slices[slice] == nil {
+		c.slices[slice] = make([]cell, c.series)
+	}
+	return c.slices[slice]
+}
+
 // add adds a message's samples to their cells.
-func (s *server) add(all []byte) (number uint32, err error) {
+func (c *cells) add(all []byte) error {
 	if len(all) < header {
-		return 0, errMalformed
+		return errMalformed
 	}
-	word := func(i int) uint32 { return binary.LittleEndian.Uint32(all[4*i:]) }
-	first, samples, size, slice := int(word(1)), int(word(2)), int(word(3)), int(word(4))
+	word := func(i int) int { return int(binary.LittleEndian.Uint32(all[4*i:])) }
+	first, samples, size, slice := word(1), word(2), word(3), word(4)
 	body := all[header:]
-	if len(body) != samples*size || slice >= s.Slices || size != 8 && size != 12 || size == 8 && first+samples > s.Series {
-		return 0, errMalformed
+	if len(body) != samples*size || slice >= len(c.slices) {
+		return errMalformed
 	}
-	row := s.sums[slice*s.Series : (slice+1)*s.Series]
-	s.cells.Lock()
-	defer s.cells.Unlock()
-	if size == 8 {
-		row = row[first : first+samples]
-		for i := range row {
-			row[i].sum += math.Float64frombits(binary.LittleEndian.Uint64(body[8*i:]))
-			row[i].count++
-		}
-		return word(0), nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case size == 8 && first+samples <= c.series:
+		addInOrder(c.row(slice)[first:first+samples], body)
+		return nil
+	case size == 12:
+		return addNumbered(c.row(slice), body)
 	}
+	return errMalformed
+}
+
+// addInOrder adds a sample to each cell.
+func addInOrder(row []cell, body []byte) {
+	for i := range row {
+		row[i].sum += math.Float64frombits(binary.LittleEndian.Uint64(body[:8]))
+		row[i].count++
+		body = body[8:]
+	}
+}
+
+// addNumbered adds samples to the cells of the series that they name.
+func addNumbered(row []cell, body []byte) error {
 	for ; len(body) >= 12; body = body[12:] {
 		series := binary.LittleEndian.Uint32(body)
 		if int(series) >= len(row) {
-			return 0, errMalformed
+			return errMalformed
 		}
-		row[series].sum += math.Float64frombits(binary.LittleEndian.Uint64(body[4:]))
-		row[series].count++
+		c := &row[series]
+		c.sum += math.Float64frombits(binary.LittleEndian.Uint64(body[4:]))
+		c.count++
 	}
-	return word(0), nil
+	return nil
 }
 
 // Sums is what a floor answers: of all cells.
@@ -71,15 +123,24 @@ type Sums struct {
 }
 
 func (s *server) answer(w http.ResponseWriter, _ *http.Request) {
-	s.cells.Lock()
-	defer s.cells.Unlock()
+	s.mu.Lock()
+	all := slices.Clone(s.cells)
+	s.mu.Unlock()
 	var out Sums
-	for _, c := range s.sums {
-		out.Samples += int(c.count)
-		out.Sum += c.sum
+	for _, c := range all {
+		c.addTo(&out)
 	}
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// toDisk waits until a file's bytes are on disk.
-func toDisk(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
+// addTo adds all cells.
+func (c *cells) addTo(out *Sums) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, row := range c.slices {
+		for _, cell := range row {
+			out.Samples += int(cell.count)
+			out.Sum += cell.sum
+		}
+	}
+}

@@ -14,6 +14,7 @@ func Known() map[string]Metric {
 		known[name] = Metric{Type: d.Type, Unit: d.Unit, Labels: d.Labels}
 	}
 	maps.Copy(known, own)
+	known["ALERTS"] = Metric{Type: "gauge", Labels: strings.Fields("alertname alertstate severity topology worker class metric reason port")} // whoever evaluates rules
 	return known
 }
 

@@ -2,16 +2,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { figures, quote } from '../static/js/expressions.js';
+import { layersOf, levelOf, streamsOf } from '../static/js/layers.js';
+import { orderFor, alarmsOf } from '../static/js/order.js';
+import { stateOf } from '../static/js/sentence.js';
+import { momentsOf } from '../static/js/diagnosis.js';
 import { gridOf, moved, timesOf } from '../static/js/grid.js';
 import { byName, columnsOf, largest, lastKnown, together } from '../static/js/matrix.js';
 import { held } from '../static/js/placement.js';
-import { defaults, format, moment, parse } from '../static/js/state.js';
+import { chosen, defaults, format, moment, parse, sliceOf } from '../static/js/state.js';
 import { bandsAndMarks } from '../static/js/timeline.js';
 import { webAddress } from '../static/js/dom.js';
 import { duration, plain, units } from '../static/js/units.js';
 
 test('a state comes back from its hash', () => {
-  for (const part of [{}, { topology: 'a&b=c #<ü>' }, { range: '7d', slice: '5m', cpu: 'ms', gc: 'share' }, { from: 1795276140, to: 1795276320 }]) {
+  for (const part of [{}, { topology: 'a&b=c #<ü>' }, { range: '7d', slice: '5m', cpu: 'ms', gc: 'share' }, { from: 1795276140, to: 1795276320 }, { figure: 'busy', at: 1795276140, component: 'Filter<b>' }]) {
     const state = { ...defaults, ...part };
     assert.deepEqual(parse(format(state)), state);
   }
@@ -105,4 +109,53 @@ test('only the web’s addresses become links', () => {
 test('a worker holds its own components before those of Storm', () => {
   const components = [{ component: '__system', tasks: [-1] }, { component: '__acker', tasks: [9] }, { component: 'JoinBolt', tasks: [5] }, { component: 'FilterBolt', tasks: [3, 4] }];
   assert.equal(held(components), 'FilterBolt 2, JoinBolt 1, __acker 1');
+});
+
+test('slices are as wide as the range asks for, or as chosen', () => {
+  for (const [part, want] of [[{ range: '15m' }, 10], [{}, 60], [{ range: '6h' }, 300], [{ range: '24h' }, 300], [{ range: '7d' }, 3600], [{ range: '7d', slice: '10s' }, 10], [{ from: 100, to: 280 }, 10], [{ from: 0, to: 30 * 86400 }, 21600]]) {
+    assert.equal(sliceOf({ ...defaults, ...part }), want, JSON.stringify(part));
+  }
+  assert.equal(chosen({ ...defaults, topology: 'bullet' }), 'bullet, last hour');
+});
+
+test('every alert leads to its own figure first, and no figure is lost', () => {
+  const all = figures.map((f) => f.name).sort();
+  for (const [alert, first] of [[null, 'latency'], ['BulletFilterLatencyP99High', 'latency'], ['BulletGCShareHigh', 'gc'], ['BulletSourceFallingBehind', 'lag'], ['BulletWorkerRestarted', 'workers'], ['constructor', 'latency']]) {
+    const order = orderFor(alert);
+    assert.equal(order[0], first, alert);
+    assert.deepEqual([...order].sort(), all, alert);
+  }
+  assert.equal(orderFor('BulletFilterLatencyMeanHigh')[1], 'busy', 'then its causes');
+});
+
+test('the worst alert of a topology comes first, the watchdog never', () => {
+  const alert = (alertname, state, severity, topology, activeAt = '2026-11-21T15:00:00Z') => ({ state, activeAt, labels: { alertname, severity, topology }, annotations: { summary: alertname } });
+  const all = [alert('W', 'firing', 'warning', 't'), alert('P', 'pending', 'critical', 't'), alert('C', 'firing', 'critical', 't'), alert('Other', 'firing', 'critical', 'u'), alert('BulletMetricsWatchdog', 'firing', 'none')];
+  assert.deepEqual(alarmsOf(all, 't').map((a) => a.labels.alertname), ['C', 'W', 'P']);
+  const state = (more) => stateOf({ alarms: [], condition: 'running', alive: true, judged: true, okSince: null, firstSeen: 0, now: 1795276140, ...more });
+  assert.equal(state({ alarms: alarmsOf(all, 't') }).text, 'C');
+  assert.equal(state({}).text, 'OK for more than a day');
+  assert.match(state({ okSince: 1795276140 - 3600 }).text, /^OK since \d\d:\d\d$/);
+  assert.equal(state({ judged: false }).kind, 'unknown', 'no alert where nobody judges is not OK');
+  assert.equal(state({ alive: false }).kind, 'unknown');
+  assert.equal(state({ condition: 'killed' }).kind, 'ended');
+});
+
+test('components stand behind what feeds them, and streams that lead back go round', () => {
+  const streams = [['Source', 'Filter'], ['Query', 'Filter'], ['Filter', 'Join'], ['Query', 'Join'], ['Join', 'Loop'], ['Loop', 'Filter']].map(([from, to]) => ({ from, to }));
+  const layers = layersOf(['Join', 'Filter', 'Loop', 'Query', 'Source', 'Alone'], streams);
+  assert.deepEqual(layers.map((l) => [...l].sort()), [['Alone', 'Query', 'Source'], ['Filter'], ['Join'], ['Loop']]);
+  assert.deepEqual([undefined, 0.1, 0.5, 0.8, 1.01].map(levelOf), ['unmeasured', 'idle', 'working', 'busy', 'saturated']);
+});
+
+test('streams are those that are known and those that were seen, each once', () => {
+  const components = [{ name: 'Filter', inputs: [{ component: 'Source', stream: 'default', grouping: 'shuffle' }, { component: '__system', stream: '__tick', grouping: 'all' }] }];
+  const executed = [['Source', 'Filter', 'default', '12'], ['Filter', 'Join', 'default', '3'], ['Join', '__acker', '__ack', '9']].map(([source, component, stream, v]) => ({ metric: { source, component, stream }, value: [0, v] }));
+  assert.deepEqual(streamsOf(components, executed), [{ from: 'Filter', to: 'Join', stream: 'default', grouping: '', rate: 3 }, { from: 'Source', to: 'Filter', stream: 'default', grouping: 'shuffle', rate: 12 }]);
+});
+
+test('a diagnosis is moments on the figures that moved', () => {
+  const answer = { at: '2026-11-21T15:10:00Z', alert: { name: 'Slow' }, changes: [{ name: 'busy', labels: { component: 'FilterBolt' }, figure: 'busy', since: '2026-11-21T15:06:00Z' }] };
+  assert.deepEqual(momentsOf(answer).map((m) => [m.label, m.figure, m.cause]), [['busy FilterBolt', 'busy', true], ['Slow began', '', true]]);
+  assert.deepEqual(momentsOf(null), []);
 });

@@ -1,56 +1,7 @@
-// The page in the system's Chromium over real collectors (cmd/bullet-metrics/page_test.go starts them).
+// The page's figures, lists and choices in the system's Chromium over real collectors (cmd/bullet-metrics/page_test.go starts them).
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync } from 'node:fs';
-import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
-
-const collectors = JSON.parse(process.env.PAGE_COLLECTORS);
-const browserPath = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => existsSync(p));
-const images = fileURLToPath(new URL(process.env.UPDATE_IMAGES ? '../../../../docs/images' : '../../../../build/page-images', import.meta.url));
-const recorded = '#topology=bullet&from=2026-11-21T15%3A49%3A00Z&to=2026-11-21T15%3A52%3A00Z&slice=10s';
-const madeUp = `#${new URLSearchParams({ topology: collectors.topology, range: '15m', slice: '10s' })}`;
-
-let browser;
-before(async () => {
-  mkdirSync(images, { recursive: true });
-  browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-gpu'] });
-});
-after(() => browser?.close());
-
-// open shows the page, and fails the test at its end where the browser had anything to complain of.
-async function open(t, { base = collectors.full, hash = recorded, width = 1200, height = 900, colorScheme = 'light', expected = [], shown = true, ...more } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme, timezoneId: 'UTC', locale: 'en-GB', ...more });
-  const page = await context.newPage();
-  const complaints = [];
-  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && complaints.push(m.text()));
-  page.on('pageerror', (e) => complaints.push(e.stack));
-  page.on('request', (r) => new URL(r.url()).origin === base || complaints.push(`asked elsewhere: ${r.url()}`));
-  await page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`)));
-  t.after(async () => {
-    const title = await page.title().catch(() => 'Bullet Metrics');
-    await context.close();
-    assert.deepEqual(complaints.filter((c) => !expected.some((e) => c.includes(e))), []);
-    assert.equal(title, 'Bullet Metrics');
-  });
-  await page.goto(`${base}/${hash}`);
-  if (shown) await figuresShown(page);
-  return page;
-}
-
-const figuresShown = (page) => page.waitForFunction(() => performance.getEntriesByName('figures-shown').length > 0);
-const again = (page) => page.evaluate(() => performance.clearMarks('figures-shown'));
-const picture = (page, name) => page.screenshot({ path: `${images}/page-${name}.png`, fullPage: true });
-const data = (page, figure) => page.evaluate((name) => {
-  const f = globalThis.bulletPage.figures.find((x) => x.definition.name === name);
-  return { times: f.times, lines: f.columns.map((c, i) => ({ name: c.metric.worker, drawn: [...f.chart.data[i + 1]], spansGaps: f.chart.series[i + 1].spanGaps })), limit: f.limit() };
-}, figure);
-const api = async (path, form) => {
-  const answer = await (await fetch(`${collectors.full}${path}?${new URLSearchParams(form)}`)).json();
-  assert.equal(answer.status, 'success', JSON.stringify(answer));
-  return answer.data;
-};
-const ask = async (query, time) => (await api('/api/v1/query', { query, time })).result;
+import { test } from 'node:test';
+import { again, api, ask, collectors, data, figuresShown, madeUp, open, picture } from './harness.mjs';
 
 test('the numbers on the page are the API’s', async (t) => {
   const page = await open(t);
@@ -96,6 +47,7 @@ test('CPU and GC are the totals’ rises', async (t) => {
     }
     assert.ok(compared >= 4);
   }
+  await page.locator('#more summary').click();
   await page.selectOption('#cpu', 'ms');
   await page.waitForFunction(() => /ms\/min/.test(document.querySelector('#figure-cpu [data-of="mean"] b').textContent));
 });
@@ -111,7 +63,7 @@ test('a gap is a gap', async (t) => {
 test('the limit, steps, changes and restarts are on the axis and in words', async (t) => {
   const page = await open(t);
   assert.equal((await data(page, 'latency')).limit, 200);
-  const over = await page.evaluate(() => globalThis.bulletPage.figures[0].host.over(true));
+  const over = await page.evaluate(() => { const [first] = globalThis.bulletPage.figures; const all = first.host.over(first); return { ...all, marks: all.marks.filter((m) => !m.cause) }; });
   assert.deepEqual(over.bands.map((b) => b.label), ['10 queries', '20 queries']);
   assert.deepEqual(over.marks.map((m) => [m.label, m.restart]), [['filter bolts 2 -> 4', false], ['Worker 127.0.0.1:10068 restarted', true]]);
   assert.match(await page.locator('#changes-body').textContent(), /filter bolts 2 -> 4/);
@@ -145,21 +97,25 @@ test('hostile names are text', async (t) => {
 test('alerts tell their cause', async (t) => {
   const page = await open(t);
   const card = page.locator('.alert.firing', { hasText: 'PageTestFires' });
-  await card.waitFor({ timeout: 20_000 });
+  await card.waitFor();
   assert.match(await card.textContent(), /Filter latency is 0\.25 s <b onmouseover=/);
   assert.equal(await card.locator('a').getAttribute('href'), 'https://example.org/runbooks/PageTestFires');
   const waiting = page.locator('.alert.pending', { hasText: 'PageTestWaits' });
   assert.equal(await waiting.locator('a').count(), 0, 'a script is no runbook');
+  await card.getByText('Figures that moved').waitFor(); // what is critical is open
+  assert.match(await card.textContent(), /Events in the/);
+  assert.equal(await waiting.getByText('Figures that moved').count(), 0);
+  await waiting.getByRole('button', { name: 'Why?' }).click();
+  await waiting.getByText('Figures that moved').waitFor();
   await card.getByRole('button', { name: 'Why?' }).click();
-  await card.getByText('Events in the').waitFor();
-  assert.match(await card.textContent(), /Figures that moved/);
+  assert.equal(await card.getByText('Figures that moved').count(), 0, 'folded');
   await picture(page, 'alerts');
 });
 
 test('by keyboard alone', async (t) => {
   const page = await open(t);
   const seen = [];
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < 60; i++) {
     await page.keyboard.press('Tab');
     const focus = await page.evaluate(() => ({ id: document.activeElement.id, ring: getComputedStyle(document.activeElement).outlineStyle, name: document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent }));
     assert.notEqual(focus.ring, 'none', `focus on ${focus.id} is not seen`);
@@ -167,16 +123,17 @@ test('by keyboard alone', async (t) => {
     seen.push(focus.id);
     if (focus.id === 'figure-heap') break;
   }
-  assert.deepEqual(seen.filter((id) => ['skip', 'topology', 'range', 'slice', 'figure-queries', 'figure-cpu', 'figure-heap'].includes(id)), ['skip', 'topology', 'range', 'slice', 'figure-queries', 'figure-cpu', 'figure-heap']);
+  const stops = ['skip', 'to-alert', 'tile-latency', 'topology', 'range', 'figure-latency', 'figure-cpu', 'figure-heap'];
+  assert.deepEqual(seen.filter((id) => stops.includes(id)), stops);
   await page.keyboard.press('Home');
   await page.keyboard.press('Shift+ArrowRight');
   await page.keyboard.press('ArrowLeft');
   const { times } = await data(page, 'heap');
-  const at = new Date(times[9] * 1000).toISOString().slice(11, 19);
+  const at = [times[9] - 10, times[9]].map((s) => new Date(s * 1000).toISOString().slice(11, 19)).join(' to ');
   assert.equal(await page.locator('#figure-latency time').textContent(), at, 'one crosshair for all figures');
   assert.match(await page.locator('#readout').textContent(), new RegExp(`Heap in use .*${at}: mean of`));
-  const lefts = await page.evaluate(() => globalThis.bulletPage.figures.map((f) => Math.round(f.chart.cursor.left)));
-  assert.equal(new Set(lefts).size, 1, `${lefts}`);
+  const at9 = await page.evaluate(() => globalThis.bulletPage.figures.map((f) => f.chart.cursor.idx));
+  assert.deepEqual([...new Set(at9)], [9], 'in all figures, however wide');
   await picture(page, 'crosshair');
   await page.keyboard.press('Escape');
   assert.match(await page.locator('#figure-latency time').textContent(), /^last, /);
@@ -207,14 +164,6 @@ test('the crosshair follows the pointer in all figures, and dragging zooms', asy
   assert.equal((await data(page, 'heap')).times.length, 18);
 });
 
-test('on a phone, dark', async (t) => {
-  const page = await open(t, { width: 400, height: 800, colorScheme: 'dark', hasTouch: true });
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400, 'no sideways scrolling');
-  const small = await page.evaluate(() => [...document.querySelectorAll('#controls select, #controls button')].filter((e) => e.offsetParent && e.getBoundingClientRect().height < 40).length);
-  assert.equal(small, 0, 'fingers are wide');
-  await picture(page, 'phone-dark');
-});
-
 test('light and dark have contrast, and follow the system', async (t) => {
   const page = await open(t, { colorScheme: 'dark' });
   const contrast = () => page.evaluate(() => {
@@ -225,7 +174,7 @@ test('light and dark have contrast, and follow the system', async (t) => {
       return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
     const paper = light('--paper');
-    return { paper, least: Math.min(...['--ink', '--muted', '--link', '--fail', '--wait', '--ok', '--limit', '--mark'].map(light).map((l) => (Math.max(l, paper) + 0.05) / (Math.min(l, paper) + 0.05))) };
+    return { paper, least: Math.min(...['--ink', '--muted', '--link', '--fail', '--wait', '--ok', '--limit', '--mark', '--cause'].map(light).map((l) => (Math.max(l, paper) + 0.05) / (Math.min(l, paper) + 0.05))) };
   });
   const dark = await contrast();
   await picture(page, 'dark');
@@ -255,8 +204,8 @@ test('without a store, and without a collector, it shows that', async (t) => {
 
 test('it goes with the clock until it is paused', async (t) => {
   const page = await open(t, { hash: madeUp });
-  const first = await page.evaluate(() => globalThis.bulletPage.page.grid.end);
-  await page.waitForFunction((end) => globalThis.bulletPage.page.grid?.end > end, first, { timeout: 30_000 });
+  const first = await page.evaluate(() => globalThis.bulletPage.board.grid.end);
+  await page.waitForFunction((end) => globalThis.bulletPage.board.grid?.end > end, first);
   await page.locator('#live').click();
   assert.equal(await page.locator('#live').textContent(), 'Paused');
   assert.equal(await page.locator('#live').getAttribute('aria-pressed'), 'false');

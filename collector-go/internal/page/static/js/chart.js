@@ -14,10 +14,10 @@ export function recolour() { colours = theme(); }
 
 /**
  * chartOf draws into an element. `lines` say how each series looks: {label, colour(): string, width, dash}. `limit` is in the axis' unit, null for
- * none; `over` gives bands and marks and whether they are labelled here; `select(from, to)` is called when somebody dragged; `point(i)` when
+ * none, and `limitWords` what it is called; `over` gives bands and marks and whether they are labelled here; `select(from, to)` is called when somebody dragged; `point(i)` when
  * the crosshair moved, null when it went.
  */
-export function chartOf(element, { lines, times, values, axis, write, limit, over, select, point }) {
+export function chartOf(element, { lines, times, values, axis, write, limit, limitWords, over, select, point }) {
   const options = {
     width: Math.max(200, element.clientWidth), height: stillHeight, legend: { show: false }, padding: [14, 26, 0, 0],
     cursor: { sync: { key: 'page', setSeries: false }, y: false, drag: { x: true, y: false, setScale: false, dist: 5 }, points: { show: lines.length <= 20 }, focus: { prox: -1 } },
@@ -26,7 +26,7 @@ export function chartOf(element, { lines, times, values, axis, write, limit, ove
     series: [{}, ...lines.map(seriesOf)],
     hooks: {
       drawClear: [(u) => drawBands(u, over())],
-      draw: [(u) => { drawMarks(u, over()); drawLimit(u, limit, axis); }],
+      draw: [(u) => { drawMarks(u, over()); drawLimit(u, limit, limitWords); }],
       setCursor: [(u) => point(u.cursor.left >= 0 ? u.cursor.idx : null)],
       setSelect: [(u) => selected(u, select)],
     },
@@ -83,25 +83,43 @@ function drawBands(u, { bands, labelled }) {
   });
 }
 
-function drawMarks(u, { marks, labelled }) {
+// Marks of a diagnosis are in the colour of trouble, and their words stand at the top; others' at the bottom.
+function drawMarks(u, { marks }) {
   inside(u, (c, { left, top, width, height }) => {
-    let free = left;
+    const free = { top: left, bottom: left };
     for (const mark of marks) {
       const x = Math.round(u.valToPos(mark.at, 'x', true));
       if (x < left || x > left + width) continue;
-      rule(u, c, [[x, top], [x, top + height]], colours.mark, mark.restart ? [2, 3] : [6, 3]);
-      const room = left + width - x - 4;
-      if (labelled && x >= free && room > 30 * uPlot.pxRatio) free = x + 4 + write(u, c, `${mark.restart ? '↻' : '⚙'} ${mark.label}`, x + 4, top + height - 15 * uPlot.pxRatio, room, colours.mark);
+      const hue = mark.cause ? colours.cause : colours.mark;
+      rule(u, c, [[x, top], [x, top + height]], hue, mark.cause ? [] : mark.restart ? [2, 3] : [6, 3]);
+      const [side, y, sign] = mark.cause ? ['top', top + 2, '▼'] : ['bottom', top + height - 15 * uPlot.pxRatio, mark.restart ? '↻' : '⚙'];
+      if (mark.labelled) free[side] = Math.max(free[side], beside(u, c, `${sign} ${mark.label}`, x, y, free[side], left + width, hue));
     }
   });
 }
 
-function drawLimit(u, limit, axis) {
+// beside writes right of a mark, or left of it where there is more room, and gives where the next may begin.
+function beside(u, c, text, x, y, free, end, hue) {
+  const [after, before] = [end - x - 4, x - 4 - free];
+  const least = 30 * uPlot.pxRatio;
+  if (x >= free && after > least && (after >= before || after >= measured(c, text))) return x + 4 + write(u, c, text, x + 4, y, after, hue);
+  if (before > least) write(u, c, text, x - 4 - Math.min(before, measured(c, text)), y, before, hue);
+  return x + 4;
+}
+
+const small = () => `${11 * uPlot.pxRatio}px system-ui, "Liberation Sans", Arial, sans-serif`;
+
+function measured(c, text) {
+  c.font = small();
+  return c.measureText(text).width + 1;
+}
+
+function drawLimit(u, limit, words) {
   if (limit == null) return;
   inside(u, (c, { left, width }) => {
     const y = Math.round(u.valToPos(limit, 'y', true));
     rule(u, c, [[left, y], [left + width, y]], colours.limit, [8, 4]);
-    write(u, c, `limit ${limit} ${axis}`, left + 6, y - 15 * uPlot.pxRatio, width, colours.limit);
+    write(u, c, `limit ${words}`, left + 6, y - 15 * uPlot.pxRatio, width, colours.limit);
   });
 }
 
@@ -127,7 +145,7 @@ function rule(u, c, [[x1, y1], [x2, y2]], colour, pattern) {
 
 // write writes as much of a text as there is room for, and gives its width.
 function write(u, c, text, x, y, room, colour) {
-  c.font = `${11 * uPlot.pxRatio}px system-ui, "Liberation Sans", Arial, sans-serif`;
+  c.font = small();
   c.fillStyle = colour;
   c.textAlign = 'left';
   c.textBaseline = 'top';

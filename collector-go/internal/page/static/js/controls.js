@@ -10,15 +10,16 @@ export class Controls {
     this.range = el('select', { id: 'range', on: { change: () => this.chooseRange() } },
       ...Object.entries(rangeNames).map(([value, words]) => el('option', { value }, words)), el('option', { value: 'fixed' }, 'from … to …'));
     this.slice = el('select', { id: 'slice', on: { change: () => change({ slice: this.slice.value }) } },
-      ...Object.keys(slices).map((value) => el('option', { value }, value)));
+      ...Object.keys(slices).map((value) => el('option', { value }, value === 'auto' ? 'by the time' : value)));
     this.from = el('input', { id: 'from', type: 'datetime-local', step: '1', on: { change: () => this.chooseTimes() } });
     this.to = el('input', { id: 'to', type: 'datetime-local', step: '1', on: { change: () => this.chooseTimes() } });
     this.times = el('span', { class: 'times', hidden: true }, labelled('from', 'From', this.from), labelled('to', 'To', this.to));
     this.live = el('button', { type: 'button', id: 'live', 'aria-pressed': 'true', on: { click: () => this.toggle(pause) } }, 'Live');
     this.cpu = this.units('cpu', 'CPU in', { cores: 'cores', ms: 'ms a minute' });
     this.gc = this.units('gc', 'GC in', { ms: 'ms a minute', share: 'share of time' });
-    element.replaceChildren(labelled('topology', 'Topology', this.topology), labelled('range', 'Time', this.range), this.times, labelled('slice', 'Slices of', this.slice),
-      labelled('cpu', 'CPU in', this.cpu), labelled('gc', 'GC in', this.gc), this.live);
+    this.more = el('details', { id: 'more' }, el('summary', {}, 'More'),
+      el('div', { class: 'times' }, labelled('slice', 'Slices of', this.slice), labelled('cpu', 'CPU in', this.cpu), labelled('gc', 'GC in', this.gc)));
+    element.replaceChildren(labelled('topology', 'Topology', this.topology), labelled('range', 'Time', this.range), this.times, this.live, this.more);
   }
 
   units(id, title, choices) {
@@ -71,6 +72,13 @@ export class Controls {
     this.live.hidden = isFixed(state);
     if (isFixed(state)) [this.from.value, this.to.value] = [local(state.from), local(state.to)];
   }
+}
+
+/** foldOn keeps the choices folded where there is little room, and open elsewhere. */
+export function foldOn(narrow, details) {
+  const fold = () => { details.open = !narrow.matches; };
+  narrow.addEventListener('change', fold);
+  fold();
 }
 
 const labelled = (id, words, control) => el('label', { for: id }, el('span', {}, words), control);

@@ -1,16 +1,15 @@
 // One figure: its head with what can be read at the crosshair, and its chart.
 import { chartOf, colour, recolour } from './chart.js';
 import { clip, el } from './dom.js';
-import { columnsOf, lastKnown, together } from './matrix.js';
-import { lineColour } from './palette.js';
+import { columnsOf, lastKnown, nameOf, byName, meanOf, together } from './matrix.js';
+import { dash, distinct, lineColour } from './palette.js';
 import { clock, units } from './units.js';
 
 /** Figure shows one of expressions.js' figures. `host` has legend, over(labelled), select(from, to), point(i). */
 export class Figure {
-  constructor(definition, host, labelled) {
+  constructor(definition, host) {
     this.definition = definition;
     this.host = host;
-    this.labelled = labelled;
     this.unit = definition.unit;
     this.columns = [];
     this.body = el('div', { class: 'canvas' });
@@ -22,18 +21,29 @@ export class Figure {
     this.element.addEventListener('blur', () => host.point(null));
   }
 
+  get name() { return this.definition.name; }
+
   /** show draws an answer: a list of PromQL matrices, one a line of the definition. */
   show(matrices, grid, times) {
     this.grid = grid;
     this.times = times;
+    this.middles = times.map((t) => t - grid.step / 2); // a slice's value is of all of it, not of its end
     this.problem.hidden = true;
-    this.columns = matrices.flatMap((matrix, i) => {
+    this.columns = this.definition.by ? this.byLabels(columnsOf(matrices[0], grid)) : matrices.flatMap((matrix, i) => {
       const columns = columnsOf(matrix, grid);
       return this.definition.byWorker ? columns : columns.slice(0, 1).map((c) => ({ ...c, metric: { worker: this.definition.lines[i].name }, order: i }));
     });
     if (this.definition.byWorker) this.columns.sort((a, b) => this.rank(a) - this.rank(b)); // the named are drawn above the crowd
     this.together = this.definition.byWorker ? together(this.columns, grid.points) : null;
     this.draw();
+  }
+
+  // Lines by name, as many as can be told apart: the largest. The rest is a crowd.
+  byLabels(columns) {
+    const largest = new Set(columns.map((c) => [meanOf(c.values), c]).sort((a, b) => b[0] - a[0]).slice(0, distinct).map(([, c]) => c));
+    let order = 0;
+    return columns.map((c) => ({ ...c, labels: c.metric, metric: { worker: nameOf(c.metric, this.definition.by) } })).sort((a, b) => byName(a.metric.worker, b.metric.worker))
+      .map((c) => ({ ...c, order: [...largest].some((l) => l.metric === c.labels) ? order++ : -1 })).sort((a, b) => Number(a.order >= 0) - Number(b.order >= 0));
   }
 
   rank(column) { return this.host.legend.named.indexOf(column.metric.worker ?? ''); }
@@ -53,13 +63,13 @@ export class Figure {
     const looks = this.columns.map((c) => this.looks(c));
     const form = JSON.stringify([this.unit, this.columns.map((c) => c.metric.worker), looks.map((l) => [l.show, l.width])]);
     if (this.chart && form === this.form) {
-      this.chart.setData([this.times, ...values]);
+      this.chart.setData([this.middles, ...values]);
     } else {
       this.chart?.destroy();
       this.form = form;
       const bare = (v) => write(v).replace(/ .*$/, '');
-      this.chart = chartOf(this.body, { lines: looks, times: this.times, values, axis, write: this.unit === 'share' ? write : bare, limit: this.limit(),
-        over: () => this.host.over(this.labelled), select: this.host.select, point: this.host.point });
+      this.chart = chartOf(this.body, { lines: looks, times: this.middles, values, axis, write: this.unit === 'share' ? write : bare, limit: this.limit(), limitWords: this.limit() == null ? '' : write(this.limit()),
+        over: () => this.host.over(this), select: this.host.select, point: this.host.point });
     }
     this.read(this.host.pointed);
   }
@@ -68,8 +78,13 @@ export class Figure {
 
   looks(column) {
     if (this.definition.byWorker) return { label: column.metric.worker, ...this.host.legend.looks(column.metric.worker ?? '', () => colour('crowd')) };
-    return { label: column.metric.worker, colour: () => (column.order === 0 ? colour('ink') : lineColour(1)), width: 2, dash: column.order ? [7, 3] : [] };
+    if (column.order < 0) return { label: column.metric.worker, colour: () => colour('crowd'), width: 1, dash: [], points: { show: false } };
+    const i = this.hue(column);
+    return { label: column.metric.worker, colour: () => (i == null ? colour('ink') : lineColour(i)), width: 2, dash: this.definition.by ? dash(column.order) : column.order ? [7, 3] : [] };
   }
+
+  // A lone line is drawn as the text is, the second of two named ones in colour.
+  hue(column) { return this.definition.by ? (column.order < 0 ? null : column.order) : column.order ? 1 : null; }
 
   /** read writes the values at a time's index; null for the last that are known. */
   read(i) {
@@ -79,11 +94,18 @@ export class Figure {
       this.readings.replaceChildren(el('span', { class: 'none' }, 'no samples in this time'));
       return;
     }
-    this.readings.replaceChildren(el('time', {}, `${at === i ? '' : 'last, '}${clock(this.times[at])}`), ...this.parts(at));
+    this.readings.replaceChildren(el('time', {}, `${at === i ? '' : 'last, '}${this.slice(at)}`), ...this.parts(at));
   }
 
+  // The slice is named by both its ends.
+  slice(i) { return `${clock(this.times[i] - this.grid.step)} to ${clock(this.times[i])}`; }
+
   parts(at) {
-    if (!this.together) return this.columns.map((c) => this.reading(c.metric.worker, c.values[at], c.order ? lineColour(1) : null));
+    if (!this.together) {
+      const shown = this.columns.filter((c) => c.order >= 0);
+      const more = this.columns.length - shown.length;
+      return [...shown.map((c) => this.reading(c.metric.worker, c.values[at], this.hue(c) == null ? null : lineColour(this.hue(c)))), ...(more ? [el('span', { class: 'none' }, `${more} more, in grey`)] : [])];
+    }
     const { mean, total, count } = this.together;
     const workers = `${count[at]} worker${count[at] === 1 ? '' : 's'}`;
     const sums = this.unit === 'share' ? [] : [this.reading('together', total[at], null, 'total')];
@@ -101,7 +123,13 @@ export class Figure {
   /** say is the figure's reading as a sentence, for those who listen. */
   say(i) {
     const parts = this.parts(i).map((p) => p.textContent).slice(0, 6);
-    return `${this.definition.title}, ${clock(this.times[i])}: ${parts.join('; ')}`;
+    return `${this.definition.title}, ${this.slice(i)}: ${parts.join('; ')}`;
+  }
+
+  /** indexAt is the slice that holds a moment, null where none does. */
+  indexAt(moment) {
+    const i = this.grid ? Math.ceil((moment - this.grid.start) / this.grid.step) : -1;
+    return this.grid && i >= 0 && i < this.grid.points ? i : null;
   }
 
   key(event) {
@@ -120,7 +148,7 @@ export class Figure {
 
   /** cross puts the crosshair at a time's index, without telling the other figures. */
   cross(i) {
-    this.chart?.setCursor({ left: i == null ? -10 : this.chart.valToPos(this.times[i], 'x'), top: i == null ? -10 : 0 }, false);
+    this.chart?.setCursor({ left: i == null ? -10 : this.chart.valToPos(this.middles[i], 'x'), top: i == null ? -10 : 0 }, false);
   }
 
   resize() { if (this.chart && this.body.clientWidth) this.chart.setSize({ width: this.body.clientWidth, height: this.chart.height }); }

@@ -1,60 +1,58 @@
 // Joins the page's parts: the address' hash selects what is shown, the API answers, figures and lists show it.
 import { Alerts } from './alerts.js';
 import { ask, outdated } from './api.js';
-import { Controls } from './controls.js';
+import { Board, emptyNote } from './board.js';
+import { Controls, foldOn } from './controls.js';
+import { momentsOf } from './diagnosis.js';
 import { clip, el, fill } from './dom.js';
-import { figures as definitions, intervals, metricOf, quote, workersAt } from './expressions.js';
-import { Figure } from './figure.js';
-import { gridOf, moved, timesOf } from './grid.js';
+import { lastAlert, lastSample, quote } from './expressions.js';
 import { showHealth, windowOf } from './health.js';
-import { Legend } from './legend.js';
-import { byName, columnsOf } from './matrix.js';
+import { TopologyMap } from './map.js';
+import { showOverview } from './overview.js';
 import { showPlacement } from './placement.js';
 import { showRuns } from './runs.js';
-import { format, isFixed, parse, ranges, slices } from './state.js';
-import { bandsAndMarks, mostAnnotations, showChanges } from './timeline.js';
+import { behind, sentence, stateOf } from './sentence.js';
+import { chosen, format, isFixed, parse, ranges, sliceOf } from './state.js';
+import { Tiles } from './tiles.js';
+import { mostAnnotations, showChanges } from './timeline.js';
+import { knownTopologies } from './topologies.js';
 import { clock } from './units.js';
 
 const refreshEvery = 10_000; // ms
 const slowEvery = 60_000; // ms: what is heavy to answer and changes slowly
-const longAgo = 6 * 3600; // s: from here on the p99 is the one that the rules keep, where they do
+const around = 15 * 60; // s: what is shown on either side of a moment that a link leads to
+const besideDiagnosis = 3; // figures, where there is room for two columns
+const wide = matchMedia('(min-width: 1000px)');
 const at = (id) => document.getElementById(id);
+const now = () => Date.now() / 1000;
 
-const page = {
-  state: parse(location.hash), topologies: [], registered: [], ended: new Map(), workers: 1, grid: null, annotations: [], paused: false, pointed: null, intervals: {}, slowAt: 0,
-};
+const page = { state: parse(location.hash), topologies: [], paused: false, slowAt: 0, okSince: null, reached: null, loading: null };
+const linkTo = (part) => format({ ...page.state, at: null, ...part }) || '#';
 
-const legend = new Legend(at('legend'), () => figures.forEach((f) => f.draw()));
-const host = {
-  legend,
-  get pointed() { return page.pointed; },
-  over: (labelled) => ({ ...bandsAndMarks(page.annotations, Date.now() / 1000), labelled, range: page.grid && [page.grid.from, page.grid.to] }),
-  select: (from, to) => change({ from: Math.floor(from), to: Math.max(Math.ceil(to), Math.floor(from) + 2 * slices[page.state.slice]) }),
-  point: (i) => point(i),
-  move: (i, by) => {
-    point(i);
-    figures.forEach((f) => f.cross(i));
-    at('readout').textContent = i == null ? '' : by.say(i);
-  },
-};
-const figures = definitions.map((d, i) => new Figure(d, host, i === 0));
-const alerts = new Alerts(at('alerts-body'));
+const board = new Board({ lead: at('lead'), panels: at('panels'), legend: at('legend'), readout: at('readout'), host: {
+  select: (from, to) => change({ from: Math.floor(from), to: Math.max(Math.ceil(to), Math.floor(from) + 2 * sliceOf(page.state)), at: null, figure: '' }),
+  say,
+} });
+const tiles = new Tiles(at('tiles'), (figure) => linkTo({ figure }));
+const alerts = new Alerts(at('alerts-body'), { linkTo: (part) => linkToMoment(part), diagnosed: showState });
+const map = new TopologyMap(at('map-body'), { choose: (component) => change({ component }), step: () => board.grid });
 const controls = new Controls(at('controls'), choose, (paused) => { page.paused = paused; if (!paused) refresh(); });
 
-at('panels').replaceChildren(...figures.map((f) => f.element));
+foldOn(matchMedia('(max-width: 620px)'), at('chooser'));
+// A link to where the address already is leads there again.
+at('tiles').addEventListener('click', (event) => { const tile = event.target.closest('a'); if (tile?.hash === location.hash) board.lead(page.state.figure); });
 at('skip').addEventListener('click', (event) => { event.preventDefault(); at('figures').focus(); });
 
-// The crosshair is at one time in all figures: each figure's value there is read out.
-function point(i) {
-  const to = i ?? null;
-  if (to === page.pointed) return;
-  page.pointed = to;
-  figures.forEach((f) => f.read(to));
+// A moment outside what is shown is shown with a quarter of an hour on either side.
+function linkToMoment(part) {
+  const shown = board.grid && part.at >= board.grid.from && part.at <= board.grid.to;
+  return linkTo(shown ? part : { ...part, from: part.at - around, to: part.at + around });
 }
 
 function choose(part) {
-  if (part.fix) change({ from: page.grid?.from ?? Math.floor(Date.now() / 1000) - 3600, to: page.grid?.to ?? Math.floor(Date.now() / 1000) });
-  else change(part);
+  const to = Math.floor(now());
+  if (part.fix) change({ from: board.grid?.from ?? to - 3600, to: board.grid?.to ?? to });
+  else change({ ...part, at: null, figure: '', component: part.topology ? '' : page.state.component });
 }
 
 // change goes by the hash, so that the way back works as everywhere.
@@ -68,175 +66,170 @@ function change(part) {
   }
 }
 
+const asksFor = (state) => JSON.stringify([state.topology, state.range, state.from, state.to, state.slice]);
+
 function follow() {
   const before = page.state;
   page.state = parse(location.hash);
-  if (!page.state.topology && page.topologies.length) page.state.topology = page.topologies[0];
+  if (page.topologies.length === 1) page.state.topology ||= page.topologies[0].name;
   if (before.topology !== page.state.topology) {
-    legend.forget();
+    board.forget();
     alerts.forget();
-    page.intervals = {};
-    page.workers = 1;
+    page.okSince = null;
   }
-  page.grid = null;
+  if (page.state.topology && asksFor(before) === asksFor(page.state)) {
+    show();
+    return;
+  }
+  board.grid = null;
   page.slowAt = 0;
-  point(null);
+  board.point(null);
   refresh();
 }
 
+// show is what needs no further question.
+function show() {
+  board.applyUnits(page.state);
+  at('chosen').textContent = chosen(page.state);
+  controls.show(page.state, page.topologies.map((t) => t.name), endedOf(page.topologies));
+  map.select(page.state.component);
+  if (page.reached === page.state || !board.figures[0].times) return; // a reader who went on is not called back
+  page.reached = page.state;
+  if (page.state.figure) board.lead(page.state.figure);
+  if (page.state.at != null) board.pointAt(page.state.at);
+}
+
+const endedOf = (topologies) => new Map(topologies.filter((t) => t.condition && t.condition.state !== 'running').map((t) => [t.name, t.condition.state]));
+
 async function refresh() {
   try {
-    await findTopologies();
+    page.topologies = await knownTopologies();
   } catch (error) {
     if (!outdated(error)) say(error.message, true);
     return;
   }
-  controls.show(page.state, page.topologies, page.ended);
-  applyUnits();
-  const some = Boolean(page.state.topology);
-  at('empty').hidden = some;
-  at('figures').hidden = at('changes').hidden = at('health').hidden = !some;
-  if (!some) say('Waiting for a topology to report.');
+  const { topologies, state } = page;
+  const several = topologies.length > 1;
+  if (!state.topology && topologies.length === 1) state.topology = topologies[0].name;
+  controls.show(state, topologies.map((t) => t.name), endedOf(topologies));
+  at('chosen').textContent = chosen(state);
+  board.applyUnits(state);
+  const some = Boolean(state.topology);
+  at('empty').hidden = topologies.length > 0 || some;
+  at('overview').hidden = some || !several;
+  at('all').hidden = !some || !several;
+  at('chooser').hidden = !some;
+  for (const id of ['look', 'alerts', 'figures', 'rest', 'changes', 'map', 'health']) at(id).hidden = !some;
+  if (!some) say(several ? '' : 'Waiting for a topology to report.');
   const slow = Date.now() - page.slowAt >= slowEvery;
   if (slow) page.slowAt = Date.now();
   await Promise.all([showAlerts(), some && showFigures(), slow && listRuns()]);
   if (some && slow) await Promise.all([showCollection(), showSharing()]);
 }
 
-// Topologies are those that the registry knows; a store that was filled another way has them in its labels.
-async function findTopologies() {
-  let names = [];
-  try {
-    const known = await ask('topologies', '/api/v1/topologies');
-    page.registered = known.map((t) => t.name);
-    page.ended = new Map(known.filter((t) => t.condition && t.condition.state !== 'running').map((t) => [t.name, t.condition.state]));
-    names = known.sort((a, b) => Number(b.alive) - Number(a.alive) || b.last_seen.localeCompare(a.last_seen)).map((t) => t.name);
-    page.workers = known.find((t) => t.name === (page.state.topology || names[0]))?.worker_count || page.workers;
-  } catch (error) {
-    if (error.status !== 404) throw error;
-  }
-  if (!names.length) names = (await ask('labels', '/api/v1/label/topology/values', { 'match[]': 'bullet_worker_heap_used_bytes' }).catch(() => [])).sort(byName);
-  page.topologies = names;
-  if (!page.state.topology && names.length) page.state.topology = names[0];
-}
-
-function applyUnits() {
-  const cpu = page.state.cpu === 'ms' ? 'cpuMs' : 'cores';
-  const wanted = { cpu, 'cpu-parts': cpu, gc: page.state.gc };
-  for (const f of figures) {
-    const unit = wanted[f.definition.name] ?? f.definition.unit;
-    if (unit !== f.unit) {
-      f.unit = unit;
-      f.draw();
-    }
-  }
-}
-
-// How many workers there are decides how far figures are thinned. The registry knows those of now; the time that is shown may have had others.
-async function countWorkers() {
-  const { topology, to } = page.state;
-  const key = JSON.stringify([topology, to]);
-  if (page.counted === key) return;
-  const [found] = await ask('workers', '/api/v1/query', { query: workersAt(quote(topology)), time: to }).then((d) => d.result, () => []);
-  page.counted = key;
-  page.workers = Math.max(page.workers, Number(found?.value[1] ?? 1));
-}
-
+// On a slow machine a refresh comes while the figures of the one before are still asked for: these go first, or none would ever be drawn.
 async function showFigures() {
+  const asked = asksFor(page.state);
+  if (page.loading === asked) return;
+  page.loading = asked;
+  try {
+    await loadFigures();
+  } finally {
+    if (page.loading === asked) page.loading = null;
+  }
+}
+
+async function loadFigures() {
+  const known = page.topologies.find((t) => t.name === page.state.topology);
+  board.workers = known?.worker_count || board.workers;
   const { state } = page;
-  await countWorkers();
-  if (page.state !== state) return;
-  const next = gridOf({ from: state.from, to: state.to, range: ranges[state.range], slice: slices[state.slice], now: Date.now() / 1000, width: at('panels').clientWidth || 800, workers: page.workers });
-  if (!moved(page.grid, next)) return;
-  page.grid = next;
-  await Promise.all([findIntervals(), findAnnotations(next)]);
-  const asked = figures.map((f) => ({ figure: f, answer: load(f, next) }));
-  await Promise.all(asked.map(({ figure, answer }) => showFigure(figure, next, answer, figure.definition.byWorker ? nameWorkers(asked, next) : null)));
-  if (page.grid !== next) return;
-  at('figures-note').textContent = noteOf(next);
-  if (!figures.some((f) => !f.problem.hidden)) say(`${isFixed(state) ? 'Not live: choose a time that ends now to follow the clock' : `Complete up to ${clock(next.end)}; a slice is shown when its samples can no longer come`}.`);
+  if (!await board.show(state, findAnnotations)) return;
+  const { grid } = board;
+  at('figures-note').textContent = board.note();
+  tiles.show(board.byName, known?.worker_count ?? 0);
+  await Promise.all([showAway(state), map.load(state.topology, grid)]);
+  if (page.state !== state || board.grid !== grid) return;
+  if (!board.failed) say(board.isEmpty ? '' : isFixed(state) ? 'Not live: choose a time that ends now to follow the clock.' : `Complete up to ${clock(grid.end)}; a slice is shown when its samples can no longer come.`);
+  show();
   performance.mark('figures-shown');
 }
 
-const load = (figure, grid) => Promise.all(figure.definition.lines.map((line, i) => rangeOf(`${figure.definition.name}-${i}`, figure, line, grid)));
-
-// Whom the legend names is chosen once for all figures: by the first of them, CPU before heap before GC, that has workers.
-function nameWorkers(asked, grid) {
-  grid.named ??= (async () => {
-    for (const { figure, answer } of asked) {
-      const [matrix] = figure.definition.byWorker ? await answer.catch(() => [[]]) : [[]];
-      if (!matrix.length) continue;
-      if (page.grid === grid) legend.take(columnsOf(matrix, grid));
-      return;
-    }
-  })();
-  return grid.named;
-}
-
-async function showFigure(figure, grid, answer, before) {
-  try {
-    const [matrices] = await Promise.all([answer, before]);
-    if (page.grid !== grid) return;
-    figure.show(matrices, grid, timesOf(grid));
-    performance.mark(`figure-${figure.definition.name}`);
-  } catch (error) {
-    if (!outdated(error)) {
-      page.grid = null; // asked again with the next refresh
-      figure.fail(error);
-      say(error.message, true);
-    }
-  }
-}
-
-async function rangeOf(name, figure, line, grid) {
-  const topology = quote(page.state.topology);
-  const run = async (query) => (await ask(name, '/api/v1/query_range', { query, start: grid.start, end: grid.end, step: grid.step })).result;
-  if (line.recorded && grid.end - grid.start > longAgo) {
-    const kept = await run(line.recorded(topology, grid.step));
-    if (kept.length) return kept;
-  }
-  return run(line.expression(topology, grid.step, page.intervals[metricOf[figure.definition.name]] ?? 10));
-}
-
-// How often figures are reported decides how far a rate must look back.
-async function findIntervals() {
-  try {
-    const { result } = await ask('intervals', '/api/v1/query', { query: intervals(quote(page.state.topology)), time: page.grid.end });
-    for (const r of result) page.intervals[r.metric.metric] = Number(r.value[1]) || 10;
-  } catch (error) {
-    if (outdated(error)) throw error; // without it 10 s stand: the sampler's
-  }
+// Where a time has no samples there is the way to the last one, and no figure that is empty.
+async function showAway(state) {
+  const empty = board.isEmpty;
+  at('lead').hidden = at('rest').hidden = at('map').hidden = Boolean(empty);
+  at('tiles').hidden = Boolean(empty);
+  at('away').hidden = !empty;
+  if (!empty) return;
+  const { result } = await ask('last sample', '/api/v1/query', { query: lastSample(quote(state.topology)), time: isFixed(state) ? state.to : null }).catch((error) => { if (outdated(error)) throw error; return { result: [] }; });
+  const heard = page.topologies.find((t) => t.name === state.topology)?.last_seen;
+  const last = result.length ? Number(result[0].value[1]) : heard && !isFixed(state) ? Date.parse(heard) / 1000 : null;
+  const long = isFixed(state) ? state.to - state.from : Math.min(ranges[state.range], 3600);
+  fill(at('away'), emptyNote(last, behind, last == null ? '' : linkTo({ from: Math.floor(last - long * 0.9), to: Math.ceil(last + long * 0.1) }), now()));
 }
 
 async function findAnnotations(grid) {
   try {
-    page.annotations = await ask('annotations', '/api/v1/annotations', { topology: page.state.topology, start: grid.from, end: grid.to, limit: mostAnnotations });
-    showChanges(at('changes-body'), page.annotations);
+    board.annotations = await ask('annotations', '/api/v1/annotations', { topology: page.state.topology, start: grid.from, end: grid.to, limit: mostAnnotations });
+    showChanges(at('changes-body'), board.annotations, linkToMoment);
   } catch (error) {
     if (outdated(error)) throw error;
-    page.annotations = [];
+    board.annotations = [];
     fill(at('changes-body'), el('p', { class: 'problem' }, clip(error.message, 400)));
   }
 }
 
-const noteOf = (grid) => `Slices of ${page.state.slice}${grid.thinned ? `; for so long a time and so many workers ${grid.step / grid.slice} of them stand together, by their mean, latencies by their worst` : ''}. A gap in a line is a time without samples.`;
+async function showAlerts() {
+  await part('alerts', '/api/v1/alerts', {}, async (data) => {
+    if (!page.state.topology) {
+      showOverview(at('overview-body'), page.topologies, data.alerts, linkTo);
+      return;
+    }
+    const diagnosed = alerts.show(data.alerts, page.state.topology);
+    await findOkSince();
+    showState();
+    await diagnosed;
+  });
+}
 
-const showAlerts = () => part('alerts', '/api/v1/alerts', {}, (data) => alerts.show(data.alerts, page.state.topology));
+// Since when all is well is asked when the page is opened, and again when an alert has ended.
+async function findOkSince() {
+  const calm = !alerts.alarms.some((a) => a.state === 'firing');
+  if (!calm) page.okSince = null;
+  if (!calm || page.okSince) return;
+  const { topology } = page.state;
+  const { result } = await ask('ok since', '/api/v1/query', { query: lastAlert(topology) }).catch((error) => { if (outdated(error)) throw error; return { result: [] }; });
+  page.okSince = { topology, at: result.length ? Number(result[0].value[1]) : null };
+}
+
+function showState() {
+  const { topology } = page.state;
+  const known = page.topologies.find((t) => t.name === topology);
+  const state = stateOf({ alarms: alerts.alarms, judged: alerts.judged, condition: known?.condition?.state, alive: known?.alive, okSince: page.okSince?.at ?? null,
+    firstSeen: known ? Date.parse(known.first_seen) / 1000 : null, now: now() });
+  const { diagnosis } = alerts;
+  fill(at('state'), sentence(state, topology, state.kind === 'firing' ? diagnosis?.cause : null));
+  const lead = at('to-alert');
+  if (lead) lead.onclick = (event) => { event.preventDefault(); at('alerts').scrollIntoView(); at('alerts').focus(); };
+  board.arrange(state.kind === 'firing' ? state.alert.labels.alertname : null, state.kind !== 'firing' ? 0 : wide.matches ? besideDiagnosis : 1);
+  at('first').classList.toggle('calm', state.kind !== 'firing');
+  board.mark(momentsOf(diagnosis));
+}
+
 const listRuns = () => part('runs', '/api/v1/runs', {}, (data) => showRuns(at('runs-body'), data));
-const showCollection = () => page.grid && part('health', `/api/v1/collection/${encodeURIComponent(page.state.topology)}`, windowOf(page.grid), (data) => showHealth(at('health-body'), data));
-
+const showCollection = () => board.grid && !board.isEmpty && part('health', `/api/v1/collection/${encodeURIComponent(page.state.topology)}`, windowOf(board.grid), (data) => showHealth(at('health-body'), data));
 
 // A topology of which only the figures are left has no workers that the registry knows.
 async function showSharing() {
   const { topology } = page.state;
-  at('placement').hidden = !page.registered.includes(topology);
-  if (!at('placement').hidden) await part('placement', `/api/v1/topologies/${encodeURIComponent(topology)}`, {}, (data) => showPlacement(at('placement-body'), data));
+  at('placement').hidden = !page.topologies.some((t) => t.name === topology && t.registered);
+  if (!at('placement').hidden) await part('placement', `/api/v1/topologies/${encodeURIComponent(topology)}`, {}, (data) => { showPlacement(at('placement-body'), data); });
 }
 
 /** part requests one of the page's lists, and shows in its place what went wrong. */
-async function part(name, path, parameters, show) {
+async function part(name, path, parameters, put) {
   try {
-    show(await ask(name, path, parameters));
+    await put(await ask(name, path, parameters));
   } catch (error) {
     if (outdated(error)) return;
     fill(at(`${name}-body`), el('p', { class: error.status === 404 ? 'note' : 'problem' }, clip(error.message ?? String(error), 500)));
@@ -248,13 +241,14 @@ function say(words, trouble = false) {
   at('status').classList.toggle('problem', trouble);
 }
 
+wide.addEventListener('change', showState);
 addEventListener('hashchange', follow);
 addEventListener('popstate', () => { if (!location.hash) follow(); });
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => figures.forEach((f) => f.repaint()));
-new ResizeObserver(() => requestAnimationFrame(() => figures.forEach((f) => f.resize()))).observe(at('panels'));
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { board.figures.forEach((f) => f.repaint()); tiles.show(board.byName); map.draw(); });
+new ResizeObserver(() => requestAnimationFrame(() => { board.figures.forEach((f) => f.resize()); map.draw(); })).observe(at('panels'));
 setInterval(() => { if (!page.paused && !document.hidden && (!isFixed(page.state) || !page.state.topology)) refresh(); else if (!document.hidden && !page.paused) showAlerts(); }, refreshEvery);
 document.addEventListener('visibilitychange', () => { if (!document.hidden && !page.paused) refresh(); });
 
 // For the page's tests: what the charts hold.
-globalThis.bulletPage = { figures, page };
+globalThis.bulletPage = { figures: board.figures, page, board, map };
 refresh();

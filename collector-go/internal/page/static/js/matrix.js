@@ -13,6 +13,9 @@ export function columnsOf(result, grid) {
   });
 }
 
+/** nameOf is what a line is called: the values of some labels. */
+export const nameOf = (metric, labels) => labels.map((label) => metric[label]).filter(Boolean).join(' ') || 'all';
+
 /** together is what the workers come to at each time: how many report, their sum and their mean (null where none reports). */
 export function together(columns, points) {
   const count = new Array(points).fill(0);
@@ -42,7 +45,7 @@ export function largest(columns, most) {
   return ranked.slice(0, most).map((r) => r.worker).sort(byName);
 }
 
-const meanOf = (values) => {
+export const meanOf = (values) => {
   let sum = 0;
   let known = 0;
   for (const v of values) if (v != null) { sum += v; known++; }

@@ -14,5 +14,5 @@ export const dash = (i) => dashes[i % dashes.length];
 /** theme reads the colours that change between light and dark from the style sheet. */
 export function theme() {
   const style = getComputedStyle(document.documentElement);
-  return Object.fromEntries(['ink', 'muted', 'rule', 'shade', 'shade-2', 'limit', 'crowd', 'mark'].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  return Object.fromEntries(['ink', 'paper', 'muted', 'rule', 'shade', 'shade-2', 'limit', 'crowd', 'mark', 'cause', 'spark'].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }

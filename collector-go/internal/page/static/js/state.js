@@ -2,12 +2,21 @@
 
 export const ranges = { '15m': 15 * 60, '1h': 3600, '6h': 6 * 3600, '24h': 86400, '7d': 7 * 86400 }; // s
 export const rangeNames = { '15m': 'last 15 minutes', '1h': 'last hour', '6h': 'last 6 hours', '24h': 'last 24 hours', '7d': 'last 7 days' };
-export const slices = { '10s': 10, '1m': 60, '5m': 300, '15m': 900, '1h': 3600 }; // s
+export const slices = { auto: null, '10s': 10, '1m': 60, '5m': 300, '15m': 900, '1h': 3600 }; // s
 const cpuUnits = ['cores', 'ms'];
 const gcUnits = ['ms', 'share'];
 
-/** defaults: an hour in slices of a minute, as Bullet's tuning document has them. */
-export const defaults = { topology: '', range: '1h', from: null, to: null, slice: '1m', cpu: 'cores', gc: 'ms' };
+/** defaults: an hour, in slices as wide as the range asks for. */
+export const defaults = { topology: '', range: '1h', from: null, to: null, slice: 'auto', cpu: 'cores', gc: 'ms', figure: '', at: null, component: '' };
+
+// The widest range that is drawn in slices of each width: a figure has 60 to 300 points. An hour is in minutes, as in Bullet's tuning document.
+const widths = [[20 * 60, 10], [5 * 3600, 60], [36 * 3600, 300], [8 * 86400, 3600]];
+
+/** sliceOf is the width of a state's slices, s: as chosen, or by its range. */
+export function sliceOf(state) {
+  const long = isFixed(state) ? state.to - state.from : ranges[state.range];
+  return slices[state.slice] ?? widths.find(([most]) => long <= most)?.[1] ?? 6 * 3600;
+}
 
 /** parse reads a hash; what is unknown or makes no sense is as by default. from and to are seconds since 1970. */
 export function parse(hash) {
@@ -17,6 +26,9 @@ export function parse(hash) {
   if (Object.hasOwn(slices, form.get('slice') ?? '')) state.slice = form.get('slice');
   if (cpuUnits.includes(form.get('cpu'))) state.cpu = form.get('cpu');
   if (gcUnits.includes(form.get('gc'))) state.gc = form.get('gc');
+  if (/^[a-z-]{1,20}$/.test(form.get('figure') ?? '')) state.figure = form.get('figure');
+  state.component = form.get('component') ?? '';
+  state.at = moment(form.get('at'));
   const from = moment(form.get('from'));
   const to = moment(form.get('to'));
   return from != null && to != null && from < to ? { ...state, from, to } : state;
@@ -30,13 +42,18 @@ export function format(state) {
     form.set('from', iso(state.from));
     form.set('to', iso(state.to));
   } else if (state.range !== defaults.range) form.set('range', state.range);
-  for (const name of ['slice', 'cpu', 'gc']) if (state[name] !== defaults[name]) form.set(name, state[name]);
+  if (state.at != null) form.set('at', iso(state.at));
+  for (const name of ['figure', 'component', 'slice', 'cpu', 'gc']) if (state[name] !== defaults[name]) form.set(name, state[name]);
   return form.size ? `#${form}` : '';
 }
 
 /** isFixed reports whether a time range is fixed, instead of following the clock. */
 export const isFixed = (state) => state.from != null;
 
+/** chosen is a state in a line, for where the choices are folded. */
+export const chosen = (state) => `${state.topology ? clip(state.topology, 40) : 'No topology'}, ${isFixed(state) ? 'a fixed time' : rangeNames[state.range]}`;
+
+const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const iso = (s) => new Date(s * 1000).toISOString().replace('.000Z', 'Z');
 
 /** moment reads seconds since 1970 or RFC 3339, to the second; null for what is neither. */

@@ -21,14 +21,14 @@ export function bandsAndMarks(annotations, now) {
   return { bands: bands.sort((x, y) => x.from - y.from), marks: marks.sort((x, y) => x.at - y.at) };
 }
 
-/** showChanges lists annotations, the newest first. */
-export function showChanges(box, annotations) {
+/** showChanges lists annotations, the newest first; linkTo(part) is the address that leads to a moment. */
+export function showChanges(box, annotations, linkTo) {
   if (!annotations.length) {
     fill(box, el('p', {}, 'No steps of experiments, no changed settings and no restarts in this time.'));
     return;
   }
   const newest = [...annotations].sort((a, b) => Date.parse(b.time) - Date.parse(a.time));
-  const rows = newest.slice(0, mostListed).map((a) => [whenever(Date.parse(a.time) / 1000), lasted(a), el('bdi', {}, clip(a.title, 200)), el('bdi', {}, clip(a.text, 600)), el('bdi', {}, clip(a.tags.join(', '), 200))]);
+  const rows = newest.slice(0, mostListed).map((a) => [el('a', { href: linkTo({ at: Math.round(Date.parse(a.time) / 1000) }) }, whenever(Date.parse(a.time) / 1000)), lasted(a), el('bdi', {}, clip(a.title, 200)), el('bdi', {}, clip(a.text, 600)), el('bdi', {}, clip(a.tags.join(', '), 200))]);
   fill(box, table('Steps, changes and restarts', ['Time', 'Lasted', 'What', 'Details', 'Tags'], rows),
     newest.length > mostListed ? el('p', { class: 'note' }, `${newest.length - mostListed} older ones are on the figures and not in this list.`) : null);
 }

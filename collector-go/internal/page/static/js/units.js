@@ -20,6 +20,10 @@ export const units = {
   bytes: { times: 1 / mebi, axis: 'MiB', write: (v) => `${plain(v)} MiB` },
   ms: { times: 60_000, axis: 'ms a minute', write: (v) => `${plain(v)} ms/min` },
   share: { times: 1, axis: 'share of time', write: percent },
+  records: { times: 1, axis: 'records', write: (v) => plain(v) },
+  workers: { times: 1, axis: 'workers', write: (v) => plain(v) },
+  recordsPerSecond: { times: 1, axis: 'records/s', write: (v) => `${plain(v)} /s` },
+  tuplesPerSecond: { times: 1, axis: 'tuples/s', write: (v) => `${plain(v)} /s` },
   seconds: { times: 1000, axis: 'ms', write: (v) => `${plain(v)} ms` },
 };
 

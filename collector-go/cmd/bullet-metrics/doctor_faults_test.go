@@ -1,0 +1,184 @@
+package main
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/access/accesstest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+)
+
+// fault is a run of the doctor with one thing wrong.
+type fault struct {
+	settings string   // lines beside those that are right; a line of the same name takes the place of one
+	more     []string // flags
+	check    string
+	status   doctor.Status
+	says     string
+	fix      string
+}
+
+// rightSettings are those of a topology of which nothing is wrong, but for its address.
+const rightSettings = `bullet.topology.metrics.enable: true
+bullet.topology.metrics.built.in.enable: true
+bullet.topology.metrics.classes: ["` + pluginnames.BulletClass + `"]
+`
+
+// find runs the doctor, and returns the one finding that the fault is about. Nothing else may have failed.
+func (f fault) find(t *testing.T, flags ...string) doctor.Finding {
+	t.Helper()
+	settings := f.settings
+	for line := range strings.Lines(rightSettings) {
+		if name, _, _ := strings.Cut(line, ":"); !strings.Contains(f.settings, name+":") {
+			settings += line
+		}
+	}
+	file := filepath.Join(t.TempDir(), "bullet_settings.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
+	out, _ := program(append(append([]string{"doctor", "--bullet-conf", file, "--output", "json"}, f.more...), flags...)...)
+	var report doctor.Report
+	require.NoError(t, json.Unmarshal([]byte(out), &report), out)
+	var found doctor.Finding
+	for _, one := range report.Findings {
+		if one.Check == f.check {
+			found = one
+		} else if one.Check != "first batch" {
+			assert.NotEqual(t, doctor.Fail, one.Status, "%+v", one)
+		}
+	}
+	return found
+}
+
+func (f fault) assert(t *testing.T, flags ...string) {
+	t.Helper()
+	found := f.find(t, flags...)
+	require.Equal(t, f.status, found.Status, "%+v", found)
+	assert.Contains(t, found.Says, f.says)
+	assert.Contains(t, found.Fix, f.fix)
+}
+
+func address(at string) string { return pluginnames.Collector + "address: [\"" + at + "\"]\n" }
+
+// The faults that need no cluster, each at a real collector's ports, over real handshakes and files.
+func TestDoctorNamesEachFault(t *testing.T) {
+	dir := t.TempDir()
+	authority := accesstest.NewAuthority(t, "ours")
+	cert, key := authority.Issue(dir, "127.0.0.1", time.Now().Add(time.Hour))
+	tls := settings(t.TempDir())
+	tls.GRPC.TLSCertFile, tls.GRPC.TLSKeyFile, tls.GRPC.Insecure = cert, key, true
+	secured, plain := startCollector(t, tls), startCollector(t, settings(t.TempDir()))
+	tlsPort, plainPort, httpPort := secured.col.grpcListener.Addr().String(), plain.col.grpcListener.Addr().String(), plain.col.httpListener.Addr().String()
+	ca := authority.File(dir)
+	_, free, err := net.SplitHostPort(freePort(t))
+	require.NoError(t, err)
+	const on = pluginnames.Collector + "tls.enabled: true\n"
+	caFile := func(path string) string { return pluginnames.Collector + "tls.ca.file: " + path + "\n" }
+	log := func(lines ...string) []string {
+		path := filepath.Join(t.TempDir(), "worker.log")
+		require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+		return []string{"--log", path}
+	}
+	for name, f := range map[string]fault{
+		"nothing, in plain text": {settings: address(plainPort), check: "address", status: doctor.OK, says: "a collector listens at " + plainPort},
+		"nothing, over TLS":      {settings: address(tlsPort) + on + caFile(ca), check: "tls", status: doctor.OK, says: "both speak TLS"},
+
+		"the wrong address":         {settings: address("127.0.0.1:" + free), check: "address", status: doctor.Fail, says: "nobody answers at 127.0.0.1:" + free, fix: "start bullet-metrics serve there"},
+		"an address without a port": {settings: address("127.0.0.9"), check: "address", status: doctor.Fail, says: "127.0.0.9 has no port, and 4320 is meant", fix: "write HOST:PORT"},
+		"the HTTP port":             {settings: address(httpPort), check: "address", status: doctor.Fail, says: httpPort + " is a port that speaks HTTP", fix: "grpc.listen"},
+		"a URL":                     {settings: address("http://" + plainPort), check: "address", status: doctor.Fail, says: "is no address", fix: "write HOST:PORT"},
+		"TLS only at the plugin":    {settings: address(plainPort) + on, check: "tls", status: doctor.Fail, says: "TLS at the plugin only", fix: "grpc.tls.cert_file"},
+		"TLS only at the collector": {settings: address(tlsPort), check: "tls", status: doctor.Fail, says: "TLS at the collector only", fix: "tls.enabled: true"},
+		"another authority":         {settings: address(tlsPort) + on, check: "tls", status: doctor.Fail, says: "the plugin will not trust " + tlsPort, fix: "tls.ca.file"},
+		"a CA file that is missing": {settings: address(tlsPort) + on + caFile("/nope/ca.pem"), check: "files", status: doctor.Fail, says: "open /nope/ca.pem: no such file", fix: "every machine that runs workers"},
+		"the class for early Bullet": {settings: address(plainPort) + "bullet.topology.metrics.classes: [" + pluginnames.EarlyClass + "]\n", more: []string{"--bullet", "1.3"}, check: "registration",
+			status: doctor.Fail, says: "for Bullet up to 0.4.3 on Storm 1: this is Bullet 1.3", fix: "name " + pluginnames.BulletClass},
+		"a jar that is missing":    {settings: address(plainPort), more: []string{"--jar", "/nope/plugin.jar"}, check: "jar", status: doctor.Fail, says: "no such file", fix: "make build makes it"},
+		"a misspelt setting":       {settings: address(plainPort) + pluginnames.Collector + "tls.enable: true\n", check: "settings", status: doctor.Fail, says: "nobody reads " + pluginnames.Collector + "tls.enable", fix: pluginnames.Collector + "tls.enabled?"},
+		"YAML that does not parse": {settings: "a: [b\n" + address(plainPort), check: "settings", status: doctor.Fail, says: "bullet_settings.yaml:", fix: "repair line "},
+
+		"the jar on the submitter only": {settings: address(plainPort), check: "logs", status: doctor.Fail, says: "ClassNotFoundException", fix: "extlib on every Supervisor",
+			more: log("2026-11-23 05:00:00.000 ERROR o.a.s.util main Async loop died!", "Caused by: java.lang.ClassNotFoundException: "+pluginnames.StormClass)},
+		"what the plugin says": {settings: address(plainPort), check: "logs", status: doctor.Fail, says: "No metrics are exported: x is 'y'", fix: "what the line says",
+			more: log("2026-11-23 05:00:00.000 ERROR i.g.b.s.StormMetricsConsumer main bullet-metrics: No metrics are exported: x is 'y'. The topology runs on without them.")},
+		"an outage that has ended": {settings: address(plainPort), check: "logs", status: doctor.OK, says: "2 messages of the plugin",
+			more: log("2026-11-23 05:00:00.000 WARN i.g.b.s.s.OutageLog x bullet-metrics: Metrics do not reach the collector at a:1: gone.",
+				"2026-11-23 05:00:09.000 INFO i.g.b.s.s.OutageLog x bullet-metrics: Metrics reach the collector at a:1 again, after 9 s.")},
+	} {
+		t.Run(name, func(t *testing.T) { f.assert(t, "--collector", "none") })
+	}
+}
+
+// A topology that has just begun to report is waited for, and is no failure; --wait sees it become well.
+func TestDoctorWaitsForAFreshTopology(t *testing.T) {
+	r := startCollector(t, settings(t.TempDir()))
+	r.sendAndStay(minute(1, time.Now().Truncate(10*time.Second)))
+	at := r.col.httpListener.Addr().String() // without a scheme
+	require.Eventually(t, func() bool { return len(r.topologies()) == 1 }, time.Minute, 10*time.Millisecond)
+	out, err := program("doctor", "--collector", at, "--output", "json")
+	require.NoError(t, err, out)
+	var report doctor.Report
+	require.NoError(t, json.Unmarshal([]byte(out), &report))
+	found := map[string]doctor.Finding{}
+	for _, f := range report.Findings {
+		found[f.Check] = f
+	}
+	assert.Equal(t, doctor.OK, found["first batch"].Status, "%+v", found["first batch"])
+	assert.Equal(t, doctor.Waiting, found["heap"].Status, "%+v", found["heap"])
+	assert.Regexp(t, `^first slices close at \d\d:\d\d:\d\d$`, found["heap"].Says)
+	text, err := program("doctor", "--collector", at)
+	require.NoError(t, err)
+	assert.Less(t, strings.Index(text, "waiting"), strings.Index(text, "OK  "), text)
+	assert.Contains(t, text, "unknown  jar: not looked at: --jar names it\n")
+}
+
+// What the plugin reports of a time without a collector reaches the doctor through the collector.
+func TestDoctorHearsOfAnOutageFromTheCollector(t *testing.T) {
+	r := startCollector(t, settings(t.TempDir()))
+	batch := minute(1, time.Now().Truncate(10*time.Second))
+	batch.Annotations = append(batch.Annotations, outageNote(time.Now()))
+	r.sendAndStay(batch)
+	require.Eventually(t, func() bool {
+		found, _ := r.examine("t")
+		return found["logs"].Status == doctor.OK && strings.Contains(found["logs"].Says, "collector.example:4320: UNAVAILABLE")
+	}, time.Minute, 50*time.Millisecond)
+}
+
+// Nobody at the usual address is no failure where something else was to be looked at, and one where a topology was asked for.
+func TestDoctorAsksTheUsualCollector(t *testing.T) {
+	o := doctorOptions{jar: "a"}
+	asked, assumed, err := o.collector()
+	require.NoError(t, err)
+	assert.Equal(t, usualCollector, asked.Address())
+	assert.True(t, assumed)
+	for _, named := range []doctorOptions{{}, {jar: "a", topology: "t"}, {jar: "a", to: asking{collector: "127.0.0.1:1"}}} {
+		_, assumed, err := named.collector()
+		require.NoError(t, err)
+		assert.False(t, assumed, "%+v", named)
+	}
+}
+
+// The jar of another build is named by what it lacks.
+func TestDoctorLooksIntoAJar(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "other.jar")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	w := zip.NewWriter(file)
+	_, err = w.Create(strings.ReplaceAll(pluginnames.BulletClass, ".", "/") + ".class")
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, file.Close())
+	out, err := program("doctor", "--jar", path, "--collector", "none")
+	assert.ErrorContains(t, err, "1 of 17 checks failed")
+	assert.True(t, strings.HasPrefix(out, "FAIL     jar "), out)
+	assert.Contains(t, out, pluginnames.SamplerClass)
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// engine runs experiments into directories: tune run's, and the demo's.
+type engine struct {
+	build string
+	// work is where a local cluster runs: its state and logs, of which each trial keeps its part. One run at a time holds it: it ends what
+	// a killed one before it left there.
+	work    string
+	stack   stack.Options
+	options campaign.Options
+	say     *terminal
+	hasten  <-chan struct{}
+	// write writes the report of a run's directory, and returns where it is.
+	write func(r *report.RunReport, dir string) (string, error)
+}
+
+// create makes the directory of a new run.
+func (e *engine) create(ctx context.Context, dir string, file *spec.File, text []byte, plan rundir.Plan, now time.Time) (*rundir.Writer, error) {
+	settings, err := experiment.Settings(file.Conf(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: topology.conf: %w", file.Path(), err)
+	}
+	for _, setting := range e.stack.Settings {
+		settings = append(settings, laidOver(setting))
+	}
+	manifest := e.manifest(ctx, file, now)
+	manifest.BulletSettings = settings
+	return rundir.Create(dir, text, plan, manifest)
+}
+
+// stormsDRPCThreads are those of the HTTP port of Storm's DRPC server, which are Jetty's default.
+const stormsDRPCThreads = 200
+
+// local is the launcher of a file that launches on this machine. It has started nothing.
+func (e *engine) local(file *spec.File, plan rundir.Plan, dir string) (*campaign.Local, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program itself: %w", err)
+	}
+	places := stack.DefaultOptions(e.work, e.build)
+	s := e.stack
+	s.Dir, s.DataDir, s.BuildDir, s.Program = places.Dir, filepath.Join(dir, rundir.DataDir), places.BuildDir, program
+	s.SliceWidth, s.SliceLateness = time.Duration(file.Launch.SliceWidth), time.Duration(file.Launch.SliceLateness)
+	s.BulletConf, s.WorkerHeapMiB, s.Workers = file.Conf(), file.Launch.Local.WorkerHeap.MiB(), file.Launch.Local.Workers
+	s.Kafka = kafkaOf(file.Launch.Local)
+	if file.Load.Submit == spec.SubmitByDRPC {
+		s.DRPCThreads = cmp.Or(file.Load.DRPCThreads, stormsDRPCThreads)
+	}
+	for _, t := range plan.Trials {
+		s.Workers = max(s.Workers, t.Workers)
+	}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.NewTextHandler(e.say, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	return campaign.NewLocal(s, plan.MostQueries(), log, e.say, e.hasten), nil
+}
+
+// command is the launcher of a file that launches by commands.
+func (e *engine) command(file *spec.File, run *rundir.Run) (*campaign.Command, error) {
+	c := file.Launch.Command
+	o := campaign.CommandOptions{
+		Submit: c.Submit, Kill: c.Kill, Conf: file.Conf(), Collector: c.Collector, Access: experiment.CollectorAccess{CA: file.CA(), TokenFile: file.Token()}, Gateway: c.Gateway,
+		NoSource: run.Plan.Load.NoSource(), MostQueries: run.Plan.MostQueries(), Leftover: campaign.LeftoverOf(run),
+		Around: experiment.Around{Endpoint: tuning.EndpointGateway, EndpointCapacity: c.GatewayCapacity, Partitions: c.Partitions},
+	}
+	if file.Load.Submit == spec.SubmitByDRPC {
+		o.DRPC, o.DRPCFunction = file.Load.DRPC, file.Load.DRPCFunction
+		o.Around.Endpoint, o.Around.EndpointCapacity = tuning.EndpointDRPC, file.Load.DRPCThreads
+	}
+	if _, err := experiment.NewCollectorAt(o.Collector, o.Access); err != nil {
+		return nil, fmt.Errorf("launch.command: %w", err)
+	}
+	return campaign.NewCommand(o, e.say), nil
+}
+
+// run measures what a run's directory lacks, reports on it, and ends everything.
+func (e *engine) run(ctx context.Context, file *spec.File, writer *rundir.Writer, launcher campaign.Launcher, began time.Time) error {
+	run, err := rundir.Load(writer.Dir())
+	if err != nil {
+		return errors.Join(err, launcher.Stop(e.hasten))
+	}
+	about, _ := run.Plan.Estimate()
+	if e.options.Bound > 0 {
+		about = min(about, e.options.Bound)
+	}
+	e.say.Say("%s into %s; about %s", run.Plan.Experiment, run.Dir, about.Round(10*time.Second))
+	options := e.options
+	options.Lateness = time.Duration(file.Launch.SliceLateness)
+	if c := file.Launch.Command; c != nil {
+		options.Wait = time.Duration(cmp.Or(c.Wait, spec.DefaultWait))
+	}
+	result, err := campaign.New(options, run, writer, campaign.NewDescriber(launcher, run, writer), e.say).Run(ctx)
+	if err == nil {
+		err = e.conclude(run.Dir, *result, began)
+	} else {
+		e.say.Say("what was measured is kept; go on with it: bullet-metrics tune run --resume %s", run.Dir)
+	}
+	return errors.Join(err, e.stop(launcher, run))
+}
+
+func (e *engine) stop(launcher campaign.Launcher, run *rundir.Run) error {
+	if err := launcher.Stop(e.hasten); err != nil {
+		return err
+	}
+	data := filepath.Join(run.Dir, rundir.DataDir)
+	if _, missing := os.Stat(data); missing == nil && run.Plan.Launch == rundir.LocalLaunch {
+		e.say.Say("everything is stopped; the data is kept: bullet-metrics serve --data-dir %s", data)
+	}
+	return nil
+}
+
+// conclude reports on a run that has ended by itself.
+func (e *engine) conclude(dir string, result rundir.Result, began time.Time) error {
+	reported, err := report.OpenRunReport(dir)
+	if err != nil {
+		return err
+	}
+	for _, line := range append(campaign.Summary(reported.Plan(), result), reported.Answer()...) {
+		e.say.Say("%s", line)
+	}
+	out, err := e.write(reported, dir)
+	if err != nil {
+		e.say.Say("the report could not be written; bullet-metrics tune report %s tries again: %v", dir, err)
+	} else {
+		e.say.Say("%s after its start the report is in %s", time.Since(began).Round(time.Second), filepath.Join(out, "report.html"))
+	}
+	switch result.ExitCode {
+	case exit.Done:
+		return nil
+	case exit.Missed:
+		return verdictFailed{exit.Missed, "a goal was missed: " + string(result.Verdict)}
+	}
+	return verdictFailed{exit.Failed, "not every trial could be measured; bullet-metrics tune run --resume " + dir + " tries these again"}
+}
+
+// verdictFailed is the end of a run that missed its goals, or could not be measured.
+type verdictFailed struct {
+	code int
+	text string
+}
+
+func (v verdictFailed) Error() string { return v.text }
+func (v verdictFailed) ExitCode() int { return v.code }

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/runbook"
+)
+
+func newRunbookCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "runbook [ALERT]",
+		Short: "Print what to do about an alert",
+		Long: `Print what to do about an alert, as Markdown; without a name, the list of all. A collector serves the same pages at /runbooks/, where its
+alerts lead to.`,
+		Example: `  bullet-metrics runbook BulletFilterLatencyP99High
+  bullet-metrics runbook BulletGCShareHigh | less`,
+		ValidArgs: runbook.Names(),
+		Args:      cobra.ArbitraryArgs, // so that an unknown name is wrong usage
+		RunE: func(cmd *cobra.Command, args []string) error {
+			markdown := runbook.Index()
+			switch {
+			case len(args) > 1:
+				return usageError{fmt.Errorf("runbook takes one alert's name, not %d arguments", len(args))}
+			case len(args) == 1:
+				i := slices.IndexFunc(runbook.Names(), func(name string) bool { return strings.EqualFold(name, args[0]) })
+				if i < 0 {
+					return usageError{fmt.Errorf("there is no runbook %q; there are %s", args[0], strings.Join(runbook.Names(), ", "))}
+				}
+				markdown, _ = runbook.Text(runbook.Names()[i])
+			}
+			_, err := io.WriteString(cmd.OutOrStdout(), markdown)
+			return err
+		},
+	}
+}

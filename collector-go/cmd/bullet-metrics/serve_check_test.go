@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
+)
+
+// checkedServe is what serve --check prints of a file of settings, and how it ends.
+func checkedServe(t *testing.T, dir string, lines ...string) (said string, code int) {
+	file := filepath.Join(dir, "collector.yaml")
+	lines = append([]string{"data_dir: " + filepath.Join(dir, "data")}, lines...)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	said, err := program("serve", "--config", file, "--check")
+	if err != nil {
+		return said, exitCode(err)
+	}
+	return said, exit.Done
+}
+
+// takenAddress is one at which somebody listens until the test ends.
+func takenAddress(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().String()
+}
+
+// All faults are named at once, each with its file and line, and nothing is made or left listening.
+func TestServeCheckNamesAllFaultsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	taken := takenAddress(t)
+	said, code := checkedServe(t, dir,
+		"slice.widht: 10s", "slice.width: 7s", "grpc.listen: "+taken, `http.listen: "9392"`,
+		"grpc.token_file: "+write("tokens", "# ours\nabc write\n"), "grpc.tls.cert_file: "+filepath.Join(dir, "no.pem"), "grpc.tls.key_file: "+filepath.Join(dir, "no.key"),
+		"rules.files: ["+write("rules.yml", "groups:\n- name: g\n  rules:\n  - record: r\n    expr: sum(\n")+", "+filepath.Join(dir, "none*.yml")+"]",
+		"alertmanager.urls: [\"http://"+freePort(t)+"\"]", "runs.dir: "+filepath.Join(dir, "nope"),
+		"store.remote_write.mimir.url: http://"+freePort(t)+"/api/v1/push")
+	assert.Equal(t, exit.Usage, code)
+	file := regexp.QuoteMeta(filepath.Join(dir, "collector.yaml"))
+	for _, want := range []string{
+		`WRONG +` + file + `:2: unknown setting "slice.widht"; did you mean "slice.width"`,
+		`WRONG +` + file + `:3: slice.width is 7s: it must divide a minute`,
+		`WRONG +` + file + `:5: http.listen "9392" is no address: write HOST:PORT, such as 127.0.0.1:9392`,
+		`WRONG +.*tokens:2: `, `WRONG +tls: .*no.pem: no such file`, `WRONG +.*rules.yml: 5:\d+: group "g"`, `WRONG +` + file + `:9: rules.files: rule files ".*none\*.yml": there is no such file`,
+		`WRONG +` + file + `:11: runs.dir: .*nope: no such file or directory; name the directory`,
+		`AWAY +grpc.listen: listen tcp ` + taken + `.*address already in use; end what listens there`,
+		`AWAY +alertmanager.urls .*connection refused`, `AWAY +store.remote_write.mimir.url .*connection refused`, `ok +data_dir `,
+	} {
+		assert.Regexp(t, want, said)
+	}
+	assert.Less(t, strings.LastIndex(said, "WRONG"), strings.Index(said, "AWAY"), "the worst comes first")
+	assert.NoDirExists(t, filepath.Join(dir, "data"))
+}
+
+func freePort(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func TestServeCheckTellsAwayFromWrong(t *testing.T) {
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		code := map[string]int{"/well": http.StatusMethodNotAllowed, "/closed": http.StatusUnauthorized, "/broken": http.StatusInternalServerError}[r.URL.Path]
+		w.WriteHeader(code)
+	}))
+	defer refusing.Close()
+	ports := []string{"grpc.listen: 127.0.0.1:0", "http.listen: 127.0.0.1:0"}
+	for path, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"/well": {exit.Done, `ok +store.remote_write.m.url `}, "/closed": {exit.Failed, `AWAY .*401 Unauthorized: see the credentials`},
+		"/broken": {exit.Failed, `AWAY .*500 Internal Server Error`}, "/well?token=s3cret-word": {exit.Done, `ok .*\(hidden\)`},
+	} {
+		said, code := checkedServe(t, t.TempDir(), append(ports, "store.remote_write.m.url: "+refusing.URL+path)...)
+		assert.Equal(t, want.code, code, said)
+		assert.Regexp(t, want.says, said)
+		assert.NotContains(t, said, "s3cret-word")
+	}
+	said, code := checkedServe(t, t.TempDir(), append(ports, "journal.max_bytes: 900TiB")...)
+	assert.Equal(t, exit.Failed, code)
+	assert.Regexp(t, `AWAY +data_dir .*not enough for what may come`, said)
+	said, code = checkedServe(t, t.TempDir(), append(ports, "nimbus.addresses: ["+freePort(t)+"]")...)
+	assert.Equal(t, exit.Failed, code)
+	assert.Regexp(t, `AWAY +nimbus.addresses: ask Nimbus`, said)
+}
+
+// Beside a running collector the check is for its next start: its own addresses are no fault.
+func TestServeCheckBesideARunningCollector(t *testing.T) {
+	dir := t.TempDir()
+	r := startCollector(t, settings(filepath.Join(dir, "data")))
+	said, code := checkedServe(t, dir, "grpc.listen: "+r.col.grpcListener.Addr().String(), "http.listen: "+r.col.httpListener.Addr().String())
+	assert.Equal(t, exit.Done, code, said)
+	assert.Regexp(t, fmt.Sprintf(`ok +grpc.listen .* a collector runs on data_dir \(pid %d since`, os.Getpid()), said)
+}
+
+// A taken port hides nothing that is wrong in a file, also without --check.
+func TestATakenPortHidesNoOtherFault(t *testing.T) {
+	c := settings(t.TempDir())
+	c.GRPC.Listen = takenAddress(t)
+	c.HTTP.WebConfigFile, c.Rules.Files, c.Runs.Dir = "/nope/web.yml", []string{"/nope/rules.yml"}, "/nope"
+	_, err := openCollector(c, newLogger(config.Log{Level: "error"}))
+	for _, want := range []string{"grpc.listen: listen tcp", "web.yml", "rules.yml", "runs.dir: stat /nope"} {
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// Each flag of serve is in one group, and none is left over for want of a prefix.
+func TestServeHelpIsGrouped(t *testing.T) {
+	help, err := program("serve", "--help")
+	require.NoError(t, err)
+	command := newServeCommand()
+	inGroups := 0
+	for i, flags := range grouped(command.LocalFlags()) {
+		require.True(t, flags.HasAvailableFlags(), serveGroups[i].title)
+		assert.Contains(t, help, "\n"+serveGroups[i].title+":\n")
+		inGroups += strings.Count(flags.FlagUsages(), "      --")
+	}
+	c := config.Default()
+	assert.Equal(t, len(config.Settings(&c))+2, inGroups, "the settings, --config and --check")
+	assert.Equal(t, inGroups, strings.Count(help, "\n      --"))
+	assert.Contains(t, help, "sha256sum")
+}

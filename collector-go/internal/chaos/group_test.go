@@ -1,0 +1,28 @@
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A program that is ended while it plays a row leaves no test, and so no cluster, behind.
+func TestWhatACommandStartedEndsWithIt(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	command := groupCommand(ctx, "sh", "-c", "sh -c 'echo begun; read never' & wait")
+	stdin, err := command.StdinPipe()
+	require.NoError(t, err)
+	defer stdin.Close()
+	stdout, err := command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	lines := bufio.NewScanner(stdout)
+	require.True(t, lines.Scan(), "the inner one never began")
+
+	end()
+	require.False(t, lines.Scan(), "the pipe is open for as long as one of them lives: its end is that of both")
+	require.Error(t, command.Wait())
+}

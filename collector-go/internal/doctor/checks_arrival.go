@@ -1,0 +1,179 @@
+package doctor
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+)
+
+func skew(f Facts) Finding {
+	if why, none := noTopology(f); none {
+		if why.Status == Fail {
+			return unknown("not made: nothing has come from the topology (see first batch)")
+		}
+		return why
+	}
+	worst, at := Skew{}, ""
+	for worker, s := range f.Collector.Skews {
+		if at == "" || math.Abs(s.Sure) > math.Abs(worst.Sure) || math.Abs(s.Sure) == math.Abs(worst.Sure) && worker < at {
+			worst, at = s, worker
+		}
+	}
+	limit := catalog.CollectionSkewLimit.Seconds()
+	switch {
+	case at == "" && f.fresh():
+		return waiting(f.awaited())
+	case at == "":
+		return unknown("no slice of a worker has closed yet")
+	case math.Abs(worst.Sure) > limit:
+		return fail(fmt.Sprintf("the clock of %s is at least %.3f s %s the collector's", at, math.Abs(worst.Sure), map[bool]string{true: "ahead of", false: "behind"}[worst.Sure > 0]),
+			fmt.Sprintf("keep the clocks together (NTP): latencies between hosts are wrong by as much; up to %g s are borne", limit))
+	case math.IsInf(worst.Most, 1):
+		return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by at least %.3f s; no sender is on its host, so that nothing bounds it from above)", at, worst.Least))
+	}
+	return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by %.3f to %.3f s)", at, worst.Least, worst.Most))
+}
+
+// noTopology says why the collector has nothing to tell of the topology.
+func noTopology(f Facts) (Finding, bool) {
+	c := f.Collector
+	switch {
+	case c == nil:
+		return unknown("not looked at: --collector names a running one"), true
+	case c.Err != nil && c.Assumed:
+		return unknown("not looked at: nobody answers at " + c.Address + ", and --collector names no other"), true
+	case c.Err != nil:
+		return fail("the collector cannot be asked: "+c.Err.Error(), "start bullet-metrics serve, or name the address of its http.listen"), true
+	case c.Found == nil && c.Assumed && c.Topology == "" && len(c.Known) != 1:
+		return unknown(fmt.Sprintf("not looked at: --topology names it; %s knows %s", c.Address, orNone(c.Known))), true
+	case c.Found == nil:
+		return f.notReported(), true
+	}
+	return Finding{}, false
+}
+
+// notReported says what the silence of a topology may be, by what else was seen.
+func (f Facts) notReported() Finding {
+	c := f.Collector
+	known := "none has"
+	if len(c.Known) > 0 {
+		known = "those that have: " + strings.Join(c.Known, ", ")
+	}
+	says := fmt.Sprintf("topology %q has not reported to %s; %s", c.Topology, c.Address, known)
+	if n := f.Cluster; n != nil && n.ID != "" && n.Uptime < startTime {
+		return waiting(fmt.Sprintf("%s was submitted %s ago, and its workers start", n.ID, round(n.Uptime)))
+	}
+	for _, check := range []func(Facts) Finding{jar, settings, registration, files, address, security, submitted, logs} {
+		if check(f).Status == Fail {
+			return fail(says, "mend what failed above, and run doctor again, with --wait 3m where the topology is submitted again")
+		}
+	}
+	return fail(says, "see whether the topology runs; --nimbus shows how it was submitted, and --log what the plugin says in a worker: its lines have \""+strings.TrimSpace(plugin.LogMark)+"\"")
+}
+
+func firstBatch(f Facts) Finding {
+	if why, none := noTopology(f); none {
+		return why
+	}
+	t := f.Collector.Found
+	if !t.Alive {
+		return fail(fmt.Sprintf("the last batch came %s ago", round(f.Collector.Now.Sub(t.LastSeen))),
+			"see whether the topology runs; if so, whether its workers reach the collector: --log names a worker's log, and the plugin's lines in it")
+	}
+	says := fmt.Sprintf("%s reports, last %s ago", t.ID, round(f.Collector.Now.Sub(t.LastSeen)))
+	if !t.Submitted.IsZero() {
+		says += fmt.Sprintf("; its first batch came %s after its submission", round(t.FirstSeen.Sub(t.Submitted)))
+	}
+	return ok(says)
+}
+
+func seen(f Facts, kind Kind) Finding {
+	switch before := firstBatch(f); before.Status {
+	case Fail:
+		return unknown("not made, since first batch failed")
+	case Waiting:
+		return waiting("for the first batch")
+	case Unknown:
+		return before
+	case OK:
+	}
+	c := f.Collector
+	sight, found := c.Seen[kind]
+	if f.fresh() && (!found || kind != Latency && sight.Workers < c.Found.Workers) {
+		return waiting(f.awaited())
+	}
+	if !found {
+		return fail(fmt.Sprintf("no slice of it in the last %s", Lookback), notSeen(kind))
+	}
+	age := c.Now.Sub(sight.Newest)
+	says := fmt.Sprintf("newest slice %s old, of %d of %d workers", round(age), sight.Workers, c.Found.Workers)
+	if most := f.latest(); age > most {
+		return fail(says+fmt.Sprintf("; it should be no older than %s", round(most)),
+			"see bullet_metrics_producer_dropped_samples_total and bullet_metrics_feed_samples on /metrics; metric ticks queue behind data where a component is overloaded")
+	}
+	if kind != Latency && sight.Workers < c.Found.Workers {
+		return fail(says, "see the log of the workers that are missing in /api/v1/topologies/"+c.Topology+"; a worker that has just started is a slice behind")
+	}
+	return ok(says)
+}
+
+// What a slice takes to close beside its own width, the interval of its samples and the collector's lateness: what a worker's sampler packs,
+// and the journal's tick. patience is for a machine that is slow to start.
+const (
+	packAndTick = 11 * time.Second
+	patience    = 30 * time.Second
+)
+
+// firstClosed is when the first slices of a topology are closed: those in which its first reports came, which one interval later move the
+// workers' time past the end.
+func (f Facts) firstClosed() time.Time {
+	c := f.Collector
+	interval := f.longestInterval()
+	width := max(c.Width, interval)
+	return c.Found.FirstSeen.Truncate(width).Add(width + interval + c.Lateness + packAndTick).Truncate(time.Second)
+}
+
+// fresh reports that the topology's first slices cannot all be there yet.
+func (f Facts) fresh() bool {
+	c := f.Collector
+	return c != nil && c.Found != nil && c.Width > 0 && !c.Found.FirstSeen.IsZero() && c.Now.Before(f.firstClosed().Add(patience))
+}
+
+func (f Facts) awaited() string {
+	if f.Collector.Now.After(f.firstClosed()) {
+		return "first slices were to close at " + f.firstClosed().Format(time.TimeOnly) + "; for half a minute more"
+	}
+	return "first slices close at " + f.firstClosed().Format(time.TimeOnly)
+}
+
+// latest is how old the newest slice may be.
+func (f Facts) latest() time.Duration { return f.longestInterval() + slack }
+
+// longestInterval is the topology's, Storm's default where nothing is known of it.
+func (f Facts) longestInterval() time.Duration {
+	longest := float64(usualInterval)
+	for i, name := range []string{plugin.Interval, plugin.V2Interval} {
+		if value, _ := f.setting(name); value != nil {
+			if n, is := number(value); is && (i == 0 || n > longest) {
+				longest = n
+			}
+		}
+	}
+	return time.Duration(longest) * time.Second
+}
+
+func notSeen(kind Kind) string {
+	switch kind {
+	case CPU:
+		return "add the worker's sampler: " + plugin.Collector + "sampler.enabled must not be false; without Bullet, topology.worker.metrics names " + plugin.SamplerClass
+	case Latency:
+		return "see whether records flow: without records and acks no latency is reported; and whether bullet.topology.metrics.built.in.enable is true"
+	}
+	return "add the worker's sampler (topology.worker.metrics), and see v2 tick above"
+}
+
+func round(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }

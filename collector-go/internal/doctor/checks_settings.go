@@ -1,0 +1,156 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/yamlfile"
+)
+
+// settings judges the file as such: whether it can be read, and whether a name in it is one of ours, misspelt.
+func settings(f Facts) Finding {
+	s := f.Settings
+	switch {
+	case s == nil:
+		return unknown("not looked at: --bullet-conf names them")
+	case s.Err != nil && s.Line > 0:
+		return fail(s.Err.Error(), fmt.Sprintf("repair line %d of %s: it is no YAML as it stands", s.Line, s.Path))
+	case s.Err != nil:
+		return fail("the settings cannot be read: "+s.Err.Error(), "name the file that the topology is submitted with")
+	}
+	var wrong []string
+	var fixes []string
+	for _, name := range f.settingNames() {
+		if meant := misspelt(name); meant != "" {
+			wrong, fixes = append(wrong, name), append(fixes, meant)
+		}
+	}
+	if len(wrong) > 0 {
+		return fail(fmt.Sprintf("nobody reads %s, in %s", strings.Join(wrong, ", "), s.Path), "did you mean "+strings.Join(fixes, ", ")+"?")
+	}
+	return ok(fmt.Sprintf("%s has %d settings, none of them one of the plugin's misspelt", s.Path, len(s.Values)))
+}
+
+// settingNames are those of the file, and those in the argument of the plugin's own registration.
+func (f Facts) settingNames() []string {
+	argument, _ := f.registered()["argument"].(map[string]any)
+	return slices.Concat(slices.Sorted(maps.Keys(f.Settings.Values)), slices.Sorted(maps.Keys(argument)))
+}
+
+// ourNames are the settings that the doctor looks at, in Bullet's file and in a plain topology's.
+var ourNames = func() []string {
+	all := []string{plugin.Enable, plugin.Classes, plugin.BuiltIn, plugin.BuiltInIntervals}
+	for _, name := range plugin.CollectorSettings() {
+		all = append(all, plugin.Collector+name)
+	}
+	for _, name := range []string{plugin.Register, plugin.Interval, plugin.V2Tick, plugin.V2Interval} {
+		all = append(all, name, plugin.Custom+name)
+	}
+	return all
+}()
+
+// mostEdits is how far a name may be from one of ours to be taken for it.
+const mostEdits = 2
+
+// misspelt is the name that is meant; "" where it is right, or none of ours.
+func misspelt(name string) string {
+	if slices.Contains(ourNames, name) {
+		return ""
+	}
+	if name+"." == plugin.Collector || name+"." == plugin.Custom {
+		return name + ".NAME, each on a line of its own: dots in names are no levels"
+	}
+	nearest := yamlfile.Nearest(name, ourNames...)
+	if strings.HasPrefix(name, plugin.Collector) || levenshtein.ComputeDistance(name, nearest) <= mostEdits {
+		return nearest
+	}
+	return ""
+}
+
+// files judges the files that the settings name, as far as this machine has them: workers are to have them too.
+func files(f Facts) Finding {
+	if f.Settings == nil || f.Settings.Err != nil {
+		return unknown("not looked at: no settings that can be read")
+	}
+	if len(f.Unreadable) > 0 {
+		var all []string
+		for _, name := range slices.Sorted(maps.Keys(f.Unreadable)) {
+			all = append(all, plugin.Collector+name+": "+f.Unreadable[name])
+		}
+		return fail(strings.Join(all, "; "), "put it there, on every machine that runs workers, for the user that runs them to read")
+	}
+	return ok("what the settings name can be read on this machine; workers need it on theirs")
+}
+
+func registration(f Facts) Finding {
+	if s := f.Settings; s != nil && s.Err != nil {
+		return unknown("not made, since settings failed")
+	}
+	if f.Settings != nil {
+		return written(f)
+	}
+	if t := f.topology(); t != nil {
+		return ok("the topology reports, so its consumer is registered")
+	}
+	return unknown("not looked at: --bullet-conf names the settings, and the topology has not reported")
+}
+
+// written judges the registration in a file.
+func written(f Facts) Finding {
+	const enable, classes = plugin.Enable, plugin.Classes
+	const snippet = "bullet-metrics storm snippet prints the lines"
+	early, late := slices.Contains(texts(f.file(classes)), plugin.EarlyClass), slices.Contains(texts(f.file(classes)), plugin.BulletClass)
+	switch {
+	case f.registered() != nil:
+		return ok("topology.metrics.consumer.register names the plugin")
+	case !early && !late:
+		return fail(fmt.Sprintf("neither %s nor topology.metrics.consumer.register of %s names the plugin", classes, f.Settings.Path),
+			"add "+plugin.BulletClass+" to "+classes+", or for Bullet up to 0.4.3 "+plugin.EarlyClass+"; "+snippet)
+	case early && !late && f.lateBullet() != "":
+		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet up to 0.4.3 on Storm 1: %s", classes, plugin.EarlyClass, f.lateBullet()),
+			"name "+plugin.BulletClass+" instead; "+snippet)
+	case late && !early && f.earlyBullet():
+		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet from 0.5.0 on, and this is %s", classes, plugin.BulletClass, f.Bullet),
+			"name "+plugin.EarlyClass+" instead; "+snippet)
+	case !truth(f.file(enable)):
+		return fail(enable+" is not true: Bullet registers no consumer", "set "+enable+": true")
+	case !truth(f.file(plugin.BuiltIn)):
+		return fail("bullet.topology.metrics.built.in.enable is not true: Bullet's tasks report nothing of their own",
+			"set bullet.topology.metrics.built.in.enable: true")
+	case f.file(plugin.Custom+plugin.Register) != nil:
+		return fail(plugin.Custom+plugin.Register+" takes the place of what register() sets",
+			"take it out, or name the plugin there; "+snippet)
+	}
+	if early && !late {
+		return ok(classes + " names the plugin's class for Bullet up to 0.4.3, whose register() tells Storm the rest")
+	}
+	return ok(classes + " names the plugin, whose register() tells Storm the rest")
+}
+
+// lateBullet is what shows that Bullet is 0.5.0 or later, for which the plugin's class for early ones does nothing; "" where nothing does.
+func (f Facts) lateBullet() string {
+	storm, _, known := f.topology().storm()
+	switch {
+	case f.Bullet != "" && !f.earlyBullet():
+		return "this is Bullet " + f.Bullet
+	case known && storm >= 2:
+		return "and Storm is " + f.topology().Storm
+	case f.Bullet == "" && f.Cluster.runsWithoutUs():
+		return "and the topology runs without the plugin"
+	case f.Bullet == "" && f.Collector != nil && f.Collector.Err == nil && f.Collector.Found == nil:
+		return "and the topology has not reported"
+	}
+	return ""
+}
+
+// earlyBullet reports that somebody named a Bullet up to 0.4.3.
+func (f Facts) earlyBullet() bool {
+	var major, minor, patch int
+	n, _ := fmt.Sscanf(f.Bullet, "%d.%d.%d", &major, &minor, &patch)
+	return n >= 2 && major == 0 && (minor < 4 || minor == 4 && patch <= 3)
+}

@@ -1,0 +1,57 @@
+package examine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/nimbus"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+)
+
+// Cluster asks Nimbus about a topology; where name is empty, about the only one there is. What goes wrong is in its Err.
+func Cluster(ctx context.Context, addresses []string, name string) *doctor.Cluster {
+	c := &doctor.Cluster{Address: strings.Join(addresses, ", "), Topology: name}
+	c.Err = askNimbus(ctx, addresses, c)
+	return c
+}
+
+func askNimbus(ctx context.Context, addresses []string, c *doctor.Cluster) error {
+	all, err := nimbus.Topologies(ctx, addresses)
+	if err != nil {
+		return err
+	}
+	for _, t := range all {
+		if t.Killed() {
+			continue
+		}
+		c.Known = append(c.Known, t.Name)
+		if t.Name == c.Topology || c.Topology == "" && len(all) == 1 {
+			c.Topology, c.ID, c.Uptime = t.Name, t.ID, t.Uptime
+		}
+	}
+	if c.ID == "" {
+		return nil
+	}
+	conf, err := nimbus.Conf(ctx, addresses, c.ID)
+	if err != nil {
+		return err
+	}
+	consumers, _ := conf[plugin.Register].([]any)
+	for _, consumer := range consumers {
+		if entry, is := consumer.(map[string]any); is {
+			c.Consumers = append(c.Consumers, fmt.Sprint(entry["class"]))
+		}
+	}
+	errors, err := nimbus.Errors(ctx, addresses, c.ID)
+	for _, e := range errors {
+		first, _, _ := strings.Cut(e.Text, "\n")
+		if cause := e.Cause(); cause != "" {
+			first += ": " + cause
+		}
+		c.Errors = append(c.Errors, fmt.Sprintf("%s at %s: %s", e.Component, e.Time.UTC().Format(time.TimeOnly), first))
+	}
+	return err
+}

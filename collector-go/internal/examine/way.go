@@ -1,0 +1,35 @@
+package examine
+
+import (
+	"context"
+	"os"
+	"sync"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+)
+
+// Way looks at what the settings lead to from this machine: the files that they name, and what listens at the plugin's addresses.
+func Way(ctx context.Context, settings *doctor.Settings) (ports []doctor.Port, unreadable map[string]string) {
+	if settings == nil || settings.Err != nil {
+		return nil, nil
+	}
+	facts := doctor.Facts{Settings: settings}
+	unreadable = map[string]string{}
+	for _, name := range []string{"tls.ca.file", "tls.cert.file", "tls.key.file", "token.file"} {
+		if path := facts.PluginText(name); path != "" {
+			if f, err := os.Open(path); err != nil {
+				unreadable[name] = err.Error()
+			} else {
+				_ = f.Close()
+			}
+		}
+	}
+	addresses := facts.Addresses()
+	ports = make([]doctor.Port, len(addresses))
+	var looking sync.WaitGroup
+	for i, address := range addresses {
+		looking.Go(func() { ports[i] = Port(ctx, address, facts.PluginText("tls.ca.file")) })
+	}
+	looking.Wait()
+	return ports, unreadable
+}

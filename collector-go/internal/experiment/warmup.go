@@ -1,0 +1,86 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// leastStartUp is how long a topology that was just launched is left to itself at least: that of runs whose plan does not say.
+const leastStartUp = 10 * time.Second
+
+// warmUp puts the first load on a topology that was just launched, and leaves it to itself until what a record costs has come to rest, or
+// for the plan's longest start-up: workers that have just started compile what they run, and cost less from slice to slice. Who is to be
+// looked at is found out here, since that takes its time and must not fall between two looks.
+func (s *Session) warmUp(queries int) error {
+	if s.warm {
+		return nil
+	}
+	s.warm = true
+	s.ports.Processes()
+	s.held.Hold(max(queries, s.o.WarmUpQueries))
+	if s.o.WarmUpQueries > queries {
+		defer s.finishQueries()
+	}
+	began := time.Now()
+	limit := s.startUp(began)
+	ctx, cancel := context.WithTimeout(s.ctx, limit)
+	defer cancel()
+	for {
+		costs, err := s.recordCosts(s.ctx, began)
+		if err == nil && tuning.Steady(costs) {
+			s.ports.Progress.Say("the topology came to rest %s after its first load", time.Since(began).Round(time.Second))
+			return nil
+		}
+		next := nextSlice(time.Now().Add(time.Millisecond), s.runner.options.SliceWidth)
+		if s.runner.until(ctx, next, func() string { return "letting the workers warm up" }) == nil {
+			continue
+		}
+		if s.ctx.Err() == nil {
+			s.notes = append(s.notes, fmt.Sprintf("the start-up of the launch ended after %s, before the CPU that a record costs was seen to be steady: workers may still have been compiling", limit.Round(time.Second)))
+		}
+		return context.Cause(s.ctx)
+	}
+}
+
+// startUp is how long the warm-up may take.
+func (s *Session) startUp(began time.Time) time.Duration {
+	limit := max(leastStartUp, milliseconds(s.o.Plan.StartUpMs))
+	if by := s.o.FirstStepBy; !by.IsZero() {
+		limit = min(limit, max(leastStartUp, by.Sub(began)/2))
+	}
+	return limit
+}
+
+// recordCosts are the CPU seconds of all workers for a record, in each of their slices since a moment; unknown where nobody knows of records.
+func (s *Session) recordCosts(ctx context.Context, since time.Time) (costs []tuning.Figure, err error) {
+	now := time.Now()
+	read := func(metric string, more ...string) ([]Series, error) {
+		return s.ports.Slices.Slices(ctx, s.runner.options.selector(metric, more...), since, now)
+	}
+	workers, err := read(cpuMetric)
+	if err != nil {
+		return nil, err
+	}
+	sources, _, err := recordSeries(read)
+	if err != nil {
+		return nil, err
+	}
+	return costsOf(sum(workers), sum(sources)), nil
+}
+
+// costsOf is what a total of CPU rose by in each slice, over what a total of records did; of slices as far as both are in.
+func costsOf(cpu, records rundir.Slices) (costs []tuning.Figure) {
+	last := int64(0)
+	if n := len(records.TimesMs); n > 0 {
+		last = records.TimesMs[n-1]
+	}
+	for i := 1; i < len(cpu.TimesMs) && cpu.TimesMs[i] <= last; i++ {
+		taken := records.ValueAt(cpu.TimesMs[i]) - records.ValueAt(cpu.TimesMs[i-1])
+		costs = append(costs, (cpu.Values[i]-cpu.Values[i-1])/taken)
+	}
+	return costs
+}

@@ -1,0 +1,67 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
+)
+
+// TestWhatIsHandedOutSurvivesPowerLoss: a process ends after it wrote a segment and before the segment's name was durable. The next finds it,
+// may begin no other, since there is no room, and hands out what is in it: from then on no loss of power may give its ids to others.
+func TestWhatIsHandedOutSurvivesPowerLoss(t *testing.T) {
+	named := func(name string) metric.Raw {
+		return metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700}, Component: "FilterBolt", Task: 3, Name: name, IntervalMs: 10_000}
+	}
+	for seed := uint64(1); seed <= 16; seed++ {
+		o := DefaultOptions()
+		o.RetryInterval = time.Millisecond
+		fail := func(fs *disktest.Memory, fails string, with error) {
+			fs.SetFault(func(_ int, op, _ string) error {
+				if op == fails {
+					return with
+				}
+				return nil
+			})
+		}
+		open := func(fs *disktest.Memory, fails string, with error) *Journal {
+			fail(fs, fails, with)
+			o.FS = fs
+			j, err := Open("journal", o)
+			require.NoError(t, err)
+			return j
+		}
+
+		fs := disktest.NewMemory(seed)
+		killed := open(fs, "syncdir", errors.New("input/output error"))
+		first, err := killed.Define(named("first"))
+		require.NoError(t, err)
+		fail(fs, "syncdir", disktest.ErrPowerless)
+		require.Eventually(t, fs.Off, 30*time.Second, time.Millisecond)
+		found := fs.Reboot(false)
+		_ = killed.Close() // of a disk that is gone
+
+		crowded := open(found, "create", errors.New("no room"))
+		reader, err := crowded.Reader(0)
+		require.NoError(t, err)
+		ctx, end := context.WithTimeout(t.Context(), 30*time.Second)
+		_, entry, err := reader.Next(ctx)
+		end()
+		require.NoError(t, err)
+		require.Equal(t, &SeriesDefined{ID: first, Series: named("first")}, entry)
+		require.NoError(t, reader.Close())
+		after := found.Reboot(true)
+		_ = crowded.Close()
+
+		j := open(after, "", nil)
+		second, err := j.Define(named("second"))
+		require.NoError(t, err)
+		require.NotEqual(t, first, second, "seed %d", seed)
+		require.NoError(t, j.Close())
+	}
+}

@@ -1,0 +1,42 @@
+// WCAG 2 A and AA by axe-core, every rule of them, in every state, theme and width.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { collectors, madeUp, open, picture, recorded } from './harness.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const states = {
+  healthy: { hash: '#topology=well' },
+  burning: { hash: '#topology=slow-filter&component=FilterBolt', ready: (page) => page.locator('#cause').waitFor() },
+  hostile: { hash: madeUp },
+  recorded: { hash: recorded },
+  old: { hash: '#topology=bullet', ready: (page) => page.locator('#go-there').waitFor() },
+  overview: { hash: '', shown: false, ready: (page) => page.locator('#overview-body tbody tr').first().waitFor() },
+  empty: { base: collectors.empty, hash: '', shown: false, expected: ['404'], ready: (page) => page.getByText('No topology has reported yet').waitFor() },
+  storeless: { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404'], ready: (page) => page.locator('#figure-cpu .problem').waitFor() },
+};
+
+for (const [name, { ready, ...how }] of Object.entries(states)) {
+  test(`${name}: no violation in any theme and width`, async (t) => {
+    for (const width of [390, 768, 1440]) {
+      const page = await open(t, { ...how, width, height: 844, colorScheme: 'light' });
+      await ready?.(page);
+      for (const colorScheme of ['dark', 'light']) {
+        await page.emulateMedia({ colorScheme });
+        if (['healthy', 'burning', 'empty', 'old'].includes(name)) await picture(page, `${name}-${width}-${colorScheme}`, false);
+      }
+      await page.locator('details').evaluateAll((all) => all.forEach((d) => { d.open = true; })); // what is folded is looked at too
+      for (const colorScheme of ['light', 'dark']) {
+        await page.emulateMedia({ colorScheme });
+        const protocol = await page.context().newCDPSession(page); // past the page's policy, which lets no script in
+        const { result, exceptionDetails } = await protocol.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
+          expression: `${axe};axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }).then((r) => ({ checked: r.passes.length, violations: r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 4).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary).join(' | ')) }))` });
+        assert.equal(exceptionDetails, undefined, JSON.stringify(exceptionDetails));
+        assert.deepEqual(result.value.violations, [], `${name} at ${width} px, ${colorScheme}`);
+        assert.ok(result.value.checked >= 10, `${result.value.checked} rules had something to look at`);
+      }
+    }
+  });
+}

@@ -1,0 +1,46 @@
+// Honest time: where points stand, what is shown of the past, and the way to it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { api, data, figuresShown, again, open, picture, recorded } from './harness.mjs';
+
+test('points are drawn at the middle of their slice, and the API’s times stay', async (t) => {
+  const page = await open(t);
+  const { times, drawnAt, step, lines } = await data(page, 'heap');
+  assert.deepEqual(drawnAt, times.map((s) => s - step / 2));
+  const { result } = await api('/api/v1/query_range', { query: 'sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]))', start: times[0], end: times.at(-1), step });
+  let compared = 0;
+  for (const { metric, values } of result) {
+    for (const [time, value] of values) {
+      const i = times.indexOf(time);
+      assert.ok(Math.abs(lines.find((l) => l.name === metric.worker).drawn[i] - Number(value) / 2 ** 20) < 1e-6);
+      compared++;
+    }
+  }
+  assert.ok(compared > 20);
+});
+
+test('data older than the range leads there, without errors and empty figures', async (t) => {
+  const page = await open(t, { hash: '#topology=bullet', width: 390, height: 844 });
+  const away = page.locator('#away');
+  await away.getByRole('link', { name: 'go there' }).waitFor();
+  assert.match(await away.textContent(), /No samples in the time shown: last sample 2026-11-21 15:5\d, \d+ d( \d+ h)? ago: go there\./);
+  assert.equal(await page.locator('.figure:visible').count(), 0, 'no empty figures');
+  assert.equal(await page.locator('.problem:visible').count(), 0, 'no red errors');
+  await picture(page, 'away-390-light', false);
+  await again(page);
+  await page.locator('#go-there').click();
+  await figuresShown(page);
+  assert.equal(await away.isVisible(), false);
+  assert.ok((await data(page, 'heap')).lines.some((l) => l.drawn.some((v) => v != null)), 'and there it is');
+});
+
+test('rows of what changed lead to their moment, and back goes back', async (t) => {
+  const page = await open(t);
+  await page.locator('#changes-body tbody tr', { hasText: 'filter bolts 2 -> 4' }).getByRole('link').click();
+  await page.waitForFunction(() => globalThis.bulletPage.board.pointed != null);
+  const { times, step } = await data(page, 'heap');
+  const pointed = times[await page.evaluate(() => globalThis.bulletPage.board.pointed)];
+  assert.ok(1795276180 > pointed - step - 1 && 1795276180 <= pointed, `${pointed}`);
+  await page.goBack();
+  assert.ok(page.url().endsWith(recorded.replaceAll('%3A', ':')) || new URL(page.url()).hash === recorded, page.url());
+});

@@ -1,0 +1,207 @@
+// The figures together: one grid, one crosshair, one order. It asks the store for what they show.
+import { ask, outdated } from './api.js';
+import { el } from './dom.js';
+import { figures as definitions, intervals, quote, workersAt } from './expressions.js';
+import { Figure } from './figure.js';
+import { gridOf, moved, timesOf } from './grid.js';
+import { Legend } from './legend.js';
+import { columnsOf, lastKnown } from './matrix.js';
+import { orderFor } from './order.js';
+import { ranges, sliceOf } from './state.js';
+import { bandsAndMarks } from './timeline.js';
+
+const longAgo = 6 * 3600; // s: from here on the p99 is the one that the rules keep, where they do
+
+/** Board draws all figures. `host` has select(from, to), and say(words, trouble). */
+export class Board {
+  constructor({ lead, panels, legend, readout, host }) {
+    this.leading = lead;
+    this.panels = panels;
+    this.readout = readout;
+    this.host = host;
+    this.grid = null;
+    this.pointed = null;
+    this.workers = 1;
+    this.annotations = [];
+    this.moments = [];
+    this.intervals = {};
+    this.legend = new Legend(legend, () => this.draw());
+    const board = this;
+    this.figures = definitions.map((d) => new Figure(d, {
+      legend: this.legend, get pointed() { return board.pointed; }, select: host.select, point: (i) => this.point(i),
+      over: (figure) => this.over(figure),
+      move: (i, by) => this.move(i, by),
+    }));
+    this.byName = new Map(this.figures.map((f) => [f.name, f]));
+    this.arrange(null, 0);
+  }
+
+  // Bands and marks have their words in the first figure alone, what moved has them in its own.
+  over(figure) {
+    const { bands, marks } = bandsAndMarks(this.annotations, Date.now() / 1000);
+    const first = this.order[0] === figure.name;
+    const moments = this.moments.map((m) => ({ ...m, labelled: m.figure ? m.figure === figure.name : first }));
+    return { bands, marks: [...marks.map((m) => ({ ...m, labelled: first })), ...moments], labelled: first, range: this.grid && [this.grid.from, this.grid.to] };
+  }
+
+  /** arrange puts the figures in the order for an alert's name; as many as stand beside the diagnosis come before it. */
+  arrange(alert, beside) {
+    const order = orderFor(alert);
+    const form = JSON.stringify([order, beside]);
+    if (form === this.arranged) return;
+    this.arranged = form;
+    this.order = order;
+    const elements = order.map((name) => this.byName.get(name).element);
+    this.leading.replaceChildren(...elements.slice(0, beside));
+    this.panels.replaceChildren(...elements.slice(beside));
+    requestAnimationFrame(() => this.figures.forEach((f) => f.resize()));
+  }
+
+  /** mark sets the moments of a diagnosis. */
+  mark(moments) {
+    if (JSON.stringify(moments) === JSON.stringify(this.moments)) return;
+    this.moments = moments;
+    this.figures.forEach((f) => f.chart?.redraw(false));
+  }
+
+  // The crosshair is at one time in all figures: each figure's value there is read out.
+  point(i) {
+    const to = i ?? null;
+    if (to === this.pointed) return;
+    this.pointed = to;
+    this.figures.forEach((f) => f.read(to));
+  }
+
+  move(i, by) {
+    this.point(i);
+    this.figures.forEach((f) => f.cross(i));
+    this.readout.textContent = i == null || !by ? '' : by.say(i);
+  }
+
+  /** pointAt puts the crosshair at a moment. */
+  pointAt(at) {
+    const i = this.figures[0].indexAt(at);
+    if (i != null) this.move(i, this.figures[0]);
+  }
+
+  draw() { this.figures.forEach((f) => f.draw()); }
+
+  applyUnits(state) {
+    const cpu = state.cpu === 'ms' ? 'cpuMs' : 'cores';
+    const wanted = { cpu, 'cpu-parts': cpu, gc: state.gc };
+    for (const f of this.figures) {
+      const unit = wanted[f.name] ?? f.definition.unit;
+      if (unit !== f.unit) {
+        f.unit = unit;
+        f.draw();
+      }
+    }
+  }
+
+  /** forget is for another topology. */
+  forget() {
+    this.legend.forget();
+    this.intervals = {};
+    this.workers = 1;
+    this.moments = [];
+  }
+
+  // How many workers there are decides how far figures are thinned. The registry knows those of now; the time that is shown may have had others.
+  async countWorkers({ topology, to }) {
+    const key = JSON.stringify([topology, to]);
+    if (this.counted === key) return;
+    const [found] = await ask('workers', '/api/v1/query', { query: workersAt(quote(topology)), time: to }).then((d) => d.result, () => []);
+    this.counted = key;
+    this.workers = Math.max(this.workers, Number(found?.value[1] ?? 1));
+  }
+
+  /** show loads a state's figures where there is something new, with what `beside(grid)` loads; false where nothing was asked. */
+  async show(state, beside) {
+    this.state = state;
+    await this.countWorkers(state);
+    if (this.state !== state) return false;
+    const next = gridOf({ from: state.from, to: state.to, range: ranges[state.range], slice: sliceOf(state), now: Date.now() / 1000, width: this.byName.get(this.order.at(-1)).body.clientWidth || 800, workers: this.workers });
+    if (!moved(this.grid, next)) return false;
+    this.grid = next;
+    await Promise.all([this.findIntervals(), beside(next)]);
+    const asked = this.order.map((name) => this.byName.get(name)).map((f) => ({ figure: f, answer: this.load(f, next) }));
+    await Promise.all(asked.map(({ figure, answer }) => this.showFigure(figure, next, answer, figure.definition.byWorker ? this.nameWorkers(asked, next) : null)));
+    return this.grid === next;
+  }
+
+  /** isEmpty reports whether no figure has a sample, and none failed. */
+  get isEmpty() { return this.grid && this.figures.every((f) => f.problem.hidden && lastKnown(f.columns) < 0); }
+
+  get failed() { return this.figures.some((f) => !f.problem.hidden); }
+
+  load(figure, grid) { return Promise.all(figure.definition.lines.map((line, i) => this.rangeOf(`${figure.name}-${i}`, figure, line, grid))); }
+
+  // Whom the legend names is chosen once for all figures: by the first of them, CPU before heap before GC, that has workers.
+  nameWorkers(asked, grid) {
+    grid.named ??= (async () => {
+      for (const name of ['cpu', 'heap', 'gc']) {
+        const [matrix] = await asked.find((a) => a.figure.name === name).answer.catch(() => [[]]);
+        if (!matrix.length) continue;
+        if (this.grid === grid) this.legend.take(columnsOf(matrix, grid));
+        return;
+      }
+    })();
+    return grid.named;
+  }
+
+  async showFigure(figure, grid, answer, before) {
+    try {
+      const [matrices] = await Promise.all([answer, before]);
+      if (this.grid !== grid) return;
+      figure.show(matrices, grid, timesOf(grid));
+      performance.mark(`figure-${figure.name}`);
+    } catch (error) {
+      if (outdated(error)) return;
+      this.grid = null; // asked again with the next refresh
+      figure.fail(error);
+      this.host.say(error.message, true);
+    }
+  }
+
+  async rangeOf(name, figure, line, grid) {
+    const topology = quote(this.state.topology);
+    const run = async (query) => (await ask(name, '/api/v1/query_range', { query, start: grid.start, end: grid.end, step: grid.step })).result;
+    if (line.recorded && grid.end - grid.start > longAgo) {
+      const kept = await run(line.recorded(topology, grid.step));
+      if (kept.length) return kept;
+    }
+    return run(line.expression(topology, grid.step, this.intervals[line.metric ?? figure.definition.metric] ?? 10));
+  }
+
+  // How often figures are reported decides how far a rate must look back.
+  async findIntervals() {
+    try {
+      const { result } = await ask('intervals', '/api/v1/query', { query: intervals(quote(this.state.topology)), time: this.grid.end });
+      for (const r of result) this.intervals[r.metric.metric] = Number(r.value[1]) || 10;
+    } catch (error) {
+      if (outdated(error)) throw error; // without it 10 s stand: the sampler's
+    }
+  }
+
+  note() {
+    const { grid } = this;
+    const thinned = grid.thinned ? `; for so long a time and so many workers ${grid.step / grid.slice} of them stand together, by their mean, latencies by their worst` : '';
+    return `Slices of ${widthOf(grid.slice)}${thinned}, each drawn at its middle. A gap in a line is a time without samples.`;
+  }
+
+  /** lead scrolls to a figure, and has it read. */
+  lead(name) {
+    const figure = this.byName.get(name);
+    if (!figure) return;
+    figure.element.scrollIntoView({ block: 'start' });
+    figure.element.focus({ preventScroll: true });
+  }
+}
+
+const widthOf = (s) => (s % 3600 === 0 ? `${s / 3600}h` : s % 60 === 0 ? `${s / 60}m` : `${s}s`);
+
+/** emptyBoard is what stands in the figures' place where a time has no samples. */
+export function emptyNote(last, words, href, now) {
+  if (last == null) return el('p', { class: 'note' }, 'No sample of this topology is stored in the last week.');
+  return el('p', { class: 'away' }, `No samples in the time shown: ${words(last, now)}: `, el('a', { href, id: 'go-there' }, 'go there'), '.');
+}

@@ -1,0 +1,72 @@
+// Where a topology's components stand: each behind all that feed it. Pure.
+import { byName } from './matrix.js';
+
+/** layersOf orders components by their streams: spouts first, each bolt one layer behind the last that feeds it. Streams that lead back are left out. */
+export function layersOf(names, streams) {
+  const feeds = new Map(names.map((name) => [name, []]));
+  for (const [from, to] of forward(names, streams)) feeds.get(to).push(from);
+  const depth = new Map();
+  const deep = (name) => {
+    if (!depth.has(name)) depth.set(name, Math.max(-1, ...feeds.get(name).map(deep)) + 1);
+    return depth.get(name);
+  };
+  const layers = [];
+  for (const name of [...names].sort(byName)) (layers[deep(name)] ??= []).push(name);
+  return untangled(layers.filter(Boolean), feeds);
+}
+
+// forward are the streams that do not lead back to where a walk from the spouts came from.
+function forward(names, streams) {
+  const pairs = streams.filter(({ from, to }) => names.includes(from) && names.includes(to) && from !== to);
+  const fed = new Set(pairs.map((s) => s.to));
+  const seen = new Set();
+  const onWay = new Set();
+  const kept = [];
+  const walk = (name) => {
+    if (seen.has(name)) return;
+    seen.add(name);
+    onWay.add(name);
+    for (const { from, to } of pairs) {
+      if (from !== name || onWay.has(to)) continue;
+      kept.push([from, to]);
+      walk(to);
+    }
+    onWay.delete(name);
+  };
+  const sorted = [...names].sort(byName);
+  for (const name of [...sorted.filter((n) => !fed.has(n)), ...sorted]) walk(name);
+  return kept;
+}
+
+// Within a layer a component stands where those that feed it stand, in their mean.
+function untangled(layers, feeds) {
+  const place = new Map();
+  return layers.map((layer) => {
+    const mean = (name) => {
+      const of = feeds.get(name).map((f) => place.get(f)).filter((p) => p != null);
+      return of.length ? of.reduce((a, b) => a + b, 0) / of.length : 0;
+    };
+    const sorted = layer.map((name) => ({ name, mean: mean(name) })).sort((a, b) => a.mean - b.mean || byName(a.name, b.name)).map((x) => x.name);
+    sorted.forEach((name, i) => place.set(name, i / Math.max(1, sorted.length)));
+    return sorted;
+  });
+}
+
+/** levelOf is how busy a component is, in a word that names its colour. */
+export function levelOf(busy) {
+  if (busy == null) return 'unmeasured';
+  return busy >= 0.9 ? 'saturated' : busy >= 0.7 ? 'busy' : busy >= 0.4 ? 'working' : 'idle';
+}
+
+/** streamsOf are the streams between components: those that the registry knows, and those on which tuples were executed, each once with its rate (null where none is known). */
+export function streamsOf(components, executed) {
+  const rates = new Map(executed.map((r) => [JSON.stringify([r.metric.source, r.metric.component, r.metric.stream]), Number(r.value[1])]));
+  const all = new Map();
+  for (const c of components) for (const i of c.inputs ?? []) if (!i.component.startsWith('__') && !c.name.startsWith('__')) all.set(JSON.stringify([i.component, c.name, i.stream]), { from: i.component, to: c.name, stream: i.stream, grouping: i.grouping, rate: null });
+  for (const [key, rate] of rates) {
+    const [from, to, stream] = JSON.parse(key);
+    if (!from || from.startsWith('__') || to.startsWith('__') || (stream ?? '').startsWith('__')) continue;
+    all.set(key, { from, to, stream, grouping: '', ...all.get(key), rate });
+  }
+  return [...all.values()].sort((a, b) => byName(a.from, b.from) || byName(a.to, b.to) || byName(a.stream, b.stream));
+}

@@ -1,0 +1,75 @@
+// The six tiles: a topology in one look. Each is a link to its figure.
+import { clip, el, fill } from './dom.js';
+import { lastKnown } from './matrix.js';
+import { sparkline } from './sparkline.js';
+import { clock, units } from './units.js';
+
+const tiles = [
+  { name: 'latency', title: 'Filter p99', from: p99OrMean, says: (v) => (v > 0.2 ? 'over 200 ms' : 'limit 200 ms'), bad: (v) => v > 0.2, limit: 0.2 },
+  { name: 'queries', title: 'Queries running' },
+  { name: 'records', title: 'Records read' },
+  { name: 'lag', title: 'Source lag', says: () => 'records wait' },
+  { name: 'busy', title: 'Busiest', from: busiest, says: (v, line) => line.name, bad: (v) => v > 0.9 },
+  { name: 'workers', title: 'Workers up', says: (v, line, known) => (known ? `of ${known}` : ''), bad: (v, known) => known > 0 && v < known },
+];
+
+/** Tiles shows them over the figures' own answers: what a tile has is what its figure ends with. */
+export class Tiles {
+  constructor(element, linkTo) {
+    this.element = element;
+    this.linkTo = linkTo;
+  }
+
+  /** show takes the figures by name, and how many workers the registry knows. */
+  show(figures, known = this.known) {
+    this.known = known;
+    fill(this.element, ...tiles.map((tile) => this.tile(tile, figures.get(tile.name), known)));
+    for (const canvas of this.element.querySelectorAll('canvas')) {
+      const tile = tiles.find((t) => t.name === canvas.dataset.of);
+      const line = lineOf(tile, figures.get(tile.name));
+      sparkline(canvas, line?.values ?? [], tile.limit);
+    }
+  }
+
+  tile(tile, figure, known) {
+    const line = lineOf(tile, figure);
+    const i = line ? lastKnown([line]) : -1;
+    const value = i < 0 ? null : line.values[i];
+    const bad = value != null && (tile.bad?.(value, known) ?? false);
+    const { times, write } = units[figure?.unit ?? 'queries'];
+    const says = value == null ? 'no samples' : [late(figure, i), tile.says?.(value, line, known)].filter(Boolean).join(', ');
+    return el('a', { class: `tile${bad ? ' bad' : ''}`, id: `tile-${tile.name}`, href: this.linkTo(tile.name), 'data-value': value ?? '', 'data-time': value == null ? '' : figure.times[i] },
+      el('span', { class: 'what' }, tile.name === 'latency' && line?.mean ? 'Filter mean' : tile.title),
+      el('b', {}, value == null ? '–' : write(value * times)),
+      el('span', { class: 'says' }, bad ? '⚠ ' : null, el('bdi', {}, clip(says || '\u00a0', 60))),
+      el('canvas', { 'data-of': tile.name, 'aria-hidden': 'true' }));
+  }
+}
+
+// A value that is not of the last slices says when it was.
+function late(figure, i) {
+  const behind = (figure.grid.points - 1 - i) * figure.grid.step;
+  return behind >= Math.max(2 * figure.grid.step, 120) ? `last at ${clock(figure.times[i]).slice(0, 5)}` : '';
+}
+
+function lineOf(tile, figure) {
+  if (!figure?.grid || !figure.columns.length) return null;
+  return (tile.from ?? firstOf)(figure.columns);
+}
+
+const named = (column) => column && { name: column.metric.worker, values: column.values };
+function firstOf(columns) { return named(columns.find((c) => c.order === 0)); }
+
+// Where the hook is off there is Bullet's own mean.
+function p99OrMean(columns) {
+  const p99 = columns.find((c) => c.order === 1);
+  if (p99 && lastKnown([p99]) >= 0) return named(p99);
+  const mean = columns.find((c) => c.order === 0);
+  return mean && { ...named(mean), mean: true };
+}
+
+function busiest(columns) {
+  const last = lastKnown(columns);
+  const shown = columns.filter((c) => c.values[last] != null).sort((a, b) => b.values[last] - a.values[last]);
+  return named(shown[0]);
+}
