@@ -9,9 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -26,7 +24,7 @@ final class StormJvm implements AutoCloseable {
     private final Path temporary;
     private final Process process;
     private final Path log;
-    private final ConcurrentSkipListMap<Long, Double> cpuSeconds = new ConcurrentSkipListMap<>();
+    private final ConcurrentSkipListMap<Long, Reading> readings = new ConcurrentSkipListMap<>();
     private final Thread cpu = new Thread(this::watchCpu, "cpu of a Storm");
 
     /** Starts one; its output goes to a file of its own below the folder. */
@@ -51,8 +49,9 @@ final class StormJvm implements AutoCloseable {
 
     private void watchCpu() {
         while (process.isAlive()) {
-            long now = System.currentTimeMillis();
-            process.info().totalCpuDuration().map(Duration::toMillis).ifPresent(ms -> cpuSeconds.put(now, ms / 1000.0));
+            long before = System.currentTimeMillis();
+            process.info().totalCpuDuration().map(Duration::toMillis)
+                .ifPresent(ms -> readings.put(before, new Reading(before, System.currentTimeMillis(), ms / 1000.0)));
             try {
                 Thread.sleep(CPU_POLL_MS);
             } catch (InterruptedException closed) {
@@ -61,15 +60,19 @@ final class StormJvm implements AutoCloseable {
         }
     }
 
-    /** What the operating system said of its CPU time at a moment; none where it was not asked around it. */
-    Optional<Double> cpuSecondsAt(long ms) {
-        Map.Entry<Long, Double> before = cpuSeconds.floorEntry(ms);
-        Map.Entry<Long, Double> after = new TreeMap<>(cpuSeconds.tailMap(ms, true)).firstEntry();
-        if (before == null || after == null) {
-            return Optional.empty();
-        }
-        double share = after.getKey().equals(before.getKey()) ? 0 : (double) (ms - before.getKey()) / (after.getKey() - before.getKey());
-        return Optional.of(before.getValue() + share * (after.getValue() - before.getValue()));
+    /** The CPU time that it had at least by a moment, as the operating system counts it; none where nothing was read before. */
+    Optional<Double> cpuSecondsAtLeast(long ms) {
+        return readings.headMap(ms, true).descendingMap().values().stream().filter(reading -> reading.untilMs() <= ms).findFirst()
+            .map(Reading::cpuSeconds);
+    }
+
+    /** The CPU time that it had at most at a moment, as the operating system counts it; none where nothing was read since. */
+    Optional<Double> cpuSecondsAtMost(long ms) {
+        return Optional.ofNullable(readings.ceilingEntry(ms)).map(entry -> entry.getValue().cpuSeconds());
+    }
+
+    /** A reading of the CPU time, taken at some moment of a span of Unix milliseconds. */
+    private record Reading(long fromMs, long untilMs, double cpuSeconds) {
     }
 
     boolean isAlive() {
