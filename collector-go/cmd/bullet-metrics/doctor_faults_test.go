@@ -108,11 +108,11 @@ func TestDoctorNamesEachFault(t *testing.T) {
 
 		"the jar on the submitter only": {settings: address(plainPort), check: "logs", status: doctor.Fail, says: "ClassNotFoundException", fix: "extlib on every Supervisor",
 			more: log("2026-11-23 05:00:00.000 ERROR o.a.s.util main Async loop died!", "Caused by: java.lang.ClassNotFoundException: "+pluginnames.StormClass)},
-		"what the plugin says": {settings: address(plainPort), check: "logs", status: doctor.Fail, says: "No metrics are exported: x is 'y'", fix: "what the line says",
+		"what the plugin says": {settings: address(plainPort), check: "logs", status: doctor.Fail, says: "No metrics are exported: x is 'y'", fix: "mend the setting or the file that the line names",
 			more: log("2026-11-23 05:00:00.000 ERROR i.g.b.s.StormMetricsConsumer main bullet-metrics: No metrics are exported: x is 'y'. The topology runs on without them.")},
 		"an outage that has ended": {settings: address(plainPort), check: "logs", status: doctor.OK, says: "2 messages of the plugin",
-			more: log("2026-11-23 05:00:00.000 WARN i.g.b.s.s.OutageLog x bullet-metrics: Metrics do not reach the collector at a:1: gone.",
-				"2026-11-23 05:00:09.000 INFO i.g.b.s.s.OutageLog x bullet-metrics: Metrics reach the collector at a:1 again, after 9 s.")},
+			more: log("2026-11-23 05:00:00.000 WARN i.g.b.s.s.OutageLog x bullet-metrics: Metrics do not reach the collector at a:1: gone. Is it running, and is bullet.topology.metrics.collector.address right? Trying on; 3 samples wait. Not reached for 0 s; failures since the last such line: 0.",
+				"2026-11-23 05:00:09.000 INFO i.g.b.s.s.OutageLog x bullet-metrics: Metrics reach the collector at a:1 again, after 9 s and 4 failed attempts.")},
 	} {
 		t.Run(name, func(t *testing.T) { f.assert(t, "--collector", "none") })
 	}

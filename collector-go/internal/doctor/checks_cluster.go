@@ -70,7 +70,7 @@ func (f Facts) unregistered() string {
 	return "put bullet-metrics-storm.jar into Storm's extlib on the machine that submits and on every Supervisor, and submit again: where the class is missing, Bullet says so in the submission's log and goes on"
 }
 
-// logs judges what the plugin says of itself.
+// logs judges what the plugin logs.
 func logs(f Facts) Finding {
 	if len(f.Logs) == 0 {
 		if f.Collector != nil && f.Collector.Unreached != "" {
@@ -79,19 +79,44 @@ func logs(f Facts) Finding {
 		return unknown("not looked at: --log names a worker's, or the submission's")
 	}
 	messages := 0
+	var seen, fixes []string
+	add := func(path, line, fix string) {
+		seen = append(seen, fmt.Sprintf("%s: %s", path, line))
+		if !slices.Contains(fixes, fix) {
+			fixes = append(fixes, fix)
+		}
+	}
 	for _, l := range f.Logs {
-		switch {
-		case l.Err != nil:
+		if l.Err != nil {
 			return fail("the log cannot be read: "+l.Err.Error(), "name a worker's log, logs/workers-artifacts/TOPOLOGY/PORT/worker.log in Storm's directory")
-		case l.NoClass != "":
-			return fail(fmt.Sprintf("%s: %.300s", l.Path, l.NoClass), noClassFix)
-		case l.Problem != "":
-			return fail(fmt.Sprintf("%s: %.500s", l.Path, l.Problem), "do what the line says; the plugin tries again by itself")
+		}
+		if l.NoClass != "" {
+			add(l.Path, fmt.Sprintf("%.300s", l.NoClass), noClassFix)
+		}
+		for _, t := range l.Trouble {
+			add(l.Path, t.what(), t.fix())
 		}
 		messages += l.Ours
 	}
-	if messages == 0 {
+	switch {
+	case len(seen) > 0:
+		return fail(strings.Join(seen, "; "), strings.Join(fixes, "; "))
+	case messages == 0:
 		return unknown(fmt.Sprintf("no line has %q: not the log of a worker that runs the metrics consumer, nor of a submission", strings.TrimSpace(plugin.LogMark)))
 	}
 	return ok(fmt.Sprintf("%d messages of the plugin, and none of trouble that lasts", messages))
+}
+
+func (t Trouble) what() string {
+	if t.Message == nil {
+		return fmt.Sprintf("%.500s", t.Line)
+	}
+	return fmt.Sprintf("%.500s (%s)", t.Line, t.Message.Means)
+}
+
+func (t Trouble) fix() string {
+	if t.Message == nil {
+		return "this doctor does not know that message: take doctor and plugin of one release, and go by the line until then"
+	}
+	return t.Message.Advice(t.Line)
 }

@@ -72,9 +72,12 @@ func noSettings(f *Facts)  { f.Settings = nil }
 func nothingTold(f *Facts) { f.Collector.Found.Settings = nil }
 func noCluster(f *Facts)   { f.Cluster = nil }
 func noLogs(f *Facts)      { f.Logs = nil }
-func noPorts(f *Facts)     { f.Ports = nil }
-func noSlices(f *Facts)    { f.Collector.Seen, f.Collector.Skews = nil, nil }
-func without(f *Facts)     { f.Cluster.Consumers = []string{"other"} }
+func trouble(text string) func(*Facts) {
+	return func(f *Facts) { f.Logs[0].Trouble = []Trouble{{plugin.Read(text), plugin.LogMark + text}} }
+}
+func noPorts(f *Facts)  { f.Ports = nil }
+func noSlices(f *Facts) { f.Collector.Seen, f.Collector.Skews = nil, nil }
+func without(f *Facts)  { f.Cluster.Consumers = []string{"other"} }
 
 func bullet(version string) func(*Facts) { return func(f *Facts) { f.Bullet = version } }
 
@@ -206,7 +209,8 @@ func TestEachCheck(t *testing.T) {
 		{"by the collector", "logs", []func(*Facts){noLogs, func(f *Facts) { f.Collector.Unreached = "08:01:00 to 08:02:00, a:1: refused" }}, OK, "a:1: refused"},
 		{"unreadable", "logs", []func(*Facts){func(f *Facts) { f.Logs[0].Err = errors.New("no such log") }}, Fail, "no such log"},
 		{"a class is missing", "logs", []func(*Facts){func(f *Facts) { f.Logs[0].NoClass = "ClassNotFoundException: x" }}, Fail, "ClassNotFoundException"},
-		{"trouble", "logs", []func(*Facts){func(f *Facts) { f.Logs[0].Problem = "bullet-metrics: No metrics are exported" }}, Fail, "worker.log: bullet-metrics: No metrics"},
+		{"trouble", "logs", []func(*Facts){trouble("No metrics are exported: a is wrong. The topology runs on without them.")}, Fail, "worker.log: bullet-metrics: No metrics are exported: a is wrong. The topology runs on without them. (the consumer could not begin"},
+		{"trouble of another release", "logs", []func(*Facts){trouble("Something new.")}, Fail, "worker.log: bullet-metrics: Something new."},
 		{"nothing of ours", "logs", []func(*Facts){func(f *Facts) { f.Logs[0].Ours = 0 }}, Unknown, "no line has"},
 
 		{"fresh", "cpu", []func(*Facts){fresh(20 * time.Second), noSlices}, Waiting, "first slices close at 08:10:41"},

@@ -2,7 +2,11 @@
 // go out. It knows no jar, no file and no collector: whoever asks has looked.
 package doctor
 
-import "time"
+import (
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
+)
 
 // Facts are what was seen. A part that is nil was not looked at.
 type Facts struct {
@@ -68,10 +72,17 @@ type Log struct {
 	Err  error // why it could not be read
 	// Ours is how many of the plugin's messages are in it.
 	Ours int
-	// Problem is the newest of them that is a warning or an error and that nothing took back since; "" for none.
-	Problem string
+	// Trouble is the newest of each of them that something must be done about and that is not over, the newest last.
+	Trouble []Trouble
 	// NoClass is the newest line that misses a class of the plugin; "" for none.
 	NoClass string
+}
+
+// Trouble is a message of the plugin in a log.
+type Trouble struct {
+	// Message is nil for a warning or an error that this release of the plugin does not log.
+	Message *plugin.Message
+	Line    string
 }
 
 // Jar is the plugin's jar.

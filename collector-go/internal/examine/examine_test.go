@@ -16,6 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
 func jarOf(t *testing.T, entries ...string) string {
@@ -69,4 +70,90 @@ func TestACollectorThatIsNone(t *testing.T) {
 	assert.ErrorContains(t, Collector(t.Context(), asked, "t", time.Now()).Err, "404")
 	server.Close()
 	assert.ErrorContains(t, Collector(t.Context(), asked, "t", time.Now()).Err, "connection refused")
+}
+
+// troubleIn is what the doctor's log check has of a file: the beginning of each message that something must be done about.
+func troubleIn(l doctor.Log) (all []string) {
+	for _, t := range l.Trouble {
+		if t.Message == nil {
+			all = append(all, "unknown: "+t.Line)
+			continue
+		}
+		all = append(all, t.Message.Text)
+	}
+	return all
+}
+
+// testdata/worker.log and submission.log are what the plugin logged over the layout of Storm's worker.xml, while faults were made one after the
+// other: settings that are wrong, a collector that came late, samples and data points that are refused, TLS at one side, a port of HTTP, a token file
+// that is missing, a sampler and a hook that break. The two together have every message but the one that needs a fault of the plugin.
+func TestLogKnowsWhatWasRecorded(t *testing.T) {
+	known := map[*plugin.Message]bool{}
+	for _, path := range []string{"testdata/submission.log", "testdata/worker.log"} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			if _, message, ours := strings.Cut(strings.TrimSuffix(line, "\n"), plugin.LogMark); ours {
+				require.NotNil(t, plugin.Read(message), line)
+				known[plugin.Read(message)] = true
+			}
+		}
+	}
+	for i := range plugin.Messages {
+		m := &plugin.Messages[i]
+		assert.Equal(t, !strings.HasPrefix(m.Text, "Sending metrics failed in an unforeseen way"), known[m], m.Text)
+	}
+	submission := Log("testdata/submission.log")
+	assert.Len(t, submission.Trouble, 2)
+	assert.Equal(t, "{} already registers {}: it is left as it is.", troubleIn(submission)[1])
+	worker := Log("testdata/worker.log")
+	require.NoError(t, worker.Err)
+	assert.Empty(t, worker.NoClass)
+	assert.Len(t, worker.Trouble, 7, "%q", troubleIn(worker))
+	for _, last := range worker.Trouble {
+		if strings.HasPrefix(last.Message.Text, "Metrics do not reach") {
+			assert.Contains(t, last.Message.Advice(last.Line), "put the file there")
+		}
+	}
+}
+
+// What a line takes back, and what it does not.
+func TestLogTakesBackWhatIsOver(t *testing.T) {
+	const (
+		unknown = "x [WARN] bullet-metrics: There is no setting a.b. There are: [c]"
+		began   = "x [INFO] bullet-metrics: Metrics go to [a:1]; at most 5 samples are queued."
+		away    = "x [WARN] bullet-metrics: Metrics do not reach the collector at a:1: gone. Is it running, and is bullet.topology.metrics.collector.address right? Trying on; 3 samples wait. Not reached for 0 s; failures since the last such line: 0."
+		again   = "x [INFO] bullet-metrics: Metrics reach the collector at a:1 again, after 9 s and 4 failed attempts."
+		refused = "x [WARN] bullet-metrics: The collector refuses samples as REJECTION_REASON_FUTURE, such as: a. Further ones are counted, not logged."
+		noClass = "java.lang.ClassNotFoundException: io.github.bulletmetrics.storm.StormMetricsConsumer"
+		starts  = "x o.a.s.d.w.Worker main [INFO] Launching worker for bullet-1 on b:6700 with id c and conf {}"
+	)
+	for name, c := range map[string]struct {
+		lines   []string
+		trouble []string
+		noClass bool
+	}{
+		"a setting that nobody knows outlasts the consumer's start": {[]string{unknown, began}, []string{"There is no setting {}. There are: {}"}, false},
+		"an outage ends":                       {[]string{away, away, again}, nil, false},
+		"what was refused outlasts an outage":  {[]string{refused, away, again}, []string{"The collector refuses samples as {}"}, false},
+		"a worker that starts has no trouble":  {[]string{unknown, away, noClass, starts, began}, nil, false},
+		"a class that came":                    {[]string{noClass, began}, nil, false},
+		"a class that is missing":              {[]string{began, starts, noClass}, nil, true},
+		"a level in what varies is none":       {[]string{"x [INFO] bullet-metrics: Left topology.worker.childopts at -Dlevel=WARN."}, nil, false},
+		"a warning of another release":         {[]string{"x [WARN] bullet-metrics: Something new"}, []string{"unknown: bullet-metrics: Something new"}, false},
+		"what another release has to remark":   {[]string{"x [INFO] bullet-metrics: Something new"}, nil, false},
+		"one of each kind, the newest of them": {[]string{away, refused, strings.Replace(away, "a:1", "b:2", 1)}, []string{"The collector refuses samples as {}", "Metrics do not reach"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "worker.log")
+			require.NoError(t, os.WriteFile(path, []byte(strings.Join(c.lines, "\n")), 0o600))
+			l := Log(path)
+			found := troubleIn(l)
+			require.Len(t, found, len(c.trouble), "%q", found)
+			for i := range found {
+				assert.Contains(t, found[i], c.trouble[i])
+			}
+			assert.Equal(t, c.noClass, l.NoClass != "")
+		})
+	}
 }

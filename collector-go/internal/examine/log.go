@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
-// mostLine is how much of a line of a log is looked at, bytes.
-const mostLine = 4 << 10
+// mostLine is how much of a line of a log is looked at, bytes: an entry of topology.metrics.consumer.register with its argument has a few thousand.
+const mostLine = 64 << 10
 
-// Log reads a log of a worker, or of a submission, for what the plugin says and for classes of it that are missed. What goes wrong is in its
+// Log reads a log of a worker, or of a submission, for what the plugin logs and for classes of it that are missed. What goes wrong is in its
 // Err.
 func Log(path string) doctor.Log {
 	l := doctor.Log{Path: path}
@@ -42,20 +43,36 @@ func Log(path string) doctor.Log {
 	}
 }
 
-// note takes a line. A worker that starts, and a collector that is reached again, take back what was before.
+// note takes a line. A worker that starts has none of the trouble of the one before it.
 func note(l *doctor.Log, line string) {
-	_, message, ours := strings.Cut(line, plugin.LogMark)
+	before, text, ours := strings.Cut(line, plugin.LogMark)
 	switch {
-	case ours && (strings.HasPrefix(message, "Metrics reach the collector") || strings.HasPrefix(message, "Metrics go to")):
-		l.Problem, l.NoClass = "", ""
-	case ours && (strings.Contains(line, "WARN") || strings.Contains(line, "ERROR")):
-		l.Problem = plugin.LogMark + message
-	case !ours && strings.Contains(line, "io.github.bulletmetrics") && missesClass(line):
+	case ours:
+		l.Ours++
+		noteOurs(l, before, text)
+	case strings.Contains(line, "Launching worker for "): // Storm's, of every release
+		l.Trouble, l.NoClass = nil, ""
+	case strings.Contains(line, "io.github.bulletmetrics") && missesClass(line):
 		l.NoClass = strings.TrimSpace(line)
 	}
-	if ours {
-		l.Ours++
+}
+
+// noteOurs takes a message of the plugin, and what its logger wrote before it.
+func noteOurs(l *doctor.Log, before, text string) {
+	message := plugin.Read(text)
+	if message != nil {
+		l.Trouble = slices.DeleteFunc(l.Trouble, func(t doctor.Trouble) bool { return message.Ends(t.Message) })
+		if message.HasBegun() {
+			l.NoClass = ""
+		}
+		if message.Fix == "" {
+			return
+		}
+	} else if !strings.Contains(before, "WARN") && !strings.Contains(before, "ERROR") {
+		return
 	}
+	l.Trouble = slices.DeleteFunc(l.Trouble, func(t doctor.Trouble) bool { return t.Message == message })
+	l.Trouble = append(l.Trouble, doctor.Trouble{Message: message, Line: plugin.LogMark + text})
 }
 
 // missesClass reports whether a line is of a class that could not be loaded: Java's own words, those of Storm's metrics consumer bolt, and

@@ -1,5 +1,6 @@
-// Package plugin is what is known of the plugin in the topology and of how Storm and Bullet are set for it: classes, names of settings, and
-// what register() sets (plugin-java's Settings and Registration). It owns names and numbers; what to do about them is the reader's.
+// Package plugin is what is known of the plugin in the topology and of how Storm and Bullet are set for it: classes, names of settings,
+// what register() sets (plugin-java's Settings and Registration), and what the plugin logs. It owns names, numbers and the messages with what to
+// do about each; it reads no file.
 package plugin
 
 // Classes of the plugin's jar.

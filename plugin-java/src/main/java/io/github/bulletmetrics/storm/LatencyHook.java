@@ -114,7 +114,7 @@ public class LatencyHook extends BaseTaskHook {
         failed = true;
         try {
             Logger log = LoggerFactory.getLogger(LatencyHook.class);
-            log.error("The latencies of this task are not measured any more; the task runs on.", why);
+            log.error("bullet-metrics: The latencies of this task are not measured any more; the task runs on.", why);
         } catch (Throwable noLog) {
             // Then in silence: the worker matters more.
         }

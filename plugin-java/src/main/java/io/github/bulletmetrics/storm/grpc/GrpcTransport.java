@@ -45,7 +45,7 @@ public final class GrpcTransport implements Transport {
             stream.begin(channel(to, allowance), allowance, options, open);
         } catch (IOException | RuntimeException failed) {
             stream.cancel("could not begin");
-            listener.ended(StreamEnd.lost("cannot begin a stream: " + failed.getMessage()));
+            listener.ended(StreamEnd.lost(StreamEnd.NOT_BEGUN + failed.getMessage()));
         }
         return stream;
     }

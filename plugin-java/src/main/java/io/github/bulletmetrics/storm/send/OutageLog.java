@@ -12,10 +12,13 @@ import org.slf4j.LoggerFactory;
 final class OutageLog {
     private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);
 
-    /** In Netty's exception, and in its dump of the first five bytes: TLS' alert in answer to plain text, and an answer of HTTP/1. */
-    private static final String NOT_TLS = "NotSslRecordException";
-    private static final String TLS_ALERT = "first 5 bytes: 1503";
-    private static final String HTTP_1 = "first 5 bytes: 485454502f";
+    /** Of Java's TLS: what came was no TLS. Java 8 begins it with a capital letter. */
+    private static final String NOT_TLS = "nrecognized SSL message";
+    /** Of gRPC's HTTP/2 over OkHttp, which takes the first three bytes for a frame's length: TLS' alert in answer to plain text, and "HTT". */
+    private static final String TLS_ALERT = "FRAME_SIZE_ERROR: 13770";
+    private static final String HTTP_1 = "FRAME_SIZE_ERROR: 4740180";
+    /** Also of it: the connection was closed, as Go's TLS answers plain text, and as a collector that ends does. */
+    private static final String CLOSED = "End of stream or IOException";
 
     private final long logAgainMs;
     private final Map<StreamEnd.Kind, Long> loggedMs = new EnumMap<>(StreamEnd.Kind.class);
@@ -81,9 +84,12 @@ final class OutageLog {
         return last;
     }
 
-    /** What the connection's first bytes give away goes before what its end means. */
+    /** What the connection gives away goes before what its end means. */
     private static String advice(StreamEnd end) {
         String message = end.message();
+        if (message.startsWith(StreamEnd.NOT_BEGUN)) {
+            return "Mend the file that it names, on this worker's machine.";
+        }
         if (message.contains(NOT_TLS)) {
             return "What listens there speaks plain text, and bullet.topology.metrics.collector.tls.enabled is true: give the collector TLS, or set false.";
         }
@@ -92,6 +98,9 @@ final class OutageLog {
         }
         if (message.contains(HTTP_1)) {
             return "What listens there speaks HTTP and not gRPC: take the port of the collector's grpc.listen, 4320 by default.";
+        }
+        if (message.contains(CLOSED)) {
+            return "It closed the connection: it has ended, or speaks TLS and bullet.topology.metrics.collector.tls.enabled is not true.";
         }
         switch (end.kind()) {
             case DENIED:

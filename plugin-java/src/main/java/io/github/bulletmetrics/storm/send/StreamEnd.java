@@ -16,6 +16,9 @@ public final class StreamEnd {
         NOT_UNDERSTOOD
     }
 
+    /** Begins the message of a stream that did not begin, since a file of the settings cannot be read or used. */
+    public static final String NOT_BEGUN = "cannot begin a stream: ";
+
     private final Kind kind;
     private final String message;
     private final long retryAfterMs;

@@ -101,7 +101,7 @@ class GrpcTransportTest {
         start();
         File missing = directory.resolve("missing").toFile();
         stream = open(new Security(false, null, null, null, missing));
-        assertThat(heard.end().message()).contains(missing.getPath());
+        assertThat(heard.end().message()).startsWith(StreamEnd.NOT_BEGUN).contains(missing.getPath());
         stream = open(new Security(true, missing, null, null, null));
         assertThat(heard.end().message()).contains(missing.getPath());
     }
@@ -149,22 +149,41 @@ class GrpcTransportTest {
         assertThat(end.message()).contains("Connection refused");
     }
 
+    /** Each end is one that OutageLog knows by its words. */
     @Test
     void somethingElseThereEndsTheStream() throws Exception {
-        try (ServerSocket garbage = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+        assertThat(answeredWith("HTTP/1.1 400 Bad Request\r\n\r\nGARBAGE".getBytes())).contains("FRAME_SIZE_ERROR: 4740180");
+        assertThat(answeredWith(new byte[] {0x15, 3, 3, 0, 2, 2, 70, 0, 0})).contains("FRAME_SIZE_ERROR: 13770");
+        assertThat(answeredWith(new byte[0])).contains("End of stream or IOException");
+    }
+
+    @Test
+    void plainTextInAnswerToTlsEndsTheStream() throws Exception {
+        start();
+        stream = open(new Security(true, Certificates.make(directory, "collector").certificate(), null, null, null));
+        assertThat(heard.end().message()).contains("nrecognized SSL message");
+    }
+
+    /** How a stream ends at somebody who answers plain text with these bytes. */
+    private String answeredWith(byte[] answer) throws Exception {
+        try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             Thread server = new Thread(() -> {
-                try (Socket socket = garbage.accept(); OutputStream out = socket.getOutputStream()) {
-                    out.write("HTTP/1.1 400 Bad Request\r\n\r\nGARBAGE".getBytes());
+                try (Socket socket = other.accept(); OutputStream out = socket.getOutputStream()) {
+                    socket.getInputStream().read();
+                    out.write(answer);
                     out.flush();
+                    socket.shutdownOutput();
                     socket.getInputStream().readAllBytes();
                 } catch (java.io.IOException gone) {
                     // The client hung up.
                 }
             });
             server.start();
-            stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + garbage.getLocalPort()), OPEN, heard);
-            assertThat(heard.end().kind()).isEqualTo(StreamEnd.Kind.LOST);
+            stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + other.getLocalPort()), OPEN, heard);
+            StreamEnd end = heard.end();
             server.join(10_000);
+            assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
+            return end.message();
         }
     }
 

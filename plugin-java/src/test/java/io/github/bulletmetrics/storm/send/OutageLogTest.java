@@ -27,15 +27,19 @@ class OutageLogTest {
         assertThat(log.well(address, 4_000)).isFalse();
     }
 
-    /** Netty's words for each: what TLS makes of plain text, and what HTTP/2 makes of TLS' alert and of an answer of HTTP/1. */
+    /** The ends are those that GrpcTransportTest brings about. */
     @Test
-    void whatTheFirstBytesGiveAwayIsNamed() {
-        log.failed(address, StreamEnd.lost("UNAVAILABLE: io exception (io.netty.handler.ssl.NotSslRecordException: not an SSL/TLS record: 0000)"), 0, 0);
+    void whatTheConnectionGivesAwayIsNamed() {
+        log.failed(address, StreamEnd.lost("UNAVAILABLE (javax.net.ssl.SSLException: Unsupported or unrecognized SSL message)"), 0, 0);
         assertThat(log.last()).startsWith("a:1: UNAVAILABLE").contains("speaks plain text").contains("tls.enabled is true");
-        log.failed(address, StreamEnd.lost("UNAVAILABLE (Http2Exception: First received frame was not SETTINGS. Hex dump for first 5 bytes: 1503010002)"), 0, 0);
+        log.failed(address, StreamEnd.lost("INTERNAL: error in frame handler (java.io.IOException: FRAME_SIZE_ERROR: 1377027)"), 0, 0);
         assertThat(log.last()).contains("speaks TLS: set");
-        log.failed(address, StreamEnd.lost("UNAVAILABLE (Http2Exception: First received frame was not SETTINGS. Hex dump for first 5 bytes: 485454502f)"), 0, 0);
+        log.failed(address, StreamEnd.lost("INTERNAL: error in frame handler (java.io.IOException: FRAME_SIZE_ERROR: 4740180)"), 0, 0);
         assertThat(log.last()).contains("4320 by default");
+        log.failed(address, StreamEnd.lost("UNAVAILABLE: End of stream or IOException"), 0, 0);
+        assertThat(log.last()).contains("has ended, or speaks TLS");
+        log.failed(address, StreamEnd.lost(StreamEnd.NOT_BEGUN + "/etc/token"), 0, 0);
+        assertThat(log.last()).contains("Mend the file");
         log.failed(address, new StreamEnd(StreamEnd.Kind.DENIED, "no token", 0), 0, 0);
         assertThat(log.last()).contains("token.file");
     }
