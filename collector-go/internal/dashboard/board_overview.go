@@ -1,5 +1,7 @@
 package dashboard
 
+import "strings"
+
 // overview is where to begin: a number for each subject, which leads to its board; the alerts that fire; and the components beside each other.
 // It has no figure over time that another board has.
 var overview = Board{
@@ -11,7 +13,7 @@ var overview = Board{
 			{Kind: Number, Title: "Filter latency, p99", Unit: Seconds, Limit: latencyLimit, Leads: "latency", Description: "The 99th percentile of the latency hook's histogram over all records; red from 200 ms on. A click leads to latency.", Queries: one(`histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="$topology"}[$__rate_interval])))`, "p99")},
 			{Kind: Number, Title: "Queries", Unit: Count, Leads: "figures", Description: "Queries that JoinBolt's tasks hold now. A click leads to Figures 1 to 4.", Queries: one(`sum(bullet_active_queries{topology="$topology",component="JoinBolt"})`, "running")},
 			{Kind: Number, Title: "Records a second", Unit: Rate, Leads: "tuple-flow", Description: "Records a second from the data source, all tasks together. A click leads to the tuple flow.", Queries: one(`sum(rate(bullet_source_records_total{topology="$topology"}[$__rate_interval]))`, "records")},
-			{Kind: Number, Title: "Busiest component", Unit: Share, Limit: 1, Leads: "queues", Description: "Share of its time that the busiest bolt's busiest task spends executing." + sampledNote + " A click leads to the queues.", Queries: one(`max(storm_capacity_ratio{topology="$topology"})`, "busiest")},
+			{Kind: Number, Title: "Busiest component", Unit: Share, Limit: 1, Leads: "queues", Description: "Share of its time that the busiest bolt's busiest task spends executing." + sampledNote + " A click leads to the queues.", Queries: one("max("+strings.ReplaceAll(capacity, chosen, ofTopology)+")", "busiest")},
 			{Kind: Number, Title: "Garbage collection, worst worker", Unit: Share, Limit: 0.1, Leads: "gc", Description: "Share of its time that the worst worker spends in collections; red from 10% on. A click leads to garbage collection.", Queries: one("max("+allGC+")", "worst")},
 			{Kind: Number, Title: "Newest sample", Unit: Seconds, Limit: 120, Leads: "collector", Description: "How long ago the end of the topology's newest slice is; red from two minutes on. A click leads to the collector.", Queries: one(`time() - max(timestamp(bullet_worker_heap_used_bytes{topology="$topology"}))`, "age")},
 		}},
@@ -23,7 +25,7 @@ var overview = Board{
 		{"Which component is it?", []Panel{
 			{Kind: Table, Title: "Components", Unit: Share, Limit: 1, Description: "Of each component the share of its time that the busiest task spends executing, and how full the fullest receive queue is: at 100% it cannot take more." + sampledNote,
 				Columns: map[string]string{"Time": "", "component": "Component", "Value #A": "Busy", "Value #B": "Receive queue"}, Bars: []string{"Busy", "Receive queue"},
-				Queries: []Query{{"max by (component) (storm_capacity_ratio" + ofComponents, ""}, {"max by (component) (storm_receive_queue_full_ratio" + ofComponents, ""}}},
+				Queries: []Query{{"max by (component) (" + capacity + ")", ""}, {"max by (component) (" + receiveFull + ")", ""}}},
 		}},
 	},
 }

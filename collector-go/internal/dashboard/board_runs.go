@@ -1,5 +1,7 @@
 package dashboard
 
+import "strings"
+
 // runs is what is watched while an experiment steps: load, goals, cost, limiter.
 var runs = Board{
 	Name: "runs", Title: "Bullet: tuning runs",
@@ -30,7 +32,7 @@ var runs = Board{
 			{Kind: Lines, Title: "Heap of all workers", Unit: Bytes, Description: "Heap in use, of all workers together.", Queries: one("sum("+allHeap+")", "in use")},
 		}},
 		{"What limits it?", []Panel{
-			{Kind: Lines, Title: "Capacity", Unit: Share, Limit: 1, Width: 8, Description: "Share of its time that a bolt's busiest task spends executing; at 100%, the line, the bolt is the limit." + sampledNote, Queries: one(`max by (component) (storm_capacity_ratio{topology="$topology"})`, "{{component}}")},
+			{Kind: Lines, Title: "Capacity", Unit: Share, Limit: 1, Width: 8, Description: "Share of its time that a bolt's busiest task spends executing; at 100%, the line, the bolt is the limit." + sampledNote, Queries: one("max by (component) ("+strings.ReplaceAll(capacity, chosen, ofTopology)+")", "{{component}}")},
 			{Kind: Lines, Title: "Spouts held back", Unit: Share, Width: 8, Description: "Seconds a second for which a spout was not asked, of the task that waits most, by reason.", Queries: one(`max by (reason) (rate(storm_skipped_seconds_total{topology="$topology"}[$__rate_interval]))`, "{{reason}}")},
 			{Kind: Lines, Title: "Share of time in collection, worst worker", Unit: Share, Width: 8, Description: "The largest share of time that a worker spends in collections.", Queries: one("max("+allGC+")", "worst worker")},
 		}},

@@ -151,6 +151,9 @@ func (l *linter) ofBinary(b *parser.BinaryExpr) (dimension, error) {
 	}
 	switch b.Op {
 	case parser.MUL:
+		if perSecond := (dimension{things: 1, seconds: -1}); left.equal(perSecond) && right.equal(seconds) {
+			return share, nil // so many a second, each for so long
+		}
 		return left.times(right, 1), nil
 	case parser.DIV:
 		return left.times(right, -1), nil
