@@ -71,9 +71,10 @@ func newLeavingRows() []leavingRow {
 	return rows
 }
 
-func keyPattern(key string) pattern {
-	return parsePattern(strings.ReplaceAll(key, "/", metric.KeySeparator))
-}
+func keyPattern(key string) pattern { return parsePattern(keySlashes.Replace(key)) }
+
+// keySlashes: a slash parts the keys of maps within maps; with a backslash before it, it is part of a key.
+var keySlashes = strings.NewReplacer(`\/`, "/", "/", metric.KeySeparator)
 
 func parseFixed(with string) []label {
 	var fixed []label

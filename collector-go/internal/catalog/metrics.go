@@ -103,6 +103,7 @@ var metrics = []canonical{
 	{"bullet_source_records_total", counter, ofTask, "", plain, "Records read from the data source"},
 	{"bullet_source_bytes_total", counter, ofTask, "", plain, "Bytes read from the data source"},
 	{"bullet_source_lag_records", gauge, ofTask, "", plain, "Records that the data source holds and that were not read yet"},
+	{"bullet_source_partition_lag_records", gauge, ofTask, "topic partition", intermittent, "Records of a Kafka partition that Storm's KafkaSpout has not committed; the task is the one that reads it"},
 	{"bullet_source_left_out_records_total", counter, ofTask, "reason", intermittent, "Records read, or due, that did not enter the topology; reason is sampling, conversion, empty or late"},
 	{"bullet_source_repeated_records_total", counter, ofTask, "", plain, "Records read that the same task had read before"},
 

@@ -98,7 +98,7 @@ func describeSource(s *source) string {
 
 func sourceName(name, key string) string {
 	if key != "" {
-		name += " → " + key
+		name += " → " + strings.ReplaceAll(key, `\/`, "/")
 	}
 	return "`" + strings.ReplaceAll(name, "|", `\|`) + "`"
 }

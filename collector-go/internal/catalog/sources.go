@@ -6,7 +6,7 @@ import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 // "{label}" takes the text in its place for that label of the metric.
 type source struct {
 	name        string // as metric.Raw has it
-	key         string // path into a map, joined by "/"; "" for a plain number
+	key         string // path into a map, joined by "/" (a slash within a key is `\/`); "" for a plain number
 	to          string // name of the canonical metric
 	with        string // labels that the name implies, "mode=user"
 	temporality metric.Temporality
@@ -82,6 +82,8 @@ var stormSources = []source{
 	{"bullet_source_records", "", "bullet_source_records_total", "", cumulative, one, "our record sources", always},
 	{"bullet_source_bytes", "", "bullet_source_bytes_total", "", cumulative, one, "our record sources", always},
 	{"bullet_source_lag", "", "bullet_source_lag_records", "", instant, one, "our record sources", always},
+	{"kafkaOffset.{topic}/partition_{partition}/spoutLag", "", "bullet_source_partition_lag_records", "", instant, one, "storm-kafka-client 2.6 on", always},
+	{"kafkaOffset", `{topic}\/partition_{partition}\/spoutLag`, "bullet_source_partition_lag_records", "", instant, one, "storm-kafka-client 1.2 to 2.5", always},
 	{"bullet_source_left_out", "{reason}", "bullet_source_left_out_records_total", "", cumulative, one, "our record sources", always},
 	{"bullet_source_repeated", "", "bullet_source_repeated_records_total", "", cumulative, one, "our record sources", always},
 

@@ -2,6 +2,9 @@ package dashboard
 
 const perComponent = `{topology="$topology",component=~"$component"}[$__rate_interval]))`
 
+// lagOfPartition takes the greater where two tasks report a partition, as around a rebalance.
+const lagOfPartition = `max by (topic, partition) (bullet_source_partition_lag_records{topology="$topology"})`
+
 // flow follows the tuples.
 var flow = Board{
 	Name: "tuple-flow", Title: "Bullet: tuple flow",
@@ -12,6 +15,10 @@ var flow = Board{
 			{Kind: Lines, Title: "Records read", Unit: Rate, Width: 8, Description: "Records a second from the data source, all tasks together.", Queries: one(`sum(rate(bullet_source_records_total{topology="$topology"}[$__rate_interval]))`, "records")},
 			{Kind: Lines, Title: "Bytes read", Unit: BytesRate, Width: 8, Description: "Bytes a second from the data source, all tasks together.", Queries: one(`sum(rate(bullet_source_bytes_total{topology="$topology"}[$__rate_interval]))`, "bytes")},
 			{Kind: Lines, Title: "Records not read yet", Unit: Count, Width: 8, Description: "Records that the data source holds and that were not read: growth is falling behind (BulletSourceFallingBehind).", Queries: one(`sum(bullet_source_lag_records{topology="$topology"})`, "lag")},
+			{Kind: Lines, Title: "Lag a Kafka partition", Unit: Count, Description: "Records of a partition that Storm's KafkaSpout has not committed yet: one that grows alone has a slow task or a hot key, all of them a topology that falls behind. Empty for a source of another kind.", Queries: one(lagOfPartition, "{{topic}} {{partition}}")},
+			{Kind: Table, Title: "Kafka partitions", Unit: Count, Width: 12, Description: "Records of each partition that are not committed at the end of the time range, and the task that reads it.",
+				Columns: map[string]string{"Time": "", "topic": "Topic", "partition": "Partition", "component": "Component", "task": "Task", "Value": "Lag"},
+				Queries: one(`sort_desc(max by (topic, partition, component, task) (bullet_source_partition_lag_records{topology="$topology"}))`, "")},
 			{Kind: Lines, Title: "Records left out or read again", Unit: Rate, Width: 24, Description: "Records a second that did not enter the topology, by reason, and those that the same task had read before.", Queries: []Query{
 				{`sum by (reason) (rate(bullet_source_left_out_records_total{topology="$topology"}[$__rate_interval]))`, "left out: {{reason}}"},
 				{`sum(rate(bullet_source_repeated_records_total{topology="$topology"}[$__rate_interval]))`, "read again"},
