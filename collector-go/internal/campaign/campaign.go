@@ -135,7 +135,7 @@ func (c *Campaign) finish() (*rundir.Result, error) {
 		c.notes = append(c.notes, "The time limit had passed before everything was measured: what is missing was left out.")
 	}
 	if c.costLeftOut && slices.ContainsFunc(c.run.Trials, func(t rundir.Trial) bool { return len(t.Steps) > 0 }) {
-		c.notes = append(c.notes, fmt.Sprintf("The loads that measure what a query costs alone take %s, for which there was no time: the cost is by the steps of the capacity.", c.run.Plan.CostTime().Round(time.Second)))
+		c.notes = append(c.notes, fmt.Sprintf("The loads that measure what a query costs alone take %s, for which there was no time: the cost is by the steps of the climb that were OK.", c.run.Plan.CostTime().Round(time.Second)))
 	}
 	result := Conclude(c.run.Plan, c.run.Trials)
 	result.FinishedMs, result.Notes = c.now().UnixMilli(), append(result.Notes, c.notes...)

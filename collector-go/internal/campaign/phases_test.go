@@ -1,7 +1,9 @@
 package campaign_test
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,6 +131,65 @@ func TestAStartUpEndsWhenARecordCostsWhatItDid(t *testing.T) {
 				assert.GreaterOrEqual(t, took, c.least)
 				assert.LessOrEqual(t, took, c.most)
 				assert.Equal(t, c.noted, strings.Contains(strings.Join(first.Notes, "\n"), "before the CPU that a record costs was seen to be steady"), "%v", first.Notes)
+			})
+		})
+	}
+}
+
+// What only queries have the workers do is compiled while the start-up's queries are held; without them it is in the first load's CPU.
+func TestStartUpQueriesEndBeforeTheFirstStep(t *testing.T) {
+	const compiling, steady = 50.0, 0.25 // s after the first query, in which the workers need a core more; cores else
+	for name, c := range map[string]struct {
+		steps   string
+		held    int
+		compile float64 // cores beyond the steady ones, of the first load that has queries
+	}{
+		"as many as the least load": {"start_up: 2m", 10, 0},
+		"as the file says":          {"start_up: 2m\n  start_up_queries: 15", 15, 0},
+		"none":                      {"start_up: 2m\n  start_up_queries: 0", 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.capacity["phases"] = 15
+				var first time.Time
+				var mu sync.Mutex
+				w.ask = func(context.Context) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if first.IsZero() {
+						first = time.Now()
+					}
+					return nil
+				}
+				w.cpu = func(since time.Duration) float64 {
+					mu.Lock()
+					defer mu.Unlock()
+					total := steady * since.Seconds()
+					if !first.IsZero() {
+						queried := w.topology["phases-01"].began.Add(since).Sub(first).Seconds()
+						total += min(max(queried, 0), compiling)
+					}
+					return total
+				}
+				file := strings.NewReplacer("start_up: 2m", c.steps, "[10, 20, 30, 40, 50]", "[0, 10]", "  expected_capacity: 40\n", "")
+				dir := begin(t, file.Replace(phases))
+				_, err := goOn(t, t.Context(), dir, w, &journal{}, campaign.Options{})
+				require.NoError(t, err)
+				trial := reread(t, dir).Trials[0]
+				assert.InDelta(t, steady, float64(trial.Steps[0].CPUCores), 1e-9, "0 queries")
+				assert.InDelta(t, steady+c.compile, float64(trial.Steps[1].CPUCores), 1e-9, "10 queries")
+				started := 0
+				for _, o := range lines(t, trial) {
+					if o.SubmittedMs >= trial.Steps[0].StartMs {
+						continue
+					}
+					assert.LessOrEqual(t, o.FinishedMs, trial.Steps[0].StartMs, "a query of the start-up is under way in the first step")
+					if o.SubmittedMs < first.UnixMilli()+1000 {
+						started++
+					}
+				}
+				assert.Equal(t, c.held, started)
 			})
 		})
 	}

@@ -29,6 +29,7 @@ steps:
   values: [20]
   warm_up: 10s
   sustain: 30s
+  start_up_queries: 0
   inconclusive_repeats: 0
 load: {records_per_second: 300, duration: 10s, matching_per_second: 1.2}
 launch:

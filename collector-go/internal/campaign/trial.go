@@ -102,13 +102,9 @@ func (c *Campaign) measure(parent context.Context, t *rundir.Trial, name string,
 	defer outcomes.Close()
 	ports := launched.Ports
 	ports.Progress, ports.Outcomes = c.progress, outcomes
-	firstStepBy, warmUpQueries := c.bound(launched.Submitted), 0
-	if len(c.run.Plan.CostLoads) > 0 && c.affordsCost(0) {
-		warmUpQueries = int(c.run.Plan.MostCostLoad())
-	}
 	session, err := experiment.Open(ctx, experiment.SessionOptions{
 		Topology: name, Workers: t.Workers, Wait: c.options.Wait, Plan: c.run.Plan, Lateness: c.options.Lateness, Run: c.run.Manifest.ID,
-		Trial: t.Label, Around: launched.Around, FirstStepBy: firstStepBy, WarmUpQueries: warmUpQueries,
+		Trial: t.Label, Around: launched.Around, FirstStepBy: c.bound(launched.Submitted),
 	}, ports, launched.Submitted)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)

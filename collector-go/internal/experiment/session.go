@@ -31,8 +31,6 @@ type SessionOptions struct {
 	// FirstStepBy is when the first step is to begin: no further reading of a calibration is begun that would take it longer, and the
 	// warm-up has half of the time until then. The zero time for no such limit.
 	FirstStepBy time.Time
-	// WarmUpQueries are held while a topology that was just launched warms up, beside the first step's; they end before it.
-	WarmUpQueries int
 	// Lateness is the collector's; Trial and Run name the annotations.
 	Lateness time.Duration
 	Run      string
@@ -49,7 +47,7 @@ type Session struct {
 	held      *load.Held
 	asked     *underway
 	rate      float64  // of background records, as last set
-	warm      bool     // the launch's first load has been put on it
+	warm      bool     // the launch has been warmed up
 	notes     []string // of the warm-up, for the step that comes next
 	workers   int      // the most that are known to belong to the topology
 	// shares are the processes' in the last step that did not starve the host.
@@ -126,7 +124,7 @@ func (s *Session) cause(err error) error { return causeOf(s.ctx, err) }
 func (s *Session) Calibrate() (rundir.Calibration, error) {
 	err := s.runner.setRate(s.ctx, firstRate)
 	if err == nil {
-		err = s.warmUp(0)
+		err = s.warmUp()
 	}
 	if err != nil {
 		return rundir.Calibration{}, s.cause(err)

@@ -36,19 +36,9 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	plan := s.o.Plan
 	step := rundir.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt, Launch: order.Launch, QueriesPerSecond: tuning.Unknown,
 		CatchUpRatio: tuning.Unknown, Notes: []string{}}
-	if order.Kind == rundir.CostStep {
-		s.finishQueries()
-	}
-	if err := s.drain(&step); err != nil {
+	if err := s.prepare(&step); err != nil {
 		return step, err
 	}
-	if err := s.setAxis(&step); err != nil {
-		return step, err
-	}
-	if err := s.warmUp(step.Queries); err != nil {
-		return step, err
-	}
-	step.Notes, s.notes = append(step.Notes, s.notes...), nil
 	start := nextSlice(time.Now(), s.runner.options.SliceWidth)
 	if err := s.runner.until(s.ctx, start, func() string { return "waiting for the next slice" }); err != nil {
 		return step, err
@@ -83,6 +73,26 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	mark.End, mark.Text = end, string(step.Verdict)
 	s.runner.mark(s.ctx, mark)
 	return step, nil
+}
+
+// prepare brings the topology to where a step begins: warm, rid of earlier load, and with the step's records.
+func (s *Session) prepare(step *rundir.Step) error {
+	if !s.warm {
+		if err := s.setAxis(step); err != nil {
+			return err
+		}
+		if err := s.warmUp(); err != nil {
+			return err
+		}
+	}
+	if step.Kind == rundir.CostStep {
+		s.finishQueries()
+	}
+	if err := s.drain(step); err != nil {
+		return err
+	}
+	step.Notes, s.notes = append(step.Notes, s.notes...), nil
+	return s.setAxis(step)
 }
 
 // setAxis sets the source's rate, and what the step asks of queries.

@@ -12,19 +12,17 @@ import (
 // leastStartUp is how long a topology that was just launched is left to itself at least: that of runs whose plan does not say.
 const leastStartUp = 10 * time.Second
 
-// warmUp puts the first load on a topology that was just launched, and leaves it to itself until what a record costs has come to rest, or
-// for the plan's longest start-up: workers that have just started compile what they run, and cost less from slice to slice. Who is to be
-// looked at is found out here, since that takes its time and must not fall between two looks.
-func (s *Session) warmUp(queries int) error {
-	if s.warm {
-		return nil
-	}
+// warmUp holds the plan's start-up queries on a topology that was just launched until what a record costs has come to rest, or for the plan's
+// longest start-up, and lets them end: workers that have just started compile what they run, what only queries have them do too, and cost
+// less from slice to slice. Who is to be looked at is found out here, since that takes its time and must not fall between two looks.
+func (s *Session) warmUp() error {
 	s.warm = true
 	s.ports.Processes()
-	s.held.Hold(max(queries, s.o.WarmUpQueries))
-	if s.o.WarmUpQueries > queries {
+	if s.o.Plan.StartUpQueries > 0 {
+		s.held.Hold(s.o.Plan.StartUpQueries)
 		defer s.finishQueries()
 	}
+	defer func() { s.loaded = time.Now() }()
 	began := time.Now()
 	limit := s.startUp(began)
 	ctx, cancel := context.WithTimeout(s.ctx, limit)
@@ -32,7 +30,7 @@ func (s *Session) warmUp(queries int) error {
 	for {
 		costs, err := s.recordCosts(s.ctx, began)
 		if err == nil && tuning.Steady(costs) {
-			s.ports.Progress.Say("the topology came to rest %s after its first load", time.Since(began).Round(time.Second))
+			s.ports.Progress.Say("the topology came to rest after %s of warm-up", time.Since(began).Round(time.Second))
 			return nil
 		}
 		next := nextSlice(time.Now().Add(time.Millisecond), s.runner.options.SliceWidth)
@@ -50,7 +48,11 @@ func (s *Session) warmUp(queries int) error {
 func (s *Session) startUp(began time.Time) time.Duration {
 	limit := max(leastStartUp, milliseconds(s.o.Plan.StartUpMs))
 	if by := s.o.FirstStepBy; !by.IsZero() {
-		limit = min(limit, max(leastStartUp, by.Sub(began)/2))
+		left := by.Sub(began)
+		if s.o.Plan.StartUpQueries > 0 {
+			left -= milliseconds(s.o.Plan.Load.QueryDurationMs) // until they have ended
+		}
+		limit = min(limit, max(leastStartUp, left/2))
 	}
 	return limit
 }

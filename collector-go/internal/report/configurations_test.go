@@ -94,7 +94,8 @@ func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	a := report.OfCost(c.Concurrency).Text()
 	assert.Contains(t, a, "Baseline without queries: ")
 	assert.Contains(t, a, " ms/min in the whole topology (")
-	assert.Contains(t, a, "In the whole topology over the complete steps alone: ")
+	assert.Contains(t, a, "In the whole topology each query adds: ")
+	assert.Equal(t, tuning.FromClimb, c.CostFrom)
 	assert.Contains(t, a, "Total GC ms/min")
 	assert.NotContains(t, a, "A step is OK when")
 }

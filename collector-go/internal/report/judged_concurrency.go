@@ -33,26 +33,20 @@ func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 	return all, nil
 }
 
-// withCosts are the places that the search for the capacity measured, and those of the loads that were measured for what a query costs alone,
-// which are then the only points of the cost.
+// withCosts are the places that the search for the capacity measured, and those of the loads that were measured for what a
+// query costs alone.
 func (r *RunReport) withCosts(configuration int) []measured {
-	all, costs := r.measured(configuration), r.costs(configuration)
-	if len(costs) == 0 {
-		return all
-	}
-	for i := range all {
-		all[i].attempts, all[i].noCost = nil, true
-	}
-	for value, cost := range costs {
+	all := r.measured(configuration)
+	for value, cost := range r.costs(configuration) {
 		i := slices.IndexFunc(all, func(m measured) bool { return m.value == value })
 		if i < 0 {
 			i = len(all)
 			all = append(all, measured{value: value, verdicts: []tuning.Verdict{tuning.Inconclusive}, steps: cost.steps})
-			if len(cost.attempts) > 0 {
+			if len(cost.mirrored) > 0 {
 				all[i].verdicts[0] = tuning.OK
 			}
 		}
-		all[i].attempts, all[i].noCost = cost.attempts, len(cost.attempts) == 0
+		all[i].mirrored = cost.mirrored
 	}
 	slices.SortFunc(all, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
 	return all
@@ -69,7 +63,7 @@ func (r *RunReport) costs(configuration int) map[float64]measured {
 			}
 			m := all[s.Value]
 			if m.steps = append(m.steps, step); s.Verdict == tuning.OK {
-				m.attempts = append(m.attempts, step)
+				m.mirrored = append(m.mirrored, step)
 			}
 			all[s.Value] = m
 		}
@@ -79,18 +73,20 @@ func (r *RunReport) costs(configuration int) map[float64]measured {
 
 // concurrency is the place as a row: the means of its launches, with each time that it was measured.
 func (m measured) concurrency() tuning.ConcurrencyRow {
-	row := tuning.ConcurrencyRow{Queries: int(m.value), Verdict: m.verdict(),
+	return tuning.ConcurrencyRow{Queries: int(m.value), Verdict: m.verdict(),
 		AverageCPUMsPerMinute: m.mean(func(s *StepReport) Figure { return s.AverageCPUMsPerMinute }),
 		AverageResultSize:     m.mean(func(s *StepReport) Figure { return s.AverageResultSize }),
 		Workers:               m.mean(func(s *StepReport) Figure { return Figure(s.Workers) }),
 		TotalCPUMsPerMinute:   m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute }),
-		AverageGCMsPerMinute:  m.mean(func(s *StepReport) Figure { return s.AverageGCMsPerMinute }), NoCost: m.noCost}
-	for _, s := range m.attempts {
-		row.Launches = append(row.Launches, tuning.LaunchCost{
-			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute,
-			TotalCPUMsPerMinute:   s.TotalCPUMsPerMinute,
-			Slices:                s.slices,
+		AverageGCMsPerMinute:  m.mean(func(s *StepReport) Figure { return s.AverageGCMsPerMinute }),
+		Launches:              launchCosts(m.attempts), Mirrored: launchCosts(m.mirrored)}
+}
+
+func launchCosts(steps []*StepReport) (all []tuning.LaunchCost) {
+	for _, s := range steps {
+		all = append(all, tuning.LaunchCost{
+			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute, Slices: s.slices,
 		})
 	}
-	return row
+	return all
 }

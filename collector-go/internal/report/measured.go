@@ -15,10 +15,8 @@ type measured struct {
 	value    float64
 	verdicts []tuning.Verdict
 	steps    []*StepReport
-	// attempts are each time that it was measured well enough to be a point of what a query costs.
-	attempts []*StepReport
-	// noCost says that it is no such point, since others were measured for that alone.
-	noCost bool
+	// attempts are each time that it was measured well enough to be a point of what a query costs, mirrored those for that alone.
+	attempts, mirrored []*StepReport
 }
 
 // last keeps, of each trial, the last attempt at each place, and puts those of a configuration together.
@@ -62,13 +60,12 @@ func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
 	return verdict
 }
 
-// attempts are the step and those before it at the same place that were OK: a load that was measured more than once in a
-// launch says how far the topology drifts.
+// attempts are the steps at a step's place that were OK: a load that was measured more than once in a launch says how far
+// the topology drifts.
 func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	for _, s := range t.Steps {
 		step := t.Report.stepAt(s.StartMs)
-		same := s.Kind == last.Kind && s.Value == last.Value && (s.StartMs == last.StartMs || s.Verdict == tuning.OK)
-		if same && step != nil {
+		if s.Kind == last.Kind && s.Value == last.Value && s.Verdict == tuning.OK && step != nil {
 			all = append(all, step)
 		}
 	}

@@ -100,10 +100,10 @@ func TestQueriesOfARunAreReadBack(t *testing.T) {
 func TestStepsOfARunAreReadBack(t *testing.T) {
 	dir := asRun(t, rundir.OfConcurrency, rundir.Queries, []column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
 		{value: 0, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK}, {value: 100, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK},
-		{value: 200, latencyMs: 5, recordsPerS: 1000, verdict: tuning.Limited}}}})
+		{value: 200, latencyMs: 5, recordsPerS: 1000, verdict: tuning.OK}, {value: 300, latencyMs: 5, recordsPerS: 1000, verdict: tuning.Limited}}}})
 	cpu := rundir.Slices{}
-	for i := range 19 {
-		put(&cpu, originMs+int64(i)*10_000, float64(7*i))
+	for i := range 25 {
+		put(&cpu, originMs+int64(i)*10_000, float64(7*i+i*i))
 	}
 	edited(t, dir, rundir.TrialsDir+"/01-one/run.json", func(run *rundir.Figures) {
 		run.Workers = []rundir.Worker{{Name: "a:1", CPUSeconds: cpu, GCSeconds: cpu, HeapUsedBytes: cpu}}
@@ -116,13 +116,13 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 	goals.ExpectedResultSize, goals.Tolerance = own.ExpectedResultSize, own.Tolerance
 	again, err := tuning.AnalyzeConcurrency(rows, goals, tuning.DefaultConfidence)
 	require.NoError(t, err)
-	assert.Equal(t, tuning.Limited, again.Steps[2].Verdict, "its answers were whole, and it says nothing all the same")
+	assert.Equal(t, tuning.Limited, again.Steps[3].Verdict, "its answers were whole, and it says nothing all the same")
 	reported := r.Judged.Concurrency[0].Concurrency
 	assert.Equal(t, asText(t, reported.Steps), asText(t, again.Steps))
 	assert.Equal(t, reported.Capacity, again.Capacity)
 	assert.Equal(t, reported.BaselineTotalCPUCores, again.BaselineTotalCPUCores)
 	assert.Equal(t, reported.MarginalWhileComplete.Value, again.MarginalWhileComplete.Value)
-	assert.NotContains(t, reported.Notes, again.Notes[len(again.Notes)-1], "the run knows how often it measured a step; its table does not, and the note warns of that")
+	assert.Equal(t, []tuning.CostSource{tuning.FromClimb, ""}, []tuning.CostSource{reported.CostFrom, again.CostFrom})
 }
 
 // The document's Tests 6 and 7 as runs are kept under testdata, for the commands' tests and docs/analysis.md. They stay readable when the form of

@@ -26,6 +26,9 @@ func (p Plan) Estimate() (about, most time.Duration) {
 				launch += calibration
 			}
 		}
+		if p.StartUpQueries > 0 {
+			launch += time.Duration(p.Load.QueryDurationMs) * time.Millisecond // to their end
+		}
 		launch += p.CostTime()
 		startUp := time.Duration(p.StartUpMs) * time.Millisecond
 		about += launch + min(startUp, warmedUp) + time.Duration(p.Needs(len(t.Steps)))*p.StepTime()

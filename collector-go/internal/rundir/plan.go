@@ -32,6 +32,8 @@ type Plan struct {
 	CostLoads []float64 `json:"cost_loads,omitempty"`
 	// StartUpMs is how long at most a topology that was just launched is warmed up before its first step.
 	StartUpMs int64 `json:"start_up_ms,omitempty"`
+	// StartUpQueries are held meanwhile, and end before the first step: what only queries have a worker do is compiled by then.
+	StartUpQueries int `json:"start_up_queries,omitempty"`
 	// FailFails says that a missed goal is a failure of the run (exit code 99). A search for the capacity succeeds by finding it.
 	FailFails bool `json:"fail_fails"`
 	// Axis is what the steps of each trial ascend along.
@@ -201,7 +203,7 @@ type Entry struct {
 // MostQueries is how many queries at most are held at the same time in any step, and so how many probes the source needs; for queries
 // started at a rate it is a number that they share.
 func (p Plan) MostQueries() int {
-	most := max(p.Load.Queries, leastProbes, int(p.MostCostLoad()))
+	most := max(p.Load.Queries, leastProbes, p.StartUpQueries, int(slices.Max(append([]float64{0}, p.CostLoads...))))
 	for _, t := range p.Trials {
 		for _, s := range t.Steps {
 			if p.Axis == Queries {
@@ -211,9 +213,6 @@ func (p Plan) MostQueries() int {
 	}
 	return most
 }
-
-// MostCostLoad is the largest of the cost's loads; 0 where there are none.
-func (p Plan) MostCostLoad() float64 { return slices.Max(append([]float64{0}, p.CostLoads...)) }
 
 // leastProbes is how many probes the source is asked for at least.
 const leastProbes = 10

@@ -3,6 +3,7 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -213,6 +214,9 @@ func (c *checker) steps() {
 		c.fault("steps.inconclusive_repeats", "%d is not between 0 and %d", s.InconclusiveRepeats, maxRepeats)
 	}
 	c.atLeast("steps.start_up", time.Duration(s.StartUp).Seconds(), 0)
+	if n := s.StartUpQueries.Value; n != math.Trunc(n) || n < 0 || n > maxQueries {
+		c.fault("steps.start_up_queries", "%v is not a whole number of queries up to %d", n, maxQueries)
+	}
 	c.expectedCapacity(s)
 	c.catchUp(s.CatchUp)
 }

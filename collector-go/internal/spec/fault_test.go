@@ -70,6 +70,7 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 		"slices":                   {"sustain: 30s", "sustain: 35s", "steps.sustain: 35s is not a number of whole slices of 10s"},
 		"twice in a list":          {"[10, 20]", "[10, 10]", "mine.yaml:11:16: steps.values[1]: 10 is there twice"},
 		"too many queries":         {"[10, 20]", "[10, 2000]", "is not a whole number of queries up to 1000"},
+		"half a query":             {"  sustain: 30s", "  sustain: 30s\n  start_up_queries: 0.5", "mine.yaml:14:21: steps.start_up_queries: 0.5 is not a whole number of queries up to 1000"},
 		"no steps":                 {"  values: [10, 20]\n", "", "steps.values: it is missing"},
 		"no launch":                {"  local: {workers: 2, worker_heap: 384MiB}", "  slice_width: 10s", "launch: give one of local and command"},
 		"a placeholder": {"  local: {workers: 2, worker_heap: 384MiB}", "  command: {submit: [storm, \"{nmae}\"], kill: [storm], collector: a, gateway: b, workers: 1}",

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ func (f *File) Plan() rundir.Plan {
 	plan := rundir.Plan{
 		Experiment: f.Experiment, Title: f.Title, About: f.About, Test: f.Test, Analysis: rundir.Analysis(f.Analysis), MinHostIdle: tuning.Figure(f.MinHostIdle),
 		Search: tuning.SearchKind(f.Steps.Search), InconclusiveRepeats: f.Steps.InconclusiveRepeats, Confirm: f.Steps.Confirm,
-		CostLoads: tuning.MirroredLoads(f.Steps.ExpectedCapacity), StartUpMs: ms(f.Steps.StartUp), FailFails: f.OnFail == FailFails, Axis: rundir.Axis(f.Steps.Axis),
+		CostLoads: tuning.MirroredLoads(f.Steps.ExpectedCapacity), StartUpMs: ms(f.Steps.StartUp), FailFails: f.OnFail == FailFails,
+		Axis: rundir.Axis(f.Steps.Axis),
 		Load: f.asked(), WarmUpMs: ms(f.Steps.WarmUp), SustainMs: ms(f.Steps.Sustain), SliceMs: ms(f.Launch.SliceWidth),
 		ReportSliceMs: ms(cmp.Or(f.ReportSlice, Duration(time.Minute))), Launch: rundir.CommandLaunch, KafkaPartitions: f.kafkaPartitions(), Topology: cmp.Or(f.Topology.Name, f.Experiment), Record: f.Record, Caveats: append([]string{}, f.Caveats...),
 	}
@@ -37,7 +39,33 @@ func (f *File) Plan() rundir.Plan {
 			plan.Trials = append(plan.Trials, configuration)
 		}
 	}
+	plan.StartUpQueries = f.startUpQueries(plan)
 	return plan
+}
+
+// startUpQueries is how many queries are held while a launch warms up: those of the plan's least load that has any, unless the file gives
+// a number. Of queries that are started at a rate they are as many as are under way then.
+func (f *File) startUpQueries(plan rundir.Plan) int {
+	if given := f.Steps.StartUpQueries; given.Given {
+		return int(given.Value)
+	}
+	loads := slices.Clone(plan.CostLoads)
+	for _, trial := range plan.Trials {
+		for _, step := range trial.Steps {
+			loads = append(loads, step.Value)
+		}
+	}
+	loads = slices.DeleteFunc(loads, func(load float64) bool { return load == 0 })
+	life := time.Duration(f.Load.Duration).Seconds()
+	switch {
+	case plan.Axis == rundir.RecordsPerSecond && f.Load.QueriesPerSecond > 0:
+		loads = []float64{f.Load.QueriesPerSecond * life}
+	case plan.Axis == rundir.RecordsPerSecond || len(loads) == 0:
+		loads = []float64{float64(f.Load.Queries)}
+	case plan.Axis == rundir.QueriesPerSecond:
+		loads = []float64{slices.Min(loads) * life}
+	}
+	return int(min(math.Ceil(slices.Min(loads)), maxQueries))
 }
 
 func (f *File) asked() rundir.Asked {

@@ -86,6 +86,7 @@ type Steps struct {
 	Confirm             bool      `yaml:"confirm"`
 	ExpectedCapacity    float64   `yaml:"expected_capacity"`
 	StartUp             Duration  `yaml:"start_up"`
+	StartUpQueries      Number    `yaml:"start_up_queries"`
 	Repeats             int       `yaml:"repeats"`
 	InconclusiveRepeats int       `yaml:"inconclusive_repeats"`
 	CatchUp             CatchUp   `yaml:"catch_up"`

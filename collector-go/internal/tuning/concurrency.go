@@ -37,10 +37,9 @@ type ConcurrencyRow struct {
 	Workers               Figure
 	TotalCPUMsPerMinute   Figure
 	AverageGCMsPerMinute  Figure
-	// Launches are each time that the step was measured; the row is their mean. None where a table has the mean alone.
-	Launches []LaunchCost
-	// NoCost says that the row is no point of what a query costs: others were measured for that alone, by MirroredLoads.
-	NoCost bool
+	// Launches are each time that a run measured the load well enough for what a query costs, on its climb; Mirrored are those for that alone,
+	// by MirroredLoads. Of a table, which has the mean alone, no row has any.
+	Launches, Mirrored []LaunchCost
 	// Verdict is given where more was looked at than the result size; "" leaves it to that.
 	Verdict Verdict
 }
@@ -64,8 +63,7 @@ type ConcurrencyStep struct {
 	GCShareOfCPU  Figure `json:"gc_share_of_cpu"`
 	GCShareOfTime Figure `json:"gc_share_of_time"`
 
-	launches []LaunchCost
-	noCost   bool
+	launches, mirrored []LaunchCost
 	// doubtful is a baseline whose own step was not OK.
 	doubtful bool
 }
@@ -81,6 +79,8 @@ type Concurrency struct {
 	BaselineCPUCores            Figure `json:"baseline_cpu_cores"`
 	BaselineTotalCPUMsPerMinute Figure `json:"baseline_total_cpu_ms_per_minute"`
 	BaselineTotalCPUCores       Figure `json:"baseline_total_cpu_cores"`
+	// CostFrom is which steps of a run the cost is from; "" of a table, all of whose rows it is from.
+	CostFrom CostSource `json:"cost_from,omitempty"`
 	// Marginal is the slope of a worker's mean CPU over queries, all steps; MarginalWhileComplete takes only those that were OK, and the
 	// baseline.
 	Marginal              Estimate `json:"marginal_cpu_ms_per_minute_per_query"`
@@ -151,7 +151,7 @@ func checkConcurrency(rows []ConcurrencyRow) error {
 
 func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
 	step := ConcurrencyStep{Queries: r.Queries, AverageCPUMsPerMinute: r.AverageCPUMsPerMinute, AverageCPUCores: r.AverageCPUMsPerMinute / msPerCore,
-		Workers: r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize, launches: r.Launches, noCost: r.NoCost,
+		Workers: r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize, launches: r.Launches, mirrored: r.Mirrored,
 		AverageGCMsPerMinute: r.AverageGCMsPerMinute, TotalGCMsPerMinute: r.Workers * r.AverageGCMsPerMinute,
 		GCShareOfCPU: r.AverageGCMsPerMinute / r.AverageCPUMsPerMinute, GCShareOfTime: r.AverageGCMsPerMinute / msPerCore}
 	step.TotalCPUCores = step.TotalCPUMsPerMinute / msPerCore
@@ -221,9 +221,12 @@ func (c *Concurrency) explain() {
 	if len(workers) == 0 && !c.MarginalTotal.Value.Known() {
 		c.Notes = append(c.Notes, "CPU is a worker's mean: without a column workers or total_cpu_ms_per_minute the topology's cost is unknown")
 	}
-	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.noCost }) {
+	switch {
+	case c.CostFrom == FromMirroredLoads:
 		c.Notes = append(c.Notes, "what a query costs is by the loads that were measured for it alone, not by the steps of the capacity")
-	} else if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.Verdict == Fail }) {
+	case c.CostFrom == FromClimb:
+		c.Notes = append(c.Notes, "what a query costs is by the climb's steps that were OK: no loads were measured for it alone, or too few of them were OK")
+	case slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.Verdict == Fail }):
 		c.Notes = append(c.Notes, "the marginal cost is fitted over all steps; those that lost records may have worked less than they should have, so compare the one over complete steps")
 	}
 	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.GCShareOfTime.Known() }) {

@@ -1,6 +1,9 @@
 package tuning
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // LaunchCost is what a topology spent in a step, each time that the step was measured, ms a minute: a worker's mean and all workers
 // together. The times may be launches, or attempts of one launch.
@@ -16,13 +19,42 @@ func (s ConcurrencyStep) complete() bool {
 	return s.Verdict == OK || s.Verdict == Baseline && !s.doubtful
 }
 
+// CostSource is which steps of a run say what a query costs.
+type CostSource string
+
+// The sources.
+const (
+	FromMirroredLoads CostSource = "mirrored loads"
+	FromClimb         CostSource = "climb"
+)
+
 // costs are the step's points of a fit, one each time that it was measured for one.
-func (s ConcurrencyStep) costs() []LaunchCost {
-	if s.noCost || len(s.launches) > 0 {
+func (s ConcurrencyStep) costs(from CostSource) []LaunchCost {
+	switch from {
+	case FromMirroredLoads:
+		return s.mirrored
+	case FromClimb:
 		return s.launches
 	}
 	return []LaunchCost{{AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute}}
 }
+
+// costFrom is the source: the mirrored loads where enough of them were measured, and one of them twice, so that the drift between its times is
+// in the interval; else the climb.
+func (c *Concurrency) costFrom() CostSource {
+	ofRun := slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return len(s.launches)+len(s.mirrored) > 0 })
+	if !ofRun {
+		return ""
+	}
+	c.CostFrom = FromMirroredLoads
+	if p := c.costs(averageCost, everyStep); p.known() >= leastCostSteps && p.repeated() {
+		return FromMirroredLoads
+	}
+	return FromClimb
+}
+
+// leastCostSteps is of how few measured steps there is no cost of a query: a line through two has no interval.
+const leastCostSteps = 3
 
 func averageCost(c LaunchCost) Figure { return c.AverageCPUMsPerMinute }
 func totalCost(c LaunchCost) Figure   { return c.TotalCPUMsPerMinute }
@@ -30,19 +62,16 @@ func totalCost(c LaunchCost) Figure   { return c.TotalCPUMsPerMinute }
 // LeastSlices is of how few slices a mean is none: with fewer there is nothing by which to see how they scatter.
 const LeastSlices = 3
 
-// noRepeat is why a line through a run's steps has no interval.
-const noRepeat = "no step was measured twice, so that it is not known how far the topology drifts while its load is the same: no interval"
-
 // fitCost fits CPU over queries, a point each time that a step was measured: what differs from one time to the next is in the intervals. The notes are what must be known of them.
 func (c *Concurrency) fitCost() (notes []string) {
-	all := func(ConcurrencyStep) bool { return true }
-	average, averageComplete := c.costs(averageCost, all), c.costs(averageCost, ConcurrencyStep.complete)
-	total, totalComplete := c.costs(totalCost, all), c.costs(totalCost, ConcurrencyStep.complete)
+	c.CostFrom = c.costFrom()
+	average, averageComplete := c.costs(averageCost, everyStep), c.costs(averageCost, ConcurrencyStep.complete)
+	total, totalComplete := c.costs(totalCost, everyStep), c.costs(totalCost, ConcurrencyStep.complete)
 	c.CPUFit, c.TotalFitWhileComplete = average.line(c.Confidence), totalComplete.line(c.Confidence)
 	c.Marginal, c.MarginalWhileComplete = average.slope(c.Confidence), averageComplete.slope(c.Confidence)
 	c.MarginalTotal, c.MarginalTotalWhileComplete = total.slope(c.Confidence), totalComplete.slope(c.Confidence)
 	c.MarginalCores, c.MarginalTotalCoresWhileComplete = c.Marginal.cores(), c.MarginalTotalWhileComplete.cores()
-	if !average.ofRun && average.known() > 1 && !average.repeated() {
+	if average.known() > 1 && !average.repeated() {
 		notes = append(notes, "no step was measured twice: the intervals hold how the steps scatter about the line, not how far the topology drifts while its load is the same")
 	}
 	if average.few > 0 {
@@ -54,19 +83,21 @@ func (c *Concurrency) fitCost() (notes []string) {
 
 // costPoints are CPU over queries, as often as it was measured.
 type costPoints struct {
-	x, y  []float64
-	few   int  // left out, since they have too few slices
-	ofRun bool // how many slices they have is known
+	x, y []float64
+	few  int // left out, since they have too few slices
+	from CostSource
 }
 
+func everyStep(ConcurrencyStep) bool { return true }
+
 func (c *Concurrency) costs(cost func(LaunchCost) Figure, take func(ConcurrencyStep) bool) (p costPoints) {
+	p.from = c.CostFrom
 	for _, s := range c.Steps {
-		for _, measured := range s.costs() {
+		for _, measured := range s.costs(p.from) {
 			v := cost(measured)
 			if !v.Known() || !take(s) {
 				continue
 			}
-			p.ofRun = p.ofRun || measured.Slices > 0
 			if measured.Slices > 0 && measured.Slices < LeastSlices {
 				p.few++
 				continue
@@ -97,24 +128,34 @@ func (p costPoints) repeated() bool {
 
 func (p costPoints) line(confidence float64) Line { return FitLine(p.x, p.y, confidence) }
 
-// slope is what a query costs; not determined where the line says that it costs less than nothing, which no query does.
+// slope is what a query costs; not determined where the line says that it costs less than nothing, which no query does, or may cost nothing,
+// and of a climb that has too few steps.
 func (p costPoints) slope(confidence float64) Estimate {
 	l := p.line(confidence)
 	e := l.slope()
-	switch {
-	case !e.Value.Known() && p.few > 0:
-		e.Note = p.fewText()
-	case e.Value < 0:
-		fitted := Digits(e.Value)
-		if e.Low.Known() && e.High.Known() {
-			fitted += " (" + ConfidencePercent(confidence) + ": " + Between(e.Low, e.High) + ")"
-		}
-		e = noEstimate()
-		e.Note = fmt.Sprintf("the fitted slope of %s is below 0, and no query costs less than nothing: the topology had not come to rest "+
-			"(workers that still compile what they run), or the cost is less than what it drifts by", fitted)
-	case e.Value.Known() && p.ofRun && !p.repeated():
-		e.Low, e.High, e.Note = Unknown, Unknown, noRepeat
+	fitted := Digits(e.Value)
+	if e.Low.Known() {
+		fitted += " (" + ConfidencePercent(confidence) + ": " + Between(e.Low, e.High) + ")"
 	}
+	switch {
+	case p.from != "" && p.known() < leastCostSteps:
+		return notDetermined(fmt.Sprintf("%d of the climb's steps were OK and had at least %d slices; a cost takes %d", p.known(),
+			LeastSlices, leastCostSteps))
+	case e.Value < 0:
+		return notDetermined(fmt.Sprintf("the fitted slope of %s is below 0, and no query costs less than nothing: the topology had not "+
+			"come to rest (workers that still compile what they run), or the cost is less than what it drifts by", fitted))
+	case p.from != "" && e.Low <= 0:
+		return notDetermined(fmt.Sprintf("the fitted slope of %s may be 0: the steps scatter by more than their queries cost", fitted))
+	}
+	if p.from != "" && !p.repeated() {
+		e.Note = "no step was measured twice: how far the topology drifts while its load is the same is not in the interval"
+	}
+	return e
+}
+
+func notDetermined(why string) Estimate {
+	e := noEstimate()
+	e.Note = why
 	return e
 }
 
