@@ -10,6 +10,7 @@ import { showHealth, windowOf } from './health.js';
 import { TopologyMap } from './map.js';
 import { showOverview } from './overview.js';
 import { showPlacement } from './placement.js';
+import { QueryBox } from './querybox.js';
 import { showRuns } from './runs.js';
 import { behind, sentence, stateOf } from './sentence.js';
 import { chosen, format, isFixed, parse, ranges, sliceOf } from './state.js';
@@ -26,6 +27,7 @@ const wide = matchMedia('(min-width: 1000px)');
 const at = (id) => document.getElementById(id);
 const now = () => Date.now() / 1000;
 
+if (location.hash.startsWith('#g0.')) history.replaceState(null, '', format(parse(location.hash))); // an alert's link, as Prometheus writes it
 const page = { state: parse(location.hash), topologies: [], paused: false, slowAt: 0, okSince: null, reached: null, loading: null };
 const linkTo = (part) => format({ ...page.state, at: null, ...part }) || '#';
 
@@ -36,6 +38,7 @@ const board = new Board({ lead: at('lead'), panels: at('panels'), legend: at('le
 const tiles = new Tiles(at('tiles'), (figure) => linkTo({ figure }));
 const alerts = new Alerts(at('alerts-body'), { linkTo: (part) => linkToMoment(part), diagnosed: showState });
 const map = new TopologyMap(at('map-body'), { choose: (component) => change({ component }), step: () => board.grid });
+const box = new QueryBox(at('ask-body'), { change, select: (from, to) => change({ from: Math.floor(from), to: Math.max(Math.ceil(to), Math.floor(from) + 2) }) });
 const controls = new Controls(at('controls'), choose, (paused) => { page.paused = paused; if (!paused) refresh(); });
 
 foldOn(matchMedia('(max-width: 620px)'), at('chooser'));
@@ -51,7 +54,8 @@ function linkToMoment(part) {
 
 function choose(part) {
   const to = Math.floor(now());
-  if (part.fix) change({ from: board.grid?.from ?? to - 3600, to: board.grid?.to ?? to });
+  const shown = page.state.query == null ? board.grid : box.grid;
+  if (part.fix) change({ from: shown?.from ?? to - 3600, to: shown?.to ?? to });
   else change({ ...part, at: null, figure: '', component: part.topology ? '' : page.state.component });
 }
 
@@ -77,7 +81,8 @@ function follow() {
     alerts.forget();
     page.okSince = null;
   }
-  if (page.state.topology && asksFor(before) === asksFor(page.state)) {
+  if (showBox()) return;
+  if (page.state.topology && before.query == null && asksFor(before) === asksFor(page.state)) {
     show();
     return;
   }
@@ -87,9 +92,27 @@ function follow() {
   refresh();
 }
 
+// A query of one's own is shown alone, as long as the address has one; the topology waits behind it.
+function showBox() {
+  const { state } = page;
+  const open = state.query != null;
+  document.body.classList.toggle('asking', open);
+  at('ask').hidden = !open;
+  at('to-query').textContent = open ? `Back to ${state.topology ? clip(state.topology, 40) : 'the topologies'}` : 'Query';
+  at('to-query').href = linkTo({ query: open ? null : '', kind: 'range' });
+  if (!open) return false;
+  at('chooser').hidden = false;
+  at('chosen').textContent = chosen(state);
+  controls.show(state, page.topologies.map((t) => t.name));
+  say('');
+  box.show(state);
+  return true;
+}
+
 // show is what needs no further question.
 function show() {
   board.applyUnits(page.state);
+  at('to-query').href = linkTo({ query: '' });
   at('chosen').textContent = chosen(page.state);
   controls.show(page.state, page.topologies.map((t) => t.name), endedOf(page.topologies));
   map.select(page.state.component);
@@ -102,6 +125,7 @@ function show() {
 const endedOf = (topologies) => new Map(topologies.filter((t) => t.condition && t.condition.state !== 'running').map((t) => [t.name, t.condition.state]));
 
 async function refresh() {
+  if (page.state.query != null) return;
   try {
     page.topologies = await knownTopologies();
   } catch (error) {
@@ -180,6 +204,7 @@ async function findAnnotations(grid) {
 }
 
 async function showAlerts() {
+  if (page.state.query != null) return;
   await part('alerts', '/api/v1/alerts', {}, async (data) => {
     if (!page.state.topology) {
       showOverview(at('overview-body'), page.topologies, data.alerts, linkTo);
@@ -244,11 +269,12 @@ function say(words, trouble = false) {
 wide.addEventListener('change', showState);
 addEventListener('hashchange', follow);
 addEventListener('popstate', () => { if (!location.hash) follow(); });
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { board.figures.forEach((f) => f.repaint()); tiles.show(board.byName); map.draw(); });
-new ResizeObserver(() => requestAnimationFrame(() => { board.figures.forEach((f) => f.resize()); map.draw(); })).observe(at('panels'));
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { [...board.figures, box.figure].forEach((f) => f.repaint()); tiles.show(board.byName); map.draw(); });
+const resized = new ResizeObserver(() => requestAnimationFrame(() => { [...board.figures, box.figure].forEach((f) => f.resize()); map.draw(); }));
+for (const id of ['panels', 'ask-body']) resized.observe(at(id));
 setInterval(() => { if (!page.paused && !document.hidden && (!isFixed(page.state) || !page.state.topology)) refresh(); else if (!document.hidden && !page.paused) showAlerts(); }, refreshEvery);
 document.addEventListener('visibilitychange', () => { if (!document.hidden && !page.paused) refresh(); });
 
 // For the page's tests: what the charts hold.
-globalThis.bulletPage = { figures: board.figures, page, board, map };
-refresh();
+globalThis.bulletPage = { figures: board.figures, page, board, map, box };
+if (!showBox()) refresh();
