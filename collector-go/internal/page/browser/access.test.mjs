@@ -23,7 +23,7 @@ const states = {
   old: { hash: '#topology=bullet', ready: (page) => page.locator('#go-there').waitFor() },
   overview: { hash: '', shown: false, ready: (page) => page.locator('#overview-body tbody tr').first().waitFor() },
   empty: { base: collectors.empty, hash: '', shown: false, expected: ['404'], ready: (page) => page.getByText('No topology has reported yet').waitFor() },
-  storeless: { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404'], ready: (page) => page.locator('#figure-cpu .problem').waitFor() },
+  storeless: { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404'], ready: (page) => page.locator('#away .problem').waitFor() },
 };
 
 for (const [name, { ready, ...how }] of Object.entries(states)) {

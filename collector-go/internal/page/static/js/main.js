@@ -23,6 +23,7 @@ const refreshEvery = 10_000; // ms
 const slowEvery = 60_000; // ms: what is heavy to answer and changes slowly
 const around = 15 * 60; // s: what is shown on either side of a moment that a link leads to
 const besideDiagnosis = 3; // figures, where there is room for two columns
+const needSamples = ['lead', 'rest', 'map', 'tiles', 'health'];
 const wide = matchMedia('(min-width: 1000px)');
 const at = (id) => document.getElementById(id);
 const now = () => Date.now() / 1000;
@@ -143,7 +144,8 @@ async function refresh() {
   at('overview').hidden = some || !several;
   at('all').hidden = !some || !several;
   at('chooser').hidden = !some;
-  for (const id of ['look', 'alerts', 'figures', 'rest', 'changes', 'map', 'health']) at(id).hidden = !some;
+  for (const id of ['look', 'alerts', 'figures', 'changes']) at(id).hidden = !some;
+  for (const id of needSamples) at(id).hidden = !some || Boolean(board.isEmpty);
   if (!some) say(several ? '' : 'Waiting for a topology to report.');
   const slow = Date.now() - page.slowAt >= slowEvery;
   if (slow) page.slowAt = Date.now();
@@ -178,13 +180,16 @@ async function loadFigures() {
   performance.mark('figures-shown');
 }
 
-// Where a time has no samples there is the way to the last one, and no figure that is empty.
+// Where a time has no samples there is the way to the last one, and no figure that is empty; where none can be asked for, why.
 async function showAway(state) {
   const empty = board.isEmpty;
-  at('lead').hidden = at('rest').hidden = at('map').hidden = Boolean(empty);
-  at('tiles').hidden = Boolean(empty);
+  for (const id of needSamples) at(id).hidden = Boolean(empty);
   at('away').hidden = !empty;
   if (!empty) return;
+  if (board.unavailable) {
+    fill(at('away'), el('p', { class: 'problem' }, `No figures and no map: ${clip(board.unavailable, 400)}.`));
+    return;
+  }
   const { result } = await ask('last sample', '/api/v1/query', { query: lastSample(quote(state.topology)), time: isFixed(state) ? state.to : null }).catch((error) => { if (outdated(error)) throw error; return { result: [] }; });
   const heard = page.topologies.find((t) => t.name === state.topology)?.last_seen;
   const last = result.length ? Number(result[0].value[1]) : heard && !isFixed(state) ? Date.parse(heard) / 1000 : null;
