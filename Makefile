@@ -80,7 +80,8 @@ build/java.stamp: $(java_sources) | build/toolchain.env
 	@touch $@
 
 # What the page in the program's browser carries, beside the program's modules.
-uplot_version := $(shell sed -nE 's/^uPlot ([0-9.]+) .*/\1/p' collector-go/internal/page/static/vendor/uplot/README.md)
+page_packages := pkg:npm/uplot@$(shell sed -nE 's/^uPlot ([0-9.]+) .*/\1/p' collector-go/internal/page/static/vendor/uplot/README.md) \
+  $(shell sed -nE 's/^(pkg:npm[^ ]+) .*/\1/p' collector-go/internal/page/static/vendor/editor/LICENSES)
 
 build/bom: $(go_sources) | build/toolchain.env
 	@$(run) cd collector-go && go build -o ../$@ ./cmd/bom
@@ -88,7 +89,7 @@ build/bom: $(go_sources) | build/toolchain.env
 .PHONY: sbom
 sbom: build build/bom ## Write what the program, the plugin's jar and the topology's are made of into out/sbom (CycloneDX)
 	@mkdir -p out/sbom && cp build/*.cdx.json out/sbom/
-	@build/bom program --out out/sbom/bullet-metrics.cdx.json --version '$(version)' build/bullet-metrics 'pkg:npm/uplot@$(uplot_version)'
+	@build/bom program --out out/sbom/bullet-metrics.cdx.json --version '$(version)' build/bullet-metrics $(page_packages)
 	@build/bom check out/sbom/*.cdx.json
 
 # --- generated code --------------------------------------------------------------------------------------------------------------
@@ -205,8 +206,19 @@ test-dashboards: toolchain dashboards/schema/node_modules/.package-lock.json | b
 	  && go test -tags dashboards -timeout 30m -run 'Dashboard|Grafana' ./cmd/bullet-metrics
 
 collector-go/internal/page/node_modules/.package-lock.json: collector-go/internal/page/package-lock.json
-	@echo "fetching what drives a browser"
+	@echo "fetching what the page's editor is bundled from, and what drives a browser"
 	@cd collector-go/internal/page && npm ci --ignore-scripts --loglevel error && touch node_modules/.package-lock.json
+
+editor := collector-go/internal/page/static/vendor/editor
+
+.PHONY: editor
+editor: collector-go/internal/page/node_modules/.package-lock.json ## Bundle the page's editor of PromQL, with the licences of what is in it
+	@node collector-go/internal/page/editor/build.mjs $(editor)
+
+.PHONY: check-editor
+check-editor: collector-go/internal/page/node_modules/.package-lock.json ## Check that the page's editor is what its entry file and the locked packages come to, byte for byte
+	@rm -rf build/editor && node collector-go/internal/page/editor/build.mjs build/editor
+	@diff -rq build/editor $(editor) || { echo "$(editor) is not what collector-go/internal/page/editor and package-lock.json come to: type make editor" >&2; exit 1; }
 
 .PHONY: test-page
 test-page: toolchain collector-go/internal/page/node_modules/.package-lock.json | build/toolchain.env ## Test the page in the system's Chromium over real collectors (UPDATE_IMAGES=1 writes docs/images/page-*.png anew)
@@ -257,6 +269,7 @@ check: test-proto build/tools/staticcheck ## Check format, lint, generated code,
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
 	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards,page,client,chaos ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards,page,client,chaos ./... && go test -count=1 ./internal/house
+	@$(MAKE) check-editor
 	@$(MAKE) check-vulnerabilities
 	@echo "check passed"
 

@@ -78,7 +78,7 @@ func TestPageInABrowser(t *testing.T) {
 	require.NoError(t, err)
 	tests := strings.Fields(os.Getenv("PAGE_TESTS"))
 	if len(tests) == 0 {
-		tests = []string{"page", "look", "map", "time", "access"} // the first has what goes by: a made-up history that does not continue
+		tests = []string{"page", "look", "map", "time", "query", "access"} // the first has what goes by: a made-up history that does not continue
 	}
 	for _, name := range tests { // one browser at a time
 		t.Run(name, func(t *testing.T) {

@@ -101,6 +101,20 @@ func TestALinkLeadsToPagesAlone(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, responseTo(h, httptest.NewRequest(http.MethodPost, "http://localhost/", nil), link...).StatusCode)
 }
 
+// The page receives what an alert's link asks, and nothing of it leads elsewhere.
+func TestALinkOfPrometheusLeadsToItsQuery(t *testing.T) {
+	h, _ := allRoutes(t, nil)
+	for asked, want := range map[string]string{
+		"g0.expr=up+%3E+1&g0.tab=1":          "/#g0.expr=up+%3E+1&g0.tab=1",
+		"g0.expr=a%7Bb%3D~%22x//..//y%22%7D": "/#g0.expr=a%7Bb%3D~%22x%2F%2F..%2F%2Fy%22%7D",
+		"":                                   "/#",
+	} {
+		answer := responseTo(h, httptest.NewRequest(http.MethodGet, "http://localhost/graph?"+asked, nil))
+		assert.Equal(t, http.StatusFound, answer.StatusCode, asked)
+		assert.Equal(t, want, answer.Header.Get("Location"), asked)
+	}
+}
+
 // C5: where somebody is asked for, every route asks, but for those that report whether the collector is there.
 func TestEveryRouteAsksWho(t *testing.T) {
 	tokens := accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), "reader read", "writer write")

@@ -75,7 +75,7 @@ func (a *api) routes() []route {
 	}
 	if a.options.Page != nil {
 		routes = append(routes, route{"GET /{$}", access.Read, a.options.Page}, route{"GET /page/", access.Read, a.options.Page},
-			route{"GET /graph", access.Read, http.RedirectHandler("./", http.StatusFound)}) // where alerts lead, as Prometheus writes them
+			route{"GET /graph", access.Read, http.HandlerFunc(graph)})
 	}
 	if a.options.Runbooks != nil {
 		routes = append(routes, route{"GET /runbooks/{page...}", access.Read, http.StripPrefix("/runbooks", a.options.Runbooks)})
@@ -92,6 +92,11 @@ func (a *api) routes() []route {
 			get("/api/v1/annotations", a.whole(a.annotations)), route{"POST /api/v1/annotations", access.Write, a.serve(a.annotate)})
 	}
 	return routes
+}
+
+// graph leads to the page with what an alert's link asks as Prometheus writes it (g0.expr); the page reads it.
+func graph(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "/#"+r.URL.Query().Encode(), http.StatusFound)
 }
 
 // serve turns f into a handler, compressed as Prometheus does. It answers whether or not the collector is ready for samples:

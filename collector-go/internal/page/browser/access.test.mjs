@@ -12,10 +12,18 @@ const states = {
   burning: { hash: '#topology=slow-filter&component=FilterBolt', ready: (page) => page.locator('#cause').waitFor() },
   hostile: { hash: madeUp },
   recorded: { hash: recorded },
+  query: { hash: '#from=2026-11-21T15:49:00Z&to=2026-11-21T15:51:00Z&query=storm_capacity_ratio', shown: false, ready: async (page) => {
+    await page.locator('#answer-rows tbody tr').first().waitFor();
+    await page.locator('#editor .cm-content').click();
+    await page.keyboard.press('End');
+    await page.keyboard.type('{');
+    await page.locator('.cm-tooltip-autocomplete li', { hasText: 'component' }).waitFor();
+  } },
+  'a refused query': { hash: '#query=sum(up', shown: false, expected: ['400'], ready: (page) => page.locator('#go-to-error').waitFor() },
   old: { hash: '#topology=bullet', ready: (page) => page.locator('#go-there').waitFor() },
   overview: { hash: '', shown: false, ready: (page) => page.locator('#overview-body tbody tr').first().waitFor() },
   empty: { base: collectors.empty, hash: '', shown: false, expected: ['404'], ready: (page) => page.getByText('No topology has reported yet').waitFor() },
-  storeless: { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404'], ready: (page) => page.locator('#figure-cpu .problem').waitFor() },
+  storeless: { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404'], ready: (page) => page.locator('#away .problem').waitFor() },
 };
 
 for (const [name, { ready, ...how }] of Object.entries(states)) {

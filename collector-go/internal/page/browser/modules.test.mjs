@@ -1,6 +1,7 @@
 // The page's pure modules, in Node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { adviceOf, headOf, nameOfSeries, rowsOf, shortNames } from '../static/js/answer.js';
 import { figures, quote } from '../static/js/expressions.js';
 import { layersOf, levelOf, streamsOf } from '../static/js/layers.js';
 import { orderFor, alarmsOf } from '../static/js/order.js';
@@ -15,11 +16,42 @@ import { webAddress } from '../static/js/dom.js';
 import { duration, plain, units } from '../static/js/units.js';
 
 test('a state comes back from its hash', () => {
-  for (const part of [{}, { topology: 'a&b=c #<ü>' }, { range: '7d', slice: '5m', cpu: 'ms', gc: 'share' }, { from: 1795276140, to: 1795276320 }, { figure: 'busy', at: 1795276140, component: 'Filter<b>' }]) {
+  for (const part of [{}, { topology: 'a&b=c #<ü>' }, { range: '7d', slice: '5m', cpu: 'ms', gc: 'share' }, { from: 1795276140, to: 1795276320 }, { figure: 'busy', at: 1795276140, component: 'Filter<b>' }, { query: 'a{b="#&"} + 1', kind: 'instant' }, { query: '' }]) {
     const state = { ...defaults, ...part };
     assert.deepEqual(parse(format(state)), state);
   }
   assert.equal(format(defaults), '');
+});
+
+test('a link of Prometheus is a query', () => {
+  const of = (form) => parse(`#${new URLSearchParams(form)}`);
+  const fixed = of({ 'g0.expr': 'a + b', 'g0.tab': '0', 'g0.range_input': '2h', 'g0.end_input': '2026-11-21 15:51:00' });
+  assert.deepEqual([fixed.query, fixed.kind, fixed.from, fixed.to], ['a + b', 'range', 1795276260 - 7200, 1795276260]);
+  const live = of({ 'g0.expr': 'a', 'g0.tab': '1', 'g0.range_input': '2h' });
+  assert.deepEqual([live.kind, live.range, live.from], ['instant', '6h', null], 'the least range that has all of it');
+  assert.deepEqual([of({ 'g0.expr': 'a', 'g0.range_input': '9w' }).range, of({ 'g0.expr': 'a', 'g0.range_input': 'x' }).range], ['7d', '1h']);
+});
+
+test('an answer is rows of what it is of and its numbers', () => {
+  const metric = { __name__: 'm', a: 'x"y', b: '2' };
+  assert.equal(nameOfSeries(metric), 'm{a="x\\"y", b="2"}');
+  assert.equal(nameOfSeries({}), '{}');
+  const short = shortNames([metric, { ...metric, b: '3', c: '1' }]);
+  assert.deepEqual([short(metric), short({ ...metric, b: '3', c: '1' }), shortNames([metric])(metric)], ['{b="2"}', '{b="3", c="1"}', 'm{a="x\\"y", b="2"}']);
+  const range = { resultType: 'matrix', result: [{ metric: {}, values: [[1, '2'], [2, 'NaN'], [3, '4.5']] }, { metric: {}, histograms: [[1, { count: '3', sum: '1.5' }]] }, { metric: {}, values: [[1, 'NaN']] }] };
+  assert.deepEqual(rowsOf(range), [['{}', '4.5', '2', '3.25', '4.5'], ['{}', 'histogram: 3 values, sum 1.5', '–', '–', '–'], ['{}', 'NaN', 'NaN', 'NaN', 'NaN']]);
+  assert.equal(headOf(range).length, 5);
+  assert.deepEqual(rowsOf({ resultType: 'vector', result: [{ metric: { a: '1' }, value: [1, '1e3'] }, { metric: {}, histogram: [1, { count: '3', sum: '1.5' }] }] }), [['{a="1"}', '1e3'], ['{}', 'histogram: 3 values, sum 1.5']]);
+  assert.deepEqual(rowsOf({ resultType: 'scalar', result: [1, '7'] }), [['scalar', '7']]);
+  assert.deepEqual([0, 1e-5, 0.31, 123456.789, 314572800].map((v) => units.number.write(v)), ['0', '0.00001000', '0.31', '123,457', '314.6M']);
+});
+
+test('an error of a query names what to do', () => {
+  const of = (message, status, type) => adviceOf(Object.assign(new Error(message), { status, type }));
+  assert.deepEqual(of('invalid parameter "query": 2:15: parse error: unexpected end of input', 400), { words: 'Correct the query at line 2, column 15, then ask again.', line: 2, column: 15 });
+  assert.match(of('forbidden', 403).words, /scope read/);
+  assert.match(of('query timed out in expression evaluation', 503, 'timeout').words, /shorter time/);
+  assert.equal(of('query reads more than 5 series; select fewer series', 422, 'execution').words, '', 'it names that itself');
 });
 
 test('a hash that makes no sense is as by default', () => {

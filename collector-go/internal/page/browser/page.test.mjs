@@ -194,7 +194,11 @@ test('before a topology has reported, the page shows what to do', async (t) => {
 
 test('without a store, and without a collector, it shows that', async (t) => {
   const page = await open(t, { base: collectors.storeless, hash: '', shown: false, expected: ['503', '404', 'ERR_FAILED'] });
-  await page.locator('#figure-cpu .problem', { hasText: 'store.embedded.enabled is false' }).waitFor();
+  await page.locator('#away', { hasText: 'store.embedded.enabled is false' }).waitFor();
+  assert.equal((await page.locator('body').innerText()).split('store.embedded.enabled').length, 2, 'once, and not once a figure');
+  assert.equal(await page.locator('.figure:visible, #map:visible, #health:visible').count(), 0);
+  assert.deepEqual(await page.evaluate(() => performance.getEntriesByType('resource').map((r) => r.name).filter((name) => name.includes('query_range'))), [], 'what cannot be answered is not asked');
+  await page.getByText('4 workers on 4 hosts.').waitFor(); // what needs no store is there
   await picture(page, 'storeless');
   await page.route('**/api/**', (route) => route.abort());
   await page.selectOption('#range', '6h');

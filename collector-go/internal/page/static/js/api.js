@@ -11,13 +11,14 @@ export class ApiError extends Error {
 
 const underway = new Map();
 
-/** ask answers the data of GET path. It throws an ApiError, or an AbortError where the same name was asked again. */
-export async function ask(name, path, parameters = {}) {
+/** ask answers the data of GET path, or all of the answer with its warnings. It throws an ApiError, or an AbortError where the same name was asked again. */
+export async function ask(name, path, parameters = {}, whole = false) {
   underway.get(name)?.abort();
   const controller = new AbortController();
   underway.set(name, controller);
   try {
-    return await get(path, parameters, controller.signal);
+    const answer = await get(path, parameters, controller.signal);
+    return whole ? answer : answer.data;
   } finally {
     if (underway.get(name) === controller) underway.delete(name);
   }
@@ -32,10 +33,10 @@ async function get(path, parameters, signal) {
     if (error.name === 'AbortError') throw error;
     throw new ApiError('The collector does not answer. Does it run, and can this machine reach it?', 'unreachable', 0);
   }
-  return dataOf(response);
+  return answerOf(response);
 }
 
-async function dataOf(response) {
+async function answerOf(response) {
   const body = await response.text();
   let answer;
   try {
@@ -44,7 +45,7 @@ async function dataOf(response) {
     throw new ApiError(body.trim().slice(0, 300) || `The collector answered ${response.status} without a word.`, 'unreadable', response.status);
   }
   if (answer.status !== 'success') throw new ApiError(answer.error ?? 'The collector answered with an error.', answer.errorType, response.status);
-  return answer.data;
+  return answer;
 }
 
 /** outdated reports whether an error needs no message: a newer request was sent. */

@@ -24,6 +24,7 @@ export class Board {
     this.workers = 1;
     this.annotations = [];
     this.moments = [];
+    this.unavailable = null; // why no question of figures can be answered
     this.intervals = {};
     this.legend = new Legend(legend, () => this.draw());
     const board = this;
@@ -110,7 +111,9 @@ export class Board {
   async countWorkers({ topology, to }) {
     const key = JSON.stringify([topology, to]);
     if (this.counted === key) return;
-    const [found] = await ask('workers', '/api/v1/query', { query: workersAt(quote(topology)), time: to }).then((d) => d.result, () => []);
+    const { result: [found], unavailable } = await ask('workers', '/api/v1/query', { query: workersAt(quote(topology)), time: to }).catch((error) => ({ result: [], unavailable: error.type === 'unavailable' && error.message }));
+    this.unavailable = unavailable || null;
+    if (unavailable) return;
     this.counted = key;
     this.workers = Math.max(this.workers, Number(found?.value[1] ?? 1));
   }
@@ -123,6 +126,10 @@ export class Board {
     const next = gridOf({ from: state.from, to: state.to, range: ranges[state.range], slice: sliceOf(state), now: Date.now() / 1000, width: this.byName.get(this.order.at(-1)).body.clientWidth || 800, workers: this.workers });
     if (!moved(this.grid, next)) return false;
     this.grid = next;
+    if (this.unavailable) {
+      await beside(next);
+      return this.grid === next;
+    }
     await Promise.all([this.findIntervals(), beside(next)]);
     const asked = this.order.map((name) => this.byName.get(name)).map((f) => ({ figure: f, answer: this.load(f, next) }));
     await Promise.all(asked.map(({ figure, answer }) => this.showFigure(figure, next, answer, figure.definition.byWorker ? this.nameWorkers(asked, next) : null)));

@@ -3,7 +3,7 @@ import { chartOf, colour, recolour } from './chart.js';
 import { clip, el } from './dom.js';
 import { columnsOf, lastKnown, nameOf, byName, meanOf, together } from './matrix.js';
 import { dash, distinct, lineColour } from './palette.js';
-import { clock, units } from './units.js';
+import { clock, units, whenever } from './units.js';
 
 /** Figure shows one of expressions.js' figures. `host` has legend, over(labelled), select(from, to), point(i). */
 export class Figure {
@@ -27,7 +27,7 @@ export class Figure {
   show(matrices, grid, times) {
     this.grid = grid;
     this.times = times;
-    this.middles = times.map((t) => t - grid.step / 2); // a slice's value is of all of it, not of its end
+    this.middles = this.definition.atMoments ? times : times.map((t) => t - grid.step / 2); // a slice's value is of all of it, not of its end
     this.problem.hidden = true;
     this.columns = this.definition.by ? this.byLabels(columnsOf(matrices[0], grid)) : matrices.flatMap((matrix, i) => {
       const columns = columnsOf(matrix, grid);
@@ -42,9 +42,11 @@ export class Figure {
   byLabels(columns) {
     const largest = new Set(columns.map((c) => [meanOf(c.values), c]).sort((a, b) => b[0] - a[0]).slice(0, distinct).map(([, c]) => c));
     let order = 0;
-    return columns.map((c) => ({ ...c, labels: c.metric, metric: { worker: nameOf(c.metric, this.definition.by) } })).sort((a, b) => byName(a.metric.worker, b.metric.worker))
+    return columns.map((c) => ({ ...c, labels: c.metric, metric: { worker: this.nameOf(c.metric) } })).sort((a, b) => byName(a.metric.worker, b.metric.worker))
       .map((c) => ({ ...c, order: [...largest].some((l) => l.metric === c.labels) ? order++ : -1 })).sort((a, b) => Number(a.order >= 0) - Number(b.order >= 0));
   }
+
+  nameOf(metric) { return typeof this.definition.by === 'function' ? this.definition.by(metric) : nameOf(metric, this.definition.by); }
 
   rank(column) { return this.host.legend.named.indexOf(column.metric.worker ?? ''); }
 
@@ -98,7 +100,7 @@ export class Figure {
   }
 
   // The slice is named by both its ends.
-  slice(i) { return `${clock(this.times[i] - this.grid.step)} to ${clock(this.times[i])}`; }
+  slice(i) { return this.definition.atMoments ? whenever(this.times[i]) : `${clock(this.times[i] - this.grid.step)} to ${clock(this.times[i])}`; }
 
   parts(at) {
     if (!this.together) {
@@ -117,7 +119,7 @@ export class Figure {
     const { times, write } = this.scale;
     const swatch = el('span', { class: 'swatch', 'aria-hidden': 'true' });
     if (colour) swatch.style.setProperty('background', colour);
-    return el('span', { class: 'reading', 'data-of': role ?? name }, colour ? swatch : null, el('bdi', {}, clip(name, 60)), ' ', el('b', {}, value == null ? 'no sample' : write(value * times)));
+    return el('span', { class: 'reading', 'data-of': role ?? name }, colour ? swatch : null, el('bdi', {}, clip(name, 80)), ' ', el('b', {}, value == null ? 'no sample' : write(value * times)));
   }
 
   /** say is the figure's reading as a sentence, for those who listen. */

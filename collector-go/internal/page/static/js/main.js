@@ -10,6 +10,7 @@ import { showHealth, windowOf } from './health.js';
 import { TopologyMap } from './map.js';
 import { showOverview } from './overview.js';
 import { showPlacement } from './placement.js';
+import { QueryBox } from './querybox.js';
 import { showRuns } from './runs.js';
 import { behind, sentence, stateOf } from './sentence.js';
 import { chosen, format, isFixed, parse, ranges, sliceOf } from './state.js';
@@ -22,10 +23,12 @@ const refreshEvery = 10_000; // ms
 const slowEvery = 60_000; // ms: what is heavy to answer and changes slowly
 const around = 15 * 60; // s: what is shown on either side of a moment that a link leads to
 const besideDiagnosis = 3; // figures, where there is room for two columns
+const needSamples = ['lead', 'rest', 'map', 'tiles', 'health'];
 const wide = matchMedia('(min-width: 1000px)');
 const at = (id) => document.getElementById(id);
 const now = () => Date.now() / 1000;
 
+if (location.hash.startsWith('#g0.')) history.replaceState(null, '', format(parse(location.hash))); // an alert's link, as Prometheus writes it
 const page = { state: parse(location.hash), topologies: [], paused: false, slowAt: 0, okSince: null, reached: null, loading: null };
 const linkTo = (part) => format({ ...page.state, at: null, ...part }) || '#';
 
@@ -36,6 +39,7 @@ const board = new Board({ lead: at('lead'), panels: at('panels'), legend: at('le
 const tiles = new Tiles(at('tiles'), (figure) => linkTo({ figure }));
 const alerts = new Alerts(at('alerts-body'), { linkTo: (part) => linkToMoment(part), diagnosed: showState });
 const map = new TopologyMap(at('map-body'), { choose: (component) => change({ component }), step: () => board.grid });
+const box = new QueryBox(at('ask-body'), { change, select: (from, to) => change({ from: Math.floor(from), to: Math.max(Math.ceil(to), Math.floor(from) + 2) }) });
 const controls = new Controls(at('controls'), choose, (paused) => { page.paused = paused; if (!paused) refresh(); });
 
 foldOn(matchMedia('(max-width: 620px)'), at('chooser'));
@@ -51,7 +55,8 @@ function linkToMoment(part) {
 
 function choose(part) {
   const to = Math.floor(now());
-  if (part.fix) change({ from: board.grid?.from ?? to - 3600, to: board.grid?.to ?? to });
+  const shown = page.state.query == null ? board.grid : box.grid;
+  if (part.fix) change({ from: shown?.from ?? to - 3600, to: shown?.to ?? to });
   else change({ ...part, at: null, figure: '', component: part.topology ? '' : page.state.component });
 }
 
@@ -77,7 +82,8 @@ function follow() {
     alerts.forget();
     page.okSince = null;
   }
-  if (page.state.topology && asksFor(before) === asksFor(page.state)) {
+  if (showBox()) return;
+  if (page.state.topology && before.query == null && asksFor(before) === asksFor(page.state)) {
     show();
     return;
   }
@@ -87,9 +93,27 @@ function follow() {
   refresh();
 }
 
+// A query of one's own is shown alone, as long as the address has one; the topology waits behind it.
+function showBox() {
+  const { state } = page;
+  const open = state.query != null;
+  document.body.classList.toggle('asking', open);
+  at('ask').hidden = !open;
+  at('to-query').textContent = open ? `Back to ${state.topology ? clip(state.topology, 40) : 'the topologies'}` : 'Query';
+  at('to-query').href = linkTo({ query: open ? null : '', kind: 'range' });
+  if (!open) return false;
+  at('chooser').hidden = false;
+  at('chosen').textContent = chosen(state);
+  controls.show(state, page.topologies.map((t) => t.name));
+  say('');
+  box.show(state);
+  return true;
+}
+
 // show is what needs no further question.
 function show() {
   board.applyUnits(page.state);
+  at('to-query').href = linkTo({ query: '' });
   at('chosen').textContent = chosen(page.state);
   controls.show(page.state, page.topologies.map((t) => t.name), endedOf(page.topologies));
   map.select(page.state.component);
@@ -102,6 +126,7 @@ function show() {
 const endedOf = (topologies) => new Map(topologies.filter((t) => t.condition && t.condition.state !== 'running').map((t) => [t.name, t.condition.state]));
 
 async function refresh() {
+  if (page.state.query != null) return;
   try {
     page.topologies = await knownTopologies();
   } catch (error) {
@@ -119,7 +144,8 @@ async function refresh() {
   at('overview').hidden = some || !several;
   at('all').hidden = !some || !several;
   at('chooser').hidden = !some;
-  for (const id of ['look', 'alerts', 'figures', 'rest', 'changes', 'map', 'health']) at(id).hidden = !some;
+  for (const id of ['look', 'alerts', 'figures', 'changes']) at(id).hidden = !some;
+  for (const id of needSamples) at(id).hidden = !some || Boolean(board.isEmpty);
   if (!some) say(several ? '' : 'Waiting for a topology to report.');
   const slow = Date.now() - page.slowAt >= slowEvery;
   if (slow) page.slowAt = Date.now();
@@ -154,13 +180,16 @@ async function loadFigures() {
   performance.mark('figures-shown');
 }
 
-// Where a time has no samples there is the way to the last one, and no figure that is empty.
+// Where a time has no samples there is the way to the last one, and no figure that is empty; where none can be asked for, why.
 async function showAway(state) {
   const empty = board.isEmpty;
-  at('lead').hidden = at('rest').hidden = at('map').hidden = Boolean(empty);
-  at('tiles').hidden = Boolean(empty);
+  for (const id of needSamples) at(id).hidden = Boolean(empty);
   at('away').hidden = !empty;
   if (!empty) return;
+  if (board.unavailable) {
+    fill(at('away'), el('p', { class: 'problem' }, `No figures and no map: ${clip(board.unavailable, 400)}.`));
+    return;
+  }
   const { result } = await ask('last sample', '/api/v1/query', { query: lastSample(quote(state.topology)), time: isFixed(state) ? state.to : null }).catch((error) => { if (outdated(error)) throw error; return { result: [] }; });
   const heard = page.topologies.find((t) => t.name === state.topology)?.last_seen;
   const last = result.length ? Number(result[0].value[1]) : heard && !isFixed(state) ? Date.parse(heard) / 1000 : null;
@@ -180,6 +209,7 @@ async function findAnnotations(grid) {
 }
 
 async function showAlerts() {
+  if (page.state.query != null) return;
   await part('alerts', '/api/v1/alerts', {}, async (data) => {
     if (!page.state.topology) {
       showOverview(at('overview-body'), page.topologies, data.alerts, linkTo);
@@ -244,11 +274,12 @@ function say(words, trouble = false) {
 wide.addEventListener('change', showState);
 addEventListener('hashchange', follow);
 addEventListener('popstate', () => { if (!location.hash) follow(); });
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { board.figures.forEach((f) => f.repaint()); tiles.show(board.byName); map.draw(); });
-new ResizeObserver(() => requestAnimationFrame(() => { board.figures.forEach((f) => f.resize()); map.draw(); })).observe(at('panels'));
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { [...board.figures, box.figure].forEach((f) => f.repaint()); tiles.show(board.byName); map.draw(); });
+const resized = new ResizeObserver(() => requestAnimationFrame(() => { [...board.figures, box.figure].forEach((f) => f.resize()); map.draw(); }));
+for (const id of ['panels', 'ask-body']) resized.observe(at(id));
 setInterval(() => { if (!page.paused && !document.hidden && (!isFixed(page.state) || !page.state.topology)) refresh(); else if (!document.hidden && !page.paused) showAlerts(); }, refreshEvery);
 document.addEventListener('visibilitychange', () => { if (!document.hidden && !page.paused) refresh(); });
 
 // For the page's tests: what the charts hold.
-globalThis.bulletPage = { figures: board.figures, page, board, map };
-refresh();
+globalThis.bulletPage = { figures: board.figures, page, board, map, box };
+if (!showBox()) refresh();

@@ -5,9 +5,10 @@ export const rangeNames = { '15m': 'last 15 minutes', '1h': 'last hour', '6h': '
 export const slices = { auto: null, '10s': 10, '1m': 60, '5m': 300, '15m': 900, '1h': 3600 }; // s
 const cpuUnits = ['cores', 'ms'];
 const gcUnits = ['ms', 'share'];
+const kinds = ['range', 'instant'];
 
 /** defaults: an hour, in slices as wide as the range asks for. */
-export const defaults = { topology: '', range: '1h', from: null, to: null, slice: 'auto', cpu: 'cores', gc: 'ms', figure: '', at: null, component: '' };
+export const defaults = { topology: '', range: '1h', from: null, to: null, slice: 'auto', cpu: 'cores', gc: 'ms', figure: '', at: null, component: '', query: null, kind: 'range' };
 
 // The widest range that is drawn in slices of each width: a figure has 60 to 300 points. An hour is in minutes, as in Bullet's tuning document.
 const widths = [[20 * 60, 10], [5 * 3600, 60], [36 * 3600, 300], [8 * 86400, 3600]];
@@ -20,7 +21,7 @@ export function sliceOf(state) {
 
 /** parse reads a hash; what is unknown or makes no sense is as by default. from and to are seconds since 1970. */
 export function parse(hash) {
-  const form = new URLSearchParams(hash.replace(/^#/, ''));
+  const form = asPrometheus(new URLSearchParams(hash.replace(/^#/, '')));
   const state = { ...defaults, topology: form.get('topology') ?? '' };
   if (Object.hasOwn(ranges, form.get('range') ?? '')) state.range = form.get('range');
   if (Object.hasOwn(slices, form.get('slice') ?? '')) state.slice = form.get('slice');
@@ -28,10 +29,26 @@ export function parse(hash) {
   if (gcUnits.includes(form.get('gc'))) state.gc = form.get('gc');
   if (/^[a-z-]{1,20}$/.test(form.get('figure') ?? '')) state.figure = form.get('figure');
   state.component = form.get('component') ?? '';
+  state.query = form.get('query');
+  if (kinds.includes(form.get('kind'))) state.kind = form.get('kind');
   state.at = moment(form.get('at'));
   const from = moment(form.get('from'));
   const to = moment(form.get('to'));
   return from != null && to != null && from < to ? { ...state, from, to } : state;
+}
+
+// Prometheus writes g0.expr, g0.tab (1: a table), g0.range_input and g0.end_input or g0.moment_input: alerts carry such links.
+function asPrometheus(form) {
+  if (!form.has('g0.expr')) return form;
+  const of = new URLSearchParams({ query: form.get('g0.expr'), kind: ['1', 'table'].includes(form.get('g0.tab')) ? 'instant' : 'range' });
+  const [, count, unit] = /^(\d+)([smhdw])$/.exec(form.get('g0.range_input') ?? '') ?? [];
+  const long = count ? count * { s: 1, m: 60, h: 3600, d: 86400, w: 7 * 86400 }[unit] : ranges[defaults.range];
+  const end = moment((form.get('g0.end_input') ?? form.get('g0.moment_input') ?? '').replace(/^(\S+) (\S+)$/, '$1T$2Z'));
+  if (end != null) {
+    of.set('from', String(end - long));
+    of.set('to', String(end));
+  } else of.set('range', Object.keys(ranges).find((name) => ranges[name] >= long) ?? '7d');
+  return of;
 }
 
 /** format is the hash of a state; what is as by default is left out. */
@@ -43,7 +60,8 @@ export function format(state) {
     form.set('to', iso(state.to));
   } else if (state.range !== defaults.range) form.set('range', state.range);
   if (state.at != null) form.set('at', iso(state.at));
-  for (const name of ['figure', 'component', 'slice', 'cpu', 'gc']) if (state[name] !== defaults[name]) form.set(name, state[name]);
+  if (state.query != null) form.set('query', state.query);
+  for (const name of ['kind', 'figure', 'component', 'slice', 'cpu', 'gc']) if (state[name] !== defaults[name]) form.set(name, state[name]);
   return form.size ? `#${form}` : '';
 }
 
@@ -51,7 +69,7 @@ export function format(state) {
 export const isFixed = (state) => state.from != null;
 
 /** chosen is a state in a line, for where the choices are folded. */
-export const chosen = (state) => `${state.topology ? clip(state.topology, 40) : 'No topology'}, ${isFixed(state) ? 'a fixed time' : rangeNames[state.range]}`;
+export const chosen = (state) => `${state.query != null ? 'Time' : state.topology ? clip(state.topology, 40) : 'No topology'}, ${isFixed(state) ? 'a fixed time' : rangeNames[state.range]}`;
 
 const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const iso = (s) => new Date(s * 1000).toISOString().replace('.000Z', 'Z');

@@ -12,6 +12,11 @@ export function plain(v) {
 const percent = (v) => (v !== 0 && Math.abs(v) < 0.001 ? `${(100 * v).toFixed(2)}%` : `${plain(100 * v)}%`);
 const mebi = 2 ** 20;
 
+// A number of which nothing is known: six digits, and of what is large four with its power in letters.
+const precise = new Intl.NumberFormat('en', { maximumSignificantDigits: 6 });
+const large = new Intl.NumberFormat('en', { maximumSignificantDigits: 4, notation: 'compact' });
+const number = (v) => (v === 0 || (Math.abs(v) >= 1e-4 && Math.abs(v) < 1e6) ? precise.format(v) : Math.abs(v) >= 1e6 && Math.abs(v) < 1e15 ? large.format(v) : v.toPrecision(4));
+
 /** units by name: what a stored value is times, how it is written, and what stands at the axis. */
 export const units = {
   queries: { times: 1, axis: 'queries', write: (v) => plain(v) },
@@ -24,6 +29,7 @@ export const units = {
   workers: { times: 1, axis: 'workers', write: (v) => plain(v) },
   recordsPerSecond: { times: 1, axis: 'records/s', write: (v) => `${plain(v)} /s` },
   tuplesPerSecond: { times: 1, axis: 'tuples/s', write: (v) => `${plain(v)} /s` },
+  number: { times: 1, axis: 'value', write: number },
   seconds: { times: 1000, axis: 'ms', write: (v) => `${plain(v)} ms` },
 };
 
