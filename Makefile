@@ -179,7 +179,7 @@ test-stores: toolchain build/tools/influxd ## Test every store on the network ag
 
 .PHONY: test-topology
 test-topology: build ## Test the Bullet topology, the local Storm cluster and the local Kafka, then everything together on real parts (test-cluster)
-	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests,topology/compat-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
+	@$(run) $(mvn) -pl topology/bullet-topology,topology/local-process,topology/local-storm,topology/local-kafka,topology/kafka-tests,topology/cluster-tests,topology/compat-tests -am verify -Dsurefire.failIfNoSpecifiedTests=false
 	@$(MAKE) test-cluster
 
 # Two tests at a time: the topology that is measured comes alone; then come the demo and the experiments, which have a cluster each and whose figures are

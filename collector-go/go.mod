@@ -32,7 +32,7 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/yuin/goldmark v1.8.7 // indirect
+require github.com/yuin/goldmark v1.8.7
 
 require (
 	cloud.google.com/go/auth v0.23.2 // indirect

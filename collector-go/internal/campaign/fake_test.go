@@ -30,6 +30,8 @@ type world struct {
 	broken       map[string]error
 	// cpu is the CPU, s, that a topology has used so long after its launch; nil for a steady one.
 	cpu func(since time.Duration) float64
+	// worker is the CPU that a topology's worker has used so long after its launch; nil for none.
+	worker func(since time.Duration) time.Duration
 	// away reports whether the collector does not answer at a moment, stale whether no slice closes any more; nil for never. mute has no worker
 	// report, lossy loses the last record of each query.
 	away, stale func() bool
@@ -202,7 +204,12 @@ func (f *fakeTopology) Host() (experiment.HostTime, error) {
 	return experiment.HostTime{Idle: f.idle, Total: 2 * time.Since(f.began)}, nil
 }
 
-func (*fakeTopology) Process(int) (time.Duration, bool) { return 0, true }
+func (f *fakeTopology) Process(int) (time.Duration, bool) {
+	if f.world.worker == nil {
+		return 0, true
+	}
+	return f.world.worker(time.Since(f.began)), true
+}
 
 // MarkedWithin lists the steps, and a setting that somebody changed 20 s after the topology was launched.
 func (f *fakeTopology) MarkedWithin(_ context.Context, topology string, from, to time.Time) (marks []experiment.Mark, err error) {

@@ -88,6 +88,7 @@ func TestAStallWithinAStep(t *testing.T) {
 		step := measureRate(t, func(ctx context.Context) error { return wait(ctx, stall.left()) })
 		assert.Equal(t, tuning.Fail, step.Verdict, "%v", step.Reasons)
 		assert.InDelta(t, 11_900, float64(step.Figures[0].Measured), 1, "p99: the 9th slowest of 800; the slowest waited for 2 s, the next for 50 ms less")
+		assert.Contains(t, step.Reasons, "p99 query latency 1.9 s late is above 1 s late", "of queries that run for 10 s themselves")
 		assert.InDelta(t, 10_300, float64(step.Figures[1].Measured), 1, "p50")
 		assert.Equal(t, 800, step.Clients.Submitted, "those of the warm-up that lived on are among them")
 		assert.Zero(t, step.Clients.LowerBounds)

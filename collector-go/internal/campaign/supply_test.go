@@ -1,8 +1,10 @@
 package campaign_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -10,6 +12,37 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
+
+// What starves the host is who came, by the shares of the last step that did not starve it.
+func TestAStarvedHostNamesWhoseShareRose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var busy time.Duration // since the launch, when the worker took three quarters more of the host's two cores
+		w.worker = func(since time.Duration) time.Duration {
+			used := since / 5 // a tenth of two cores
+			if busy > 0 {
+				used += (since - busy) * 3 / 2
+			}
+			return used
+		}
+		w.starved = func() bool { return busy > 0 }
+		say := &journal{said: func(line string) {
+			if busy == 0 && strings.HasPrefix(line, "trial 1, 10 queries") {
+				busy = time.Since(w.topology["grid-01"].began)
+			}
+		}}
+		file := strings.NewReplacer("[10, 20, 30, 40, 50, 60, 70]", "[10, 20, 30]", "search: binary", "search: full\n  inconclusive_repeats: 0").Replace(grid)
+		dir := begin(t, file)
+		_, err := goOn(t, t.Context(), dir, w, say, campaign.Options{})
+		require.NoError(t, err)
+		steps := reread(t, dir).Trials[0].Steps
+		require.Len(t, steps, 3)
+		for _, s := range steps[1:] {
+			assert.Equal(t, tuning.Inconclusive, s.Verdict)
+			assert.Contains(t, s.Limitation.Text, "the share of worker 1 rose from 10% to 85%", "%g queries, against those of 10", s.Value)
+		}
+	})
+}
 
 // A source that makes a hundred of the hundreds of records that a step asks for leaves no step OK, although every goal is met.
 func TestAStepOfTooFewRecordsIsLimited(t *testing.T) {

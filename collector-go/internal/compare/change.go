@@ -89,7 +89,11 @@ func Configurations(a, b Configuration, confidence float64) (out ConfigurationCh
 			notes = append(notes, fmt.Sprintf("%s was measured only before", place.Name))
 			continue
 		}
-		out.Steps = append(out.Steps, steps(place, before, after, confidence))
+		own := tuning.Figure(0)
+		if a.OwnMs == b.OwnMs {
+			own = a.OwnMs
+		}
+		out.Steps = append(out.Steps, steps(place, before, after, own, confidence))
 		out.GC = append(out.GC, collectors(place.Name, before, after, confidence)...)
 	}
 	for _, place := range b.places() {
@@ -100,7 +104,8 @@ func Configurations(a, b Configuration, confidence float64) (out ConfigurationCh
 	return out, notes
 }
 
-func steps(place Step, before, after []Step, confidence float64) StepChange {
+// steps compares a step. Where its queries run for a time of their own, times to results are what they are beyond it.
+func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence float64) StepChange {
 	out := StepChange{Value: place.Value, Name: place.Name, VerdictBefore: agreed(before), VerdictAfter: agreed(after)}
 	for _, f := range Figures {
 		values := func(s Step) []tuning.Figure { return s.Figures[f.Name] }
@@ -108,7 +113,15 @@ func steps(place Step, before, after []Step, confidence float64) StepChange {
 		if f.Slices {
 			change = tuning.CompareSlices
 		}
-		d := change(repeated(before, values), repeated(after, values), confidence)
+		was, is := repeated(before, values), repeated(after, values)
+		lateness := f.Name == TimeToResult && ownMs > 0
+		if lateness {
+			f.Name, f.Unit, was, is = Lateness, "s late", late(was, ownMs), late(is, ownMs)
+		}
+		d := change(was, is, confidence)
+		if lateness && !(d.Before > 0 && d.After > 0) {
+			d.WithoutRatio() // of one that came before its time there is no multiple
+		}
 		if d.Before.Known() || d.After.Known() {
 			out.Figures = append(out.Figures, FigureChange{f.Name, f.Unit, f.Worse, d})
 		}

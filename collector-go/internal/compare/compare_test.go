@@ -123,6 +123,38 @@ func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
 	assert.Equal(t, "no clear change", verdict)
 }
 
+// Queries that run for 30 s take 30 s and what the topology is late by: that alone is compared, where both sides have such queries.
+func TestTimesToResultAreWhatIsBeyondTheQuerysOwn(t *testing.T) {
+	of := func(own tuning.Figure, ms ...tuning.Figure) compare.Side {
+		s := side("one", "queries", 100)
+		c := &s.Configurations[0]
+		c.OwnMs, c.Launches[0].Steps[0].Figures = own, map[string][]tuning.Figure{compare.TimeToResult: ms}
+		return s
+	}
+	for name, c := range map[string]struct {
+		before, after compare.Side
+		unit, text    string
+		was, is       float64
+	}{
+		"late":                   {of(30_000, 30_400, 30_600), of(30_000, 31_000), "s late", "+100.0%", 0.5, 1},
+		"before its time":        {of(30_000, 29_900), of(30_000, 30_500), "s late", "+0.6 s late", -0.1, 0.5},
+		"of different queries":   {of(30_000, 30_500), of(10_000, 10_500), "ms", "-65.6%", 30_500, 10_500},
+		"that end by themselves": {of(0, 500), of(0, 1_000), "ms", "+100.0%", 500, 1_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := compare.Sides(c.before, c.after, 0.95)
+			require.NoError(t, err)
+			require.Len(t, got.Configurations[0].Steps[0].Figures, 1)
+			f := got.Configurations[0].Steps[0].Figures[0]
+			assert.Equal(t, c.unit, f.Unit)
+			assert.InDelta(t, c.was, float64(f.Before), 1e-9)
+			assert.InDelta(t, c.is, float64(f.After), 1e-9)
+			assert.Equal(t, c.text, f.Text(0.95))
+			assert.Equal(t, c.unit == "s late", f.Name == compare.Lateness)
+		})
+	}
+}
+
 func TestSidesWithNothingInCommon(t *testing.T) {
 	a, b := side("little", "queries", 100), side("much", "queries", 80)
 	a.Configurations = append(a.Configurations, side("third", "queries", 1).Configurations...)

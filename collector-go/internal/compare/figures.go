@@ -13,6 +13,7 @@ const (
 	FilterLatency  = "filter latency, mean"
 	ResultSize     = "result size"
 	TimeToResult   = "time to result"
+	Lateness       = "result after the query's own time" // TimeToResult where queries have such a time
 	QueriesRunning = "queries running"
 	Records        = "records"
 	HostIdle       = "host idle"

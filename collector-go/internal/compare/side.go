@@ -27,6 +27,9 @@ type Configuration struct {
 	Launches []Launch
 	// Queries reports whether its steps ascend along simultaneous queries.
 	Queries bool
+	// OwnMs is how long its queries run by themselves: what their results take beyond it is the topology's. 0 where
+	// queries end before it, or it is not known.
+	OwnMs tuning.Figure
 	// GC is how GC time went along with CPU and latency over all launches; nil where no worker reported its collectors.
 	GC *tuning.GCReport
 }
@@ -129,6 +132,18 @@ func agreed(steps []Step) tuning.Verdict {
 		}
 	}
 	return steps[0].Verdict
+}
+
+// late are times to results as what they are beyond the queries' own time, s.
+func late(r tuning.Repeated, ownMs tuning.Figure) (out tuning.Repeated) {
+	for _, launch := range r {
+		var beyond []tuning.Figure
+		for _, ms := range launch {
+			beyond = append(beyond, (ms-ownMs)/1000)
+		}
+		out = append(out, beyond)
+	}
+	return out
 }
 
 func repeated(steps []Step, figures func(Step) []tuning.Figure) (r tuning.Repeated) {

@@ -14,10 +14,13 @@ const NotClear = "~"
 const WorkersMean = "A worker's mean falls when the worker gets smaller, without the topology costing less: " +
 	"compare the figures of all workers, beside the number of workers."
 
-// Text is the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)".
+// Text is the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)"; the change itself where it is no multiple.
 func (f FigureChange) Text(confidence float64) string {
-	if !f.Ratio.Value.Known() {
+	switch {
+	case !f.Change.Value.Known():
 		return "unknown"
+	case !f.Ratio.Value.Known():
+		return tuning.SignedDigits(f.Change.Value) + " " + f.Unit + interval(f.Change, tuning.ConfidencePercent(confidence)+": ", tuning.SignedDigits)
 	}
 	return tuning.SignedPercent(f.Ratio.Value) +
 		interval(f.Ratio, tuning.ConfidencePercent(confidence)+": ", tuning.SignedPercent)

@@ -51,20 +51,18 @@ type Stretch struct {
 // have is unknown too and noted; an error says that it could not be asked.
 func GatherEvidence(ctx context.Context, collector Stored, t Topology, of Stretch) (tuning.Evidence, error) {
 	g := &evidence{
-		read: func(metric string, more ...string) ([]Series, error) {
-			return collector.Slices(ctx, Options{Topology: t.Name}.selector(metric, more...), of.From.Add(-evidenceLookback), of.To)
-		},
-		history: func(metric string, since time.Time, more ...string) ([]Series, error) {
-			return collector.Slices(ctx, Options{Topology: t.Name}.selector(metric, more...), since, of.To)
-		},
-		Span: rundir.Span{From: of.From.UnixMilli(), To: of.To.UnixMilli()}, of: of, topology: t, Evidence: tuning.NoEvidence(),
+		reader: reader{ctx: ctx, stored: collector, topology: t.Name, from: of.From.Add(-evidenceLookback), to: of.To},
+		Span:   rundir.Span{From: of.From.UnixMilli(), To: of.To.UnixMilli()}, of: of, topology: t, Evidence: tuning.NoEvidence(),
 	}
 	g.Topology, g.FromMs, g.ToMs, g.Notes = t.Name, g.From, g.To, []string{}
 	g.wholeness(ctx, collector)
-	for _, part := range []func() error{g.workers, g.queries, g.bolts, g.spouts, g.source} {
-		if err := part(); err != nil {
-			return tuning.Evidence{}, fmt.Errorf("evidence of what limited the step: %w", err)
-		}
+	g.workers()
+	g.queries()
+	g.bolts()
+	g.spouts()
+	g.source()
+	if g.err != nil {
+		return tuning.Evidence{}, fmt.Errorf("evidence of what limited the step: %w", g.err)
 	}
 	return g.Evidence, nil
 }
@@ -73,8 +71,7 @@ func GatherEvidence(ctx context.Context, collector Stored, t Topology, of Stretc
 type evidence struct {
 	tuning.Evidence
 	rundir.Span
-	read     func(metric string, more ...string) ([]Series, error)
-	history  func(metric string, since time.Time, more ...string) ([]Series, error)
+	reader
 	of       Stretch
 	topology Topology
 	cpu      map[string]tuning.Figure // of each worker, in cores
@@ -86,19 +83,10 @@ func (g *evidence) note(format string, args ...any) {
 }
 
 // workers reads the workers' CPU, garbage collection, heap and restarts.
-func (g *evidence) workers() error {
-	cpu, err := g.read(cpuMetric)
-	if err != nil {
-		return err
-	}
-	gc, err := g.read(gcMetric)
-	if err != nil {
-		return err
-	}
-	heap, err := g.heap()
-	if err != nil {
-		return err
-	}
+func (g *evidence) workers() {
+	cpu := g.read(cpuMetric)
+	gc := g.read(gcMetric)
+	heap := g.heap()
 	g.cpu, g.Workers.CPUCores = map[string]tuning.Figure{}, 0
 	seconds := tuning.Figure(g.Seconds())
 	collected, reported := byLabel(gc, "worker"), byLabel(cpu, "worker")
@@ -123,36 +111,27 @@ func (g *evidence) workers() error {
 		g.Workers.CPUCores = tuning.Unknown
 		g.note("no worker reported its CPU time")
 	}
-	return g.restarts()
+	g.restarts()
 }
 
 // heap is the most of each worker's heap that was in use, over its limit.
-func (g *evidence) heap() (map[string]tuning.Figure, error) {
-	used, err := g.read(heapMostMetric)
-	if err == nil && len(used) == 0 {
-		used, err = g.read(heapMetric)
+func (g *evidence) heap() map[string]tuning.Figure {
+	used := g.read(heapMostMetric)
+	if len(used) == 0 {
+		used = g.read(heapMetric)
 	}
-	if err != nil {
-		return nil, err
-	}
-	limit, err := g.read(heapLimitMetric)
-	if err != nil {
-		return nil, err
-	}
+	limit := g.read(heapLimitMetric)
 	limits, ratios := byLabel(limit, "worker"), map[string]tuning.Figure{}
 	for name, series := range byLabel(used, "worker") {
 		if most := g.Most(sum(limits[name])); most > 0 {
 			ratios[name] = g.Most(sum(series)) / most
 		}
 	}
-	return ratios, nil
+	return ratios
 }
 
-func (g *evidence) restarts() error {
-	series, err := g.read(restartsMetric)
-	if err != nil {
-		return err
-	}
+func (g *evidence) restarts() {
+	series := g.read(restartsMetric)
 	if len(series) > 0 {
 		g.Workers.Restarts = 0
 		for _, s := range series {
@@ -161,55 +140,38 @@ func (g *evidence) restarts() error {
 			}
 		}
 	}
-	starts, err := g.read(startMetric)
-	if err != nil {
-		return err
-	}
+	starts := g.read(startMetric)
 	g.started = map[string]int64{}
 	for _, s := range starts {
 		if last := g.Last(s.Slices); last.Known() {
 			g.started[s.Labels["worker"]] = int64(last * 1000)
 		}
 	}
-	return nil
 }
 
 // queries reads how many queries were active.
-func (g *evidence) queries() error {
-	active, err := g.read(queriesMetric, joinBolt)
-	if err != nil {
-		return err
-	}
+func (g *evidence) queries() {
+	active := g.read(queriesMetric, joinBolt)
 	total := sum(active)
 	g.Queries.ActiveMean, g.Queries.ActiveMost = g.Mean(total), g.Most(total)
 	low, high := g.Within(total)
 	for i := low; i < high; i++ {
 		g.Queries.BySlice = append(g.Queries.BySlice, tuning.QuerySlice{EndMs: total.TimesMs[i], Submitted: tuning.Unknown, Active: total.Values[i], Returned: tuning.Unknown})
 	}
-	most, err := g.read(activeMostMetric, joinBolt)
-	if err != nil {
-		return err
-	}
+	most := g.read(activeMostMetric, joinBolt)
 	if m := g.Most(sum(most)); m > g.Queries.ActiveMost {
 		g.Queries.ActiveMost = m
 	}
-	created, err := g.read(createdMetric, joinBolt)
-	if err != nil {
-		return err
-	}
+	created := g.read(createdMetric, joinBolt)
 	g.Queries.Created = g.Increase(sum(created))
-	return nil
 }
 
 // spouts reads what held the spouts of records back, and what the settings say about that.
-func (g *evidence) spouts() error {
+func (g *evidence) spouts() {
 	g.Spout.Component, g.Spout.Executors = g.topology.recordSpout()
 	g.Spout.MaxPending = number(g.topology.Settings["topology.max.spout.pending"])
 	g.Spout.BatchSize = g.topology.recordsPerTuple()
-	skipped, err := g.read(skippedMetric, "component="+strconv.Quote(g.Spout.Component))
-	if err != nil {
-		return err
-	}
+	skipped := g.read(skippedMetric, "component="+strconv.Quote(g.Spout.Component))
 	time := tuning.Figure(g.Seconds()) * g.Spout.Executors
 	held := func(reason string) tuning.Figure {
 		var of []rundir.Slices
@@ -222,28 +184,15 @@ func (g *evidence) spouts() error {
 	if len(skipped) == 0 {
 		g.note("Storm told no time for which %s was held back (Storm 1.x counts calls instead)", g.Spout.Component)
 	}
-	complete, err := g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))
-	if err != nil {
-		return err
-	}
+	complete := g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))
 	g.Spout.CompleteLatencyMs = meanOf(g.Span, complete) * 1000
-	return nil
 }
 
 // source reads whether records are taken as fast as they come.
-func (g *evidence) source() error {
-	records, estimated, err := recordSeries(g.read)
-	if err != nil {
-		return err
-	}
-	bytes, err := g.read(bytesMetric)
-	if err != nil {
-		return err
-	}
-	lag, err := g.read(lagMetric)
-	if err != nil {
-		return err
-	}
+func (g *evidence) source() {
+	records, estimated := g.records()
+	bytes := g.read(bytesMetric)
+	lag := g.read(lagMetric)
 	seconds := tuning.Figure(g.Seconds())
 	g.Source.RecordsPerSecond, g.Source.BytesPerSecond = g.Increases(slicesIn(records))/seconds, g.Increases(slicesIn(bytes))/seconds
 	total := sum(lag)
@@ -260,5 +209,4 @@ func (g *evidence) source() error {
 	case len(records) == 0:
 		g.note("no record source reports its records (bullet.topology.source.metrics.enable)")
 	}
-	return nil
 }

@@ -16,15 +16,9 @@ const capacityWindow = 10 * time.Minute
 const longestHistory = 2 * time.Hour
 
 // bolts reads how busy each bolt's executors were.
-func (g *evidence) bolts() error {
-	busy, err := g.busyByTask()
-	if err != nil {
-		return err
-	}
-	full, err := g.read(queueFullMetric, ownComponents)
-	if err != nil {
-		return err
-	}
+func (g *evidence) bolts() {
+	busy := g.busyByTask()
+	full := g.read(queueFullMetric, ownComponents)
 	queues := byLabel(full, "component")
 	for _, c := range g.topology.Components {
 		if c.Kind != "bolt" || len(c.Name) > 1 && c.Name[:2] == "__" {
@@ -40,7 +34,6 @@ func (g *evidence) bolts() error {
 		}
 		g.Bolts = append(g.Bolts, b)
 	}
-	return nil
 }
 
 // busyTask is how busy a task was, and where.
@@ -75,24 +68,21 @@ func (g *evidence) busiest(b *tuning.BoltEvidence, tasks map[string]busyTask) {
 
 // busyByTask is the share of the step that each task spent executing, by component and task: from Storm's capacity where it has one
 // (2.3 on), else from counts and mean latencies.
-func (g *evidence) busyByTask() (map[string]map[string]busyTask, error) {
+func (g *evidence) busyByTask() map[string]map[string]busyTask {
 	oldest := g.To
 	for _, start := range g.started {
 		oldest = min(oldest, start)
 	}
 	since := time.UnixMilli(max(min(oldest, g.From), g.From-longestHistory.Milliseconds())).Add(-time.Second)
-	capacities, err := g.history(capacityMetric, since, ownComponents)
-	if err != nil {
-		return nil, err
-	}
+	capacities := g.since(since, capacityMetric, ownComponents)
 	busy := map[string]map[string]busyTask{}
 	for _, s := range capacities {
 		addBusy(busy, s.Labels, g.busyFromCapacity(s))
 	}
-	if len(capacities) > 0 {
-		return busy, nil
+	if len(capacities) == 0 {
+		g.busyFromCounts(busy)
 	}
-	return busy, g.busyFromCounts(busy)
+	return busy
 }
 
 func addBusy(busy map[string]map[string]busyTask, labels map[string]string, ratio tuning.Figure) {
@@ -133,15 +123,9 @@ func executedMs(capacity rundir.Slices, started, at int64) tuning.Figure {
 }
 
 // busyFromCounts takes each slice's mean latency for all tuples that were executed in it.
-func (g *evidence) busyFromCounts(busy map[string]map[string]busyTask) error {
-	executed, err := g.read(executedMetric, ownComponents)
-	if err != nil {
-		return err
-	}
-	latencies, err := g.read(executeTimeMetric, ownComponents)
-	if err != nil {
-		return err
-	}
+func (g *evidence) busyFromCounts(busy map[string]map[string]busyTask) {
+	executed := g.read(executedMetric, ownComponents)
+	latencies := g.read(executeTimeMetric, ownComponents)
 	times := map[[4]string]rundir.Slices{}
 	for _, s := range latencies {
 		times[streamOf(s.Labels)] = s.Slices
@@ -152,7 +136,6 @@ func (g *evidence) busyFromCounts(busy map[string]map[string]busyTask) error {
 			addBusy(busy, s.Labels, spent/tuning.Figure(g.Seconds()))
 		}
 	}
-	return nil
 }
 
 func streamOf(labels map[string]string) [4]string {

@@ -37,28 +37,19 @@ func (o Options) selector(metric string, more ...string) string {
 // joinBolt narrows bullet_active_queries to where a query is counted once.
 const joinBolt = `component="JoinBolt"`
 
-// reader reads the series of one of the topology's metrics.
-type reader func(metric string, more ...string) ([]Series, error)
-
 // gather reads what the collector stored in (from, to] into the run, in place of what was gathered before.
 func gather(ctx context.Context, collector Slices, o Options, from, to time.Time, run *rundir.Figures) error {
 	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, rundir.Slices{}
 	gatherHealth(ctx, collector, o, from, to, run)
 	gatherMarks(ctx, collector, o, from, to, run)
-	var read reader = func(metric string, more ...string) ([]Series, error) {
-		return collector.Slices(ctx, o.selector(metric, more...), from, to)
-	}
+	read := &reader{ctx: ctx, stored: collector, topology: o.Topology, from: from, to: to}
 	workers := map[string]*rundir.Worker{}
 	for metric, field := range map[string]func(*rundir.Worker) *rundir.Slices{
 		cpuMetric:  func(w *rundir.Worker) *rundir.Slices { return &w.CPUSeconds },
 		gcMetric:   func(w *rundir.Worker) *rundir.Slices { return &w.GCSeconds },
 		heapMetric: func(w *rundir.Worker) *rundir.Slices { return &w.HeapUsedBytes },
 	} {
-		series, err := read(metric)
-		if err != nil {
-			return err
-		}
-		for name, parts := range byLabel(series, "worker") {
+		for name, parts := range byLabel(read.read(metric), "worker") {
 			*field(workerNamed(workers, name)) = sum(parts)
 			if metric == cpuMetric {
 				modes := byLabel(parts, "mode")
@@ -66,15 +57,16 @@ func gather(ctx context.Context, collector Slices, o Options, from, to time.Time
 			}
 		}
 	}
-	for _, part := range []func(reader, map[string]*rundir.Worker) error{gatherCollectors, gatherStarts, gatherPids} {
-		if err := part(read, workers); err != nil {
-			return err
-		}
+	gatherCollectors(read, workers)
+	gatherStarts(read, workers)
+	if err := gatherPids(read, workers); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(workers)) {
 		run.Workers = append(run.Workers, *workers[name])
 	}
-	return gatherTopology(read, run)
+	gatherTopology(read, run)
+	return read.err
 }
 
 func workerNamed(workers map[string]*rundir.Worker, name string) *rundir.Worker {
@@ -85,15 +77,9 @@ func workerNamed(workers map[string]*rundir.Worker, name string) *rundir.Worker 
 }
 
 // gatherCollectors reads each worker's garbage collectors apart.
-func gatherCollectors(read reader, workers map[string]*rundir.Worker) error {
-	seconds, err := read(gcMetric)
-	if err != nil {
-		return err
-	}
-	collections, err := read(collectionsMetric)
-	if err != nil {
-		return err
-	}
+func gatherCollectors(read *reader, workers map[string]*rundir.Worker) {
+	seconds := read.read(gcMetric)
+	collections := read.read(collectionsMetric)
 	counts := byLabel(collections, "worker")
 	for name, parts := range byLabel(seconds, "worker") {
 		worker, times := workerNamed(workers, name), byLabel(parts, "collector")
@@ -104,15 +90,11 @@ func gatherCollectors(read reader, workers map[string]*rundir.Worker) error {
 			})
 		}
 	}
-	return nil
 }
 
 // gatherStarts notes when each worker's processes were started.
-func gatherStarts(read reader, workers map[string]*rundir.Worker) error {
-	series, err := read(startMetric)
-	if err != nil {
-		return err
-	}
+func gatherStarts(read *reader, workers map[string]*rundir.Worker) {
+	series := read.read(startMetric)
 	for _, s := range series {
 		worker := workers[s.Labels["worker"]]
 		if worker == nil {
@@ -125,15 +107,11 @@ func gatherStarts(read reader, workers map[string]*rundir.Worker) error {
 		}
 		slices.Sort(worker.StartsMs)
 	}
-	return nil
 }
 
 // gatherPids notes the processes of each worker in the order in which they came.
-func gatherPids(read reader, workers map[string]*rundir.Worker) error {
-	series, err := read(workerMetric)
-	if err != nil {
-		return err
-	}
+func gatherPids(read *reader, workers map[string]*rundir.Worker) error {
+	series := read.read(workerMetric)
 	slices.SortFunc(series, func(a, b Series) int { return int(first(a) - first(b)) })
 	for _, s := range series {
 		pid, err := strconv.Atoi(s.Labels["pid"])
@@ -154,20 +132,13 @@ func first(s Series) int64 {
 	return s.Slices.TimesMs[0]
 }
 
-func gatherTopology(read reader, run *rundir.Figures) error {
-	queries, err := read(queriesMetric, joinBolt)
-	if err != nil {
-		return err
-	}
+func gatherTopology(read *reader, run *rundir.Figures) {
+	queries := read.read(queriesMetric, joinBolt)
 	run.QueriesRunning = sum(queries)
-	latencies, err := read(latencyMetric)
-	if err != nil {
-		return err
-	}
+	latencies := read.read(latencyMetric)
 	for _, s := range latencies {
 		run.FilterLatencySeconds = append(run.FilterLatencySeconds, s.Slices)
 	}
-	return nil
 }
 
 func byLabel(series []Series, label string) map[string][]Series {

@@ -43,23 +43,22 @@ func (s *Session) collected() bool {
 // recordSource is the component that emits records into the topology, in Bullet's own topology as in ours.
 const recordSource = `component="DataSource",stream="default"`
 
-// recordSeries are the totals of records that the topology took: its source's own, or else what Storm counted of the source's tuples,
+// records are the totals of records that the topology took: its source's own, or else what Storm counted of the source's tuples,
 // which is an estimate from a sample.
-func recordSeries(read func(metric string, more ...string) ([]Series, error)) (series []Series, estimated bool, err error) {
-	if series, err = read(recordsMetric); err != nil || len(series) > 0 {
-		return series, false, err
+func (r *reader) records() (series []Series, estimated bool) {
+	if series = r.read(recordsMetric); len(series) > 0 {
+		return series, false
 	}
-	series, err = read(emittedMetric, recordSource)
-	return series, len(series) > 0, err
+	series = r.read(emittedMetric, recordSource)
+	return series, len(series) > 0
 }
 
 // recordsRead is how many records a second the topology took in (from, to]; unknown where nobody tells.
 func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (tuning.Figure, error) {
-	series, _, err := recordSeries(func(metric string, more ...string) ([]Series, error) {
-		return s.ports.Slices.Slices(ctx, s.runner.options.selector(metric, more...), from.Add(-evidenceLookback), to)
-	})
+	read := s.reader(ctx, from.Add(-evidenceLookback), to)
+	series, _ := read.records()
 	within := rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}
-	return within.Increases(slicesIn(series)) / tuning.Figure(within.Seconds()), err
+	return within.Increases(slicesIn(series)) / tuning.Figure(within.Seconds()), read.err
 }
 
 // lagSince is how many records wait to be read, as of the newest slice that ended at a moment or later. told is false until there is
@@ -69,21 +68,14 @@ func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Fi
 		status, err := s.ports.Source.Status(ctx)
 		return tuning.Figure(status.Lag), err == nil, err
 	}
-	from, now := moment.Add(-s.runner.options.SliceWidth), time.Now()
-	read := func(metric string) (rundir.Slices, error) {
-		series, err := s.ports.Slices.Slices(ctx, s.runner.options.selector(metric), from, now)
-		return sum(series), err
-	}
-	waiting, err := read(lagMetric)
-	if err != nil {
-		return tuning.Unknown, false, err
-	}
+	read := s.reader(ctx, moment.Add(-s.runner.options.SliceWidth), time.Now())
+	waiting := sum(read.read(lagMetric))
 	if n := len(waiting.TimesMs); n > 0 {
 		return waiting.Values[n-1], waiting.TimesMs[n-1] >= moment.UnixMilli(), nil
 	}
-	other, err := read(cpuMetric) // a slice of what every worker reports says that the lag's would be there
+	other := sum(read.read(cpuMetric)) // a slice of what every worker reports says that the lag's would be there
 	n := len(other.TimesMs)
-	return tuning.Unknown, n > 0 && other.TimesMs[n-1] >= moment.UnixMilli(), err
+	return tuning.Unknown, n > 0 && other.TimesMs[n-1] >= moment.UnixMilli(), read.err
 }
 
 // takeIn puts what the collector says that the topology took into a step whose figures of records are the record maker's.
@@ -95,11 +87,11 @@ func (s *Session) takeIn(step *rundir.Step, m tuning.StepMeasures) error {
 		if step.RecordsPerSecond, err = s.recordsRead(s.ctx, from, to); err != nil {
 			return err
 		}
-		series, err := s.ports.Slices.Slices(s.ctx, s.runner.options.selector(lagMetric), from, to)
-		if err != nil {
-			return err
+		read := s.reader(s.ctx, from, to)
+		lag = rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}.Last(sum(read.read(lagMetric)))
+		if read.err != nil {
+			return read.err
 		}
-		lag = rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}.Last(sum(series))
 		step.RecordsLag = 0
 		if lag.Known() {
 			step.RecordsLag = int64(math.Round(float64(lag)))

@@ -28,13 +28,13 @@ const mostPairs = 100
 
 // GatherSharing reads how a topology's components and workers got on with each other in (from, to].
 func GatherSharing(ctx context.Context, collector Slices, topology string, from, to time.Time) (*rundir.Sharing, error) {
-	g := &sharing{Span: rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}, read: func(metric string, more ...string) ([]Series, error) {
-		return collector.Slices(ctx, Options{Topology: topology}.selector(metric, more...), from.Add(-evidenceLookback), to)
-	}, flows: map[string]*rundir.ComponentFlow{}}
-	for _, part := range []func() error{g.executions, g.queues, g.traffic} {
-		if err := part(); err != nil {
-			return nil, fmt.Errorf("who shares what: %w", err)
-		}
+	g := &sharing{Span: rundir.Span{From: from.UnixMilli(), To: to.UnixMilli()}, flows: map[string]*rundir.ComponentFlow{},
+		reader: reader{ctx: ctx, stored: collector, topology: topology, from: from.Add(-evidenceLookback), to: to}}
+	g.executions()
+	g.queues()
+	g.traffic()
+	if g.err != nil {
+		return nil, fmt.Errorf("who shares what: %w", g.err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.flows)) {
 		g.Components = append(g.Components, *g.flows[name])
@@ -46,7 +46,7 @@ func GatherSharing(ctx context.Context, collector Slices, topology string, from,
 type sharing struct {
 	rundir.Sharing
 	rundir.Span
-	read  reader
+	reader
 	flows map[string]*rundir.ComponentFlow
 }
 
@@ -83,19 +83,10 @@ func (g *sharing) because(component, note string) {
 }
 
 // executions reads how many tuples the components executed and how long one took, as far as Storm's figures can tell.
-func (g *sharing) executions() error {
-	executed, err := g.read(executedMetric, notOfSystem)
-	if err != nil {
-		return err
-	}
-	latencies, err := g.read(executeTimeMetric, notOfSystem)
-	if err != nil {
-		return err
-	}
-	capacities, err := g.read(capacityMetric, notOfSystem) // that of 2.3 on
-	if err != nil {
-		return err
-	}
+func (g *sharing) executions() {
+	executed := g.read(executedMetric, notOfSystem)
+	latencies := g.read(executeTimeMetric, notOfSystem)
+	capacities := g.read(capacityMetric, notOfSystem) // that of 2.3 on
 	times := map[[4]string]rundir.Slices{}
 	for _, s := range latencies {
 		times[streamOf(s.Labels)] = s.Slices
@@ -131,24 +122,14 @@ func (g *sharing) executions() error {
 			f.ExecuteMs = 1000 * spent / timed
 		}
 	}
-	return nil
 }
 
 // queues reads how long tuples waited for the bolts' tasks: the mean over the tuples, so that a queue to which little comes counts for
 // little.
-func (g *sharing) queues() error {
-	waits, err := g.read(queueWaitMetric, notOfSystem)
-	if err != nil {
-		return err
-	}
-	arrivals, err := g.read(queueArrivalsMetric, notOfSystem)
-	if err != nil {
-		return err
-	}
-	executed, err := g.read(executedMetric, notOfSystem)
-	if err != nil {
-		return err
-	}
+func (g *sharing) queues() {
+	waits := g.read(queueWaitMetric, notOfSystem)
+	arrivals := g.read(queueArrivalsMetric, notOfSystem)
+	executed := g.read(executedMetric, notOfSystem)
 	bolts := byLabel(executed, "component") // a spout executes nothing
 	came := map[[2]string]rundir.Slices{}
 	for _, s := range arrivals {
@@ -172,7 +153,6 @@ func (g *sharing) queues() error {
 			f.QueueWaitMs, f.QueueWaitMostMs = 1000*w.weighted/w.weight, 1000*w.most
 		}
 	}
-	return nil
 }
 
 // componentWait is what the tasks of a component waited.
@@ -215,12 +195,9 @@ func waited(p rundir.Span, wait, came rundir.Slices) (arrivals, waited tuning.Fi
 }
 
 // traffic reads what went from worker to worker, or where Storm does not tell these apart, what each worker had to send.
-func (g *sharing) traffic() error {
+func (g *sharing) traffic() {
 	g.Traffic = []rundir.Traffic{}
-	sent, err := g.read(sentMetric)
-	if err != nil {
-		return err
-	}
+	sent := g.read(sentMetric)
 	type pair struct{ from, to string }
 	messages := map[pair]tuning.Figure{}
 	for _, s := range sent {
@@ -229,10 +206,7 @@ func (g *sharing) traffic() error {
 		}
 	}
 	if len(messages) == 0 {
-		queued, err := g.read(transferMetric)
-		if err != nil {
-			return err
-		}
+		queued := g.read(transferMetric)
 		for _, s := range queued {
 			if n := g.Mean(s.Slices); n > 0 {
 				messages[pair{s.Labels["worker"], ""}] += n
@@ -248,7 +222,6 @@ func (g *sharing) traffic() error {
 	if g.TrafficLeftOut = max(0, len(g.Traffic)-mostPairs); g.TrafficLeftOut > 0 {
 		g.Traffic = g.Traffic[:mostPairs]
 	}
-	return nil
 }
 
 // Placement is where the topology's tasks run; nil where the collector has not heard of any.

@@ -228,7 +228,7 @@ func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 		step.MiBEstimated = step.MiBPerSecond.Known()
 	}
 	goals := tuning.GoalStep{
-		Measured: measured, Asked: step.Queries > 0 || step.QueriesPerSecond > 0, NoneToMatch: s.o.Plan.Load.NoneToMatch(), Unfinished: step.Overdue, HostIdle: step.HostIdle,
+		OwnMs: tuning.Figure(s.o.Plan.Load.QueryDurationMs), Measured: measured, Asked: step.Queries > 0 || step.QueriesPerSecond > 0, NoneToMatch: s.o.Plan.Load.NoneToMatch(), Unfinished: step.Overdue, HostIdle: step.HostIdle,
 		LeastIdle: s.o.Plan.MinHostIdle, Evidence: e,
 	}
 	outcomes, judgement, limitation := tuning.JudgeGoals(s.o.Plan.Goals, goals)

@@ -59,19 +59,10 @@ func (s *Session) startUp(began time.Time) time.Duration {
 
 // recordCosts are the CPU seconds of all workers for a record, in each of their slices since a moment; unknown where nobody knows of records.
 func (s *Session) recordCosts(ctx context.Context, since time.Time) (costs []tuning.Figure, err error) {
-	now := time.Now()
-	read := func(metric string, more ...string) ([]Series, error) {
-		return s.ports.Slices.Slices(ctx, s.runner.options.selector(metric, more...), since, now)
-	}
-	workers, err := read(cpuMetric)
-	if err != nil {
-		return nil, err
-	}
-	sources, _, err := recordSeries(read)
-	if err != nil {
-		return nil, err
-	}
-	return costsOf(sum(workers), sum(sources)), nil
+	read := s.reader(ctx, since, time.Now())
+	workers := read.read(cpuMetric)
+	sources, _ := read.records()
+	return costsOf(sum(workers), sum(sources)), read.err
 }
 
 // costsOf is what a total of CPU rose by in each slice, over what a total of records did; of slices as far as both are in.

@@ -52,6 +52,7 @@ func sideOf(dir string, run *rundir.Run, wanted func(rundir.Trial) bool) (*side,
 		}
 		s.add(compare.Configuration{
 			Label: t.Label, Unit: capacityUnit(run.Plan), Values: values, Queries: run.Plan.Axis == rundir.Queries,
+			OwnMs: Figure(launches[t.Configuration][0].report.window()),
 		}, launches[t.Configuration])
 	}
 	if len(s.Configurations) == 0 {

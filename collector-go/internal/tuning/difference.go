@@ -76,6 +76,9 @@ func (d *Difference) WithoutInterval() {
 	}
 }
 
+// WithoutRatio takes the relative change away, of figures that are multiples of nothing.
+func (d *Difference) WithoutRatio() { d.Ratio = noEstimate() }
+
 func (d *Difference) noInterval() {
 	d.Change.Low, d.Change.High, d.Ratio.Low, d.Ratio.High, d.Clear = Unknown, Unknown, Unknown, Unknown, false
 }

@@ -10,6 +10,8 @@ type GoalOutcome struct {
 	Goal     Goal    `json:"goal"`
 	Measured Figure  `json:"measured"`
 	Verdict  Verdict `json:"verdict"`
+	// OwnMs is how long the queries run by themselves, where all of them do: what a result takes beyond it is the topology's. 0 else.
+	OwnMs Figure `json:"query_own_ms,omitempty"`
 }
 
 // StepMeasures are a step's figures in their statistics; one that is not there is unknown.
@@ -37,6 +39,8 @@ type GoalStep struct {
 	Asked bool
 	// NoneToMatch says that no record was made for the queries to find: what they return is then no sign of completeness, and not judged.
 	NoneToMatch bool
+	// OwnMs is how long the queries run by themselves; 0 where that is not known.
+	OwnMs Figure
 	// Unfinished counts queries that were overdue when the step was judged.
 	Unfinished int
 	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfClient says that it is none of the workers', it judges nothing.
@@ -68,7 +72,7 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 		if g.Figure == CapacityFigure || ofQueries[g.Figure] && !step.Asked || ofMatches[g.Figure] && step.NoneToMatch {
 			continue
 		}
-		o := g.judge(step.Measured.of(g))
+		o := g.judge(step.Measured.of(g), step.OwnMs)
 		outcomes = append(outcomes, o)
 		switch o.Verdict {
 		case Fail:
@@ -103,8 +107,11 @@ func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
 	return Judgement{Verdict: OK}
 }
 
-func (g Goal) judge(measured Figure) GoalOutcome {
+func (g Goal) judge(measured, ownMs Figure) GoalOutcome {
 	o := GoalOutcome{Goal: g, Measured: measured, Verdict: OK}
+	if g.Figure == QueryLatency && measured >= ownMs && g.limit() >= ownMs {
+		o.OwnMs = ownMs
+	}
 	switch {
 	case !measured.Known():
 		o.Verdict = Inconclusive
@@ -115,7 +122,7 @@ func (g Goal) judge(measured Figure) GoalOutcome {
 }
 
 // String is the figure as people read it: "mean filter latency 12 ms".
-func (o GoalOutcome) String() string { return o.Goal.name() + " " + o.Goal.written(o.Measured) }
+func (o GoalOutcome) String() string { return o.Goal.name() + " " + o.written(o.Measured) }
 
 // miss says how the goal was missed.
 func (o GoalOutcome) miss() string {
@@ -123,7 +130,15 @@ func (o GoalOutcome) miss() string {
 	if o.Goal.AtMost.Known() {
 		word = "above"
 	}
-	return fmt.Sprintf("%s %s is %s %s", o.Goal.name(), o.Goal.written(o.Measured), word, o.Goal.written(o.Goal.limit()))
+	return fmt.Sprintf("%s %s is %s %s", o.Goal.name(), o.written(o.Measured), word, o.written(o.Goal.limit()))
+}
+
+// written is a value of the outcome's figure: a latency of queries that run for a time of their own as how late their results came.
+func (o GoalOutcome) written(v Figure) string {
+	if o.OwnMs > 0 {
+		return Digits((v-o.OwnMs)/1000) + " s late"
+	}
+	return o.Goal.written(v)
 }
 
 // written is a value of the goal's figure as people read it.

@@ -76,6 +76,28 @@ func TestCompletenessIsJudgedByTheRecord(t *testing.T) {
 	assert.Equal(t, []string{"the completeness was not measured"}, judge(10, tuning.Unknown).Reasons)
 }
 
+// A query that runs for 30 s takes 30 s: what is missed is how late its result came. Where the limit is within that time it is the latency.
+func TestALatencyBeyondTheQuerysOwnTimeIsLateness(t *testing.T) {
+	for name, c := range map[string]struct {
+		measured, atMost, own tuning.Figure
+		want                  string
+	}{
+		"late":                         {30_916, 30_500, 30_000, "p99 query latency 0.916 s late is above 0.5 s late"},
+		"a limit within the own time":  {30_916, 20_000, 30_000, "p99 query latency 30,916 ms is above 20,000 ms"},
+		"a query that ended by itself": {900, 500, 30_000, "p99 query latency 900 ms is above 500 ms"},
+		"nobody knows of a time":       {30_916, 30_500, 0, "p99 query latency 30,916 ms is above 30,500 ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := tuning.StepMeasures{}
+			m.Set(tuning.QueryLatency, tuning.P99, c.measured)
+			goal := tuning.Goal{Figure: tuning.QueryLatency, Statistic: tuning.P99, AtMost: c.atMost, AtLeast: tuning.Unknown}
+			_, judgement, _ := tuning.JudgeGoals([]tuning.Goal{goal}, tuning.GoalStep{Measured: m, Asked: true, NoneToMatch: true, OwnMs: c.own, HostIdle: 0.4, LeastIdle: 0.05})
+			assert.Equal(t, tuning.Fail, judgement.Verdict)
+			assert.Equal(t, c.want, judgement.Reasons[0])
+		})
+	}
+}
+
 func TestGoalsThatMakeNoSense(t *testing.T) {
 	require.NoError(t, atMost(tuning.QueryLatency, tuning.P99, 100).Validate())
 	require.ErrorContains(t, atMost("luck", tuning.Mean, 1).Validate(), `there is no figure "luck"`)

@@ -1,5 +1,7 @@
 package io.github.bulletmetrics.topology.localkafka;
 
+import io.github.bulletmetrics.topology.localprocess.Json;
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -8,7 +10,6 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Creates a topic. */
@@ -32,16 +33,10 @@ final class CreateTopicCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        if (partitions < 1) {
-            throw new ParameterException(spec.commandLine(), "--partitions must be at least 1");
-        }
+        Program.require(spec, partitions >= 1, "--partitions must be at least 1");
         Broker.Ready broker = BrokerDirectory.at(dir).requireReady();
         Topics.create(broker.bootstrap(), topic, partitions, settings);
-        Map<String, Object> line = new LinkedHashMap<>();
-        line.put("topic", topic);
-        line.put("partitions", partitions);
-        line.put("bootstrap", broker.bootstrap());
-        LocalKafka.print(line);
+        Program.print(Json.object("topic", topic, "partitions", partitions, "bootstrap", broker.bootstrap()));
         return 0;
     }
 }

@@ -1,7 +1,7 @@
 package io.github.bulletmetrics.topology.localkafka;
 
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.io.IOException;
-import java.net.URISyntaxException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,15 +15,7 @@ record KafkaHome(Path path) {
 
     /** The distribution beside the jar (or the directory of classes) that this launcher runs from. */
     static KafkaHome besideTheJar() {
-        return new KafkaHome(ownJar().resolveSibling("kafka"));
-    }
-
-    static Path ownJar() {
-        try {
-            return Path.of(LocalKafka.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-        } catch (URISyntaxException e) {
-            throw new IllegalStateException("the launcher's own location is no path", e);
-        }
+        return new KafkaHome(Program.jarOf(LocalKafka.class).resolveSibling("kafka"));
     }
 
     /** @throws IOException when there is no Kafka */
@@ -58,13 +50,9 @@ record KafkaHome(Path path) {
 
     /** Serial collection and the quick compiler: the broker must start soon and take little from what reads from it. */
     private List<String> java(BrokerDirectory directory, int heapMib) {
-        return new ArrayList<>(List.of(javaBinary(), directory.marker(),
+        return new ArrayList<>(List.of(Program.javaBinary(), directory.marker().argument(),
             "-Xmx" + heapMib + "m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
             "-Djava.net.preferIPv4Stack=true", "-Dlog4j2.configurationFile=" + LocalKafka.class.getResource("broker.xml"),
             "-cp", path.toAbsolutePath().resolve("lib") + "/*"));
-    }
-
-    static String javaBinary() {
-        return Path.of(System.getProperty("java.home"), "bin", "java").toString();
     }
 }

@@ -1,9 +1,6 @@
 package io.github.bulletmetrics.topology.localkafka;
 
-import com.google.gson.Gson;
-import com.google.gson.GsonBuilder;
-import java.io.IOException;
-import java.util.Map;
+import io.github.bulletmetrics.topology.localprocess.Program;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -17,7 +14,7 @@ import picocli.CommandLine.Command;
     description = "Runs a Kafka broker on this machine, as a process of its own.",
     subcommands = {UpCommand.class, CreateTopicCommand.class, ProduceCommand.class, StatusCommand.class, DownCommand.class})
 public final class LocalKafka {
-    private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().create();
+    static final Program PROGRAM = new Program("local-kafka");
 
     private LocalKafka() {
     }
@@ -29,29 +26,6 @@ public final class LocalKafka {
     }
 
     static CommandLine commandLine() {
-        return new CommandLine(new LocalKafka())
-            .setAllowOptionsAsOptionParameters(true)
-            .setExecutionExceptionHandler((failure, command, parsed) -> explain(failure));
-    }
-
-    /** An expected failure is one line; anything else is a bug and shows its stack. */
-    private static int explain(Exception failure) {
-        if (failure instanceof IOException) {
-            progress(failure.getMessage() == null ? failure.toString() : failure.getMessage());
-        } else {
-            failure.printStackTrace();
-        }
-        return CommandLine.ExitCode.SOFTWARE;
-    }
-
-    /** Writes one plain line to stderr; stdout is for results only. */
-    static void progress(String line) {
-        System.err.println("local-kafka: " + line);
-    }
-
-    /** Writes one line of JSON to stdout. */
-    static void print(Map<String, ?> result) {
-        System.out.println(JSON.toJson(result));
-        System.out.flush();
+        return PROGRAM.commandLine(new LocalKafka());
     }
 }

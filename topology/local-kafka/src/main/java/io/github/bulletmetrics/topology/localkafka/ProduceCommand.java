@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.topology.localkafka;
 
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,12 +29,12 @@ final class ProduceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        Path topology = jar != null ? jar : KafkaHome.ownJar().resolveSibling("bullet-topology.jar");
+        Path topology = jar != null ? jar : Program.jarOf(LocalKafka.class).resolveSibling("bullet-topology.jar");
         if (!Files.isRegularFile(topology)) {
             throw new IOException(topology + " is not a file: give the topology's jar as --jar");
         }
         Broker.Ready broker = BrokerDirectory.at(dir).requireReady();
-        List<String> command = new ArrayList<>(List.of(KafkaHome.javaBinary(), "-Xmx256m", "-XX:+UseSerialGC", "-cp",
+        List<String> command = new ArrayList<>(List.of(Program.javaBinary(), "-Xmx256m", "-XX:+UseSerialGC", "-cp",
             topology.toString(), PRODUCER, "--bootstrap-server", broker.bootstrap()));
         command.addAll(arguments);
         Process process = new ProcessBuilder(command).inheritIO().start();

@@ -1,8 +1,8 @@
 package io.github.bulletmetrics.topology.localkafka;
 
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -22,17 +22,11 @@ final class StatusCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         BrokerDirectory directory = BrokerDirectory.at(dir);
-        Optional<ProcessHandle> launcher = directory.holder();
-        Map<String, Object> status = new LinkedHashMap<>();
-        status.put("dir", directory.path().toString());
-        status.put("running", launcher.isPresent());
-        if (launcher.isEmpty()) {
-            status.put("leftover_pids", directory.processes().stream().map(ProcessHandle::pid).toList());
-        } else {
-            status.put("launcher_pid", launcher.get().pid());
+        Map<String, Object> status = directory.status();
+        if (status.get("running").equals(true)) {
             describe(directory, status);
         }
-        LocalKafka.print(status);
+        Program.print(status);
         return 0;
     }
 

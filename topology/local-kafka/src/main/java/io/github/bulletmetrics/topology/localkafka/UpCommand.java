@@ -1,7 +1,8 @@
 package io.github.bulletmetrics.topology.localkafka;
 
+import io.github.bulletmetrics.topology.localprocess.Foreground;
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.channels.FileLock;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -10,15 +11,9 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/**
- * Runs the broker in the foreground, until a signal, the end of stdin (where asked for), or the broker's death.
- *
- * <p>There is one way out: the shutdown hook stops the broker and ends the JVM with the code that the main thread left, 0 for a
- * signal. A second signal finds the hook running and changes nothing.
- */
+/** Runs the broker in the foreground, until a signal, the end of stdin (where asked for), or the broker's death. */
 @Command(name = "up", mixinStandardHelpOptions = true,
     description = "Starts a broker and keeps it running; prints one line of JSON on stdout when it is ready.")
 final class UpCommand implements Callable<Integer> {
@@ -43,84 +38,18 @@ final class UpCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    private volatile int exitCode;
-
     @Override
     public Integer call() throws IOException {
         BrokerSettings settings = new BrokerSettings(heapMib, overrides);
-        require(heapMib >= MIN_HEAP_MIB, "--heap-mib must be at least " + MIN_HEAP_MIB);
-        require(settings.refusedOverrides().isEmpty(),
+        Program.require(spec, heapMib >= MIN_HEAP_MIB, "--heap-mib must be at least " + MIN_HEAP_MIB);
+        Program.require(spec, settings.refusedOverrides().isEmpty(),
             "the launcher itself sets " + settings.refusedOverrides() + ": leave out -c");
         KafkaHome kafka = (home == null ? KafkaHome.besideTheJar() : new KafkaHome(home)).check();
         BrokerDirectory directory = BrokerDirectory.at(dir);
-        FileLock lock = directory.tryLock().orElseThrow(() -> new IOException(directory.path()
-            + " is held by a running broker: end it (local-kafka down --dir " + dir + ") or give another directory"));
-        try (lock) {
-            int ended = Broker.end(directory);
-            if (ended > 0) {
-                LocalKafka.progress("ended " + ended + " processes that an earlier broker had left behind");
-            }
+        try (FileLock lock = directory.lockFor("broker")) {
+            directory.endLeftovers();
             directory.clean();
-            return run(new Broker(directory, kafka, settings), directory);
+            return new Foreground(LocalKafka.PROGRAM, directory, new Broker(directory, kafka, settings)).run(stopWithStdin);
         }
-    }
-
-    private void require(boolean holds, String otherwise) {
-        if (!holds) {
-            throw new ParameterException(spec.commandLine(), otherwise);
-        }
-    }
-
-    private int run(Broker broker, BrokerDirectory directory) {
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> stopAndHalt(broker), "stop-broker"));
-        if (stopWithStdin) {
-            Thread watcher = new Thread(UpCommand::exitWithStdin, "stdin-watcher");
-            watcher.setDaemon(true);
-            watcher.start();
-        }
-        try {
-            LocalKafka.print(line(directory, broker.start()));
-            broker.awaitDeath();
-        } catch (IOException e) {
-            if (!broker.isStopping()) {
-                LocalKafka.progress(e.getMessage());
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } finally {
-            // Whatever ends the wait before a stop was asked for, an Error too, is a failure.
-            exitCode = broker.isStopping() ? 0 : 1;
-        }
-        return exitCode;
-    }
-
-    private static Map<String, Object> line(BrokerDirectory directory, Broker.Ready ready) {
-        Map<String, Object> line = new LinkedHashMap<>();
-        line.put("ready", true);
-        line.put("dir", directory.path().toString());
-        line.put("bootstrap", ready.bootstrap());
-        line.put("pid", ready.pid());
-        return line;
-    }
-
-    private void stopAndHalt(Broker broker) {
-        LocalKafka.progress("stopping");
-        try {
-            broker.stop();
-            LocalKafka.progress("stopped");
-        } catch (IOException | RuntimeException | LinkageError e) {
-            LocalKafka.progress("not stopped in order (" + e + "): run local-kafka down --dir " + dir);
-            exitCode = 1;
-        }
-        Runtime.getRuntime().halt(exitCode);
-    }
-
-    private static void exitWithStdin() {
-        try {
-            System.in.transferTo(OutputStream.nullOutputStream());
-        } catch (IOException brokenIsAnEndToo) {
-            LocalKafka.progress("stdin broke: " + brokenIsAnEndToo.getMessage());
-        }
-        System.exit(0);
     }
 }

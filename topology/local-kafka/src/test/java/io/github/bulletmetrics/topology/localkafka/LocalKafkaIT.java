@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import io.github.bulletmetrics.topology.localprocess.ProcessEntry;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,7 +37,7 @@ class LocalKafkaIT {
     @AfterEach
     void leaveNothing() throws Exception {
         launcher.run("down", "--dir", dir.toString());
-        assertThat(directory.processes()).isEmpty();
+        assertThat(directory.leftovers().alive()).isEmpty();
     }
 
     @Test
@@ -44,7 +45,7 @@ class LocalKafkaIT {
         Process up = launcher.up(dir);
         JsonObject ready = awaitReady(up);
         assertThat(ready.get("bootstrap").getAsString()).startsWith("127.0.0.1:");
-        assertThat(directory.processes()).extracting(ProcessHandle::pid).containsExactly(ready.get("pid").getAsLong());
+        assertThat(directory.leftovers().alive()).extracting(ProcessEntry::pid).containsExactly(ready.get("pid").getAsLong());
 
         Launcher.Result created = launcher.run("create-topic", "--dir", dir.toString(), "--topic", "records", "--partitions", "3",
             "-c", "message.timestamp.type=LogAppendTime");
@@ -63,7 +64,7 @@ class LocalKafkaIT {
         up.destroy();
         assertStopped(up, 0);
         assertThat(directory.data()).doesNotExist();
-        assertThat(directory.logs().resolve("broker.log")).exists();
+        assertThat(directory.log("broker.log")).exists();
         assertThat(launcher.run("status", "--dir", dir.toString()).stdout()).contains("\"running\":false", "\"leftover_pids\":[]");
     }
 
@@ -72,16 +73,16 @@ class LocalKafkaIT {
         Process up = launcher.up(dir);
         awaitReady(up);
         up.destroyForcibly().waitFor();
-        assertThat(directory.processes()).hasSize(1);
+        assertThat(directory.leftovers().alive()).hasSize(1);
 
         Launcher.Result down = launcher.run("down", "--dir", dir.toString());
 
-        assertThat(directory.processes()).isEmpty();
+        assertThat(directory.leftovers().alive()).isEmpty();
         assertThat(down.code()).as(down.stderr()).isZero();
         assertThat(down.stderr()).contains("ended 1 processes");
 
         Process again = launcher.up(dir, "--stop-with-stdin");
-        await("the directory to be formatted").atMost(UP_LIMIT).until(() -> Files.exists(directory.logs().resolve("broker.log")));
+        await("the directory to be formatted").atMost(UP_LIMIT).until(() -> Files.exists(directory.log("broker.log")));
         again.getOutputStream().close();
         assertStopped(again, 0);
         assertThat(launcher.stdout("up")).as("stopped before it was up").isEmpty();
@@ -107,6 +108,6 @@ class LocalKafkaIT {
     private void assertStopped(Process up, int code) throws Exception {
         assertThat(up.waitFor(STOP_LIMIT_SECS, TimeUnit.SECONDS)).as(launcher.stderr("up")).isTrue();
         assertThat(up.exitValue()).as(launcher.stderr("up")).isEqualTo(code);
-        assertThat(directory.processes()).isEmpty();
+        assertThat(directory.leftovers().alive()).isEmpty();
     }
 }

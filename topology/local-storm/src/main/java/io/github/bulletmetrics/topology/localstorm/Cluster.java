@@ -1,5 +1,11 @@
 package io.github.bulletmetrics.topology.localstorm;
 
+import io.github.bulletmetrics.topology.localprocess.Daemon;
+import io.github.bulletmetrics.topology.localprocess.Deadline;
+import io.github.bulletmetrics.topology.localprocess.Foreground;
+import io.github.bulletmetrics.topology.localprocess.Json;
+import io.github.bulletmetrics.topology.localprocess.ProcessId;
+import io.github.bulletmetrics.topology.localprocess.ProcessTable;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -11,13 +17,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/**
- * The running cluster: starts its processes in order, waits until it can take a topology, and stops everything.
- *
- * <p>{@link #start} and {@link #awaitDeath} belong to one thread; {@link #stop} may be called by another at any time, also in the
- * middle of the start, and more than once.
- */
-final class Cluster {
+/** The running cluster: starts its processes in order, waits until it can take a topology, and stops everything. */
+final class Cluster implements Foreground.Server {
     private static final Duration START_LIMIT = Duration.ofSeconds(270);
     private static final int CONNECT_TIMEOUT_MS = 500;
 
@@ -49,7 +50,8 @@ final class Cluster {
      *
      * @throws IOException when a process dies or the cluster is not up within two minutes
      */
-    void start() throws IOException {
+    @Override
+    public Map<String, Object> start() throws IOException {
         Deadline deadline = Deadline.in(START_LIMIT);
         launch("zookeeper", commands.zookeeper());
         awaitUp("ZooKeeper", () -> listens(endpoints.zookeeperPort()), deadline);
@@ -65,10 +67,11 @@ final class Cluster {
             awaitUp("DRPC", () -> listens(endpoints.drpc().httpPort()) && listens(endpoints.drpc().invocationsPort()), deadline);
         }
         saveReady();
+        return readyLine();
     }
 
     /** What {@code up} prints when the cluster is up. */
-    synchronized Map<String, Object> readyLine() {
+    private synchronized Map<String, Object> readyLine() {
         Map<String, Object> line = Json.object("ready", true, "dir", directory.path());
         line.putAll(endpoints.json());
         Map<String, Object> pids = Json.object();
@@ -77,13 +80,14 @@ final class Cluster {
         return line;
     }
 
-    /** Returns only by the exception that tells which process died. */
-    void awaitDeath() throws IOException {
+    @Override
+    public void awaitDeath() throws IOException {
         CompletableFuture.anyOf(snapshot().stream().map(Daemon::onExit).toArray(CompletableFuture<?>[]::new)).join();
         failIfAnyDied();
     }
 
-    synchronized boolean isStopping() {
+    @Override
+    public synchronized boolean isStopping() {
         return stopping;
     }
 
@@ -92,7 +96,8 @@ final class Cluster {
      *
      * @throws IOException when a process survives even SIGKILL
      */
-    void stop() throws IOException {
+    @Override
+    public void stop() throws IOException {
         Deadline orderly = Deadline.in(ORDERLY_STOP_LIMIT);
         Nimbus reachable;
         synchronized (this) {
@@ -105,10 +110,10 @@ final class Cluster {
         List<Daemon> inReverse = snapshot();
         Collections.reverse(inReverse);
         inReverse.forEach(daemon -> daemon.stop(orderly.atMost(DAEMON_STOP_LIMIT)));
-        new Leftovers(directory.marker(), recorded()).end(Deadline.in(SWEEP_LIMIT));
+        directory.leftovers(recorded()).end(Deadline.in(SWEEP_LIMIT));
     }
 
-    private synchronized List<ClusterRecord.Pid> recorded() {
+    private synchronized List<ProcessId> recorded() {
         return List.copyOf(record.pids().values());
     }
 
@@ -119,9 +124,10 @@ final class Cluster {
     /** Under the lock, so that no process is started after the stop has begun. */
     private synchronized void launch(String name, List<String> command) throws IOException {
         failIfStopping();
-        Daemon daemon = Daemon.start(name, command, directory);
+        Daemon daemon = Daemon.start(name, command, directory, List.of(directory.log(name + ".log"), directory.log(name + ".out")),
+            JvmCommand::environment);
         daemons.add(daemon);
-        Optional<ClusterRecord.Pid> pid = daemon.identity();
+        Optional<ProcessId> pid = daemon.identity();
         if (pid.isPresent()) {
             record = record.with(name, pid.get());
             record.save(directory.recordFile());
@@ -148,7 +154,7 @@ final class Cluster {
             throw new IOException(part + " is not up after " + START_LIMIT.toSeconds() + " s: see the logs in "
                 + directory.child("logs"));
         }
-        LocalStorm.progress(part + " is up");
+        LocalStorm.PROGRAM.progress(part + " is up");
     }
 
     private synchronized void failIfStopping() throws IOException {
@@ -206,7 +212,7 @@ final class Cluster {
             }
             return true;
         } catch (IOException e) {
-            LocalStorm.progress("topologies not killed in order: " + e.getMessage());
+            LocalStorm.PROGRAM.progress("topologies not killed in order: " + e.getMessage());
             return false;
         }
     }

@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.topology.localstorm;
 
+import io.github.bulletmetrics.topology.localprocess.ProcessId;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.Writer;
@@ -18,16 +19,12 @@ import java.util.stream.Collectors;
  *
  * @param ready whether the cluster has come up
  */
-record ClusterRecord(Endpoints endpoints, Map<String, Pid> pids, boolean ready) {
+record ClusterRecord(Endpoints endpoints, Map<String, ProcessId> pids, boolean ready) {
     private static final String PID_PREFIX = "pid.";
 
-    /** A process by its id and its start, in clock ticks since boot: together they are never given out twice. */
-    record Pid(long pid, long startTicks) {
-    }
-
     /** Adds a process; the record itself does not change. */
-    ClusterRecord with(String name, Pid pid) {
-        Map<String, Pid> more = new LinkedHashMap<>(pids);
+    ClusterRecord with(String name, ProcessId pid) {
+        Map<String, ProcessId> more = new LinkedHashMap<>(pids);
         more.put(name, pid);
         return new ClusterRecord(endpoints, more, ready);
     }
@@ -72,10 +69,10 @@ record ClusterRecord(Endpoints endpoints, Map<String, Pid> pids, boolean ready) 
         Endpoints endpoints = new Endpoints(number(properties, "zookeeper.port"), number(properties, "nimbus.port"),
             number(properties, "supervisor.port"), slots,
             properties.containsKey("drpc") ? DrpcServer.parse(properties.getProperty("drpc")) : null);
-        Map<String, Pid> pids = new LinkedHashMap<>();
+        Map<String, ProcessId> pids = new LinkedHashMap<>();
         properties.stringPropertyNames().stream().filter(key -> key.startsWith(PID_PREFIX)).sorted().forEach(key -> {
             String[] parts = properties.getProperty(key).split(",");
-            pids.put(key.substring(PID_PREFIX.length()), new Pid(Long.parseLong(parts[0]), Long.parseLong(parts[1])));
+            pids.put(key.substring(PID_PREFIX.length()), new ProcessId(Long.parseLong(parts[0]), Long.parseLong(parts[1])));
         });
         return new ClusterRecord(endpoints, pids, Boolean.parseBoolean(properties.getProperty("ready")));
     }

@@ -1,5 +1,7 @@
 package io.github.bulletmetrics.topology.localstorm;
 
+import io.github.bulletmetrics.topology.localprocess.Json;
+import io.github.bulletmetrics.topology.localprocess.Marker;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,5 +1,7 @@
 package io.github.bulletmetrics.topology.localstorm;
 
+import io.github.bulletmetrics.topology.localprocess.FreePorts;
+import io.github.bulletmetrics.topology.localprocess.Json;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package io.github.bulletmetrics.topology.localstorm;
 
-import java.net.URISyntaxException;
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,7 +62,7 @@ final class JvmCommand {
 
     /** Serial collection and the quick compiler: these processes must start soon and take little from the workers. */
     private List<String> java(int heapMib, String log, String log4j, String... classPath) {
-        return new ArrayList<>(List.of(javaBinary(), directory.marker().argument(),
+        return new ArrayList<>(List.of(Program.javaBinary(), directory.marker().argument(),
             "-Xmx" + heapMib + "m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
             "-Djava.net.preferIPv4Stack=true",
             "-Dstorm.home=" + directory.path(), "-Dstorm.log.dir=" + directory.child("logs"), "-Dstorm.conf.file=",
@@ -76,19 +76,6 @@ final class JvmCommand {
 
     private String wildcard(String name) {
         return directory.child(name) + "/*";
-    }
-
-    private static String javaBinary() {
-        return Path.of(System.getProperty("java.home"), "bin", "java").toString();
-    }
-
-    /** The jar (or directory of classes) that this launcher runs from. */
-    static Path ownJar() {
-        try {
-            return Path.of(LocalStorm.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-        } catch (URISyntaxException e) {
-            throw new IllegalStateException("the launcher's own location is no path", e);
-        }
     }
 
     /** Runs workers by the same JDK, and keeps settings of another Storm on this machine out. */

@@ -1,5 +1,7 @@
 package io.github.bulletmetrics.topology.localstorm;
 
+import io.github.bulletmetrics.topology.localprocess.Deadline;
+import io.github.bulletmetrics.topology.localprocess.ProcessTable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package io.github.bulletmetrics.topology.localstorm;
 
-import java.io.IOException;
+import io.github.bulletmetrics.topology.localprocess.Program;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -15,6 +15,8 @@ import picocli.CommandLine.Command;
     subcommands = {UpCommand.class, DownCommand.class, SubmitCommand.class, KillCommand.class, RebalanceCommand.class,
         WorkersCommand.class, StatusCommand.class})
 public final class LocalStorm {
+    static final Program PROGRAM = new Program("local-storm");
+
     private LocalStorm() {
     }
 
@@ -23,25 +25,7 @@ public final class LocalStorm {
         System.exit(commandLine().execute(args));
     }
 
-    /** An option takes the next argument whatever it looks like: {@code --worker-opts -client} is not {@code -c lient}. */
     static CommandLine commandLine() {
-        return new CommandLine(new LocalStorm())
-            .setAllowOptionsAsOptionParameters(true)
-            .setExecutionExceptionHandler((failure, command, parsed) -> explain(failure));
-    }
-
-    /** An expected failure is one line; anything else is a bug and shows its stack. */
-    private static int explain(Exception failure) {
-        if (failure instanceof IOException) {
-            progress(failure.getMessage() == null ? failure.toString() : failure.getMessage());
-        } else {
-            failure.printStackTrace();
-        }
-        return CommandLine.ExitCode.SOFTWARE;
-    }
-
-    /** Writes one plain line to stderr; stdout is for results only. */
-    static void progress(String line) {
-        System.err.println("local-storm: " + line);
+        return PROGRAM.commandLine(new LocalStorm());
     }
 }

@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.topology.localstorm;
 
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URL;
@@ -38,7 +39,7 @@ final class NimbusConnector {
 
     private static URL[] jars(Path directory) throws IOException {
         List<URL> urls = new ArrayList<>();
-        urls.add(JvmCommand.ownJar().toUri().toURL());
+        urls.add(Program.jarOf(LocalStorm.class).toUri().toURL());
         if (!Files.isDirectory(directory)) {
             throw new IOException(directory + " is missing: no cluster has been started in this directory");
         }

@@ -1,5 +1,8 @@
 package io.github.bulletmetrics.topology.localstorm;
 
+import io.github.bulletmetrics.topology.localprocess.Json;
+import io.github.bulletmetrics.topology.localprocess.ProcessTable;
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -21,15 +24,11 @@ final class StatusCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         ClusterDirectory directory = ClusterDirectory.at(dir);
-        Optional<ProcessEntry> launcher = directory.holder();
-        Map<String, Object> status = Json.object("dir", directory.path(), "running", launcher.isPresent());
-        if (launcher.isEmpty()) {
-            status.put("leftover_pids", Leftovers.of(directory).alive().stream().map(ProcessEntry::pid).toList());
-        } else {
-            status.put("launcher_pid", launcher.get().pid());
+        Map<String, Object> status = directory.status();
+        if (status.get("running").equals(true)) {
             describe(directory, status);
         }
-        System.out.println(Json.write(status));
+        Program.print(status);
         return 0;
     }
 

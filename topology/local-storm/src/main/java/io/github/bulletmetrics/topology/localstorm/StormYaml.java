@@ -1,5 +1,6 @@
 package io.github.bulletmetrics.topology.localstorm;
 
+import io.github.bulletmetrics.topology.localprocess.Json;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;

@@ -1,5 +1,8 @@
 package io.github.bulletmetrics.topology.localstorm;
 
+import io.github.bulletmetrics.topology.localprocess.Marker;
+import io.github.bulletmetrics.topology.localprocess.ProcessTable;
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -15,7 +18,7 @@ final class WorkersCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         Marker marker = ClusterDirectory.at(dir).marker();
-        System.out.println(Json.write(Worker.of(marker, new ProcessTable()).stream().map(Worker::json).toList()));
+        Program.print(Worker.of(marker, new ProcessTable()).stream().map(Worker::json).toList());
         return 0;
     }
 }

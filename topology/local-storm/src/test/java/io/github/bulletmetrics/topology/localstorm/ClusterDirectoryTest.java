@@ -3,6 +3,8 @@ package io.github.bulletmetrics.topology.localstorm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.bulletmetrics.topology.localprocess.ProcessEntry;
+import io.github.bulletmetrics.topology.localprocess.ProcessId;
 import java.io.IOException;
 import java.nio.channels.FileLock;
 import java.nio.file.Files;
@@ -71,7 +73,7 @@ class ClusterDirectoryTest {
         ClusterDirectory directory = ClusterDirectory.at(scratch);
         assertThat(directory.record()).isEmpty();
         ClusterRecord record = new ClusterRecord(new Endpoints(1, 2, 3, List.of(4, 5), new DrpcServer(6, 7, 8, 9)), Map.of(), false)
-            .with("nimbus", new ClusterRecord.Pid(10, 1000)).nowReady();
+            .with("nimbus", new ProcessId(10, 1000)).nowReady();
         record.save(directory.recordFile());
         assertThat(directory.record()).contains(record);
     }

@@ -2,6 +2,11 @@ package io.github.bulletmetrics.topology.localstorm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.bulletmetrics.topology.localprocess.Deadline;
+import io.github.bulletmetrics.topology.localprocess.Json;
+import io.github.bulletmetrics.topology.localprocess.Marker;
+import io.github.bulletmetrics.topology.localprocess.ProcessEntry;
+import io.github.bulletmetrics.topology.localprocess.ProcessTable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -54,7 +59,7 @@ class LocalStormIT {
         List<Worker> workers = awaitCountingWorkers("word-count", 2, pids);
         awaitCountingWorkers("other", 1, otherPids);
         assertThat(workers).extracting(Worker::port).doesNotHaveDuplicates();
-        assertThat(processes()).filteredOn(ProcessEntry::isWorker)
+        assertThat(processes()).filteredOn(Worker::isWorker)
             .allSatisfy(worker -> assertThat(worker.commandLine()).contains("-Xmx128m", "-Dsome.option=1"));
         assertThat(launcher.run("status", "--dir", dir.toString()).stdout())
             .contains("\"running\":true", "\"ready\":true", "\"name\":\"word-count\"", "\"status\":\"ACTIVE\"");
@@ -80,7 +85,7 @@ class LocalStormIT {
         awaitReady(up);
         awaitCountingWorkers("word-count", 2, submit("word-count", 2));
         up.destroyForcibly().waitFor();
-        assertThat(processes()).anyMatch(ProcessEntry::isSupervisor).anyMatch(ProcessEntry::isWorker);
+        assertThat(processes()).anyMatch(ClusterDirectory::isSupervisor).anyMatch(Worker::isWorker);
         Launcher.Result down = launcher.run("down", "--dir", dir.toString());
         assertThat(processes()).isEmpty();
         assertThat(down.code()).as(down.stderr()).isZero();

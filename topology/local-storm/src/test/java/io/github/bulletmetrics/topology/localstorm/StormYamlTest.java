@@ -2,6 +2,7 @@ package io.github.bulletmetrics.topology.localstorm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.bulletmetrics.topology.localprocess.Json;
 import io.github.bulletmetrics.topology.localstorm.loopback.LoopbackTransportPlugin;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,4 +1,4 @@
-package io.github.bulletmetrics.topology.localstorm;
+package io.github.bulletmetrics.topology.localprocess;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,9 +1,10 @@
-package io.github.bulletmetrics.topology.localstorm;
+package io.github.bulletmetrics.topology.localprocess;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Real processes: shells that carry a marker among their arguments. */
 class LeftoversTest {
+    private static final Program PROGRAM = new Program("local-storm");
     private static final String SUPERVISOR = "org.apache.storm.daemon.supervisor.Supervisor";
 
     @TempDir
@@ -27,36 +29,41 @@ class LeftoversTest {
 
     @Test
     void endsTheMarkedEvenIfTheyIgnoreSigtermAndNobodyElse() throws Exception {
-        Marker marker = Marker.of(scratch.resolve("c"));
+        Marker marker = Marker.of(PROGRAM, scratch.resolve("c"));
         Process obedient = shell("", marker.argument());
         Process stubborn = shell("trap '' TERM; ", marker.argument());
         Process supervisor = shell("trap '' TERM; ", marker.argument(), SUPERVISOR);
-        Process neighbour = shell("", Marker.of(scratch.resolve("c2")).argument());
+        Process neighbour = shell("", Marker.of(PROGRAM, scratch.resolve("c2")).argument());
 
-        assertThat(new Leftovers(marker, List.of()).end()).isEqualTo(3);
+        assertThat(of(marker).end()).isEqualTo(3);
 
         for (Process process : List.of(obedient, stubborn, supervisor)) {
             assertThat(process.waitFor(1, TimeUnit.SECONDS)).isTrue();
         }
         assertThat(neighbour.isAlive()).isTrue();
-        assertThat(new Leftovers(marker, List.of()).end()).isZero();
+        assertThat(of(marker).end()).isZero();
     }
 
     @Test
     void endsARecordedProcessButNotAnotherThatGotItsPid() throws Exception {
-        Marker marker = Marker.of(scratch.resolve("c"));
-        ClusterRecord.Pid recorded = pid(shell(""));
+        Marker marker = Marker.of(PROGRAM, scratch.resolve("c"));
+        ProcessId recorded = pid(shell(""));
         Process successor = shell("");
-        ClusterRecord.Pid dead = new ClusterRecord.Pid(successor.pid(), pid(successor).startTicks() - 1);
+        ProcessId dead = new ProcessId(successor.pid(), pid(successor).startTicks() - 1);
 
-        assertThat(new Leftovers(marker, List.of(recorded, dead)).end()).isEqualTo(1);
+        assertThat(of(marker, recorded, dead).end()).isEqualTo(1);
 
         assertThat(started.get(0).waitFor(1, TimeUnit.SECONDS)).isTrue();
         assertThat(successor.isAlive()).isTrue();
     }
 
-    private static ClusterRecord.Pid pid(Process process) {
-        return new ClusterRecord.Pid(process.pid(), new ProcessTable().find(process.pid()).orElseThrow().startTicks());
+    private static Leftovers of(Marker marker, ProcessId... recorded) {
+        return new Leftovers(marker, List.of(recorded), process -> process.commandLine().contains(SUPERVISOR), Duration.ofSeconds(3),
+            Duration.ofSeconds(15));
+    }
+
+    private static ProcessId pid(Process process) {
+        return new ProcessId(process.pid(), new ProcessTable().find(process.pid()).orElseThrow().startTicks());
     }
 
     /** Returns when the shell has come to its loop, its trap set. */

@@ -1,4 +1,4 @@
-package io.github.bulletmetrics.topology.localstorm;
+package io.github.bulletmetrics.topology.localprocess;
 
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -6,12 +6,12 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /** Writes maps, collections, numbers, booleans and null as JSON on one line; anything else as a string. */
-final class Json {
+public final class Json {
     private Json() {
     }
 
     /** A map in the order of its arguments: key, value, key, value, ... */
-    static Map<String, Object> object(Object... keysAndValues) {
+    public static Map<String, Object> object(Object... keysAndValues) {
         Map<String, Object> object = new LinkedHashMap<>();
         for (int i = 0; i < keysAndValues.length; i += 2) {
             object.put((String) keysAndValues[i], keysAndValues[i + 1]);
@@ -19,7 +19,7 @@ final class Json {
         return object;
     }
 
-    static String write(Object value) {
+    public static String write(Object value) {
         if (value instanceof Map<?, ?> map) {
             return map.entrySet().stream()
                 .map(entry -> quote(entry.getKey().toString()) + ":" + write(entry.getValue()))

@@ -1,4 +1,4 @@
-package io.github.bulletmetrics.topology.localstorm;
+package io.github.bulletmetrics.topology.localprocess;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ProcessTableTest {
-    private static final Marker MARKER = Marker.of(Path.of("/c"));
+    private static final Marker MARKER = Marker.of(new Program("local-storm"), Path.of("/c"));
     private static final String WORKER = "org.apache.storm.daemon.worker.Worker";
 
     @TempDir
@@ -28,21 +28,13 @@ class ProcessTableTest {
         List<ProcessEntry> marked = new ProcessTable(proc).marked(MARKER);
 
         assertThat(marked).extracting(ProcessEntry::pid).containsExactly(20L, 1000L);
-        assertThat(marked).extracting(ProcessEntry::isWorker).containsExactly(true, false);
-        assertThat(marked).extracting(ProcessEntry::isSupervisor).containsExactly(false, true);
+        assertThat(marked.get(0).commandLine()).containsExactly("java", MARKER.argument(), WORKER, "wc-1-17", "6700");
     }
 
     @Test
     void readsTheStartOfAProgramWithBlanksAndParenthesesInItsName() throws IOException {
         process(7, "a) (b 1 2", "a) (b 1 2");
         assertThat(new ProcessTable(proc).find(7).orElseThrow().startTicks()).isEqualTo(4242);
-    }
-
-    @Test
-    void knowsAWorkerFromTheLogWriterAroundIt() throws IOException {
-        process(7, "java", "java", "-Dstorm.id=wc-1-17", "org.apache.storm.LogWriter", "java", "-server", "-Dstorm.id=wc-1-17",
-            MARKER.argument(), WORKER, "wc-1-17");
-        assertThat(new ProcessTable(proc).marked(MARKER)).hasSize(1).noneMatch(ProcessEntry::isWorker);
     }
 
     @Test

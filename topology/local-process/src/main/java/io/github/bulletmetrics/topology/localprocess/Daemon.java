@@ -1,4 +1,4 @@
-package io.github.bulletmetrics.topology.localstorm;
+package io.github.bulletmetrics.topology.localprocess;
 
 import java.io.File;
 import java.io.IOException;
@@ -7,14 +7,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 
 /**
- * One of the cluster's long-running processes, started by this launcher in a session of its own: a Ctrl-C in the terminal, which
+ * One of the server's long-running processes, started by this launcher in a session of its own: a Ctrl-C in the terminal, which
  * goes to the whole foreground process group, does not reach it, so that the launcher can stop it in order.
  */
-final class Daemon {
+public final class Daemon {
     private static final int TAIL_LINES = 25;
 
     private final String name;
@@ -27,48 +29,58 @@ final class Daemon {
         this.logs = logs;
     }
 
-    /** Starts a process whose output goes to {@code logs/NAME.out}; what it logs itself is in {@code logs/NAME.log}. */
-    static Daemon start(String name, List<String> command, ClusterDirectory directory) throws IOException {
+    /**
+     * Starts a process in a directory.
+     *
+     * @param logs where its last lines are to be found; its output goes to the last of them
+     * @param environment changes the environment that it inherits
+     */
+    public static Daemon start(String name, List<String> command, ProcessDirectory directory, List<Path> logs,
+            Consumer<Map<String, String>> environment) throws IOException {
         List<String> detached = new ArrayList<>(List.of("setsid"));
         detached.addAll(command);
-        Path output = directory.log(name + ".out");
         ProcessBuilder builder = new ProcessBuilder(detached)
             .directory(directory.path().toFile())
             .redirectInput(new File("/dev/null"))
             .redirectErrorStream(true)
-            .redirectOutput(output.toFile());
-        JvmCommand.environment(builder.environment());
+            .redirectOutput(logs.get(logs.size() - 1).toFile());
+        environment.accept(builder.environment());
         try {
-            return new Daemon(name, builder.start(), List.of(directory.log(name + ".log"), output));
+            return new Daemon(name, builder.start(), logs);
         } catch (IOException e) {
             throw new IOException("cannot start " + name + ": " + e.getMessage() + " (setsid is in the package util-linux)", e);
         }
     }
 
-    String name() {
+    public String name() {
         return name;
     }
 
-    long pid() {
+    public long pid() {
         return process.pid();
     }
 
-    boolean isAlive() {
+    public boolean isAlive() {
         return process.isAlive();
     }
 
+    /** Waits for the end of the process and returns its code. */
+    public int waitFor() throws InterruptedException {
+        return process.waitFor();
+    }
+
     /** Completes when the process has ended. */
-    CompletableFuture<Process> onExit() {
+    public CompletableFuture<Process> onExit() {
         return process.onExit();
     }
 
     /** The process as the kernel names it; empty when it has ended already. */
-    Optional<ClusterRecord.Pid> identity() {
-        return new ProcessTable().startTicks(pid()).map(startTicks -> new ClusterRecord.Pid(pid(), startTicks));
+    public Optional<ProcessId> identity() {
+        return new ProcessTable().startTicks(pid()).map(startTicks -> new ProcessId(pid(), startTicks));
     }
 
     /** Ends the process by SIGTERM and, if it still lives at the deadline, by SIGKILL. */
-    void stop(Deadline deadline) {
+    public void stop(Deadline deadline) {
         process.destroy();
         if (!deadline.await(() -> !process.isAlive())) {
             process.destroyForcibly();
@@ -76,7 +88,7 @@ final class Daemon {
     }
 
     /** How the process ended, with the last lines that it wrote. */
-    String obituary() {
+    public String obituary() {
         StringBuilder text = new StringBuilder(name + " (pid " + pid() + ") ended unexpectedly with code " + process.exitValue());
         for (Path log : logs) {
             text.append("\n--- last lines of ").append(log);

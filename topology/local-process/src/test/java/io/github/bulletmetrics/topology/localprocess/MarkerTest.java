@@ -1,4 +1,4 @@
-package io.github.bulletmetrics.topology.localstorm;
+package io.github.bulletmetrics.topology.localprocess;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -9,6 +9,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class MarkerTest {
+    private static final Program PROGRAM = new Program("local-storm");
+
     @ParameterizedTest
     @CsvSource({
         "/srv/out/storm,      -Dlocal.storm.dir=/srv/out/storm",
@@ -18,15 +20,15 @@ class MarkerTest {
         "/ü,                   -Dlocal.storm.dir=/=C3=BC",
     })
     void keepsWhatIsPlainAndEscapesTheRest(String path, String argument) {
-        assertThat(Marker.of(Path.of(path)).argument()).isEqualTo(argument);
+        assertThat(Marker.of(PROGRAM, Path.of(path)).argument()).isEqualTo(argument);
     }
 
     @Test
     void marksOnlyTheSameDirectory() {
-        List<String> commandLine = List.of("java", Marker.of(Path.of("/x/storm")).argument(), "Main");
-        assertThat(Marker.of(Path.of("/x/storm")).marks(commandLine)).isTrue();
-        assertThat(Marker.of(Path.of("/x/storm/a")).marks(commandLine)).isFalse();
-        assertThat(Marker.of(Path.of("/x")).marks(commandLine)).isFalse();
-        assertThat(Marker.of(Path.of("/x/storm")).marks(List.of("grep", "local.storm.dir=/x/storm"))).isFalse();
+        List<String> commandLine = List.of("java", Marker.of(PROGRAM, Path.of("/x/storm")).argument(), "Main");
+        assertThat(Marker.of(PROGRAM, Path.of("/x/storm")).marks(commandLine)).isTrue();
+        assertThat(Marker.of(PROGRAM, Path.of("/x/storm/a")).marks(commandLine)).isFalse();
+        assertThat(Marker.of(PROGRAM, Path.of("/x")).marks(commandLine)).isFalse();
+        assertThat(Marker.of(PROGRAM, Path.of("/x/storm")).marks(List.of("grep", "local.storm.dir=/x/storm"))).isFalse();
     }
 }

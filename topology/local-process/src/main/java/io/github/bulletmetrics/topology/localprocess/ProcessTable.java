@@ -1,4 +1,4 @@
-package io.github.bulletmetrics.topology.localstorm;
+package io.github.bulletmetrics.topology.localprocess;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -10,12 +10,12 @@ import java.util.List;
 import java.util.Optional;
 
 /** Reads the processes of this machine from {@code /proc} (proc(5)). */
-final class ProcessTable {
+public final class ProcessTable {
     private static final int START_TIME_FIELD = 22;
 
     private final Path proc;
 
-    ProcessTable() {
+    public ProcessTable() {
         this(Path.of("/proc"));
     }
 
@@ -25,7 +25,7 @@ final class ProcessTable {
     }
 
     /** The live processes that carry the marker, by ascending pid. A zombie has no command line, so it is not among them. */
-    List<ProcessEntry> marked(Marker marker) throws IOException {
+    public List<ProcessEntry> marked(Marker marker) throws IOException {
         List<ProcessEntry> found = new ArrayList<>();
         try (DirectoryStream<Path> directories = Files.newDirectoryStream(proc, "[0-9]*")) {
             for (Path directory : directories) {
@@ -39,7 +39,7 @@ final class ProcessTable {
     }
 
     /** The process with this pid; empty when there is none, when it is a zombie, or when it ended while being read. */
-    Optional<ProcessEntry> find(long pid) {
+    public Optional<ProcessEntry> find(long pid) {
         Path directory = proc.resolve(Long.toString(pid));
         try {
             List<String> commandLine = splitCommandLine(Files.readAllBytes(directory.resolve("cmdline")));
@@ -53,7 +53,7 @@ final class ProcessTable {
     }
 
     /** When the process was started; empty when there is none. Known from the fork on, unlike the command line. */
-    Optional<Long> startTicks(long pid) {
+    public Optional<Long> startTicks(long pid) {
         try {
             String stat = Files.readString(proc.resolve(Long.toString(pid)).resolve("stat"), StandardCharsets.ISO_8859_1);
             return Optional.of(parseStartTicks(stat));

@@ -1,4 +1,4 @@
-package io.github.bulletmetrics.topology.localstorm;
+package io.github.bulletmetrics.topology.localprocess;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -15,7 +15,7 @@ import java.util.Set;
  * Chooses TCP ports that are free now and likely to stay so: below the range from which the kernel takes the ports of outgoing
  * connections, since a worker binds its slot only minutes later.
  */
-final class FreePorts {
+public final class FreePorts {
     private static final Path EPHEMERAL_RANGE = Path.of("/proc/sys/net/ipv4/ip_local_port_range");
     private static final int LOWEST = 10_000;
     private static final int DEFAULT_FIRST_EPHEMERAL = 32_768;
@@ -25,7 +25,7 @@ final class FreePorts {
     }
 
     /** Distinct ports, at random, so that clusters started at the same time rarely choose the same. */
-    static List<Integer> choose(int count) throws IOException {
+    public static List<Integer> choose(int count) throws IOException {
         int end = Math.max(firstEphemeral(), LOWEST + 1_000);
         Random random = new Random();
         Set<Integer> chosen = new LinkedHashSet<>();
