@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -60,6 +61,9 @@ func (c *Client) Query(ctx context.Context, expression string, at time.Time) (mo
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	value, _, _, err := c.promql.Query(ctx, expression, at)
+	if err == nil && value == nil {
+		err = errors.New("the answer has no result: does a collector listen there, or a Prometheus-compatible API?")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the collector %s: %w", expression, err)
 	}

@@ -42,6 +42,7 @@ func FuzzCollectorsAnswers(f *testing.F) {
 	f.Add(`{"data":[{"name":"t"}]}`)
 	f.Add(`{"data":{"result":[{"metric":{"worker":"h:1"},"value":[1e308,"NaN"],"values":[[1,"2"]]}]}}`)
 	f.Add(strings.Repeat(`{"data":`, 20_000))
+	f.Add(`{}`)
 	now := time.UnixMilli(1_700_000_000_000)
 	f.Fuzz(func(t *testing.T, text string) {
 		asked, err := client.By("http://collector", &http.Client{Transport: answers(text)})
