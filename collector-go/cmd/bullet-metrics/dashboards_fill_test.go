@@ -77,11 +77,7 @@ func fill(t *testing.T, prometheus string) *grid.Store {
 		files = append(files, captureFile(name))
 	}
 	replayed := replayBoth(t, dir, files, forwarded(t, prometheus))
-	keep := grid.DefaultOptions()
-	keep.RetentionTime, keep.RetentionBytes = 0, 0
-	store, err := grid.Open(filepath.Join(dir, gridDir), keep)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close(context.Background())) })
+	store := openForever(t, filepath.Join(dir, gridDir))
 	made := madeUp()
 	for name := range made.names {
 		if name == onceRecorded {
@@ -90,7 +86,7 @@ func fill(t *testing.T, prometheus string) *grid.Store {
 		require.NotContains(t, replayed, name, "a capture has it now: make it up no longer")
 	}
 	made.scraped(t)
-	_, err = both{store, forwarded(t, prometheus)}.Append(t.Context(), store.Durable()+1, &made.columns)
+	_, err := both{store, forwarded(t, prometheus)}.Append(t.Context(), store.Durable()+1, &made.columns)
 	require.NoError(t, err)
 	return store
 }
@@ -160,6 +156,10 @@ func madeUp() *inventory {
 		task := fmt.Sprint(i + 3)
 		v.series(rising(4.2+float64(i)), of("bullet_worker_cpu_seconds_total", "mode", "user")...)
 		v.series(rising(0.7), of("bullet_worker_cpu_seconds_total", "mode", "system")...)
+		for mode, by := range map[string]float64{"user": 9, "system": 3, "iowait": 0.4, "steal": 0.8, "idle": 26.8} { // of one host, which has both workers
+			v.series(rising(by), of("bullet_host_cpu_seconds_total", "host", "127.0.0.1", "mode", mode)...)
+		}
+		v.series(always(4), of("bullet_host_cpu_cores", "host", "127.0.0.1")...)
 		v.series(always(1), of("bullet_worker_info", "host", "127.0.0.1", "pid", fmt.Sprint(4711+i))...)
 		v.distribution(of("bullet_filter_latency_seconds", "component", "FilterBolt", "task", task)...)
 		v.series(rising(2), of("bullet_filter_latency_negative_total", "component", "FilterBolt", "task", task)...)

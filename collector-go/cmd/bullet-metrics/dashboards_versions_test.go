@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,11 +68,20 @@ func startReplayed(t *testing.T, path string) string {
 	require.NoError(t, err)
 	_, _, err = p.play(t.Context(), files)
 	require.NoError(t, err)
+	return startOver(t, openForever(t, filepath.Join(c.DataDir, gridDir)))
+}
+
+func openForever(t *testing.T, dir string) *grid.Store {
 	keep := grid.DefaultOptions()
 	keep.RetentionTime, keep.RetentionBytes = 0, 0
-	store, err := grid.Open(filepath.Join(c.DataDir, gridDir), keep)
+	store, err := grid.Open(dir, keep)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close(t.Context())) })
+	t.Cleanup(func() { require.NoError(t, store.Close(context.Background())) })
+	return store
+}
+
+// startOver answers from a store.
+func startOver(t *testing.T, store *grid.Store) string {
 	engine, err := query.New(store, query.DefaultOptions())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, engine.Close()) })
@@ -115,4 +127,39 @@ func TestDashboardsOfQueuesHaveNoEmptyPanelOnAnyStorm(t *testing.T) {
 			assert.Greater(t, panels, 8)
 		})
 	}
+}
+
+// Two workers report the CPU of the one host that they run on: the panels count it once.
+func TestDashboardsCountAHostOnce(t *testing.T) {
+	t.Parallel()
+	store := openForever(t, t.TempDir())
+	made := madeUp()
+	_, err := store.Append(t.Context(), 1, &made.columns)
+	require.NoError(t, err)
+	server := startOver(t, store)
+	found := map[string][]string{}
+	for _, file := range []string{"figures.json", "overview.json", "tuple-flow.json"} {
+		text, err := os.ReadFile(filepath.Join(dashboardsHome, file))
+		require.NoError(t, err)
+		var board dashboardtest.Dashboard
+		require.NoError(t, json.Unmarshal(text, &board))
+		for _, p := range board.Panels {
+			for _, target := range p.Targets {
+				form := url.Values{"query": {dashboardtest.Fill(target.Expr, "bullet", reporting)}, "start": {fmt.Sprint(fillEnd)}, "end": {fmt.Sprint(fillEnd)}, "step": {"15"}}
+				if strings.HasPrefix(target.Expr, "ALERTS") {
+					continue
+				}
+				for _, series := range askRange(t, server, form) {
+					value, err := strconv.ParseFloat(series.Values[0].([]any)[1].(string), 64)
+					require.NoError(t, err)
+					found[p.Title] = append(found[p.Title], fmt.Sprintf("%s%s %.3f", series.Metric["host"], series.Metric["partition"], value))
+				}
+			}
+		}
+	}
+	assert.Equal(t, []string{"127.0.0.1 1.280", "127.0.0.1 1.080"}, found["CPU of hosts, and of the workers there"])
+	assert.Equal(t, []string{"127.0.0.1 0.020"}, found["Steal, by host"])
+	assert.Equal(t, []string{"127.0.0.1 0.320", "127.0.0.1 0.270", "127.0.0.1 0.020"}, found["Hosts"])
+	assert.Equal(t, []string{"0 480.000", "1 480.000"}, found["Lag a Kafka partition"])
+	assert.Equal(t, []string{"0 480.000", "1 480.000"}, found["Kafka partitions"])
 }

@@ -8,6 +8,7 @@ type scope uint8
 const (
 	ofTopology scope = iota + 1 // topology
 	ofWorker                    // topology, worker
+	ofHost                      // topology, worker, host: what a worker has of its host, as the others there do
 	ofTask                      // topology, worker, component, task
 )
 
@@ -16,6 +17,7 @@ func (s scope) labels() []string {
 	return map[scope][]string{
 		ofTopology: {"topology"},
 		ofWorker:   {"topology", "worker"},
+		ofHost:     {"topology", "worker", "host"},
 		ofTask:     {"topology", "worker", "component", "task"},
 	}[s]
 }
@@ -81,6 +83,8 @@ var metrics = []canonical{
 	{"bullet_worker_heap_limit_bytes", gauge, ofWorker, "", limit, "Most heap that the JVM may use"},
 	{"bullet_worker_gc_seconds_total", counter, ofWorker, "collector", plain, "Time spent in collections, as the JVM's collector reports it"},
 	{"bullet_worker_gc_collections_total", counter, ofWorker, "collector", plain, "Collections"},
+	{"bullet_host_cpu_seconds_total", counter, ofHost, "mode", plain, "CPU time of the worker's machine, everything on it included, each ten seconds; mode is user (niced too), system (interrupts too), iowait, steal (taken by the hypervisor) or idle. Every worker of a host has it: max by (host, mode) counts a host once"},
+	{"bullet_host_cpu_cores", gauge, ofHost, "", plain, "CPUs of the worker's machine; every worker of a host has it"},
 
 	// Bullet.
 	{"bullet_active_queries", gauge, ofTask, "", plain, "Queries running in the task; a topology's figure is the sum over JoinBolt's tasks"},

@@ -46,6 +46,8 @@ var samplerSources = []source{
 	{"heap.limit_bytes", "", "bullet_worker_heap_limit_bytes", "", instant, one, "sampler", always},
 	{"gc.time_ms", "{collector}", "bullet_worker_gc_seconds_total", "", cumulative, ms, "sampler", always},
 	{"gc.count", "{collector}", "bullet_worker_gc_collections_total", "", cumulative, one, "sampler", always},
+	{"host.cpu_ms", "{mode}", "bullet_host_cpu_seconds_total", "", cumulative, ms, "sampler", always},
+	{"host.cpu_cores", "", "bullet_host_cpu_cores", "", instant, one, "sampler", always},
 	{"process.start_time_ms", "", "bullet_worker_start_time_seconds", "", instant, ms, "sampler", always},
 }
 

@@ -36,6 +36,7 @@ const (
 	ofTable part = iota // it is the same for all
 	ofItsTopology
 	ofItsWorker
+	ofItsHost
 	ofItsComponent
 	ofItsTask
 )
@@ -89,6 +90,8 @@ func (t *templates) labelsOf(of *template, raw *metric.Raw) labels.Labels {
 			value = raw.Topology
 		case ofItsWorker:
 			value = t.workerOf(raw)
+		case ofItsHost:
+			value = raw.Worker.Host
 		case ofItsComponent:
 			value = raw.Component
 		case ofItsTask:
@@ -152,6 +155,9 @@ func labelParts(name string, of scope, said []label) []labelPart {
 	parts := []labelPart{{name: model.MetricNameLabel, value: name}, {name: "topology", of: ofItsTopology}}
 	if of >= ofWorker {
 		parts = append(parts, labelPart{name: "worker", of: ofItsWorker})
+	}
+	if of == ofHost {
+		parts = append(parts, labelPart{name: "host", of: ofItsHost})
 	}
 	if of == ofTask {
 		parts = append(parts, labelPart{name: "component", of: ofItsComponent}, labelPart{name: "task", of: ofItsTask})

@@ -32,6 +32,9 @@ var figures = Board{
 			{Kind: Lines, Title: "CPU time, in ms a minute", Unit: MsAMinute, Width: 12, Times: 60_000, Description: "The same as the document has it: ms of CPU in a minute of time; 60,000 is one core, 300K ms/min are five. Grafana multiplies; what is stored are seconds.", Queries: one(bothCPU, "{{worker}}")},
 			meanAndTotal("CPU time: mean and total", "CPU seconds a second of a worker in the mean, and of all workers together. The total is what the topology costs.", Cores, allCPU),
 			workers(),
+			{Kind: Lines, Title: "CPU of hosts, and of the workers there", Unit: Cores, Description: "CPU seconds a second of each machine that has workers, whatever uses them, and of the topology's workers on it: what lies between is used by others. Empty where the plugin's sampler is off or finds no /proc/stat.", Queries: []Query{
+				{"max by (host) (" + hostBusy + ")", "{{host}}"}, {workersCPU, "workers on {{host}}"}}},
+			{Kind: Lines, Title: "Steal, by host", Unit: Share, Limit: stealLimit, Description: "Share of a machine's CPU time that its hypervisor gives to others; from 5% on, the line, the workers are slower than their CPU time shows. Empty where the plugin's sampler is off or finds no /proc/stat.", Queries: one(stealShare, "{{host}}")},
 			{Kind: Lines, Title: "CPU user and system time of all workers", Unit: Cores, Description: "CPU seconds a second of all workers by mode; \"total\" where the system does not distinguish them.", Queries: one(`sum by (mode) (rate(bullet_worker_cpu_seconds_total{topology="$topology"}[$__rate_interval]))`, "{{mode}}")},
 		}},
 		{"How much heap do they hold? (Figure 3)", []Panel{

@@ -27,5 +27,10 @@ var overview = Board{
 				Columns: map[string]string{"Time": "", "component": "Component", "Value #A": "Busy", "Value #B": "Receive queue"}, Bars: []string{"Busy", "Receive queue"},
 				Queries: []Query{{"max by (component) (" + capacity + ")", ""}, {"max by (component) (" + receiveFull + ")", ""}}},
 		}},
+		{"Which machine is it?", []Panel{
+			{Kind: Table, Title: "Hosts", Unit: Share, Limit: 1, Description: "Of each machine that has workers the share of its CPU time that is used, by the topology's workers and by all, and that its hypervisor gives to others (steal). Figures 1 to 4 have them over time.",
+				Columns: map[string]string{"Time": "", "host": "Host", "Value #A": "All", "Value #B": "Workers", "Value #C": "Steal"}, Bars: []string{"All", "Workers", "Steal"},
+				Queries: []Query{{hostShare, ""}, {workerShare, ""}, {stealShare, ""}}},
+		}},
 	},
 }

@@ -5,8 +5,22 @@ import "strconv"
 // latencyLimit is what Bullet's operators hold the filter latency to, in seconds.
 const latencyLimit = 0.2
 
+// stealLimit is the share of a machine's CPU time from which on that others have it is worth a look; the page's figure of CPU has it too.
+const stealLimit = 0.05
+
 // sampledNote is said of what Storm counts on a sample of the tuples.
 const sampledNote = " Storm counts a sample of the tuples and scales it up: an estimate, unless topology.stats.sample.rate is 1."
+
+// What a worker has of its host the others there have too: the greatest of them counts a host once.
+const (
+	hostTime    = `sum by (worker, host) (rate(bullet_host_cpu_seconds_total{topology="$topology"}[$__rate_interval]))`
+	hostBusy    = `sum by (worker, host) (rate(bullet_host_cpu_seconds_total{topology="$topology",mode!~"idle|iowait"}[$__rate_interval]))`
+	hostStolen  = `sum by (worker, host) (rate(bullet_host_cpu_seconds_total{topology="$topology",mode="steal"}[$__rate_interval]))`
+	hostShare   = "max by (host) (" + hostBusy + " / " + hostTime + ")"
+	stealShare  = "max by (host) (" + hostStolen + " / " + hostTime + ")"
+	workersCPU  = `sum by (host) (sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="$topology"}[$__rate_interval])) * on (worker) group_left (host) (bullet_host_cpu_cores{topology="$topology"} / bullet_host_cpu_cores{topology="$topology"}))`
+	workerShare = workersCPU + ` / max by (host) (bullet_host_cpu_cores{topology="$topology"})`
+)
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 

@@ -17,6 +17,8 @@ import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -62,10 +64,12 @@ class StormMetricsConsumerTest {
         consumer.handleDataPoints(task("FilterBolt", 3), List.of(new DataPoint("bullet_filter_latency", 1.5),
                 new DataPoint("__execute-count", Map.of("DataSource:default", 20L))));
         consumer.handleDataPoints(task("__system", -1), List.of(new DataPoint("bullet-metrics.sampler", new WorkerSampler().getValueAndReset())));
-        await().atMost(PATIENCE).until(() -> collector.ledger().samples().size() >= 2 + 7);
+        boolean hasHost = Files.exists(Path.of("/proc/stat"));
+        String last = hasHost ? "host.cpu_cores" : "gc.time_ms";
+        await().atMost(PATIENCE).until(() -> collector.ledger().samples().stream().anyMatch(sample -> sample.name().equals(last)));
 
         assertThat(collector.ledger().breaches()).isEmpty();
-        assertThat(collector.ledger().blocks()).as("one of the report, one of the pack").hasSize(takesBlocks ? 2 : 0);
+        assertThat(collector.ledger().blocks()).as("one of the report, one of the pack, one of its host").hasSize(!takesBlocks ? 0 : hasHost ? 3 : 2);
         assertThat(collector.ledger().samples()).contains(
                 new Ledger.Sample("worker-1", 6700, "FilterBolt", 3, "bullet_filter_latency", List.of(), 1_700_000_000_000L, 1.5),
                 new Ledger.Sample("worker-1", 6700, "FilterBolt", 3, "__execute-count", List.of("DataSource:default"), 1_700_000_000_000L, 20));

@@ -251,12 +251,32 @@ public final class Flattener {
         workers.process(source.worker, series.process.pid(), series.process.startTimeMs());
         workers.handedOver(source.worker, pack.handOverMs(), System.currentTimeMillis());
         if (pack.lost() > 0) {
-            losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, (long) pack.lost() * series.size(), pack.firstLostMs(), pack.lastLostMs(),
+            losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, series.lost(pack), pack.firstLostMs(), pack.lastLostMs(),
                     worker.host(), worker.port());
         }
         for (int sample = 0; sample < pack.samples();) {
             sample += samples(series, pack, sample);
         }
+        for (int sample = 0; series.host != null && sample < pack.samples(); sample++) {
+            host(series.host, pack, sample);
+        }
+    }
+
+    /** Queues what a sample has of the host, as a block of one row; few samples of a pack have it. */
+    private void host(Layout layout, SamplePack pack, int sample) {
+        if (pack.host(sample, 0) == SamplePack.UNKNOWN) {
+            return;
+        }
+        long sampleMs = pack.timeMs(sample);
+        if (queue.room(layout.columns()) < layout.columns()) {
+            refused(layout.columns(), sampleMs, sampleMs);
+            return;
+        }
+        block.begin(layout, sampleMs, 0, 1);
+        for (int column = 0; column < layout.columns(); column++) {
+            block.add(pack.host(sample, column));
+        }
+        offer(sampleMs);
     }
 
     private SamplerSeries samplerSeries(SamplePack pack) {

@@ -8,6 +8,8 @@ import io.github.bulletmetrics.storm.queue.Source;
 import io.github.bulletmetrics.storm.sampler.CpuMode;
 import io.github.bulletmetrics.storm.sampler.SamplePack;
 import io.github.bulletmetrics.storm.sampler.Sampler;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -28,6 +30,8 @@ final class SamplerSeries {
     final SamplePack.Process process;
     /** The columns of a pack as a block. */
     final Layout layout;
+    /** The columns of the host in a sample that has them, as a block of one row; null where the machine does not have them. */
+    final Layout host;
 
     private final byte[] processHead;
     private final Map<String, Series> known;
@@ -60,17 +64,27 @@ final class SamplerSeries {
             columns.putIfAbsent(counter(table, source, "gc.count", collector), COLLECTORS + 2 * i);
             columns.putIfAbsent(counter(table, source, "gc.time_ms", collector), COLLECTORS + 2 * i + 1);
         }
-        layout = layout(table, columns, before);
+        layout = layout(table, columns.keySet(), before == null ? null : before.layout);
+        host = process.hasHost() ? layout(table, host(table, source), before == null ? null : before.host) : null;
         values = columns.values().stream().mapToInt(Integer::intValue).toArray();
     }
 
-    private static Layout layout(SeriesTable table, Map<Series, Integer> columns, SamplerSeries before) {
-        Series[] series = columns.keySet().toArray(new Series[0]);
-        boolean same = before != null && before.layout.columns() == series.length;
-        for (int column = 0; same && column < series.length; column++) {
-            same = before.layout.series(column) == series[column];
+    private List<Series> host(SeriesTable table, Source source) {
+        List<Series> columns = new ArrayList<>();
+        for (String mode : SamplePack.HOST_MODES) {
+            columns.add(series(table, source, "host.cpu_ms", Collections.singletonList(mode), Temporality.TEMPORALITY_CUMULATIVE, Sampler.HOST_INTERVAL_MS));
         }
-        return same ? before.layout : table.layout(series);
+        columns.add(series(table, source, "host.cpu_cores", Collections.emptyList(), Temporality.TEMPORALITY_GAUGE, Sampler.HOST_INTERVAL_MS));
+        return columns;
+    }
+
+    private static Layout layout(SeriesTable table, Collection<Series> columns, Layout before) {
+        Series[] series = columns.toArray(new Series[0]);
+        boolean same = before != null && before.columns() == series.length;
+        for (int column = 0; same && column < series.length; column++) {
+            same = before.series(column) == series[column];
+        }
+        return same ? before : table.layout(series);
     }
 
     /** Whether a pack is of the same process. */
@@ -81,6 +95,15 @@ final class SamplerSeries {
     /** How many series there are, those of the processes before included. */
     int size() {
         return known.size();
+    }
+
+    /** How many samples are lost with those of a pack that were: the host's come with one of them in each of its intervals. */
+    long lost(SamplePack pack) {
+        long samples = (long) pack.lost() * layout.columns();
+        if (host != null && pack.lost() > 0) {
+            samples += host.columns() * (Sampler.hostTurn(pack.lastLostMs()) - Sampler.hostTurn(pack.firstLostMs() - Sampler.INTERVAL_MS));
+        }
+        return samples;
     }
 
     /** A column's value in a sample of a pack; {@link SamplePack#UNKNOWN} where it could not be read. */
@@ -106,16 +129,16 @@ final class SamplerSeries {
     }
 
     private Series counter(SeriesTable table, Source source, String name, List<String> key) {
-        return series(table, source, name, key, Temporality.TEMPORALITY_CUMULATIVE);
+        return series(table, source, name, key, Temporality.TEMPORALITY_CUMULATIVE, Sampler.INTERVAL_MS);
     }
 
     private Series gauge(SeriesTable table, Source source, String name) {
-        return series(table, source, name, Collections.emptyList(), Temporality.TEMPORALITY_GAUGE);
+        return series(table, source, name, Collections.emptyList(), Temporality.TEMPORALITY_GAUGE, Sampler.INTERVAL_MS);
     }
 
     /** The source's interval is that of the packs. */
-    private Series series(SeriesTable table, Source source, String name, List<String> key, Temporality temporality) {
+    private Series series(SeriesTable table, Source source, String name, List<String> key, Temporality temporality, int intervalMs) {
         return known.computeIfAbsent(name + '\n' + key, absent -> new Series(table.nextId(), source, name, key, Shape.SHAPE_SAMPLER,
-                temporality, Sampler.INTERVAL_MS, source.intervalMs()));
+                temporality, intervalMs, source.intervalMs()));
     }
 }

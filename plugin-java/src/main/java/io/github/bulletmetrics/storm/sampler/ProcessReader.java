@@ -7,9 +7,10 @@ import java.lang.management.MemoryMXBean;
 import java.lang.management.MemoryUsage;
 import java.lang.management.RuntimeMXBean;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
-/** Reads this process: CPU, heap, garbage collections. One thread. */
+/** Reads this process, CPU, heap, garbage collections, and now and then its host's CPU. One thread. */
 final class ProcessReader {
     /** Collectors that a pack has room for; a JVM has two or three. */
     static final int MAX_COLLECTORS = 16;
@@ -18,6 +19,8 @@ final class ProcessReader {
     private final long[] cpuMs = new long[2];
     private final MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
     private final List<GarbageCollectorMXBean> collectors = new ArrayList<>();
+    private final HostCpu host = HostCpu.ofThisMachine();
+    private long hostTurn = Long.MIN_VALUE;
 
     ProcessReader() {
         for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
@@ -34,12 +37,12 @@ final class ProcessReader {
         for (GarbageCollectorMXBean collector : collectors) {
             names.add(collector.getName());
         }
-        return new SamplePack.Process(cpu.mode(), pid(runtime.getName()), runtime.getStartTime(), names);
+        return new SamplePack.Process(cpu.mode(), pid(runtime.getName()), runtime.getStartTime(), names, host != null);
     }
 
     /** Reads what changes, into one sample's row of a pack. What cannot be read is {@link SamplePack#UNKNOWN}. */
     long[] read() {
-        long[] row = new long[SamplePack.columns(collectors.size())];
+        long[] row = new long[SamplePack.host(collectors.size()) + (host == null ? 0 : HostCpu.COLUMNS)];
         readCpu(row);
         MemoryUsage heap = memory.getHeapMemoryUsage();
         row[SamplePack.HEAP_USED] = heap.getUsed();
@@ -48,6 +51,9 @@ final class ProcessReader {
         for (int i = 0; i < collectors.size(); i++) {
             row[SamplePack.gcCount(i)] = collectors.get(i).getCollectionCount();
             row[SamplePack.gcTime(i)] = collectors.get(i).getCollectionTime();
+        }
+        if (host != null) {
+            readHost(row, SamplePack.host(collectors.size()), System.currentTimeMillis());
         }
         // Last, so that the time is never before what was read.
         row[SamplePack.TIME] = System.currentTimeMillis();
@@ -62,6 +68,21 @@ final class ProcessReader {
         } catch (IOException unreadable) {
             row[SamplePack.CPU] = SamplePack.UNKNOWN;
             row[SamplePack.CPU_SYSTEM] = SamplePack.UNKNOWN;
+        }
+    }
+
+    /** The first sample has it, and then the last before each full {@link Sampler#HOST_INTERVAL_MS} of the wall clock. */
+    private void readHost(long[] row, int at, long nowMs) {
+        Arrays.fill(row, at, row.length, SamplePack.UNKNOWN);
+        long turn = Sampler.hostTurn(nowMs);
+        if (turn == hostTurn) {
+            return;
+        }
+        try {
+            host.read(row, at);
+            hostTurn = turn;
+        } catch (IOException unreadable) {
+            // The next sample tries again.
         }
     }
 

@@ -3,6 +3,7 @@ package io.github.bulletmetrics.storm.sampler;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
@@ -10,16 +11,17 @@ import java.util.List;
 /**
  * A pack: the samples that a worker's sampler took since Storm last asked, as one byte array, which Kryo takes on every Storm.
  *
- * <p>Version 2, all numbers big-endian:
+ * <p>Version 3, all numbers big-endian:
  *
  * <pre>
  * process (the same in every pack of a process)
- *    u8   version = 2
+ *    u8   version = 3
  *    u8   CPU mode: 0 user and system apart, 1 total
  *   i64   process id
  *   i64   process start, ms since the Unix epoch
  *    u8   c, the number of garbage collectors, at most 16
  *         c times: u16 length, then the name as UTF-8
+ *    u8   h, the number of the host's columns: 6, or 0 where the machine does not have them
  * lost since the pack before
  *   i32   samples that had to make room
  *   i64   time of the first of them, ms; 0 when there is none
@@ -28,12 +30,14 @@ import java.util.List;
  *   i64   when the pack was handed over, ms since the Unix epoch, by this process' clock
  * samples, oldest first
  *   u16   n, the number of samples, at most 130
- *         n times 6 + 2c i64: time (ms), CPU in user mode or in total (ms), CPU in the kernel (ms; 0 in mode 1),
- *         heap used, heap committed, heap limit (bytes), then for each collector: collections, time in them (ms)
+ *         n times 6 + 2c + h i64: time (ms), CPU in user mode or in total (ms), CPU in the kernel (ms; 0 in mode 1),
+ *         heap used, heap committed, heap limit (bytes), then for each collector: collections, time in them (ms),
+ *         then of the host: CPU in user mode, in the kernel, idle while a disk was waited for, taken by the hypervisor, idle (ms), CPUs
  * </pre>
  *
- * <p>CPU and collections count from the start of the process. A value of -1 could not be read. Nothing follows the samples.
- * Version 1 has no clock, and is read too. Another version is refused by {@link #read}: consumer and sampler come from the same jar, save while
+ * <p>CPU and collections count from the start of the process, the host's CPU from when it was first read. A value of -1 could not be read, or was not:
+ * the host's are read once in ten seconds. Nothing follows the samples.
+ * Version 2 has no host, version 1 no clock either; both are read too. Another version is refused by {@link #read}: consumer and sampler come from the same jar, save while
  * one is replaced.
  */
 public final class SamplePack {
@@ -41,9 +45,12 @@ public final class SamplePack {
     public static final long UNKNOWN = -1;
 
     /** The version that is written. */
-    static final int VERSION = 2;
-    /** The version before, which has no clock. */
-    private static final int WITHOUT_CLOCK = 1;
+    static final int VERSION = 3;
+    /** The first version that has a clock. */
+    private static final int WITH_CLOCK = 2;
+
+    /** The modes of the host's CPU time, in the order of their columns. */
+    public static final List<String> HOST_MODES = Collections.unmodifiableList(Arrays.asList("user", "system", "iowait", "steal", "idle"));
 
     // Columns of a sample.
     static final int TIME = 0;
@@ -72,7 +79,17 @@ public final class SamplePack {
         this.columns = columns;
     }
 
-    static int columns(int collectors) {
+    /** Those of a sample of a process. */
+    static int columns(Process process) {
+        return columns(process.collectors().size(), process.hasHost());
+    }
+
+    private static int columns(int collectors, boolean hasHost) {
+        return host(collectors) + (hasHost ? HostCpu.COLUMNS : 0);
+    }
+
+    /** The first of the host's columns. */
+    static int host(int collectors) {
         return FIXED_COLUMNS + 2 * collectors;
     }
 
@@ -86,7 +103,7 @@ public final class SamplePack {
 
     static byte[] encode(Process process, int lost, long firstLostMs, long lastLostMs, long handOverMs, Collection<long[]> rows) {
         byte[] head = process.encode();
-        int columns = columns(process.collectors().size());
+        int columns = columns(process);
         ByteBuffer out = ByteBuffer.allocate(head.length + LOST_BYTES + CLOCK_BYTES + 2 + rows.size() * columns * 8);
         out.put(head).putInt(lost).putLong(firstLostMs).putLong(lastLostMs).putLong(handOverMs).putShort((short) rows.size());
         for (long[] row : rows) {
@@ -106,7 +123,7 @@ public final class SamplePack {
         ByteBuffer bytes = ByteBuffer.wrap(pack);
         try {
             int version = bytes.get(0);
-            if (version != VERSION && version != WITHOUT_CLOCK) {
+            if (version < 1 || version > VERSION) {
                 throw new IllegalArgumentException("a worker's sampler sent a pack of version " + version + ", this consumer reads "
                         + VERSION + ": are there two versions of the plugin's jar in the topology?");
             }
@@ -116,11 +133,17 @@ public final class SamplePack {
             for (int i = 0; i < collectors; i++) {
                 at += 2 + (bytes.getShort(at) & 0xffff);
             }
-            boolean hasClock = version == VERSION;
+            boolean hasHost = false;
+            if (version == VERSION) {
+                int hostColumns = bytes.get(at++) & 0xff;
+                check(hostColumns == 0 || hostColumns == HostCpu.COLUMNS, hostColumns, "columns of the host");
+                hasHost = hostColumns > 0;
+            }
+            boolean hasClock = version >= WITH_CLOCK;
             int head = at + headBytes(hasClock);
             int samples = bytes.getShort(head) & 0xffff;
             check(samples <= SampleBuffer.CAPACITY, samples, "samples");
-            int columns = columns(collectors);
+            int columns = columns(collectors, hasHost);
             int length = head + 2 + samples * columns * 8;
             if (length != pack.length || CpuMode.of(bytes.get(1)) == null) {
                 throw new IllegalArgumentException("a worker's sampler sent a pack of " + pack.length + " bytes that should have " + length);
@@ -231,6 +254,11 @@ public final class SamplePack {
         return column(sample, gcTime(collector));
     }
 
+    /** CPU time of the host in a mode since it was first read, ms, in the order of {@link #HOST_MODES}, or behind them its CPUs. */
+    public long host(int sample, int hostColumn) {
+        return column(sample, columns - HostCpu.COLUMNS + hostColumn);
+    }
+
     private long column(int sample, int column) {
         return bytes.getLong(processBytes + headBytes(hasClock) + 2 + (sample * columns + column) * 8);
     }
@@ -243,12 +271,14 @@ public final class SamplePack {
         private final long pid;
         private final long startTimeMs;
         private final List<String> collectors;
+        private final boolean hasHost;
 
-        Process(CpuMode cpuMode, long pid, long startTimeMs, List<String> collectors) {
+        Process(CpuMode cpuMode, long pid, long startTimeMs, List<String> collectors, boolean hasHost) {
             this.cpuMode = cpuMode;
             this.pid = pid;
             this.startTimeMs = startTimeMs;
             this.collectors = Collections.unmodifiableList(collectors);
+            this.hasHost = hasHost;
         }
 
         /** What the CPU time is split into. */
@@ -271,12 +301,17 @@ public final class SamplePack {
             return collectors;
         }
 
+        /** Whether samples have the host's CPU too. */
+        public boolean hasHost() {
+            return hasHost;
+        }
+
         private byte[] encode() {
             List<byte[]> names = new ArrayList<>();
-            int length = COLLECTORS_AT + 1;
+            int length = COLLECTORS_AT + 2;
             for (String collector : collectors) {
                 byte[] name = collector.getBytes(StandardCharsets.UTF_8);
-                names.add(name.length <= MAX_NAME_BYTES ? name : java.util.Arrays.copyOf(name, MAX_NAME_BYTES));
+                names.add(name.length <= MAX_NAME_BYTES ? name : Arrays.copyOf(name, MAX_NAME_BYTES));
                 length += 2 + names.get(names.size() - 1).length;
             }
             ByteBuffer out = ByteBuffer.allocate(length);
@@ -284,12 +319,13 @@ public final class SamplePack {
             for (byte[] name : names) {
                 out.putShort((short) name.length).put(name);
             }
-            return out.array();
+            return out.put((byte) (hasHost ? HostCpu.COLUMNS : 0)).array();
         }
 
         private static Process decode(ByteBuffer bytes) {
             ByteBuffer in = bytes.duplicate();
-            in.position(1);
+            in.position(0);
+            int version = in.get();
             CpuMode mode = CpuMode.of(in.get());
             long pid = in.getLong();
             long startTimeMs = in.getLong();
@@ -299,7 +335,7 @@ public final class SamplePack {
                 in.get(name);
                 collectors.add(new String(name, StandardCharsets.UTF_8));
             }
-            return new Process(mode, pid, startTimeMs, collectors);
+            return new Process(mode, pid, startTimeMs, collectors, version == VERSION && in.get() != 0);
         }
     }
 }

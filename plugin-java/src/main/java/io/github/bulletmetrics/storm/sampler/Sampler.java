@@ -11,6 +11,8 @@ import java.lang.ref.WeakReference;
 public final class Sampler {
     /** Time between two samples, ms. */
     public static final int INTERVAL_MS = 1_000;
+    /** Time between two samples that have the host's CPU too, ms: as wide as a slice, since every worker of a host reads the same. */
+    public static final int HOST_INTERVAL_MS = 10_000;
     /** How long before the full second a sample is taken, ms. */
     static final int LEAD_MS = 100;
 
@@ -41,6 +43,11 @@ public final class Sampler {
     static long nextSampleMs(long nowMs) {
         long due = Math.floorDiv(nowMs, (long) INTERVAL_MS) * INTERVAL_MS + INTERVAL_MS - LEAD_MS;
         return due > nowMs ? due : due + INTERVAL_MS;
+    }
+
+    /** A number that rises with each sample that has the host's CPU: the first, and then the last before each full {@link #HOST_INTERVAL_MS}. */
+    public static long hostTurn(long timeMs) {
+        return Math.floorDiv(timeMs + LEAD_MS, (long) HOST_INTERVAL_MS);
     }
 
     /** Static, and with a weak reference: a sampler that Storm let go of, as in a LocalCluster, takes its thread along. */

@@ -277,6 +277,27 @@ class FlattenerTest {
     }
 
     @Test
+    void theHostComesWithTheSamplesThatHaveIt() {
+        sampler(new PackBuilder(77, 500).withHost().lost(13, 900, 12_900).sample(19_900, 1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 8)
+                .sample(20_900, 1, 2, 3, 4, 5, -1, -1, -1, -1, -1, -1).build());
+        assertThat(samples().subList(12, samples().size())).containsExactly("host.cpu_ms[user]=10.0", "host.cpu_ms[system]=20.0", "host.cpu_ms[iowait]=30.0",
+                "host.cpu_ms[steal]=40.0", "host.cpu_ms[idle]=50.0", "host.cpu_cores[]=8.0");
+        assertThat(queued(12).timeMs()).isEqualTo(19_900);
+        SeriesDefinition user = series(12).definition();
+        assertThat(user.getShape()).isEqualTo(Shape.SHAPE_SAMPLER);
+        assertThat(user.getTemporality()).isEqualTo(Temporality.TEMPORALITY_CUMULATIVE);
+        assertThat(user.getIntervalMs()).isEqualTo(10_000);
+        assertThat(series(17).definition().getTemporality()).isEqualTo(Temporality.TEMPORALITY_GAUGE);
+        assertThat(losses.total(DropReason.DROP_REASON_QUEUE_FULL)).as("of the host that of 9.9 s").isEqualTo(13 * 6 + 6);
+    }
+
+    @Test
+    void aMachineWithoutSuchFiguresHasNoSeriesOfThem() {
+        sampler(new PackBuilder(77, 500).sample(1_900, 1, 2, 3, 4, 5).build());
+        assertThat(samples()).noneMatch(sample -> sample.startsWith("host."));
+    }
+
+    @Test
     void whatTheSamplerCouldNotReadOrKeepIsLeftOut() {
         sampler(new PackBuilder(77, 500).lost(3, 100, 2_100).sample(3_000, -1, -1, 4, 5, 6).build());
         assertThat(samples()).containsExactly("heap.used_bytes[]=4.0", "heap.committed_bytes[]=5.0", "heap.limit_bytes[]=6.0", "process.start_time_ms[]=500.0");

@@ -5,14 +5,20 @@ import java.util.List;
 
 /** Makes packs for tests of those who read them. */
 public final class PackBuilder {
-    private final SamplePack.Process process;
+    private SamplePack.Process process;
     private final List<long[]> rows = new ArrayList<>();
     private int lost;
     private long firstLostMs;
     private long lastLostMs;
 
     public PackBuilder(long pid, long startTimeMs, String... collectors) {
-        process = new SamplePack.Process(CpuMode.USER_AND_SYSTEM, pid, startTimeMs, List.of(collectors));
+        process = new SamplePack.Process(CpuMode.USER_AND_SYSTEM, pid, startTimeMs, List.of(collectors), false);
+    }
+
+    /** Each sample has the host's columns, too. */
+    public PackBuilder withHost() {
+        process = new SamplePack.Process(process.cpuMode(), process.pid(), process.startTimeMs(), process.collectors(), true);
+        return this;
     }
 
     /** In the order of the format. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.bulletmetrics.storm.Seeded;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -13,7 +14,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class SamplePackTest {
-    private static final SamplePack.Process PROCESS = new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1234, 1_000_000, List.of("G1 Old", "é"));
+    private static final SamplePack.Process PROCESS = new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1234, 1_000_000, List.of("G1 Old", "é"), true);
 
     /** Version 1 as it was released: this text never changes. */
     private static final String GOLDEN = ""
@@ -27,20 +28,34 @@ class SamplePackTest {
     private static final String GOLDEN_2 = "02" + GOLDEN.substring(2, GOLDEN.indexOf("0001" + "0000000000000bb8")) + "0102030405060708"
             + GOLDEN.substring(GOLDEN.indexOf("0001" + "0000000000000bb8"));
 
+    /** Version 3 as it was released: this text never changes. It is version 2 with the host's columns. */
+    private static final String GOLDEN_3 = "03" + GOLDEN_2.substring(2, GOLDEN_2.indexOf("00000003" + "0000000000000064")) + "06"
+            + GOLDEN_2.substring(GOLDEN_2.indexOf("00000003" + "0000000000000064"))
+            + "0000000000000007" + "0000000000000008" + "0000000000000009" + "000000000000000a" + "000000000000000b" + "0000000000000004";
+
     @Test
-    void versionTwoIsWrittenAsDocumented() {
-        byte[] pack = SamplePack.encode(PROCESS, 3, 100, 101, 0x0102030405060708L, List.of(new long[] {3_000, 10, 20, 30, 40, 50, 1, 2, 3, -1}));
-        assertThat(HexFormat.of().formatHex(pack)).isEqualTo(GOLDEN_2);
+    void versionThreeIsWrittenAsDocumented() {
+        byte[] pack = SamplePack.encode(PROCESS, 3, 100, 101, 0x0102030405060708L,
+                List.of(new long[] {3_000, 10, 20, 30, 40, 50, 1, 2, 3, -1, 7, 8, 9, 10, 11, 4}));
+        assertThat(HexFormat.of().formatHex(pack)).isEqualTo(GOLDEN_3);
     }
 
     @Test
-    void bothVersionsAreRead() {
+    void allVersionsAreRead() {
         SamplePack one = SamplePack.read(HexFormat.of().parseHex(GOLDEN));
         assertThat(one.handOverMs()).as("it does not say").isZero();
         holdsWhatTheGoldenPackHolds(one);
         SamplePack two = SamplePack.read(HexFormat.of().parseHex(GOLDEN_2));
         assertThat(two.handOverMs()).isEqualTo(0x0102030405060708L);
         holdsWhatTheGoldenPackHolds(two);
+        assertThat(two.process().hasHost()).isFalse();
+        SamplePack three = SamplePack.read(HexFormat.of().parseHex(GOLDEN_3));
+        assertThat(three.handOverMs()).isEqualTo(0x0102030405060708L);
+        holdsWhatTheGoldenPackHolds(three);
+        assertThat(three.process().hasHost()).isTrue();
+        assertThat(new long[] {three.host(0, HostCpu.USER), three.host(0, HostCpu.SYSTEM), three.host(0, HostCpu.IOWAIT), three.host(0, HostCpu.STEAL),
+                three.host(0, HostCpu.IDLE), three.host(0, HostCpu.CORES)}).containsExactly(7, 8, 9, 10, 11, 4);
+        assertThat(SamplePack.HOST_MODES).hasSize(HostCpu.MODES);
     }
 
     private static void holdsWhatTheGoldenPackHolds(SamplePack pack) {
@@ -60,8 +75,8 @@ class SamplePackTest {
     @Test
     void packsOfOneProcessAreKnownByTheirHead() {
         byte[] one = SamplePack.encode(PROCESS, 0, 0, 0, 0, List.of());
-        byte[] two = SamplePack.encode(PROCESS, 5, 1, 2, 0, List.of(new long[10]));
-        byte[] other = SamplePack.encode(new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1235, 1_000_000, List.of("G1 Old", "é")), 0, 0, 0, 0, List.of());
+        byte[] two = SamplePack.encode(PROCESS, 5, 1, 2, 0, List.of(new long[16]));
+        byte[] other = SamplePack.encode(new SamplePack.Process(CpuMode.USER_AND_SYSTEM, 0x1235, 1_000_000, List.of("G1 Old", "é"), true), 0, 0, 0, 0, List.of());
         byte[] head = SamplePack.read(one).processHead();
         assertThat(SamplePack.read(two).isOf(head)).isTrue();
         assertThat(SamplePack.read(other).isOf(head)).isFalse();
@@ -69,11 +84,11 @@ class SamplePackTest {
 
     @Test
     void whateverIsNoPackIsRefusedWithAReason() {
-        byte[] good = HexFormat.of().parseHex(GOLDEN_2);
+        byte[] good = HexFormat.of().parseHex(GOLDEN_3);
         assertThatThrownBy(() -> SamplePack.read(new byte[0])).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("ends early");
         byte[] newer = good.clone();
-        newer[0] = 3;
-        assertThatThrownBy(() -> SamplePack.read(newer)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("version 3");
+        newer[0] = 4;
+        assertThatThrownBy(() -> SamplePack.read(newer)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("version 4");
         for (int length = 0; length < good.length; length++) {
             byte[] cut = Arrays.copyOf(good, length);
             assertThatThrownBy(() -> SamplePack.read(cut)).as("cut to %d", length).isInstanceOf(IllegalArgumentException.class);
@@ -83,21 +98,22 @@ class SamplePackTest {
     @Test
     void moreThanTheFormatHoldsIsRefused() {
         List<long[]> rows = Collections.nCopies(SampleBuffer.CAPACITY + 1, new long[6]);
-        SamplePack.Process none = new SamplePack.Process(CpuMode.TOTAL, 1, 1, List.of());
+        SamplePack.Process none = new SamplePack.Process(CpuMode.TOTAL, 1, 1, List.of(), false);
         assertThat(SamplePack.read(SamplePack.encode(none, 0, 0, 0, 0, rows.subList(1, rows.size()))).samples()).isEqualTo(SampleBuffer.CAPACITY);
         assertThatThrownBy(() -> SamplePack.read(SamplePack.encode(none, 0, 0, 0, 0, rows))).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("131 samples");
-        SamplePack.Process many = new SamplePack.Process(CpuMode.TOTAL, 1, 1, Collections.nCopies(ProcessReader.MAX_COLLECTORS + 1, "G1"));
+        SamplePack.Process many = new SamplePack.Process(CpuMode.TOTAL, 1, 1, Collections.nCopies(ProcessReader.MAX_COLLECTORS + 1, "G1"), false);
         assertThatThrownBy(() -> SamplePack.read(SamplePack.encode(many, 0, 0, 0, 0, List.of()))).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("17 garbage collectors");
     }
 
     @Test
-    void whateverIsWrittenIsReadWithAClockAndWithout() {
+    void whateverIsWrittenIsReadInEachVersion() {
         Seeded.cases(2_000, random -> {
             Written written = new Written(random);
             readsAs(written, SamplePack.read(written.pack()), written.handOverMs);
-            readsAs(written, SamplePack.read(written.packOfVersionOne()), 0);
+            readsAs(written.withoutHost(), SamplePack.read(written.packOfVersion(2)), written.handOverMs);
+            readsAs(written.withoutHost(), SamplePack.read(written.packOfVersion(1)), 0);
         });
     }
 
@@ -107,7 +123,7 @@ class SamplePackTest {
         int[] taken = new int[1];
         Seeded.cases(50_000, random -> {
             Written written = new Written(random);
-            byte[] bytes = Seeded.mangled(random, random.nextInt(4) == 0 ? written.packOfVersionOne() : written.pack());
+            byte[] bytes = Seeded.mangled(random, random.nextInt(4) == 0 ? written.packOfVersion(1 + random.nextInt(2)) : written.pack());
             SamplePack pack;
             try {
                 pack = SamplePack.read(bytes);
@@ -140,7 +156,7 @@ class SamplePackTest {
         List<long[]> rows = new ArrayList<>();
         for (int sample = 0; sample < pack.samples(); sample++) {
             int collectors = pack.process().collectors().size();
-            long[] row = new long[SamplePack.columns(collectors)];
+            long[] row = new long[SamplePack.columns(pack.process())];
             row[SamplePack.TIME] = pack.timeMs(sample);
             row[SamplePack.CPU] = pack.cpuMs(sample);
             row[SamplePack.CPU_SYSTEM] = pack.cpuSystemMs(sample);
@@ -150,6 +166,9 @@ class SamplePackTest {
             for (int collector = 0; collector < collectors; collector++) {
                 row[SamplePack.gcCount(collector)] = pack.gcCount(sample, collector);
                 row[SamplePack.gcTime(collector)] = pack.gcTimeMs(sample, collector);
+            }
+            for (int column = SamplePack.host(collectors); column < row.length; column++) {
+                row[column] = pack.host(sample, column - SamplePack.host(collectors));
             }
             rows.add(row);
         }
@@ -170,13 +189,13 @@ class SamplePackTest {
             for (int n = upTo(random, ProcessReader.MAX_COLLECTORS); n > 0; n--) {
                 collectors.add(Seeded.text(random, 256));
             }
-            process = new SamplePack.Process(CpuMode.values()[random.nextInt(2)], random.nextLong(), random.nextLong(), collectors);
+            process = new SamplePack.Process(CpuMode.values()[random.nextInt(2)], random.nextLong(), random.nextLong(), collectors, random.nextBoolean());
             lost = random.nextInt();
             firstLostMs = random.nextLong();
             lastLostMs = random.nextLong();
             handOverMs = random.nextLong();
             for (int n = upTo(random, SampleBuffer.CAPACITY); n > 0; n--) {
-                rows.add(random.longs(SamplePack.columns(collectors.size())).toArray());
+                rows.add(random.longs(SamplePack.columns(process)).toArray());
             }
         }
 
@@ -190,14 +209,30 @@ class SamplePackTest {
             return SamplePack.encode(process, lost, firstLostMs, lastLostMs, handOverMs, rows);
         }
 
-        /** The same without the eight bytes of the clock. */
-        byte[] packOfVersionOne() {
-            byte[] two = pack();
-            int clock = SamplePack.read(two).processHead().length + 4 + 8 + 8;
-            byte[] one = Arrays.copyOf(two, two.length - 8);
-            System.arraycopy(two, clock + 8, one, clock, one.length - clock);
-            one[0] = 1;
-            return one;
+        private Written(Written of) {
+            process = new SamplePack.Process(of.process.cpuMode(), of.process.pid(), of.process.startTimeMs(), of.process.collectors(), false);
+            lost = of.lost;
+            firstLostMs = of.firstLostMs;
+            lastLostMs = of.lastLostMs;
+            handOverMs = of.handOverMs;
+            of.rows.forEach(row -> rows.add(Arrays.copyOf(row, SamplePack.columns(process))));
+        }
+
+        /** What an older version has of it. */
+        Written withoutHost() {
+            return new Written(this);
+        }
+
+        /** The same without the byte of the host's columns, which are none, and before version 2 without the eight bytes of the clock. */
+        byte[] packOfVersion(int version) {
+            byte[] three = withoutHost().pack();
+            int head = SamplePack.read(three).processHead().length;
+            int clock = head + 4 + 8 + 8;
+            ByteBuffer older = ByteBuffer.allocate(three.length - 1 - (version == 1 ? 8 : 0));
+            older.put(three, 0, head - 1).put(three, head, clock - head);
+            int rest = version == 1 ? clock + 8 : clock;
+            older.put(three, rest, three.length - rest);
+            return older.put(0, (byte) version).array();
         }
     }
 }

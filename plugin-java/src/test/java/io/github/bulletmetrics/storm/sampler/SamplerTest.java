@@ -20,6 +20,12 @@ class SamplerTest {
         assertThat(Sampler.nextSampleMs(now)).isEqualTo(due);
     }
 
+    @ParameterizedTest
+    @CsvSource({"0, 0", "9899, 0", "9900, 1", "10900, 1", "19899, 1", "19900, 2", "-100, 0", "-101, -1"})
+    void theHostsTurnComesWithTheLastSampleBeforeEachFullTenSeconds(long time, long turn) {
+        assertThat(Sampler.hostTurn(time)).isEqualTo(turn);
+    }
+
     @Test
     void samplesThisProcessOnceASecondAtTheRightMoment() {
         Sampler sampler = Sampler.start();
@@ -38,6 +44,17 @@ class SamplerTest {
                 .map(GarbageCollectorMXBean::getName).collect(Collectors.toList()));
         assertThat(first.heapUsedBytes(0)).isPositive();
         assertThat(first.heapLimitBytes(0)).isEqualTo(Runtime.getRuntime().maxMemory());
+
+        assertThat(first.process().hasHost()).isEqualTo(HostCpu.STAT.exists());
+        if (first.process().hasHost()) {
+            for (int mode = 0; mode < HostCpu.MODES; mode++) {
+                assertThat(first.host(0, mode)).as(SamplePack.HOST_MODES.get(mode)).isNotNegative();
+            }
+            long read = packs.stream().flatMapToLong(pack -> java.util.stream.LongStream.range(0, pack.samples()).map(i -> pack.host((int) i, HostCpu.CORES)))
+                    .filter(cores -> cores != SamplePack.UNKNOWN).count();
+            assertThat(read).as("samples that have the host's CPU").isPositive()
+                    .isLessThan(packs.stream().mapToInt(SamplePack::samples).sum());
+        }
 
         long[] times = packs.stream().flatMapToLong(pack -> java.util.stream.LongStream.range(0, pack.samples()).map(i -> pack.timeMs((int) i))).toArray();
         long[] cpu = packs.stream().flatMapToLong(pack -> java.util.stream.LongStream.range(0, pack.samples())
@@ -75,7 +92,7 @@ class SamplerTest {
 
     @Test
     void whatNobodyReadsMakesRoomAndIsCounted() {
-        SampleBuffer buffer = new SampleBuffer(new SamplePack.Process(CpuMode.TOTAL, 1, 2, List.of()));
+        SampleBuffer buffer = new SampleBuffer(new SamplePack.Process(CpuMode.TOTAL, 1, 2, List.of(), false));
         assertThat(buffer.take()).isNull();
         for (long time = 1; time <= SampleBuffer.CAPACITY + 3; time++) {
             buffer.add(new long[] {time, 0, 0, 0, 0, 0});
