@@ -9,7 +9,7 @@ var flow = Board{
 	Variables:   []Variable{topology, component, reporting},
 	Rows: []Row{
 		{"What comes in?", []Panel{
-			{Kind: Lines, Title: "Records read", Unit: Rate, Width: 8, Description: "Records a second from the data source, all tasks together.", Queries: one(`sum(rate(bullet_source_records_total{topology="$topology"}[$__rate_interval]))`, "records")},
+			{Kind: Lines, Title: "Records read", Unit: Rate, Width: 8, Description: "Records a second that each component reads from its data source.", Queries: one(`sum by (component) (rate(bullet_source_records_total{topology="$topology"}[$__rate_interval]))`, "{{component}}")},
 			{Kind: Lines, Title: "Bytes read", Unit: BytesRate, Width: 8, Description: "Bytes a second from the data source, all tasks together.", Queries: one(`sum(rate(bullet_source_bytes_total{topology="$topology"}[$__rate_interval]))`, "bytes")},
 			{Kind: Lines, Title: "Records not read yet", Unit: Count, Width: 8, Description: "Records that the data source holds and that were not read: growth is falling behind (BulletSourceFallingBehind).", Queries: one(`sum(bullet_source_lag_records{topology="$topology"})`, "lag")},
 			{Kind: Lines, Title: "Records left out or read again", Unit: Rate, Width: 24, Description: "Records a second that did not enter the topology, by reason, and those that the same task had read before.", Queries: []Query{
