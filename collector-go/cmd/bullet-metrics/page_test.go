@@ -80,15 +80,11 @@ func TestPageInABrowser(t *testing.T) {
 	if len(tests) == 0 {
 		tests = []string{"page", "look", "map", "time", "query", "access"} // the first has what goes by: a made-up history that does not continue
 	}
-	for _, name := range tests { // one browser at a time
-		t.Run(name, func(t *testing.T) {
-			node := exec.CommandContext(t.Context(), "node", "--test", "--test-reporter=spec", "browser/"+name+".test.mjs")
-			node.Dir = "../../internal/page"
-			node.Env = append(os.Environ(), "PAGE_COLLECTORS="+string(collectors), "TZ=UTC")
-			node.Stdout, node.Stderr = t.Output(), t.Output()
-			require.NoError(t, node.Run())
-		})
-	}
+	node := exec.CommandContext(t.Context(), "node", append([]string{"--test-reporter=spec", "browser/all.mjs"}, tests...)...)
+	node.Dir = "../../internal/page"
+	node.Env = append(os.Environ(), "PAGE_COLLECTORS="+string(collectors), "TZ=UTC")
+	node.Stdout, node.Stderr = t.Output(), t.Output()
+	require.NoError(t, node.Run())
 }
 
 // What the page offers for pasting is what the program prints.

@@ -19,38 +19,36 @@ var figures = Board{
 				{`sum(bullet_active_queries{topology="$topology",component="JoinBolt"})`, "all"},
 				{`sum by (task, worker) (bullet_active_queries{topology="$topology",component="JoinBolt",worker=~"$worker"})`, "task {{task}} in {{worker}}"},
 			}},
-			{Kind: Lines, Title: "Queries that come, and that end badly", Unit: Rate, Width: 8, Description: "Queries a second that JoinBolt's tasks saw created, could not run, killed for their rate or had already.", Queries: []Query{
+			{Kind: Lines, Title: "Queries that come, and that end badly", Unit: Rate, Description: "Queries a second that JoinBolt's tasks saw created, could not run, killed for their rate or had already.", Queries: []Query{
 				{`sum(rate(bullet_created_queries_total{topology="$topology",component="JoinBolt"}[$__rate_interval]))`, "created"},
 				{`sum(rate(bullet_improper_queries_total{topology="$topology",component="JoinBolt"}[$__rate_interval]))`, "improper"},
 				{`sum(rate(bullet_rate_exceeded_queries_total{topology="$topology",component="JoinBolt"}[$__rate_interval]))`, "rate exceeded"},
 				{`sum(rate(bullet_duplicated_queries_total{topology="$topology",component="JoinBolt"}[$__rate_interval]))`, "duplicated"},
 			}},
-			{Kind: Number, Title: "Running now", Unit: Count, Description: "Queries that JoinBolt's tasks hold at the end of the time range.", Queries: one(`sum(bullet_active_queries{topology="$topology",component="JoinBolt"})`, "running")},
 		}},
 		{"How much CPU do the workers use? (Figure 2)", []Panel{
 			{Kind: Lines, Title: "CPU time, in cores", Unit: Cores, Width: 12, Description: "CPU seconds a second of each worker's process, user and system time together, as in reports.", Queries: one(bothCPU, "{{worker}}")},
 			{Kind: Lines, Title: "CPU time, in ms a minute", Unit: MsAMinute, Width: 12, Times: 60_000, Description: "The same as the document has it: ms of CPU in a minute of time; 60,000 is one core, 300K ms/min are five. Grafana multiplies; what is stored are seconds.", Queries: one(bothCPU, "{{worker}}")},
-			meanAndTotal("CPU time: mean and total", "CPU seconds a second of a worker in the mean, and of all workers together. The total is what the topology costs.", Cores, allCPU),
-			workers(),
 			{Kind: Lines, Title: "CPU of hosts, and of the workers there", Unit: Cores, Description: "CPU seconds a second of each machine that has workers, whatever uses them, and of the topology's workers on it: what lies between is used by others. Empty where the plugin's sampler is off or finds no /proc/stat.", Queries: []Query{
 				{"max by (host) (" + hostBusy + ")", "{{host}}"}, {workersCPU, "workers on {{host}}"}}},
 			{Kind: Lines, Title: "Steal, by host", Unit: Share, Limit: stealLimit, Description: "Share of a machine's CPU time that its hypervisor gives to others; from 5% on, the line, the workers are slower than their CPU time shows. Empty where the plugin's sampler is off or finds no /proc/stat.", Queries: one(stealShare, "{{host}}")},
 			{Kind: Lines, Title: "CPU user and system time of all workers", Unit: Cores, Description: "CPU seconds a second of all workers by mode; \"total\" where the system does not distinguish them.", Queries: one(`sum by (mode) (rate(bullet_worker_cpu_seconds_total{topology="$topology"}[$__rate_interval]))`, "{{mode}}")},
 		}},
 		{"How much heap do they hold? (Figure 3)", []Panel{
-			{Kind: Lines, Title: "Heap in use", Unit: Bytes, Description: "Heap in use in each worker, a slice's mean.", Queries: one(`sum by (worker) (bullet_worker_heap_used_bytes{topology="$topology",worker=~"$worker"})`, "{{worker}}")},
-			meanAndTotal("Heap in use: mean and total", "Heap in use of a worker in the mean, and of all workers together.", Bytes, allHeap),
-			workers(),
+			{Kind: Lines, Title: "Heap in use", Unit: Bytes, Width: 24, Description: "Heap in use in each worker, a slice's mean.", Queries: one(`sum by (worker) (bullet_worker_heap_used_bytes{topology="$topology",worker=~"$worker"})`, "{{worker}}")},
 		}},
 		{"How long do they collect garbage? (Figure 4)", []Panel{
 			{Kind: Lines, Title: "Share of time in garbage collection", Unit: Share, Width: 12, Description: "Seconds in collections a second of time, of each worker, all its collectors together.", Queries: one(gcTime, "{{worker}}")},
 			{Kind: Lines, Title: "Time in garbage collection, in ms a minute", Unit: MsAMinute, Width: 12, Times: 60_000, Description: "The same as the document has it: ms of collection in a minute of time; 60,000 is all the time. Grafana multiplies; what is stored are seconds.", Queries: one(gcTime, "{{worker}}")},
+		}},
+		{"What do all workers come to, and how many are they?", []Panel{
+			meanAndTotal("CPU time: mean and total", "CPU seconds a second of a worker in the mean, and of all workers together. The total is what the topology costs.", Cores, allCPU),
+			meanAndTotal("Heap in use: mean and total", "Heap in use of a worker in the mean, and of all workers together.", Bytes, allHeap),
 			meanAndTotal("Share of time in garbage collection: mean and total", "Seconds in collections a second of time: of a worker in the mean, and of all workers added up.", Share, allGC),
 			workers(),
 		}},
 		{"Does it hold the limit meanwhile?", []Panel{
-			{Kind: Lines, Title: "Filter latency: Bullet's mean", Unit: Seconds, Width: 12, Limit: latencyLimit, Description: "The largest of the means that FilterBolt's tasks report, by worker; the line is the limit of 200 ms. Clocks that differ make it negative.", Queries: one(`max by (worker) (bullet_filter_latency_mean_seconds{topology="$topology",worker=~"$worker"})`, "{{worker}}")},
-			{Kind: Lines, Title: "Filter latency: p99", Unit: Seconds, Width: 12, Limit: latencyLimit, Description: "The 99th percentile of the latency hook's histogram over all records; the line is the limit of 200 ms. Empty where the hook is off.", Queries: one(`histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="$topology"}[$__rate_interval])))`, "p99")},
+			{Kind: Lines, Title: "Filter latency: Bullet's mean", Unit: Seconds, Width: 24, Limit: latencyLimit, Description: "The largest of the means that FilterBolt's tasks report, by worker; the line is the limit of 200 ms. Clocks that differ make it negative.", Queries: one(`max by (worker) (bullet_filter_latency_mean_seconds{topology="$topology",worker=~"$worker"})`, "{{worker}}")},
 		}},
 	},
 }

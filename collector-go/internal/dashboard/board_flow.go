@@ -12,7 +12,7 @@ var flow = Board{
 	Variables:   []Variable{topology, component, reporting},
 	Rows: []Row{
 		{"What comes in?", []Panel{
-			{Kind: Lines, Title: "Records read", Unit: Rate, Width: 8, Description: "Records a second from the data source, all tasks together.", Queries: one(`sum(rate(bullet_source_records_total{topology="$topology"}[$__rate_interval]))`, "records")},
+			{Kind: Lines, Title: "Records read", Unit: Rate, Width: 8, Description: "Records a second that each component reads from its data source.", Queries: one(`sum by (component) (rate(bullet_source_records_total{topology="$topology"}[$__rate_interval]))`, "{{component}}")},
 			{Kind: Lines, Title: "Bytes read", Unit: BytesRate, Width: 8, Description: "Bytes a second from the data source, all tasks together.", Queries: one(`sum(rate(bullet_source_bytes_total{topology="$topology"}[$__rate_interval]))`, "bytes")},
 			{Kind: Lines, Title: "Records not read yet", Unit: Count, Width: 8, Description: "Records that the data source holds and that were not read: growth is falling behind (BulletSourceFallingBehind).", Queries: one(`sum(bullet_source_lag_records{topology="$topology"})`, "lag")},
 			{Kind: Lines, Title: "Lag a Kafka partition", Unit: Count, Description: "Records of a partition that Storm's KafkaSpout has not committed yet: one that grows alone has a slow task or a hot key, all of them a topology that falls behind. Empty for a source of another kind.", Queries: one(lagOfPartition, "{{topic}} {{partition}}")},

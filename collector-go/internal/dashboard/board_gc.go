@@ -9,9 +9,6 @@ var collection = Board{
 		{"What does collection take?", []Panel{
 			{Kind: Lines, Title: "Share of time, by worker and collector", Unit: Share, Limit: 0.1, Description: "Seconds in collections a second of time; the line, 10%, is where BulletGCShareHigh fires. A concurrent collector's cycles are in it as its own name.", Queries: one(`sum by (worker, collector) (rate(bullet_worker_gc_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`, "{{worker}} {{collector}}")},
 			{Kind: Lines, Title: "Share of CPU time, by worker", Unit: Share, Description: "Seconds in collections over CPU seconds of the process. A collection runs on several cores at a time, so that it takes more of the CPU than this shows.", Queries: one(gcTime+` / sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`, "{{worker}}")},
-			meanAndTotal("Share of time: mean and total", "Seconds in collections a second of time: of a worker in the mean, and of all workers added up.", Share, allGC),
-			workers(),
-			{Kind: Lines, Title: "Time in collection, in ms a minute", Unit: MsAMinute, Times: 60_000, Description: "As the document has it: ms of collection in a minute of time. Grafana multiplies; what is stored are seconds.", Queries: one(gcTime, "{{worker}}")},
 		}},
 		{"How often, and how long is one?", []Panel{
 			{Kind: Lines, Title: "Collections", Unit: Rate, Description: "Collections a second, by worker and collector.", Queries: one(`sum by (worker, collector) (rate(bullet_worker_gc_collections_total{topology="$topology",worker=~"$worker"}[$__rate_interval]))`, "{{worker}} {{collector}}")},
@@ -27,11 +24,7 @@ var collection = Board{
 			{Kind: Lines, Title: "Left after a collection, by pool", Unit: Bytes, Width: 24, Description: "Memory in use in each of the heap's pools after its last collection, of the worker that has most: what grows here lives on.", Queries: one(`max by (pool) (storm_memory_pool_used_after_gc_bytes{topology="$topology",worker=~"$worker"})`, "{{pool}}")},
 		}},
 		{"Does latency go with it?", []Panel{
-			{Kind: Lines, Title: "Share of time in collection, worst worker", Unit: Share, Description: "The largest share of time that a worker spends in collections. The crosshair is shared with the panel beside it.", Queries: one("max("+allGC+")", "worst worker")},
-			{Kind: Lines, Title: "Filter latency", Unit: Seconds, Limit: latencyLimit, Description: "The largest mean that a task reports, and the histogram's p99; the line is the limit of 200 ms.", Queries: []Query{
-				{`max(bullet_filter_latency_mean_seconds{topology="$topology"})`, "largest mean (Bullet)"},
-				{`histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="$topology"}[$__rate_interval])))`, "p99 (histogram)"},
-			}},
+			{Kind: Lines, Title: "Filter latency", Unit: Seconds, Width: 24, Limit: latencyLimit, Description: "The largest mean that a task reports; the line is the limit of 200 ms. The crosshair is shared with the panels above.", Queries: one(`max(bullet_filter_latency_mean_seconds{topology="$topology"})`, "largest mean")},
 		}},
 	},
 }

@@ -83,3 +83,22 @@ func TestTheOverviewLeadsToTheOthers(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{"bullet-figures", "bullet-latency", "bullet-gc", "bullet-tuple-flow", "bullet-queues", "bullet-collector"}, leads)
 }
+
+// What is shown twice already is found there: a query that stands a third time is one panel too many.
+func TestNoQueryStandsThreeTimes(t *testing.T) {
+	stands := map[string][]string{}
+	for _, b := range dashboard.All() {
+		for _, row := range b.Rows {
+			for _, p := range row.Panels {
+				for _, q := range p.Queries {
+					asked := strings.Join(strings.Fields(q.Expr), " ")
+					stands[asked] = append(stands[asked], b.Name+": "+p.Title)
+				}
+			}
+		}
+	}
+	require.Greater(t, len(stands), 100)
+	for asked, where := range stands {
+		assert.LessOrEqual(t, len(where), 2, "%s stands in %v: leave one out", asked, where)
+	}
+}

@@ -28,14 +28,14 @@ func one(expr, legend string) []Query { return []Query{{expr, legend}} }
 
 // workers is the number of workers that report, to stand beside every mean over them.
 func workers() Panel {
-	return Panel{Kind: Number, Title: "Workers", Unit: Count, Width: 4,
+	return Panel{Kind: Number, Title: "Workers", Unit: Count, Width: 3,
 		Description: "Workers that report. It stands beside the mean, since more and smaller workers lower a mean without lowering the cost.",
 		Queries:     one(`count(count by (worker) (bullet_worker_heap_used_bytes{topology="$topology"}))`, "workers")}
 }
 
 // meanAndTotal shows both, of a figure a worker.
 func meanAndTotal(title, description string, unit Unit, byWorker string) Panel {
-	return Panel{Kind: Lines, Title: title, Description: description, Unit: unit, Width: 8, Queries: []Query{
+	return Panel{Kind: Lines, Title: title, Description: description, Unit: unit, Width: 7, Queries: []Query{
 		{"avg(" + byWorker + ")", "mean a worker"},
 		{"sum(" + byWorker + ")", "all workers"},
 	}}

@@ -14,15 +14,36 @@ export const madeUp = `#${new URLSearchParams({ topology: collectors.topology, r
 const mostWait = 120_000; // ms: ends a test that hangs, on a machine that others use too
 
 let browser;
+let kept = null; // the page that tests share as long as one after the other asks for it
 before(async () => {
   mkdirSync(images, { recursive: true });
   browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-gpu'] });
 });
 after(() => browser?.close());
 
-/** open shows the page, and fails the test at its end where the browser had anything to complain of. */
-export async function open(t, { base = collectors.full, hash = recorded, width = 1200, height = 900, colorScheme = 'light', expected = [], shown = true, ...more } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme, timezoneId: 'UTC', locale: 'en-GB', ...more });
+/**
+ * open shows the page, and fails the test at its end where the browser had anything to complain of. With `keep` the page stays for the next test, which gets it
+ * with its own address, width and colours, if it keeps the same state: loading it again costs more than most tests.
+ */
+export async function open(t, { keep = false, expected = [], width = 1200, height = 900, colorScheme = 'light', ...what } = {}) {
+  const key = JSON.stringify(what);
+  if (kept && (!keep || kept.key !== key)) {
+    await kept.context.close();
+    kept = null;
+  }
+  const opened = kept ? await renewed(kept, what, { width, height }, colorScheme) : await load(what, { width, height }, colorScheme);
+  if (keep) kept = { ...opened, key };
+  t.after(async () => {
+    const title = await opened.page.title().catch(() => 'Bullet Metrics');
+    if (!keep) await opened.context.close();
+    assert.deepEqual(opened.complaints.splice(0).filter((c) => !expected.some((e) => c.includes(e))), []);
+    assert.equal(title, 'Bullet Metrics');
+  });
+  return opened.page;
+}
+
+async function load({ base = collectors.full, hash = recorded, shown = true, ...more }, viewport, colorScheme) {
+  const context = await browser.newContext({ viewport, colorScheme, timezoneId: 'UTC', locale: 'en-GB', ...more });
   context.setDefaultTimeout(mostWait);
   const page = await context.newPage();
   const complaints = [];
@@ -30,15 +51,28 @@ export async function open(t, { base = collectors.full, hash = recorded, width =
   page.on('pageerror', (e) => complaints.push(e.stack));
   page.on('request', (r) => new URL(r.url()).origin === base || complaints.push(`asked elsewhere: ${r.url()}`));
   await page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`)));
-  t.after(async () => {
-    const title = await page.title().catch(() => 'Bullet Metrics');
-    await context.close();
-    assert.deepEqual(complaints.filter((c) => !expected.some((e) => c.includes(e))), []);
-    assert.equal(title, 'Bullet Metrics');
-  });
   await page.goto(`${base}/${hash}`);
   if (shown) await figuresShown(page);
-  return page;
+  return { context, page, complaints };
+}
+
+async function renewed(opened, { hash = recorded, shown = true }, viewport, colorScheme) {
+  const { page } = opened;
+  if (new URL(page.url()).hash !== hash) {
+    await again(page);
+    await page.evaluate((to) => { location.hash = to; }, hash);
+    if (shown) await page.waitForFunction(() => globalThis.bulletPage.board.grid && !globalThis.bulletPage.page.loading);
+  }
+  await page.evaluate(() => { scrollTo(0, 0); document.activeElement.blur(); globalThis.bulletPage.board.move(null); });
+  await look(page, viewport, colorScheme);
+  return opened;
+}
+
+/** look has a page in another size and colours, and waits until it is drawn. */
+export async function look(page, viewport, colorScheme) {
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme });
+  await page.evaluate(() => new Promise((drawn) => { requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(drawn))); }));
 }
 
 export const figuresShown = (page) => page.waitForFunction(() => performance.getEntriesByName('figures-shown').length > 0);

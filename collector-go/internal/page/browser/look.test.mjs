@@ -18,7 +18,7 @@ const questions = {
 
 for (const [width, colorScheme] of [[390, 'light'], [768, 'dark'], [1440, 'light']]) {
   test(`tiles are the API’s numbers at ${width} px, and lead to their figures`, async (t) => {
-    const page = await open(t, { hash: topology('slow-filter'), width, height: 844, colorScheme });
+    const page = await open(t, { keep: true, hash: topology('slow-filter'), width, height: 844, colorScheme });
     const { step } = await data(page, 'busy');
     for (const [name, [query]] of Object.entries(questions)) {
       const tile = page.locator(`#tile-${name}`);
@@ -35,6 +35,27 @@ for (const [width, colorScheme] of [[390, 'light'], [768, 'dark'], [1440, 'light
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, 'no sideways scrolling');
   });
 }
+
+test('a diagnosis is marked on the figures, and its rows lead to their moment', async (t) => {
+  const page = await open(t, { keep: true, hash: topology('slow-filter'), width: 1440 });
+  const card = page.locator('.alert.firing').first();
+  await card.getByText('Figures that moved').waitFor();
+  const text = await card.textContent();
+  assert.ok(text.indexOf('Figures that moved') < text.indexOf('Events in the'), 'figures first');
+  assert.match(text, /Without a sample, so that nothing is known of: .*filter latency, p99/);
+  const marks = await page.evaluate(() => { const f = globalThis.bulletPage.board.byName.get('busy'); return f.host.over(f).marks.filter((m) => m.cause).map((m) => [m.figure, m.labelled]); });
+  assert.ok(marks.some(([figure, labelled]) => figure === 'busy' && labelled) && marks.some(([figure, labelled]) => figure === 'latency' && !labelled), JSON.stringify(marks));
+  await card.getByRole('link', { name: /busy share of the busiest task/ }).click();
+  await page.waitForFunction(() => document.activeElement.id === 'figure-busy' && globalThis.bulletPage.board.pointed != null);
+  const { hash } = new URL(page.url());
+  const [, at] = /at=([^&]+)/.exec(hash);
+  const pointed = await page.evaluate(() => { const { board } = globalThis.bulletPage; const f = board.figures[0]; return [f.times[board.pointed] - f.grid.step, f.times[board.pointed]]; });
+  const moment = Date.parse(decodeURIComponent(at)) / 1000;
+  assert.ok(moment > pointed[0] - 1 && moment <= pointed[1], `${moment} in ${pointed}`);
+  await picture(page, 'burning-1440-light');
+  const copy = await open(t, { hash, width: 1440 });
+  await copy.waitForFunction(() => globalThis.bulletPage.board.pointed != null && document.activeElement.id === 'figure-busy');
+});
 
 // Five causes, five sentences, each within one screen of a phone.
 for (const [name, base, figure, cause, advice] of [
@@ -87,27 +108,6 @@ test('what is well says since when', async (t) => {
   await page.waitForFunction(() => /OK since \d\d:\d\d/.test(document.getElementById('state').textContent));
   assert.equal(await page.locator('.tile.bad').count(), 0);
   await picture(page, 'well-1440-light');
-});
-
-test('a diagnosis is marked on the figures, and its rows lead to their moment', async (t) => {
-  const page = await open(t, { hash: topology('slow-filter'), width: 1440 });
-  const card = page.locator('.alert.firing').first();
-  await card.getByText('Figures that moved').waitFor();
-  const text = await card.textContent();
-  assert.ok(text.indexOf('Figures that moved') < text.indexOf('Events in the'), 'figures first');
-  assert.match(text, /Without a sample, so that nothing is known of: .*filter latency, p99/);
-  const marks = await page.evaluate(() => { const f = globalThis.bulletPage.board.byName.get('busy'); return f.host.over(f).marks.filter((m) => m.cause).map((m) => [m.figure, m.labelled]); });
-  assert.ok(marks.some(([figure, labelled]) => figure === 'busy' && labelled) && marks.some(([figure, labelled]) => figure === 'latency' && !labelled), JSON.stringify(marks));
-  await card.getByRole('link', { name: /busy share of the busiest task/ }).click();
-  await page.waitForFunction(() => document.activeElement.id === 'figure-busy' && globalThis.bulletPage.board.pointed != null);
-  const { hash } = new URL(page.url());
-  const [, at] = /at=([^&]+)/.exec(hash);
-  const pointed = await page.evaluate(() => { const { board } = globalThis.bulletPage; const f = board.figures[0]; return [f.times[board.pointed] - f.grid.step, f.times[board.pointed]]; });
-  const moment = Date.parse(decodeURIComponent(at)) / 1000;
-  assert.ok(moment > pointed[0] - 1 && moment <= pointed[1], `${moment} in ${pointed}`);
-  await picture(page, 'burning-1440-light');
-  const copy = await open(t, { hash, width: 1440 });
-  await copy.waitForFunction(() => globalThis.bulletPage.board.pointed != null && document.activeElement.id === 'figure-busy');
 });
 
 test('of several topologies there is an overview, the burning first', async (t) => {

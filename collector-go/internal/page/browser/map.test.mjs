@@ -9,7 +9,7 @@ const shown = (page) => page.waitForFunction(() => document.querySelectorAll('#m
 
 for (const [width, colorScheme] of [[390, 'dark'], [768, 'light'], [1440, 'light']]) {
   test(`boxes and edges are the API’s numbers at ${width} px`, async (t) => {
-    const page = await open(t, { hash, width, colorScheme });
+    const page = await open(t, { keep: true, hash, width, colorScheme });
     await shown(page);
     const known = await api('/api/v1/topologies/slow-filter', {});
     const at = await moment(page);
@@ -23,7 +23,7 @@ for (const [width, colorScheme] of [[390, 'dark'], [768, 'light'], [1440, 'light
     const [held] = await ask('100 * max(rate(storm_skipped_seconds_total{topology="slow-filter",component="DataSource"}[150s]))', at);
     near(numberIn(await page.locator('.box[data-component="DataSource"] [data-held]').textContent()), Number(held.value[1]), 'held back');
     assert.match(await page.locator('.box[data-component="DataSource"]').getAttribute('class'), /pressed/);
-    await page.locator('#map-body summary').click();
+    await page.locator('#map-body details').evaluate((d) => { d.open = true; });
     const row = page.locator('#map-body tbody tr', { hasText: 'DataSource' });
     assert.match(await row.textContent(), /DataSourceFilterBoltdefaultshuffle/);
     const [rate] = await ask('sum(rate(storm_executed_total{topology="slow-filter",component="FilterBolt",source="DataSource"}[150s]))', at);
@@ -34,7 +34,7 @@ for (const [width, colorScheme] of [[390, 'dark'], [768, 'light'], [1440, 'light
 }
 
 test('a click opens a component’s tasks with their workers, and a link does', async (t) => {
-  const page = await open(t, { hash, width: 1440 });
+  const page = await open(t, { keep: true, hash, width: 1440 });
   await shown(page);
   await page.locator('.box[data-component="FilterBolt"]').click();
   await page.locator('#map-details tbody tr').first().waitFor();
@@ -48,7 +48,7 @@ test('a click opens a component’s tasks with their workers, and a link does', 
 });
 
 test('the map goes to any moment of the time that is shown', async (t) => {
-  const page = await open(t, { hash, width: 768 });
+  const page = await open(t, { keep: true, hash, width: 768 });
   await shown(page);
   const before = await page.locator('.box[data-component="FilterBolt"] [data-busy]').textContent();
   await page.locator('#map-when').focus();

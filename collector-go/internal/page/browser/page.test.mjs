@@ -3,8 +3,51 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { again, api, ask, collectors, data, figuresShown, madeUp, open, picture } from './harness.mjs';
 
+test('CPU and GC are the totals’ rises', async (t) => {
+  const page = await open(t, { keep: true, hash: madeUp });
+  await page.waitForFunction(() => globalThis.bulletPage.figures.find((f) => f.definition.name === 'cpu').columns.length === 3);
+  const topology = JSON.stringify(collectors.topology);
+  for (const [figure, metric, times_] of [['cpu', 'bullet_worker_cpu_seconds_total', 1], ['gc', 'bullet_worker_gc_seconds_total', 60_000]]) {
+    const { times, lines } = await data(page, figure);
+    let compared = 0;
+    for (const i of [times.length - 20, times.length - 12]) {
+      for (const r of await ask(`sum by (worker) (${metric}{topology=${topology}} - ${metric} offset 10s) / 10`, times[i])) {
+        const drawn = lines.find((l) => l.name === r.metric.worker).drawn[i];
+        assert.ok(Math.abs(drawn - Number(r.value[1]) * times_) < 1e-6 * Math.max(1, drawn), `${figure}: ${drawn} and ${r.value[1]}`);
+        compared++;
+      }
+    }
+    assert.ok(compared >= 4);
+  }
+  await page.locator('#more summary').click();
+  await page.selectOption('#cpu', 'ms');
+  await page.waitForFunction(() => /ms\/min/.test(document.querySelector('#figure-cpu [data-of="mean"] b').textContent));
+});
+
+test('hostile names are text', async (t) => {
+  const page = await open(t, { keep: true, hash: madeUp });
+  assert.ok((await page.locator('#topology').inputValue()) === collectors.topology);
+  await page.waitForFunction(() => document.querySelectorAll('#legend button').length === 3);
+  const legend = await page.locator('#legend').textContent();
+  assert.ok(legend.includes(collectors.hosts[0].slice(0, 40)), legend);
+  assert.match(await page.locator('#changes-body').textContent(), /<script>document\.title='owned'<\/script>/);
+  assert.equal(await page.locator('main script, main img, main svg, main i, main [onload], main [onerror]').count(), 0);
+  const cpu = await data(page, 'cpu');
+  assert.ok(cpu.lines.some((l) => /x_+x/.test(l.drawn.map((v) => (v == null ? '_' : 'x')).join(''))), 'the silent worker has a gap');
+  await picture(page, 'hostile');
+});
+
+test('it goes with the clock until it is paused', async (t) => {
+  const page = await open(t, { keep: true, hash: madeUp });
+  const first = await page.evaluate(() => globalThis.bulletPage.board.grid.end);
+  await page.waitForFunction((end) => globalThis.bulletPage.board.grid?.end > end, first);
+  await page.locator('#live').click();
+  assert.equal(await page.locator('#live').textContent(), 'Paused');
+  assert.equal(await page.locator('#live').getAttribute('aria-pressed'), 'false');
+});
+
 test('the numbers on the page are the API’s', async (t) => {
-  const page = await open(t);
+  const page = await open(t, { keep: true });
   const { times } = await data(page, 'heap');
   const questions = { // asked otherwise than the page asks
     queries: ['queries running', 1, () => 'sum(last_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]) * 0 + avg_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]))'],
@@ -31,29 +74,8 @@ test('the numbers on the page are the API’s', async (t) => {
   await picture(page, 'light');
 });
 
-test('CPU and GC are the totals’ rises', async (t) => {
-  const page = await open(t, { hash: madeUp });
-  await page.waitForFunction(() => globalThis.bulletPage.figures.find((f) => f.definition.name === 'cpu').columns.length === 3);
-  const topology = JSON.stringify(collectors.topology);
-  for (const [figure, metric, times_] of [['cpu', 'bullet_worker_cpu_seconds_total', 1], ['gc', 'bullet_worker_gc_seconds_total', 60_000]]) {
-    const { times, lines } = await data(page, figure);
-    let compared = 0;
-    for (const i of [times.length - 20, times.length - 12]) {
-      for (const r of await ask(`sum by (worker) (${metric}{topology=${topology}} - ${metric} offset 10s) / 10`, times[i])) {
-        const drawn = lines.find((l) => l.name === r.metric.worker).drawn[i];
-        assert.ok(Math.abs(drawn - Number(r.value[1]) * times_) < 1e-6 * Math.max(1, drawn), `${figure}: ${drawn} and ${r.value[1]}`);
-        compared++;
-      }
-    }
-    assert.ok(compared >= 4);
-  }
-  await page.locator('#more summary').click();
-  await page.selectOption('#cpu', 'ms');
-  await page.waitForFunction(() => /ms\/min/.test(document.querySelector('#figure-cpu [data-of="mean"] b').textContent));
-});
-
 test('a gap is a gap', async (t) => {
-  const page = await open(t);
+  const page = await open(t, { keep: true });
   const { lines } = await data(page, 'heap');
   const killed = lines.find((l) => l.name === '127.0.0.1:10068');
   assert.match(killed.drawn.map((v) => (v == null ? '_' : 'x')).join(''), /x__+x/, 'the worker that was killed is not there for a while, and comes back');
@@ -61,7 +83,7 @@ test('a gap is a gap', async (t) => {
 });
 
 test('the limit, steps, changes and restarts are on the axis and in words', async (t) => {
-  const page = await open(t);
+  const page = await open(t, { keep: true });
   assert.equal((await data(page, 'latency')).limit, 200);
   const over = await page.evaluate(() => { const [first] = globalThis.bulletPage.figures; const all = first.host.over(first); return { ...all, marks: all.marks.filter((m) => !m.cause) }; });
   assert.deepEqual(over.bands.map((b) => b.label), ['10 queries', '20 queries']);
@@ -71,7 +93,7 @@ test('the limit, steps, changes and restarts are on the axis and in words', asyn
 });
 
 test('which components share a worker, and which workers a host', async (t) => {
-  const page = await open(t);
+  const page = await open(t, { keep: true });
   const known = await api('/api/v1/topologies/bullet', {});
   await page.waitForFunction(() => document.querySelector('#placement-body summary'));
   await page.locator('#placement-body summary').click();
@@ -81,21 +103,8 @@ test('which components share a worker, and which workers a host', async (t) => {
   for (const w of known.workers) assert.ok(rows.some((row) => row.includes(w.worker) && w.components.every((c) => c.component === '__system' || row.includes(`${c.component} ${c.tasks.length}`))), w.worker);
 });
 
-test('hostile names are text', async (t) => {
-  const page = await open(t, { hash: madeUp });
-  assert.ok((await page.locator('#topology').inputValue()) === collectors.topology);
-  await page.waitForFunction(() => document.querySelectorAll('#legend button').length === 3);
-  const legend = await page.locator('#legend').textContent();
-  assert.ok(legend.includes(collectors.hosts[0].slice(0, 40)), legend);
-  assert.match(await page.locator('#changes-body').textContent(), /<script>document\.title='owned'<\/script>/);
-  assert.equal(await page.locator('main script, main img, main svg, main i, main [onload], main [onerror]').count(), 0);
-  const cpu = await data(page, 'cpu');
-  assert.ok(cpu.lines.some((l) => /x_+x/.test(l.drawn.map((v) => (v == null ? '_' : 'x')).join(''))), 'the silent worker has a gap');
-  await picture(page, 'hostile');
-});
-
 test('alerts tell their cause', async (t) => {
-  const page = await open(t);
+  const page = await open(t, { keep: true });
   const card = page.locator('.alert.firing', { hasText: 'PageTestFires' });
   await card.waitFor();
   assert.match(await card.textContent(), /Filter latency is 0\.25 s <b onmouseover=/);
@@ -110,6 +119,46 @@ test('alerts tell their cause', async (t) => {
   await card.getByRole('button', { name: 'Why?' }).click();
   assert.equal(await card.getByText('Figures that moved').count(), 0, 'folded');
   await picture(page, 'alerts');
+});
+
+test('the crosshair follows the pointer in all figures, and dragging zooms', async (t) => {
+  const page = await open(t, { keep: true });
+  await page.locator('#figure-heap').scrollIntoViewIfNeeded();
+  const box = await page.locator('#figure-heap .u-over').boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForFunction(() => !document.querySelector('#figure-gc time').textContent.startsWith('last'));
+  assert.equal(await page.locator('#figure-gc time').textContent(), await page.locator('#figure-queries time').textContent());
+  await again(page);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.75, box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await figuresShown(page);
+  const { searchParams } = new URL(`http://x/?${new URL(page.url()).hash.slice(1)}`);
+  assert.ok(Date.parse(searchParams.get('from')) > Date.parse('2026-11-21T15:50:00Z') && Date.parse(searchParams.get('to')) < Date.parse('2026-11-21T15:52:00Z'), page.url());
+  await again(page);
+  await page.goBack();
+  await figuresShown(page);
+  assert.equal((await data(page, 'heap')).times.length, 18);
+});
+
+test('light and dark have contrast, and follow the system', async (t) => {
+  const page = await open(t, { keep: true, colorScheme: 'dark' });
+  const contrast = () => page.evaluate(() => {
+    const style = getComputedStyle(document.documentElement);
+    const light = (name) => {
+      const hex = style.getPropertyValue(name).trim().replace('#', '').replace(/^(.)(.)(.)$/, '$1$1$2$2$3$3');
+      const [r, g, b] = [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const paper = light('--paper');
+    return { paper, least: Math.min(...['--ink', '--muted', '--link', '--fail', '--wait', '--ok', '--limit', '--mark', '--cause'].map(light).map((l) => (Math.max(l, paper) + 0.05) / (Math.min(l, paper) + 0.05))) };
+  });
+  const dark = await contrast();
+  await picture(page, 'dark');
+  await page.emulateMedia({ colorScheme: 'light' });
+  const light = await contrast();
+  assert.ok(dark.paper < 0.05 && light.paper > 0.9);
+  assert.ok(dark.least >= 4.5 && light.least >= 4.5, `${dark.least} ${light.least}`);
 });
 
 test('by keyboard alone', async (t) => {
@@ -144,44 +193,13 @@ test('by keyboard alone', async (t) => {
   assert.equal(await page.evaluate(() => globalThis.bulletPage.figures.find((f) => f.definition.name === 'heap').chart.series[1].show), false);
 });
 
-test('the crosshair follows the pointer in all figures, and dragging zooms', async (t) => {
-  const page = await open(t);
-  await page.locator('#figure-heap').scrollIntoViewIfNeeded();
-  const box = await page.locator('#figure-heap .u-over').boundingBox();
-  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  await page.waitForFunction(() => !document.querySelector('#figure-gc time').textContent.startsWith('last'));
-  assert.equal(await page.locator('#figure-gc time').textContent(), await page.locator('#figure-queries time').textContent());
-  await again(page);
-  await page.mouse.down();
-  await page.mouse.move(box.x + box.width * 0.75, box.y + 20, { steps: 4 });
-  await page.mouse.up();
-  await figuresShown(page);
-  const { searchParams } = new URL(`http://x/?${new URL(page.url()).hash.slice(1)}`);
-  assert.ok(Date.parse(searchParams.get('from')) > Date.parse('2026-11-21T15:50:00Z') && Date.parse(searchParams.get('to')) < Date.parse('2026-11-21T15:52:00Z'), page.url());
-  await again(page);
+test('a run’s report is shown in a sandbox', async (t) => {
+  const page = await open(t, { expected: ['policy: script-src', 'sandboxed', 'Content Security Policy'] });
+  assert.match(await page.locator('#runs-body').textContent(), /A made-up grid of filter bolts by queries.*FAIL/);
+  await page.getByRole('link', { name: 'Report of sample' }).click();
+  await page.getByText('the report').waitFor();
+  assert.equal(await page.title(), 'r', 'its script did not run');
   await page.goBack();
-  await figuresShown(page);
-  assert.equal((await data(page, 'heap')).times.length, 18);
-});
-
-test('light and dark have contrast, and follow the system', async (t) => {
-  const page = await open(t, { colorScheme: 'dark' });
-  const contrast = () => page.evaluate(() => {
-    const style = getComputedStyle(document.documentElement);
-    const light = (name) => {
-      const hex = style.getPropertyValue(name).trim().replace('#', '').replace(/^(.)(.)(.)$/, '$1$1$2$2$3$3');
-      const [r, g, b] = [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const paper = light('--paper');
-    return { paper, least: Math.min(...['--ink', '--muted', '--link', '--fail', '--wait', '--ok', '--limit', '--mark', '--cause'].map(light).map((l) => (Math.max(l, paper) + 0.05) / (Math.min(l, paper) + 0.05))) };
-  });
-  const dark = await contrast();
-  await picture(page, 'dark');
-  await page.emulateMedia({ colorScheme: 'light' });
-  const light = await contrast();
-  assert.ok(dark.paper < 0.05 && light.paper > 0.9);
-  assert.ok(dark.least >= 4.5 && light.least >= 4.5, `${dark.least} ${light.least}`);
 });
 
 test('before a topology has reported, the page shows what to do', async (t) => {
@@ -204,22 +222,4 @@ test('without a store, and without a collector, it shows that', async (t) => {
   await page.selectOption('#range', '6h');
   await page.locator('#status.problem', { hasText: 'does not answer' }).waitFor();
   await picture(page, 'unreachable');
-});
-
-test('it goes with the clock until it is paused', async (t) => {
-  const page = await open(t, { hash: madeUp });
-  const first = await page.evaluate(() => globalThis.bulletPage.board.grid.end);
-  await page.waitForFunction((end) => globalThis.bulletPage.board.grid?.end > end, first);
-  await page.locator('#live').click();
-  assert.equal(await page.locator('#live').textContent(), 'Paused');
-  assert.equal(await page.locator('#live').getAttribute('aria-pressed'), 'false');
-});
-
-test('a run’s report is shown in a sandbox', async (t) => {
-  const page = await open(t, { expected: ['policy: script-src', 'sandboxed', 'Content Security Policy'] });
-  assert.match(await page.locator('#runs-body').textContent(), /A made-up grid of filter bolts by queries.*FAIL/);
-  await page.getByRole('link', { name: 'Report of sample' }).click();
-  await page.getByText('the report').waitFor();
-  assert.equal(await page.title(), 'r', 'its script did not run');
-  await page.goBack();
 });

@@ -25,11 +25,12 @@ async function offered(page, words, pick) {
 
 for (const [width, colorScheme] of [[390, 'light'], [768, 'dark'], [1440, 'light']]) {
   test(`typing completes a metric and a label's value, and the answer is the API's, at ${width} px`, async (t) => {
-    const page = await open(t, { hash: asking(''), width, height: 844, colorScheme, shown: false });
+    const page = await open(t, { keep: true, hash: asking(''), width, height: 844, colorScheme, shown: false });
     await shown(page);
+    await page.locator('#editor .cm-content').click();
     await page.keyboard.type('storm_capa');
     await offered(page, 'storm_capacity_ratio', () => page.keyboard.press('Enter'));
-    await page.keyboard.type('{topology="bullet",compo');
+    await page.keyboard.type('{topology="bullet",compo'); // faster than it completes
     await offered(page, 'component', () => page.keyboard.press('Enter'));
     const components = (await api('/api/v1/label/component/values', { 'match[]': 'storm_capacity_ratio{topology="bullet"}', start: times.from, end: times.to })).sort();
     assert.ok(components.length >= 4);

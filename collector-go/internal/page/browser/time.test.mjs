@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { api, data, figuresShown, again, open, picture, recorded } from './harness.mjs';
 
 test('points are drawn at the middle of their slice, and the API’s times stay', async (t) => {
-  const page = await open(t);
+  const page = await open(t, { keep: true });
   const { times, drawnAt, step, lines } = await data(page, 'heap');
   assert.deepEqual(drawnAt, times.map((s) => s - step / 2));
   const { result } = await api('/api/v1/query_range', { query: 'sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]))', start: times[0], end: times.at(-1), step });
@@ -17,6 +17,17 @@ test('points are drawn at the middle of their slice, and the API’s times stay'
     }
   }
   assert.ok(compared > 20);
+});
+
+test('rows of what changed lead to their moment, and back goes back', async (t) => {
+  const page = await open(t, { keep: true });
+  await page.locator('#changes-body tbody tr', { hasText: 'filter bolts 2 -> 4' }).getByRole('link').click();
+  await page.waitForFunction(() => globalThis.bulletPage.board.pointed != null);
+  const { times, step } = await data(page, 'heap');
+  const pointed = times[await page.evaluate(() => globalThis.bulletPage.board.pointed)];
+  assert.ok(1795276180 > pointed - step - 1 && 1795276180 <= pointed, `${pointed}`);
+  await page.goBack();
+  assert.ok(page.url().endsWith(recorded.replaceAll('%3A', ':')) || new URL(page.url()).hash === recorded, page.url());
 });
 
 test('data older than the range leads there, without errors and empty figures', async (t) => {
@@ -32,15 +43,4 @@ test('data older than the range leads there, without errors and empty figures', 
   await figuresShown(page);
   assert.equal(await away.isVisible(), false);
   assert.ok((await data(page, 'heap')).lines.some((l) => l.drawn.some((v) => v != null)), 'and there it is');
-});
-
-test('rows of what changed lead to their moment, and back goes back', async (t) => {
-  const page = await open(t);
-  await page.locator('#changes-body tbody tr', { hasText: 'filter bolts 2 -> 4' }).getByRole('link').click();
-  await page.waitForFunction(() => globalThis.bulletPage.board.pointed != null);
-  const { times, step } = await data(page, 'heap');
-  const pointed = times[await page.evaluate(() => globalThis.bulletPage.board.pointed)];
-  assert.ok(1795276180 > pointed - step - 1 && 1795276180 <= pointed, `${pointed}`);
-  await page.goBack();
-  assert.ok(page.url().endsWith(recorded.replaceAll('%3A', ':')) || new URL(page.url()).hash === recorded, page.url());
 });

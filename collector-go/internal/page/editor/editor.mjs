@@ -6,6 +6,9 @@ import { EditorState, Prec } from '@codemirror/state';
 import { drawSelection, EditorView, keymap, placeholder } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { PromQLExtension } from '@prometheus-io/codemirror-promql';
+import { HTTPPrometheusClient } from '@prometheus-io/codemirror-promql/dist/esm/client/prometheus.js';
+
+const mostAnswers = 200; // kept for completion
 
 // Colours are the page's own, by its variables: light and dark follow without a word to the editor.
 const looks = EditorView.theme({
@@ -70,8 +73,21 @@ export class Editor {
     const between = JSON.stringify([start, end]);
     if (between === this.between) return;
     this.between = between;
-    const fetchFn = (address, init) => fetch(address.endsWith('/metadata') ? address : `${address}${address.endsWith('?') ? '' : '&'}${new URLSearchParams({ start, end })}`, init);
-    this.promql.setComplete({ remote: { httpMethod: 'GET', fetchFn } });
+    const answers = new Map(); // by address: the client's own cache takes the labels whose values it has for all that there are
+    const fetchFn = async (address) => {
+      const whole = address.endsWith('/metadata') ? address : `${address}${address.endsWith('?') ? '' : '&'}${new URLSearchParams({ start, end })}`;
+      if (answers.size >= mostAnswers) answers.clear();
+      if (!answers.has(whole)) answers.set(whole, fetch(whole));
+      try {
+        const answer = await answers.get(whole);
+        if (!answer.ok) answers.delete(whole);
+        return answer.clone();
+      } catch (error) {
+        answers.delete(whole);
+        throw error;
+      }
+    };
+    this.promql.setComplete({ remote: new HTTPPrometheusClient({ httpMethod: 'GET', fetchFn }) });
   }
 
   focus() { this.view.focus(); }
