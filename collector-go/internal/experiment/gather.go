@@ -78,9 +78,7 @@ func workerNamed(workers map[string]*rundir.Worker, name string) *rundir.Worker 
 
 // gatherCollectors reads each worker's garbage collectors apart.
 func gatherCollectors(read *reader, workers map[string]*rundir.Worker) {
-	seconds := read.read(gcMetric)
-	collections := read.read(collectionsMetric)
-	counts := byLabel(collections, "worker")
+	seconds, counts := read.read(gcMetric), byLabel(read.read(collectionsMetric), "worker")
 	for name, parts := range byLabel(seconds, "worker") {
 		worker, times := workerNamed(workers, name), byLabel(parts, "collector")
 		worker.Collectors = nil
@@ -94,8 +92,7 @@ func gatherCollectors(read *reader, workers map[string]*rundir.Worker) {
 
 // gatherStarts notes when each worker's processes were started.
 func gatherStarts(read *reader, workers map[string]*rundir.Worker) {
-	series := read.read(startMetric)
-	for _, s := range series {
+	for _, s := range read.read(startMetric) {
 		worker := workers[s.Labels["worker"]]
 		if worker == nil {
 			continue
@@ -133,12 +130,7 @@ func first(s Series) int64 {
 }
 
 func gatherTopology(read *reader, run *rundir.Figures) {
-	queries := read.read(queriesMetric, joinBolt)
-	run.QueriesRunning = sum(queries)
-	latencies := read.read(latencyMetric)
-	for _, s := range latencies {
-		run.FilterLatencySeconds = append(run.FilterLatencySeconds, s.Slices)
-	}
+	run.QueriesRunning, run.FilterLatencySeconds = sum(read.read(queriesMetric, joinBolt)), slicesIn(read.read(latencyMetric))
 }
 
 func byLabel(series []Series, label string) map[string][]Series {

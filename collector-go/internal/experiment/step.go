@@ -356,9 +356,7 @@ func filterLatency(tasks []rundir.Slices, fromMs, toMs int64) (mean, most tuning
 		if m := within.Mean(task); m.Known() {
 			means = append(means, 1000*m)
 		}
-		if m := 1000 * within.Most(task); m.Known() && !(m <= most) {
-			most = m
-		}
+		most = tuning.Greater(most, 1000*within.Most(task))
 	}
 	return rundir.Average(means), most
 }
