@@ -173,11 +173,7 @@ func variables(moved []tuning.Variable) string {
 	if len(moved) == 0 {
 		return "none"
 	}
-	var names []string
-	for _, v := range moved {
-		names = append(names, string(v))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(tuning.Texts(moved), ", ")
 }
 
 func axisName(axis rundir.Axis) string {

@@ -98,15 +98,7 @@ func overall(r rundir.Result) tuning.Verdict {
 			verdicts = append(verdicts, tuning.Inconclusive)
 		}
 	}
-	for _, worst := range []tuning.Verdict{tuning.Fail, tuning.Inconclusive, tuning.Limited} {
-		if slices.Contains(verdicts, worst) {
-			return worst
-		}
-	}
-	if len(verdicts) == 0 {
-		return tuning.Inconclusive
-	}
-	return tuning.OK
+	return tuning.Overall(verdicts)
 }
 
 func exitCode(plan rundir.Plan, r rundir.Result) int {

@@ -126,12 +126,11 @@ func (c Configuration) costLine(cpu func(Step) tuning.Figure, confidence float64
 
 // agreed is one verdict for all launches: what they agree on, else inconclusive.
 func agreed(steps []Step) tuning.Verdict {
+	var all []tuning.Verdict
 	for _, s := range steps {
-		if s.Verdict != steps[0].Verdict {
-			return tuning.Inconclusive
-		}
+		all = append(all, s.Verdict)
 	}
-	return steps[0].Verdict
+	return tuning.Agreed(all)
 }
 
 // late are times to results as what they are beyond the queries' own time, s.

@@ -123,7 +123,7 @@ func (c *ConfigurationChange) movedText(suffix string) string {
 	}
 	return text + fmt.Sprintf(
 		"; of the eight controlled variables %d moved (%s), so that no change can be put down to one of them.",
-		len(c.Moved), names(c.Moved))
+		len(c.Moved), strings.Join(tuning.Texts(c.Moved), ", "))
 }
 
 // betweenLaunches says what a comparison of one configuration with itself shows: how its launches differ.
@@ -161,14 +161,6 @@ func differ(n int) string {
 	return fmt.Sprintf("%d values differ", n)
 }
 
-func names(variables []tuning.Variable) string {
-	var all []string
-	for _, v := range variables {
-		all = append(all, string(v))
-	}
-	return strings.Join(all, ", ")
-}
-
 // clearChanges are those of figures that can get worse.
 func (s StepChange) clearChanges(confidence float64) string {
 	var clear []string
@@ -201,7 +193,7 @@ func (c *ConfigurationChange) UnknownMoves() string {
 	if len(c.Untold) == 0 {
 		return ""
 	}
-	return "Not known of both sides, so that nobody can tell whether they moved: " + names(c.Untold) + "."
+	return "Not known of both sides, so that nobody can tell whether they moved: " + strings.Join(tuning.Texts(c.Untold), ", ") + "."
 }
 
 // Doubts are what a reader must know before believing the steps' changes.

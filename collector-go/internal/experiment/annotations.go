@@ -19,12 +19,12 @@ func (c *Collector) MarkedWithin(ctx context.Context, topology string, from, to 
 }
 
 // gatherMarks keeps the collector's annotations with the run. A collector that cannot tell leaves the run without them.
-func gatherMarks(ctx context.Context, collector Slices, o Options, from, to time.Time, run *rundir.Figures) {
+func gatherMarks(ctx context.Context, collector Slices, topology string, from, to time.Time, run *rundir.Figures) {
 	asked, can := collector.(Annotated)
 	if !can {
 		return
 	}
-	marks, err := asked.MarkedWithin(ctx, o.Topology, from.Truncate(time.Second), to) // what Storm's id tells is in whole seconds
+	marks, err := asked.MarkedWithin(ctx, topology, from.Truncate(time.Second), to) // what Storm's id tells is in whole seconds
 	if err != nil {
 		return
 	}

@@ -67,7 +67,7 @@ func hostOf(worker string) string {
 
 // hostClocks are the collector's readings of its workers' clocks in (from, to], a row a host.
 func (s *Session) hostClocks(from, to time.Time) (all []tuning.HostClock, err error) {
-	series, err := s.ports.Slices.Slices(s.ctx, s.runner.options.selector(collectionSkew), from, to)
+	series, err := s.ports.Slices.Slices(s.ctx, s.selector(collectionSkew), from, to)
 	if err != nil {
 		return nil, err
 	}

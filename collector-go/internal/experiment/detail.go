@@ -33,7 +33,7 @@ func addDetail(ctx context.Context, collector Slices, calculator Calculator, top
 // hookPercentiles are those of the records that the latency hook measured in (from, to]; nil where it measured none.
 func hookPercentiles(ctx context.Context, calculator Calculator, topology string, from, to time.Time) (*rundir.Percentiles, error) {
 	p := &rundir.Percentiles{}
-	measured := fmt.Sprintf("sum(increase(%s[%dms]))", Options{Topology: topology}.selector(latencyHistogram), to.Sub(from).Milliseconds())
+	measured := fmt.Sprintf("sum(increase(%s[%dms]))", selector(topology, latencyHistogram), to.Sub(from).Milliseconds())
 	for _, part := range []struct {
 		into       *tuning.Figure
 		expression string

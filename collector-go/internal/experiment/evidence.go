@@ -84,9 +84,7 @@ func (g *evidence) note(format string, args ...any) {
 
 // workers reads the workers' CPU, garbage collection, heap and restarts.
 func (g *evidence) workers() {
-	cpu := g.read(cpuMetric)
-	gc := g.read(gcMetric)
-	heap := g.heap()
+	cpu, gc, heap := g.read(cpuMetric), g.read(gcMetric), g.heap()
 	g.cpu, g.Workers.CPUCores = map[string]tuning.Figure{}, 0
 	seconds := tuning.Figure(g.Seconds())
 	collected, reported := byLabel(gc, "worker"), byLabel(cpu, "worker")
@@ -101,8 +99,8 @@ func (g *evidence) workers() {
 		if share := time / seconds; share.Known() && !(share <= g.GC.ShareOfTime) {
 			g.GC.Worker, g.GC.ShareOfTime, g.GC.ShareOfCPU = name, share, time/used
 		}
-		if ratio := heap[name]; ratio.Known() && !(ratio <= g.GC.HeapUsedMost) {
-			g.GC.HeapUsedMost = ratio
+		if ratio, known := heap[name]; known {
+			g.GC.HeapUsedMost = tuning.Greater(g.GC.HeapUsedMost, ratio)
 		}
 	}
 	g.Workers.Workers = tuning.Figure(len(g.cpu))
@@ -120,8 +118,7 @@ func (g *evidence) heap() map[string]tuning.Figure {
 	if len(used) == 0 {
 		used = g.read(heapMetric)
 	}
-	limit := g.read(heapLimitMetric)
-	limits, ratios := byLabel(limit, "worker"), map[string]tuning.Figure{}
+	limits, ratios := byLabel(g.read(heapLimitMetric), "worker"), map[string]tuning.Figure{}
 	for name, series := range byLabel(used, "worker") {
 		if most := g.Most(sum(limits[name])); most > 0 {
 			ratios[name] = g.Most(sum(series)) / most
@@ -140,9 +137,8 @@ func (g *evidence) restarts() {
 			}
 		}
 	}
-	starts := g.read(startMetric)
 	g.started = map[string]int64{}
-	for _, s := range starts {
+	for _, s := range g.read(startMetric) {
 		if last := g.Last(s.Slices); last.Known() {
 			g.started[s.Labels["worker"]] = int64(last * 1000)
 		}
@@ -151,19 +147,16 @@ func (g *evidence) restarts() {
 
 // queries reads how many queries were active.
 func (g *evidence) queries() {
-	active := g.read(queriesMetric, joinBolt)
-	total := sum(active)
+	total := sum(g.read(queriesMetric, joinBolt))
 	g.Queries.ActiveMean, g.Queries.ActiveMost = g.Mean(total), g.Most(total)
 	low, high := g.Within(total)
 	for i := low; i < high; i++ {
 		g.Queries.BySlice = append(g.Queries.BySlice, tuning.QuerySlice{EndMs: total.TimesMs[i], Submitted: tuning.Unknown, Active: total.Values[i], Returned: tuning.Unknown})
 	}
-	most := g.read(activeMostMetric, joinBolt)
-	if m := g.Most(sum(most)); m > g.Queries.ActiveMost {
+	if m := g.Most(sum(g.read(activeMostMetric, joinBolt))); m > g.Queries.ActiveMost {
 		g.Queries.ActiveMost = m
 	}
-	created := g.read(createdMetric, joinBolt)
-	g.Queries.Created = g.Increase(sum(created))
+	g.Queries.Created = g.Increase(sum(g.read(createdMetric, joinBolt)))
 }
 
 // spouts reads what held the spouts of records back, and what the settings say about that.
@@ -184,18 +177,16 @@ func (g *evidence) spouts() {
 	if len(skipped) == 0 {
 		g.note("Storm told no time for which %s was held back (Storm 1.x counts calls instead)", g.Spout.Component)
 	}
-	complete := g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))
-	g.Spout.CompleteLatencyMs = meanOf(g.Span, complete) * 1000
+	g.Spout.CompleteLatencyMs = meanOf(g.Span, g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))) * 1000
 }
 
 // source reads whether records are taken as fast as they come.
 func (g *evidence) source() {
 	records, estimated := g.records()
 	bytes := g.read(bytesMetric)
-	lag := g.read(lagMetric)
 	seconds := tuning.Figure(g.Seconds())
 	g.Source.RecordsPerSecond, g.Source.BytesPerSecond = g.Increases(slicesIn(records))/seconds, g.Increases(slicesIn(bytes))/seconds
-	total := sum(lag)
+	total := sum(g.read(lagMetric))
 	g.Source.LagStart, g.Source.LagEnd, g.Source.LagGrowth = g.First(total), g.Last(total), g.Slope(total)
 	switch {
 	case len(bytes) > 0, g.topology.readsThroughBroker():

@@ -18,8 +18,7 @@ const longestHistory = 2 * time.Hour
 // bolts reads how busy each bolt's executors were.
 func (g *evidence) bolts() {
 	busy := g.busyByTask()
-	full := g.read(queueFullMetric, ownComponents)
-	queues := byLabel(full, "component")
+	queues := byLabel(g.read(queueFullMetric, ownComponents), "component")
 	for _, c := range g.topology.Components {
 		if c.Kind != "bolt" || len(c.Name) > 1 && c.Name[:2] == "__" {
 			continue
@@ -28,9 +27,7 @@ func (g *evidence) bolts() {
 		b.Executors = tuning.Figure(c.Parallelism)
 		g.busiest(&b, busy[c.Name])
 		for _, s := range queues[c.Name] {
-			if m := g.Mean(s.Slices); m.Known() && !(m <= b.QueueMost) {
-				b.QueueMost = m
-			}
+			b.QueueMost = tuning.Greater(b.QueueMost, g.Mean(s.Slices))
 		}
 		g.Bolts = append(g.Bolts, b)
 	}
@@ -49,9 +46,7 @@ func (g *evidence) busiest(b *tuning.BoltEvidence, tasks map[string]busyTask) {
 		ratio := tasks[task].ratio
 		all = append(all, ratio)
 		workers[tasks[task].worker] = true
-		if ratio.Known() && !(ratio <= b.BusyMost) {
-			b.BusyMost = ratio
-		}
+		b.BusyMost = tuning.Greater(b.BusyMost, ratio)
 	}
 	b.BusyMean = rundir.Average(all)
 	if len(workers) > 0 {
@@ -124,18 +119,22 @@ func executedMs(capacity rundir.Slices, started, at int64) tuning.Figure {
 
 // busyFromCounts takes each slice's mean latency for all tuples that were executed in it.
 func (g *evidence) busyFromCounts(busy map[string]map[string]busyTask) {
-	executed := g.read(executedMetric, ownComponents)
-	latencies := g.read(executeTimeMetric, ownComponents)
-	times := map[[4]string]rundir.Slices{}
-	for _, s := range latencies {
-		times[streamOf(s.Labels)] = s.Slices
-	}
-	for _, s := range executed {
+	times := g.executeTimes(ownComponents)
+	for _, s := range g.read(executedMetric, ownComponents) {
 		if took, found := times[streamOf(s.Labels)]; found {
 			_, spent := executions(g.Span, s.Slices, took)
 			addBusy(busy, s.Labels, spent/tuning.Figure(g.Seconds()))
 		}
 	}
+}
+
+// executeTimes are Storm's mean latencies of executions, by the stream that they are of.
+func (r *reader) executeTimes(of string) map[[4]string]rundir.Slices {
+	times := map[[4]string]rundir.Slices{}
+	for _, s := range r.read(executeTimeMetric, of) {
+		times[streamOf(s.Labels)] = s.Slices
+	}
+	return times
 }
 
 func streamOf(labels map[string]string) [4]string {

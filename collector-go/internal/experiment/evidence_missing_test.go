@@ -92,13 +92,13 @@ func TestLateAndDroppedSamplesAreEvidence(t *testing.T) {
 }
 
 func TestQueriesUnderWayBySlice(t *testing.T) {
-	r := &Runner{options: Options{SliceWidth: 10 * time.Second}, outcomes: []load.Outcome{
+	s := &Session{width: 10 * time.Second, outcomes: []load.Outcome{
 		{SubmittedMs: 5_000, FinishedMs: 25_000, End: load.Returned},
 		{SubmittedMs: 12_000, FinishedMs: 17_000, End: load.TimedOut},
 		{SubmittedMs: 30_000, FinishedMs: 30_000, End: load.NotSubmitted},
 	}}
 	all := []tuning.QuerySlice{{EndMs: 10_000}, {EndMs: 20_000}, {EndMs: 30_000}}
-	r.underWay(all)
+	s.underWay(all)
 	assert.Equal(t, []tuning.QuerySlice{{EndMs: 10_000, Submitted: 0.5}, {EndMs: 20_000, Submitted: 1.5}, {EndMs: 30_000, Submitted: 0.5, Returned: 1}}, all)
 }
 

@@ -8,15 +8,15 @@ import (
 
 // underWay fills in what the load client saw of the queries in each of a step's slices: how many were under way, the mean over the slice, and
 // how many returned in it. All of the step's queries must have ended.
-func (r *Runner) underWay(all []tuning.QuerySlice) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	width := r.options.SliceWidth.Milliseconds()
+func (s *Session) underWay(all []tuning.QuerySlice) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	width := s.width.Milliseconds()
 	for i := range all {
 		slice := rundir.Span{From: all[i].EndMs - width, To: all[i].EndMs}
 		var lived int64
 		returned := 0
-		for _, o := range r.outcomes {
+		for _, o := range s.outcomes {
 			if o.End == load.NotSubmitted {
 				continue
 			}

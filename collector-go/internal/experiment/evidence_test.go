@@ -258,7 +258,7 @@ func TestCollectorsAreGatheredApart(t *testing.T) {
 	c.put(gcMetric, rising(0.5), "worker", "h:6700", "collector", "G1 Old")
 	c.put(collectionsMetric, rising(1), "worker", "h:6700", "collector", "G1 Old")
 	var run rundir.Figures
-	require.NoError(t, gather(context.Background(), c, Options{Topology: "bullet"}, evidenceStart, evidenceStart.Add(time.Minute), &run))
+	require.NoError(t, gather(context.Background(), c, "bullet", evidenceStart, evidenceStart.Add(time.Minute), &run))
 	require.Len(t, run.Workers, 2)
 	require.Len(t, run.Workers[0].Collectors, 2)
 	old := run.Workers[0].Collectors[0]

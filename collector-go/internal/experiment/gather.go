@@ -25,9 +25,9 @@ const (
 	latencyMetric = "bullet_filter_latency_mean_seconds"
 )
 
-// selector names a metric of the topology, narrowed by more matchers such as `component="JoinBolt"`.
-func (o Options) selector(metric string, more ...string) string {
-	matchers := "topology=" + strconv.Quote(o.Topology)
+// selector names a metric of a topology, narrowed by more matchers such as `component="JoinBolt"`.
+func selector(topology, metric string, more ...string) string {
+	matchers := "topology=" + strconv.Quote(topology)
 	for _, m := range more {
 		matchers += "," + m
 	}
@@ -38,11 +38,11 @@ func (o Options) selector(metric string, more ...string) string {
 const joinBolt = `component="JoinBolt"`
 
 // gather reads what the collector stored in (from, to] into the run, in place of what was gathered before.
-func gather(ctx context.Context, collector Slices, o Options, from, to time.Time, run *rundir.Figures) error {
+func gather(ctx context.Context, collector Slices, topology string, from, to time.Time, run *rundir.Figures) error {
 	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, rundir.Slices{}
-	gatherHealth(ctx, collector, o, from, to, run)
-	gatherMarks(ctx, collector, o, from, to, run)
-	read := &reader{ctx: ctx, stored: collector, topology: o.Topology, from: from, to: to}
+	gatherHealth(ctx, collector, topology, from, to, run)
+	gatherMarks(ctx, collector, topology, from, to, run)
+	read := &reader{ctx: ctx, stored: collector, topology: topology, from: from, to: to}
 	workers := map[string]*rundir.Worker{}
 	for metric, field := range map[string]func(*rundir.Worker) *rundir.Slices{
 		cpuMetric:  func(w *rundir.Worker) *rundir.Slices { return &w.CPUSeconds },
@@ -78,9 +78,7 @@ func workerNamed(workers map[string]*rundir.Worker, name string) *rundir.Worker 
 
 // gatherCollectors reads each worker's garbage collectors apart.
 func gatherCollectors(read *reader, workers map[string]*rundir.Worker) {
-	seconds := read.read(gcMetric)
-	collections := read.read(collectionsMetric)
-	counts := byLabel(collections, "worker")
+	seconds, counts := read.read(gcMetric), byLabel(read.read(collectionsMetric), "worker")
 	for name, parts := range byLabel(seconds, "worker") {
 		worker, times := workerNamed(workers, name), byLabel(parts, "collector")
 		worker.Collectors = nil
@@ -94,8 +92,7 @@ func gatherCollectors(read *reader, workers map[string]*rundir.Worker) {
 
 // gatherStarts notes when each worker's processes were started.
 func gatherStarts(read *reader, workers map[string]*rundir.Worker) {
-	series := read.read(startMetric)
-	for _, s := range series {
+	for _, s := range read.read(startMetric) {
 		worker := workers[s.Labels["worker"]]
 		if worker == nil {
 			continue
@@ -133,12 +130,7 @@ func first(s Series) int64 {
 }
 
 func gatherTopology(read *reader, run *rundir.Figures) {
-	queries := read.read(queriesMetric, joinBolt)
-	run.QueriesRunning = sum(queries)
-	latencies := read.read(latencyMetric)
-	for _, s := range latencies {
-		run.FilterLatencySeconds = append(run.FilterLatencySeconds, s.Slices)
-	}
+	run.QueriesRunning, run.FilterLatencySeconds = sum(read.read(queriesMetric, joinBolt)), slicesIn(read.read(latencyMetric))
 }
 
 func byLabel(series []Series, label string) map[string][]Series {

@@ -18,7 +18,7 @@ func TestCPUIsGatheredTogetherAndApart(t *testing.T) {
 	c.put(cpuMetric, rising(0.5), "worker", "h:2", "mode", "total")
 	from := evidenceStart.Add(10 * time.Minute)
 	run := &rundir.Figures{}
-	require.NoError(t, gather(t.Context(), c, Options{Topology: "bullet"}, from, from.Add(5*time.Minute), run))
+	require.NoError(t, gather(t.Context(), c, "bullet", from, from.Add(5*time.Minute), run))
 	require.Len(t, run.Workers, 2)
 	rise := func(s rundir.Slices) float64 {
 		if len(s.Values) == 0 {

@@ -23,9 +23,9 @@ func (c *Collector) Collection(ctx context.Context, topology string, from, to ti
 }
 
 // gatherHealth notes how whole the run's figures are. A collector that cannot tell, as an older one, leaves the report without it.
-func gatherHealth(ctx context.Context, collector Slices, o Options, from, to time.Time, run *rundir.Figures) {
+func gatherHealth(ctx context.Context, collector Slices, topology string, from, to time.Time, run *rundir.Figures) {
 	if asked, can := collector.(Collections); can {
-		if whole, err := asked.Collection(ctx, o.Topology, from, to); err == nil {
+		if whole, err := asked.Collection(ctx, topology, from, to); err == nil {
 			run.Health = whole
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Session) collected() bool {
 		s.throughBroker = t.readsThroughBroker()
 	}
 	if !s.throughBroker {
-		bytes, err := s.ports.Slices.Newest(s.ctx, s.runner.options.selector(bytesMetric), time.Now())
+		bytes, err := s.ports.Slices.Newest(s.ctx, s.selector(bytesMetric), time.Now())
 		s.throughBroker = err == nil && len(bytes) > 0
 	}
 	return s.throughBroker
@@ -68,7 +68,7 @@ func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Fi
 		status, err := s.ports.Source.Status(ctx)
 		return tuning.Figure(status.Lag), err == nil, err
 	}
-	read := s.reader(ctx, moment.Add(-s.runner.options.SliceWidth), time.Now())
+	read := s.reader(ctx, moment.Add(-s.width), time.Now())
 	waiting := sum(read.read(lagMetric))
 	if n := len(waiting.TimesMs); n > 0 {
 		return waiting.Values[n-1], waiting.TimesMs[n-1] >= moment.UnixMilli(), nil
@@ -123,10 +123,10 @@ func (s *Session) catchUp(step *rundir.Step) error {
 	}
 	o := offer{base: float64(step.RecordsPerSecondAsked)}
 	o.asked = o.base * float64(asked.CatchUpFactor)
-	if err := s.runner.setRate(s.ctx, o.asked); err != nil {
+	if err := s.setRate(s.ctx, o.asked); err != nil {
 		return err
 	}
-	width := s.runner.options.SliceWidth
+	width := s.width
 	o.from = nextSlice(time.Now(), width)
 	o.to = nextSlice(o.from.Add(milliseconds(asked.CatchUpMs)), width)
 	status := func() string {
@@ -134,17 +134,17 @@ func (s *Session) catchUp(step *rundir.Step) error {
 	}
 	looks := &o.looks
 	for i, moment := range []time.Time{o.from, o.to} {
-		if err := s.runner.until(s.ctx, moment, status); err != nil {
+		if err := s.until(s.ctx, moment, status); err != nil {
 			return err
 		}
 		var err error
-		if looks[i], err = s.runner.look(s.ctx); err != nil {
+		if looks[i], err = s.look(s.ctx); err != nil {
 			return err
 		}
 	}
-	o.made = looks[1].recordsSince(looks[0]) - tuning.Figure(s.runner.probesPerSecond())
+	o.made = looks[1].recordsSince(looks[0]) - tuning.Figure(s.probesPerSecond())
 	s.offered, s.loaded = &o, o.to
-	return s.runner.setRate(s.ctx, o.base)
+	return s.setRate(s.ctx, o.base)
 }
 
 // caughtUp is the ratio of what was taken of an offer to the step's rate.
@@ -159,7 +159,7 @@ func (s *Session) caughtUp(step *rundir.Step) error {
 		if err != nil {
 			return err
 		}
-		taken = read - tuning.Figure(s.runner.probesPerSecond())
+		taken = read - tuning.Figure(s.probesPerSecond())
 		if float64(o.made) < shortOffer*o.asked {
 			step.Notes = append(step.Notes, fmt.Sprintf("of the %s records/s that were to be caught up only %s were made: the topology might take more", shortNumber(o.asked), shortNumber(float64(o.made))))
 		}
@@ -171,8 +171,8 @@ func (s *Session) caughtUp(step *rundir.Step) error {
 }
 
 // probesPerSecond is how many records the source makes beside the background: those that queries look for.
-func (r *Runner) probesPerSecond() float64 {
-	return float64(r.options.MostQueries) * r.options.Query.ProbeRate()
+func (s *Session) probesPerSecond() float64 {
+	return float64(s.o.Plan.MostQueries()) * s.query.ProbeRate()
 }
 
 // A topology has caught up with a lag that is no more than comes between two reads.
@@ -192,7 +192,7 @@ func (s *Session) drain(step *rundir.Step) error {
 		since = s.submitted
 	}
 	left := tuning.Unknown
-	err := s.runner.poll(s.ctx, drainLimit, "the topology to read what earlier load left", func(ctx context.Context) (bool, error) {
+	err := s.poll(s.ctx, drainLimit, "the topology to read what earlier load left", func(ctx context.Context) (bool, error) {
 		lag, told, err := s.lagSince(ctx, since)
 		if err != nil || !told {
 			return false, err
@@ -206,7 +206,7 @@ func (s *Session) drain(step *rundir.Step) error {
 			return false, nil
 		}
 		s.paused = true
-		return false, s.runner.setRate(ctx, 0)
+		return false, s.setRate(ctx, 0)
 	})
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
@@ -224,7 +224,7 @@ func (s *Session) drain(step *rundir.Step) error {
 func (s *Session) finishQueries() {
 	s.held.Hold(0)
 	left := 0
-	err := s.runner.poll(s.ctx, s.queryLimit(), "the queries of the load before", func(context.Context) (bool, error) {
+	err := s.poll(s.ctx, s.queryLimit(), "the queries of the load before", func(context.Context) (bool, error) {
 		left = s.asked.before(time.Now())
 		return left == 0, nil
 	})
@@ -235,7 +235,7 @@ func (s *Session) finishQueries() {
 
 // queryLimit is the longest that a query may take to its end.
 func (s *Session) queryLimit() time.Duration {
-	return s.runner.options.Query.Life() + load.DefaultHeldOptions().Grace
+	return s.query.Life() + load.DefaultHeldOptions().Grace
 }
 
 // settledAt is the lag up to which the topology keeps up, records.
@@ -266,6 +266,5 @@ func (s *Session) lateSeries() []string {
 	if !s.collected() {
 		return nil
 	}
-	o := s.runner.options
-	return []string{o.selector(recordsMetric), o.selector(lagMetric)}
+	return []string{s.selector(recordsMetric), s.selector(lagMetric)}
 }

@@ -101,5 +101,5 @@ func (t Topology) Told(heapLimit tuning.Figure) rundir.Told {
 
 // HeapLimit asks how far the heap of a topology's worker can grow, in bytes, by the JVMs' own account; of several the largest.
 func HeapLimit(ctx context.Context, collector Calculator, topology string, at time.Time) (tuning.Figure, error) {
-	return collector.Calculate(ctx, "max("+Options{Topology: topology}.selector(heapLimitMetric)+")", at)
+	return collector.Calculate(ctx, "max("+selector(topology, heapLimitMetric)+")", at)
 }

@@ -78,25 +78,25 @@ func (c *Collector) marks(ctx context.Context, chosen string) (marks []Mark, err
 const markLimit = 30 * time.Second
 
 // mark sets a mark beside the run, which never waits for it.
-func (r *Runner) mark(ctx context.Context, m Mark) {
-	if r.ports.Marks == nil {
+func (s *Session) annotate(ctx context.Context, m Mark) {
+	if s.ports.Marks == nil {
 		return
 	}
-	m.Topology = r.options.Topology
-	r.marking.Go(func() {
+	m.Topology = s.o.Topology
+	s.marking.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, markLimit)
 		defer cancel()
 		ticker := time.NewTicker(pollInterval)
 		defer ticker.Stop()
 		for {
-			err := r.ports.Marks.SetMark(ctx, m)
+			err := s.ports.Marks.SetMark(ctx, m)
 			if err == nil {
 				return
 			}
 			select {
 			case <-ticker.C:
 			case <-ctx.Done():
-				r.ports.Progress.Say("no annotation for %q: %v", m.Title, err)
+				s.ports.Progress.Say("no annotation for %q: %v", m.Title, err)
 				return
 			}
 		}

@@ -22,7 +22,7 @@ func (r *reader) read(metric string, more ...string) []Series {
 // since is read from another time on.
 func (r *reader) since(from time.Time, metric string, more ...string) (series []Series) {
 	if r.err == nil {
-		series, r.err = r.stored.Slices(r.ctx, Options{Topology: r.topology}.selector(metric, more...), from, r.to)
+		series, r.err = r.stored.Slices(r.ctx, selector(r.topology, metric, more...), from, r.to)
 	}
 	return series
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is told when limit has passed.
-func (r *Runner) poll(ctx context.Context, limit time.Duration, what string, ask func(context.Context) (bool, error)) error {
+func (s *Session) poll(ctx context.Context, limit time.Duration, what string, ask func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s for %s", limit, what))
 	defer cancel()
 	ticker := time.NewTicker(pollInterval)
@@ -36,7 +36,7 @@ func (r *Runner) poll(ctx context.Context, limit time.Duration, what string, ask
 		if yes {
 			return nil
 		}
-		r.ports.Progress.Show("waiting for %s", what)
+		s.ports.Progress.Show("waiting for %s", what)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -49,51 +49,51 @@ func (r *Runner) poll(ctx context.Context, limit time.Duration, what string, ask
 }
 
 // awaitSource waits until the topology's source emits records.
-func (r *Runner) awaitSource(ctx context.Context, limit time.Duration) error {
-	if r.ports.Source == nil {
+func (s *Session) awaitSource(ctx context.Context, limit time.Duration) error {
+	if s.ports.Source == nil {
 		return nil // nobody tells but the collector
 	}
-	return r.poll(ctx, limit, "the topology's first records", func(ctx context.Context) (bool, error) {
-		status, err := r.ports.Source.Status(ctx)
+	return s.poll(ctx, limit, "the topology's first records", func(ctx context.Context) (bool, error) {
+		status, err := s.ports.Source.Status(ctx)
 		return status.Reporting > 0 && status.Emitted > 0, err
 	})
 }
 
 // setRate asks for background records, and for those that the queries look for, and waits until all tasks follow. A source that is not
 // ours makes what it makes.
-func (r *Runner) setRate(ctx context.Context, rate float64) error {
-	if r.ports.Source == nil {
+func (s *Session) setRate(ctx context.Context, rate float64) error {
+	if s.ports.Source == nil {
 		return nil
 	}
-	control := load.Control{RecordsPerSecond: rate, Probes: load.Probes(r.options.Query, r.options.MostQueries)}
-	if err := r.ports.Source.SetControl(ctx, control); err != nil {
+	control := load.Control{RecordsPerSecond: rate, Probes: load.Probes(s.query, s.o.Plan.MostQueries())}
+	if err := s.ports.Source.SetControl(ctx, control); err != nil {
 		return fmt.Errorf("set the record rate: %w", err)
 	}
-	return r.poll(ctx, followLimit, "the record source to follow", func(ctx context.Context) (bool, error) {
-		status, err := r.ports.Source.Status(ctx)
+	return s.poll(ctx, followLimit, "the record source to follow", func(ctx context.Context) (bool, error) {
+		status, err := s.ports.Source.Status(ctx)
 		return status.Reporting > 0 && status.Following == status.Reporting, err
 	})
 }
 
 // calibrate finds the record rate. It takes one reading at least, and begins none that would end after FirstStepBy.
-func (r *Runner) calibrate(ctx context.Context) (rundir.Calibration, error) {
-	c := calibration{targetIdle: r.options.TargetIdle}
+func (s *Session) calibrate(ctx context.Context) (rundir.Calibration, error) {
+	c := calibration{targetIdle: float64(s.o.Plan.Load.TargetIdle)}
 	rate, done := c.next()
-	for ; !done && (len(c.readings) == 0 || r.canAfford()); rate, done = c.next() {
-		idle, err := r.readIdle(ctx, rate)
+	for ; !done && (len(c.readings) == 0 || s.canAfford()); rate, done = c.next() {
+		idle, err := s.readIdle(ctx, rate)
 		if err != nil {
 			return rundir.Calibration{}, err
 		}
 		c.add(rate, idle)
-		r.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate, 100*idle, 100*c.targetIdle)
+		s.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate, 100*idle, 100*c.targetIdle)
 	}
-	r.ports.Progress.Say("calibration: %.0f records/s it is", rate)
-	return calibrationReport(c, rate), r.setRate(ctx, rate)
+	s.ports.Progress.Say("calibration: %.0f records/s it is", rate)
+	return calibrationReport(c, rate), s.setRate(ctx, rate)
 }
 
 // canAfford reports whether there is time for another reading.
-func (r *Runner) canAfford() bool {
-	until := r.options.FirstStepBy
+func (s *Session) canAfford() bool {
+	until := s.o.FirstStepBy
 	return until.IsZero() || time.Now().Add(settleTime+readingTime).Before(until)
 }
 
@@ -105,45 +105,44 @@ func calibrationReport(c calibration, rate float64) rundir.Calibration {
 	return out
 }
 
-func (r *Runner) readIdle(ctx context.Context, rate float64) (float64, error) {
-	if err := r.setRate(ctx, rate); err != nil {
+func (s *Session) readIdle(ctx context.Context, rate float64) (float64, error) {
+	if err := s.setRate(ctx, rate); err != nil {
 		return 0, err
 	}
 	status := func() string { return fmt.Sprintf("calibration: trying %.0f records/s", rate) }
-	if err := r.until(ctx, time.Now().Add(settleTime), status); err != nil {
+	if err := s.until(ctx, time.Now().Add(settleTime), status); err != nil {
 		return 0, err
 	}
-	before, err := r.ports.Machine.Host()
+	before, err := s.ports.Machine.Host()
 	if err != nil {
 		return 0, err
 	}
-	if err := r.until(ctx, time.Now().Add(readingTime), status); err != nil {
+	if err := s.until(ctx, time.Now().Add(readingTime), status); err != nil {
 		return 0, err
 	}
-	after, err := r.ports.Machine.Host()
+	after, err := s.ports.Machine.Host()
 	return after.idleSince(before), err
 }
 
 // watchWorkers ends the run early when the workers do not report: a run without their figures is worth nothing.
-func (r *Runner) watchWorkers(ctx context.Context, since time.Time, fail context.CancelCauseFunc) {
-	silent := quiet{r.ports.Progress}
-	watcher := Runner{options: r.options, ports: r.ports}
-	watcher.ports.Progress = silent
+func (s *Session) watchWorkers(ctx context.Context, since time.Time, fail context.CancelCauseFunc) {
+	watcher := &Session{o: s.o, ports: s.ports}
+	watcher.ports.Progress = quiet{s.ports.Progress}
 	if err := watcher.awaitWorkers(ctx, since); err != nil {
 		fail(err)
 		return
 	}
-	r.ports.Progress.Say("%d workers report", r.options.Workers)
+	s.ports.Progress.Say("%d workers report", s.o.Workers)
 }
 
 // awaitWorkers waits until so many workers as there must be have reported after a moment.
-func (r *Runner) awaitWorkers(ctx context.Context, since time.Time) error {
-	what := fmt.Sprintf("%d workers to report their CPU time to the collector: %s", r.options.Workers, r.options.workersHint())
+func (s *Session) awaitWorkers(ctx context.Context, since time.Time) error {
+	what := fmt.Sprintf("%d workers to report their CPU time to the collector: %s", s.o.Workers, s.workersHint())
 	reporting := 0
-	err := r.poll(ctx, max(workersLimit, r.options.Wait), what, func(ctx context.Context) (bool, error) {
-		series, err := r.ports.Slices.Slices(ctx, r.options.selector(cpuMetric), since, time.Now())
+	err := s.poll(ctx, max(workersLimit, s.o.Wait), what, func(ctx context.Context) (bool, error) {
+		series, err := s.ports.Slices.Slices(ctx, s.selector(cpuMetric), since, time.Now())
 		reporting = len(byLabel(series, "worker"))
-		return reporting >= r.options.Workers, err
+		return reporting >= s.o.Workers, err
 	})
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w (%d report)", err, reporting)
@@ -152,8 +151,8 @@ func (r *Runner) awaitWorkers(ctx context.Context, since time.Time) error {
 }
 
 // workersHint says where to look when workers do not report.
-func (o Options) workersHint() string {
-	if o.Elsewhere {
+func (s *Session) workersHint() string {
+	if s.elsewhere() {
 		return "see the workers' logs on the cluster, whether they reach the collector, and whether launch.command.workers is their number (bullet-metrics doctor tells more)"
 	}
 	return "see the workers' logs in storm/logs"

@@ -1,3 +1,6 @@
+// Package experiment measures a running topology: it finds a record rate that the machine can bear, holds a load step by step, waits
+// for the collector's slices and judges each step. What is decided (calibration) is pure; the rest talks to the topology's gateway,
+// to the collector's PromQL and to /proc.
 package experiment
 
 import (
@@ -40,9 +43,10 @@ type SessionOptions struct {
 
 // Session measures a topology that runs, step by step, for as long as its caller wants. All methods but Close belong to one goroutine.
 type Session struct {
-	runner    *Runner
 	o         SessionOptions
 	ports     SessionPorts
+	query     load.Query
+	width     time.Duration // of a slice
 	submitted time.Time
 	held      *load.Held
 	asked     *underway
@@ -58,9 +62,14 @@ type Session struct {
 	loaded                time.Time
 	offered               *offer
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	watch  sync.WaitGroup
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	watch   sync.WaitGroup
+	marking sync.WaitGroup
+
+	mu       sync.Mutex
+	outcomes []load.Outcome
+	writeErr error
 }
 
 // SessionPorts are the parts that a session works on beside a runner's; what is nil is left out.
@@ -80,32 +89,31 @@ func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted t
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{o: o, ports: ports, submitted: submitted, workers: o.Workers, asked: &underway{target: ports.Queries, started: map[int64]time.Time{}}}
+	s := &Session{o: o, ports: ports, query: query, width: milliseconds(o.Plan.SliceMs), submitted: submitted, workers: o.Workers, asked: &underway{target: ports.Queries, started: map[int64]time.Time{}}}
 	s.ports.Queries = s.asked
-	s.runner = &Runner{ports: s.ports.Ports, options: Options{
-		Topology: o.Topology, Workers: o.Workers, MostQueries: o.Plan.MostQueries(), SliceWidth: milliseconds(o.Plan.SliceMs), SliceLateness: o.Lateness,
-		TargetIdle: float64(o.Plan.Load.TargetIdle), Query: query, Wait: o.Wait, FirstStepBy: o.FirstStepBy, Elsewhere: o.Plan.Launch == "command",
-	}}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	if err := s.awaitTopology(); err != nil {
 		s.cancel(nil)
 		return nil, err
 	}
-	s.watch.Go(func() { s.runner.watchWorkers(s.ctx, submitted, s.cancel) })
-	s.held = load.NewHeld(query, s.asked, load.DefaultHeldOptions(), s.runner.observe)
+	s.watch.Go(func() { s.watchWorkers(s.ctx, submitted, s.cancel) })
+	s.held = load.NewHeld(query, s.asked, load.DefaultHeldOptions(), s.observe)
 	return s, nil
 }
 
 // awaitTopology waits for the first records. On a cluster that others run, the topology before may still be ending and emit; there, and
 // where the records are not ours, the workers must have reported first.
 func (s *Session) awaitTopology() error {
-	if s.runner.options.Elsewhere || s.ports.Source == nil {
-		if err := s.runner.awaitWorkers(s.ctx, s.submitted); err != nil {
+	if s.elsewhere() || s.ports.Source == nil {
+		if err := s.awaitWorkers(s.ctx, s.submitted); err != nil {
 			return err
 		}
 	}
-	return s.runner.awaitSource(s.ctx, max(s.o.Wait, sourceReadyLimit))
+	return s.awaitSource(s.ctx, max(s.o.Wait, sourceReadyLimit))
 }
+
+// elsewhere reports whether the workers run on other machines than this.
+func (s *Session) elsewhere() bool { return s.o.Plan.Launch == rundir.CommandLaunch }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
@@ -114,22 +122,27 @@ func (s *Session) Close() {
 	s.cancel(nil)
 	s.held.Close()
 	s.watch.Wait()
-	s.runner.marking.Wait()
+	s.marking.Wait()
 }
 
 // cause prefers what ended the session to the error that its end led to.
-func (s *Session) cause(err error) error { return causeOf(s.ctx, err) }
+func (s *Session) cause(err error) error {
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	return err
+}
 
 // Calibrate finds the record rate that leaves the plan's share of the host idle without queries, once the workers are warm.
 func (s *Session) Calibrate() (rundir.Calibration, error) {
-	err := s.runner.setRate(s.ctx, firstRate)
+	err := s.setRate(s.ctx, firstRate)
 	if err == nil {
 		err = s.warmUp()
 	}
 	if err != nil {
 		return rundir.Calibration{}, s.cause(err)
 	}
-	found, err := s.runner.calibrate(s.ctx)
+	found, err := s.calibrate(s.ctx)
 	s.rate = float64(found.RecordsPerSecond)
 	return found, s.cause(err)
 }
@@ -137,17 +150,14 @@ func (s *Session) Calibrate() (rundir.Calibration, error) {
 // SetRate asks for background records and waits until the source follows.
 func (s *Session) SetRate(rate float64) error {
 	s.rate = rate
-	return s.cause(s.runner.setRate(s.ctx, rate))
+	return s.cause(s.setRate(s.ctx, rate))
 }
-
-// Written tells whether all outcomes of queries could be kept.
-func (s *Session) Written() error { return s.runner.written() }
 
 // Figures are all series of the topology from its submission to a moment; the steps are the caller's to add.
 func (s *Session) Figures(until time.Time) (*rundir.Figures, error) {
 	run := &rundir.Figures{
 		Topology: s.o.Topology, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs,
-		Query: s.runner.options.Query.BQL("…"), Calibration: rundir.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: tuning.Figure(s.rate)},
+		Query: s.query.BQL("…"), Calibration: rundir.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: tuning.Figure(s.rate)},
 	}
 	if s.ports.Source == nil {
 		run.Calibration.RecordsPerSecond = tuning.Unknown
@@ -166,16 +176,16 @@ func (s *Session) Figures(until time.Time) (*rundir.Figures, error) {
 
 // EarlierFigures are the series of an earlier launch of the trial, under the name that it had then.
 func (s *Session) EarlierFigures(topology string, from, until time.Time) (*rundir.Figures, error) {
-	earlier := &Session{runner: &Runner{options: s.runner.options, ports: s.runner.ports}, o: s.o, ports: s.ports, ctx: s.ctx}
-	earlier.runner.options.Topology = topology
+	earlier := &Session{o: s.o, ports: s.ports, ctx: s.ctx}
+	earlier.o.Topology = topology
 	run := &rundir.Figures{Topology: topology, SubmittedMs: from.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs, SliceMs: s.o.Plan.ReportSliceMs}
 	return run, earlier.read(until, from, run)
 }
 
 // read gathers the series of (from, until]. A collector that was just started again may refuse a moment.
 func (s *Session) read(until, from time.Time, run *rundir.Figures) error {
-	return s.cause(s.runner.poll(s.ctx, gatherLimit, "the figures", func(ctx context.Context) (bool, error) {
-		err := gather(ctx, s.ports.Slices, s.runner.options, from, until, run)
+	return s.cause(s.poll(s.ctx, gatherLimit, "the figures", func(ctx context.Context) (bool, error) {
+		err := gather(ctx, s.ports.Slices, s.o.Topology, from, until, run)
 		return err == nil, err
 	}))
 }
@@ -185,7 +195,7 @@ func (s *Session) Recorded(selectors []string, until time.Time) (map[string][]Se
 	all := map[string][]Series{}
 	var problems []error
 	for _, selector := range selectors {
-		series, err := s.ports.Slices.Slices(s.ctx, s.runner.options.narrow(selector), s.submitted, until)
+		series, err := s.ports.Slices.Slices(s.ctx, s.narrow(selector), s.submitted, until)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -196,10 +206,14 @@ func (s *Session) Recorded(selectors []string, until time.Time) (map[string][]Se
 }
 
 // narrow adds the topology's label to a selector.
-func (o Options) narrow(selector string) string {
+func (s *Session) narrow(selector string) string {
 	name, matchers, found := strings.Cut(strings.TrimSpace(selector), "{")
 	if !found {
-		return o.selector(name)
+		return s.selector(name)
 	}
-	return fmt.Sprintf("%s{topology=%s,%s", name, strconv.Quote(o.Topology), matchers)
+	return fmt.Sprintf("%s{topology=%s,%s", name, strconv.Quote(s.o.Topology), matchers)
+}
+
+func (s *Session) selector(metric string, more ...string) string {
+	return selector(s.o.Topology, metric, more...)
 }

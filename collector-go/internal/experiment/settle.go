@@ -9,11 +9,11 @@ import (
 
 // awaitSlices waits until every series that the report is made of has its slice that ends at end, and so those of further selectors that
 // have any.
-func (r *Runner) awaitSlices(ctx context.Context, limit time.Duration, end time.Time, further ...string) error {
+func (s *Session) awaitSlices(ctx context.Context, limit time.Duration, end time.Time, further ...string) error {
 	var behind []string
-	err := r.poll(ctx, limit, "the collector's last slices", func(ctx context.Context) (bool, error) {
+	err := s.poll(ctx, limit, "the collector's last slices", func(ctx context.Context) (bool, error) {
 		var err error
-		behind, err = r.behind(ctx, end, further)
+		behind, err = s.behind(ctx, end, further)
 		return err == nil && len(behind) == 0, err
 	})
 	if err != nil && len(behind) > 0 {
@@ -23,11 +23,11 @@ func (r *Runner) awaitSlices(ctx context.Context, limit time.Duration, end time.
 }
 
 // behind names the series whose newest slice ends before end.
-func (r *Runner) behind(ctx context.Context, end time.Time, further []string) ([]string, error) {
+func (s *Session) behind(ctx context.Context, end time.Time, further []string) ([]string, error) {
 	var behind []string
-	needed := []string{r.options.selector(cpuMetric), r.options.selector(heapMetric), r.options.selector(queriesMetric, joinBolt), r.options.selector(latencyMetric)}
+	needed := []string{s.selector(cpuMetric), s.selector(heapMetric), s.selector(queriesMetric, joinBolt), s.selector(latencyMetric)}
 	for i, selector := range append(slices.Clone(needed), further...) {
-		newest, err := r.ports.Slices.Newest(ctx, selector, time.Now())
+		newest, err := s.ports.Slices.Newest(ctx, selector, time.Now())
 		if err != nil {
 			return nil, err
 		}

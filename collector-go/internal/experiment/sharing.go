@@ -85,12 +85,8 @@ func (g *sharing) because(component, note string) {
 // executions reads how many tuples the components executed and how long one took, as far as Storm's figures can tell.
 func (g *sharing) executions() {
 	executed := g.read(executedMetric, notOfSystem)
-	latencies := g.read(executeTimeMetric, notOfSystem)
 	capacities := g.read(capacityMetric, notOfSystem) // that of 2.3 on
-	times := map[[4]string]rundir.Slices{}
-	for _, s := range latencies {
-		times[streamOf(s.Labels)] = s.Slices
-	}
+	times := g.executeTimes(notOfSystem)
 	for component, series := range byLabel(executed, "component") {
 		var tuples, timed, spent tuning.Figure
 		slices := 0
@@ -197,17 +193,15 @@ func waited(p rundir.Span, wait, came rundir.Slices) (arrivals, waited tuning.Fi
 // traffic reads what went from worker to worker, or where Storm does not tell these apart, what each worker had to send.
 func (g *sharing) traffic() {
 	g.Traffic = []rundir.Traffic{}
-	sent := g.read(sentMetric)
 	type pair struct{ from, to string }
 	messages := map[pair]tuning.Figure{}
-	for _, s := range sent {
+	for _, s := range g.read(sentMetric) {
 		if n := g.Increase(s.Slices); n > 0 && s.Labels["peer"] != "" {
 			messages[pair{s.Labels["worker"], s.Labels["peer"]}] += n / tuning.Figure(g.Seconds())
 		}
 	}
 	if len(messages) == 0 {
-		queued := g.read(transferMetric)
-		for _, s := range queued {
+		for _, s := range g.read(transferMetric) {
 			if n := g.Mean(s.Slices); n > 0 {
 				messages[pair{s.Labels["worker"], ""}] += n
 			}

@@ -178,12 +178,12 @@ func TestAnnotationsAreKeptWithTheRun(t *testing.T) {
 		`"title":"T","text":"- a: 1\n+ a: 2","tags":["config"],"origin":"registry"}]}`)
 	var run rundir.Figures
 	from := time.UnixMilli(1_800_000_000_750)
-	gatherMarks(t.Context(), c, Options{Topology: "b"}, from, from.Add(time.Minute), &run)
+	gatherMarks(t.Context(), c, "b", from, from.Add(time.Minute), &run)
 	assert.Equal(t, []rundir.Annotation{{ID: "auto-3", StartMs: 1_800_000_002_000, EndMs: 1_800_000_005_000, Title: "T", Text: "- a: 1\n+ a: 2", Tags: []string{"config"}, Origin: "registry"}}, run.Marks)
 	assert.Contains(t, (*asked)[0], "topology=b&start=2027-01-15T08%3A00%3A00Z&end=2027-01-15T08%3A01%3A00.75Z", "Storm's ids are in whole seconds")
 
 	refusing, _ := answering(t, `{"status":"error","error":"no"}`)
 	run.Marks = nil
-	gatherMarks(t.Context(), refusing, Options{Topology: "b"}, from, from.Add(time.Minute), &run)
+	gatherMarks(t.Context(), refusing, "b", from, from.Add(time.Minute), &run)
 	assert.Nil(t, run.Marks, "that it did not tell is not that there are none")
 }

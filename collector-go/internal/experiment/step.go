@@ -39,8 +39,8 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 	if err := s.prepare(&step); err != nil {
 		return step, err
 	}
-	start := nextSlice(time.Now(), s.runner.options.SliceWidth)
-	if err := s.runner.until(s.ctx, start, func() string { return "waiting for the next slice" }); err != nil {
+	start := nextSlice(time.Now(), s.width)
+	if err := s.until(s.ctx, start, func() string { return "waiting for the next slice" }); err != nil {
 		return step, err
 	}
 	if err := order.Begun(start); err != nil {
@@ -71,7 +71,7 @@ func (s *Session) run(order StepOrder) (rundir.Step, error) {
 		}
 	}
 	mark.End, mark.Text = end, string(step.Verdict)
-	s.runner.mark(s.ctx, mark)
+	s.annotate(s.ctx, mark)
 	return step, nil
 }
 
@@ -129,7 +129,7 @@ func (s *Session) mark(step rundir.Step, start time.Time) Mark {
 	}
 	m := Mark{ID: fmt.Sprintf("%s-%s-step-%d", s.o.Run, s.o.Topology, step.Number), Start: start, Title: title,
 		Tags: []string{"step", clipTag("run-" + s.o.Run), clipTag("experiment-" + s.o.Plan.Experiment)}}
-	s.runner.mark(s.ctx, m)
+	s.annotate(s.ctx, m)
 	return m
 }
 
@@ -150,7 +150,7 @@ func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live 
 	var open sync.WaitGroup
 	defer open.Wait()
 	if step.QueriesPerSecond > 0 {
-		client, err := load.NewOpenLoop(s.runner.options.Query, s.asked, openOptions(float64(step.QueriesPerSecond), end.Sub(start), s.runner.options.Query.Life(), s.o.Plan.MostQueries()), s.runner.observe)
+		client, err := load.NewOpenLoop(s.query, s.asked, openOptions(float64(step.QueriesPerSecond), end.Sub(start), s.query.Life(), s.o.Plan.MostQueries()), s.observe)
 		if err != nil {
 			return 0, err
 		}
@@ -166,7 +166,7 @@ func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live 
 	}
 	var began atomic.Int64
 	timer := time.AfterFunc(time.Until(measured), func() { began.Store(int64(s.asked.lives())) })
-	watched, err := s.runner.watch(s.ctx, start, measured, end, status)
+	watched, err := s.watchStep(s.ctx, start, measured, end, status)
 	timer.Stop()
 	ended := s.asked.lives()
 	probing.Wait()
@@ -190,13 +190,13 @@ func openOptions(rate float64, length, life time.Duration, probes int) load.Open
 
 // settle waits for the step's last slices and for the queries that it submitted; what does not come in time is noted.
 func (s *Session) settle(step *rundir.Step, end time.Time) {
-	limit := s.queryLimit() + s.runner.options.tail()
+	limit := s.queryLimit() + s.tail()
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
 	defer cancel()
-	if err := s.runner.awaitSlices(ctx, limit, s.loaded, s.lateSeries()...); err != nil && s.ctx.Err() == nil {
+	if err := s.awaitSlices(ctx, limit, s.loaded, s.lateSeries()...); err != nil && s.ctx.Err() == nil {
 		step.Notes = append(step.Notes, fmt.Sprintf("the last slices were not all in when the step was judged: %v", err))
 	}
-	err := s.runner.poll(ctx, limit, "the step's last queries", func(context.Context) (bool, error) { return s.asked.before(end) == 0, nil })
+	err := s.poll(ctx, limit, "the step's last queries", func(context.Context) (bool, error) { return s.asked.before(end) == 0, nil })
 	if err != nil && s.ctx.Err() == nil {
 		step.Overdue = s.asked.before(end)
 		step.Notes = append(step.Notes, fmt.Sprintf("%d of the step's queries were still under way when it was judged", step.Overdue))
@@ -207,17 +207,17 @@ func (s *Session) settle(step *rundir.Step, end time.Time) {
 func (s *Session) judge(step *rundir.Step, lives time.Duration) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	var figures rundir.Figures
-	if err := s.read(to, time.UnixMilli(step.StartMs).Add(-s.runner.options.SliceWidth), &figures); err != nil {
+	if err := s.read(to, time.UnixMilli(step.StartMs).Add(-s.width), &figures); err != nil {
 		return err
 	}
-	step.Clients = s.runner.clients(*step)
+	step.Clients = s.clients(*step)
 	step.CPUCores, step.Workers = cores(figures.Workers, step.MeasuredFromMs, step.EndMs)
 	e := s.evidence(*step, from, to)
 	e.Supply, e.FromMs, e.ToMs = s.supply(step), step.MeasuredFromMs, step.EndMs
 	if seconds := to.Sub(from).Seconds(); lives > 0 && seconds > 0 {
 		e.Queries.Submitted = tuning.Figure(lives.Seconds() / seconds)
 	}
-	s.runner.underWay(e.Queries.BySlice)
+	s.underWay(e.Queries.BySlice)
 	measured, err := s.measures(step, &figures)
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func (s *Session) evidence(step rundir.Step, from, to time.Time) tuning.Evidence
 	if s.ports.Facts != nil {
 		t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology)
 		if err == nil {
-			e, err = GatherEvidence(s.ctx, s.ports.Slices, t, Stretch{from, to, s.runner.options.SliceWidth, s.workers})
+			e, err = GatherEvidence(s.ctx, s.ports.Slices, t, Stretch{from, to, s.width, s.workers})
 		}
 		if err != nil {
 			e = tuning.NoEvidence()
@@ -309,7 +309,7 @@ func (s *Session) measures(step *rundir.Step, figures *rundir.Figures) (tuning.S
 	mean, most := filterLatency(figures.FilterLatencySeconds, from, to)
 	m.Set(tuning.FilterLatency, tuning.Mean, mean)
 	m.Set(tuning.FilterLatency, tuning.Max, most)
-	latencies := s.runner.latencies(*step)
+	latencies := s.latencies(*step)
 	for statistic, p := range map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99, tuning.Max: 1} {
 		m.Set(tuning.QueryLatency, statistic, tuning.Figure(load.Percentile(latencies, p)))
 	}
@@ -335,7 +335,7 @@ func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) e
 		if g.Figure != tuning.FilterLatency || !asked || s.ports.Calculator == nil {
 			continue
 		}
-		expression := fmt.Sprintf("1000 * histogram_quantile(%g, sum(increase(%s[%dms])))", q, s.runner.options.selector(latencyHistogram), toMs-fromMs)
+		expression := fmt.Sprintf("1000 * histogram_quantile(%g, sum(increase(%s[%dms])))", q, s.selector(latencyHistogram), toMs-fromMs)
 		v, err := s.ports.Calculator.Calculate(s.ctx, expression, time.UnixMilli(toMs))
 		if err != nil {
 			return err
@@ -356,9 +356,7 @@ func filterLatency(tasks []rundir.Slices, fromMs, toMs int64) (mean, most tuning
 		if m := within.Mean(task); m.Known() {
 			means = append(means, 1000*m)
 		}
-		if m := 1000 * within.Most(task); m.Known() && !(m <= most) {
-			most = m
-		}
+		most = tuning.Greater(most, 1000*within.Most(task))
 	}
 	return rundir.Average(means), most
 }

@@ -33,8 +33,8 @@ func (s *Session) warmUp() error {
 			s.ports.Progress.Say("the topology came to rest after %s of warm-up", time.Since(began).Round(time.Second))
 			return nil
 		}
-		next := nextSlice(time.Now().Add(time.Millisecond), s.runner.options.SliceWidth)
-		if s.runner.until(ctx, next, func() string { return "letting the workers warm up" }) == nil {
+		next := nextSlice(time.Now().Add(time.Millisecond), s.width)
+		if s.until(ctx, next, func() string { return "letting the workers warm up" }) == nil {
 			continue
 		}
 		if s.ctx.Err() == nil {

@@ -25,18 +25,18 @@ type usage struct {
 }
 
 // watch waits a step out, and tells what machine and source did in its measured time.
-func (r *Runner) watch(ctx context.Context, start, measured, end time.Time, status func() string) (rundir.Step, error) {
-	if err := r.until(ctx, measured, status); err != nil {
+func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time, status func() string) (rundir.Step, error) {
+	if err := s.until(ctx, measured, status); err != nil {
 		return rundir.Step{}, err
 	}
-	before, err := r.look(ctx)
+	before, err := s.look(ctx)
 	if err != nil {
 		return rundir.Step{}, err
 	}
-	if err := r.until(ctx, end, status); err != nil {
+	if err := s.until(ctx, end, status); err != nil {
 		return rundir.Step{}, err
 	}
-	after, err := r.look(ctx)
+	after, err := s.look(ctx)
 	if err != nil {
 		return rundir.Step{}, err
 	}
@@ -71,20 +71,20 @@ func shares(before, after look) []rundir.Share {
 	return append(out, rundir.Share{Process: everythingElse, Ratio: figure(max(0, rest) / total)})
 }
 
-func (r *Runner) look(ctx context.Context) (look, error) {
-	processes := r.ports.Processes() // before the clock and the host: to find the workers may take seconds the first time
-	host, err := r.ports.Machine.Host()
+func (s *Session) look(ctx context.Context) (look, error) {
+	processes := s.ports.Processes() // before the clock and the host: to find the workers may take seconds the first time
+	host, err := s.ports.Machine.Host()
 	if err != nil {
 		return look{}, err
 	}
 	l := look{at: time.Now(), host: host, processes: map[string]usage{}}
 	for name, pid := range processes {
-		if cpu, alive := r.ports.Machine.Process(pid); alive {
+		if cpu, alive := s.ports.Machine.Process(pid); alive {
 			l.processes[name] = usage{pid, cpu}
 		}
 	}
-	if l.asked = r.ports.Source != nil; l.asked {
-		l.source, err = r.ports.Source.Status(ctx)
+	if l.asked = s.ports.Source != nil; l.asked {
+		l.source, err = s.ports.Source.Status(ctx)
 	}
 	return l, err
 }
@@ -93,7 +93,7 @@ func (r *Runner) look(ctx context.Context) (look, error) {
 const showInterval = time.Second
 
 // until waits for a moment and shows meanwhile how it stands.
-func (r *Runner) until(ctx context.Context, moment time.Time, status func() string) error {
+func (s *Session) until(ctx context.Context, moment time.Time, status func() string) error {
 	timer := time.NewTimer(time.Until(moment))
 	defer timer.Stop()
 	ticker := time.NewTicker(showInterval)
@@ -103,7 +103,7 @@ func (r *Runner) until(ctx context.Context, moment time.Time, status func() stri
 		case <-timer.C:
 			return nil
 		case <-ticker.C:
-			r.ports.Progress.Show("%s", status())
+			s.ports.Progress.Show("%s", status())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -29,16 +29,16 @@ func Build(run *rundir.Figures, plan rundir.Plan) (*Report, error) {
 		func(t int64) Figure { return rundir.Average(filterLatencyMs(run, t-run.SliceMs, t)) })
 	r.FilterLatencyMaxMs = each(r.TimesMs,
 		func(t int64) Figure { return largest(filterLatencyMs(run, t-run.SliceMs, t)) })
-	var judgements []tuning.Judgement
+	var verdicts []tuning.Verdict
 	for _, step := range run.Steps {
 		row := stepReport(run, step, plan.Axis)
 		if plan.Load.NoneToMatch() {
 			row.AverageResultSize = Unknown // no record was made for the queries to find
 		}
 		r.Steps = append(r.Steps, row)
-		judgements = append(judgements, tuning.Judgement{Verdict: step.Verdict})
+		verdicts = append(verdicts, step.Verdict)
 	}
-	r.Verdict = tuning.Overall(judgements)
+	r.Verdict = tuning.Overall(verdicts)
 	r.GC = gcReport(run, r)
 	r.Caveats = caveats(run, r)
 	return r, nil

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -182,10 +181,5 @@ func (i *Ingest) Write(dir string, others map[string][]byte) error {
 		return err
 	}
 	others["ingest.html"] = html
-	for name, text := range others {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeFiles(dir, others)
 }

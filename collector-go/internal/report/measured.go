@@ -73,14 +73,7 @@ func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 }
 
 // verdict is one for all launches: what they agree on, else inconclusive.
-func (m measured) verdict() tuning.Verdict {
-	for _, v := range m.verdicts {
-		if v != m.verdicts[0] {
-			return tuning.Inconclusive
-		}
-	}
-	return m.verdicts[0]
-}
+func (m measured) verdict() tuning.Verdict { return tuning.Agreed(m.verdicts) }
 
 func (m measured) mean(figure func(*StepReport) Figure) Figure {
 	var all []Figure
@@ -152,9 +145,7 @@ func (r *RunReport) size(configuration int) size {
 			held = append(held, last.CPUCores)
 		}
 		for _, step := range t.Steps {
-			if step.CPUCores.Known() && !(step.CPUCores <= used) {
-				used = step.CPUCores
-			}
+			used = tuning.Greater(used, step.CPUCores)
 		}
 		if t.Report == nil || t.Report.Asked == nil {
 			continue

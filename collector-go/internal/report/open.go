@@ -19,10 +19,9 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	plan, manifest := run.Plan, run.Manifest
 	r := &RunReport{
 		Title: cmp.Or(plan.Title, plan.Experiment), Experiment: plan.Experiment, Test: plan.Test,
-		Analysis: plan.Analysis,
-		Axis:     plan.Axis, About: plan.About, Verdict: tuning.Inconclusive, StartedMs: manifest.StartedMs,
-		Goals:    plan.Goals,
-		Manifest: manifest, Load: plan.Load.Describe(plan.Axis), Notes: []string{}, plan: plan,
+		Analysis: plan.Analysis, Axis: plan.Axis, About: plan.About, Verdict: tuning.Inconclusive,
+		StartedMs: manifest.StartedMs, Goals: plan.Goals, Manifest: manifest, Load: plan.Load.Describe(plan.Axis),
+		Notes: []string{}, plan: plan,
 	}
 	if run.Result != nil {
 		r.Verdict, r.Finished = run.Result.Verdict, true
@@ -61,16 +60,8 @@ func OpenRunReport(dir string) (*RunReport, error) {
 // trial reads what was measured of one.
 func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
 	out := &TrialReport{
-		Number:        t.Number,
-		Label:         t.Label,
-		Configuration: t.Configuration,
-		Repeat:        t.Repeat,
-		Point:         t.Point,
-		Settings:      t.Settings,
-		State:         t.State,
-		Error:         t.Error,
-		Launches:      t.Launches,
-		Steps:         []TrialStep{},
+		Number: t.Number, Label: t.Label, Configuration: t.Configuration, Repeat: t.Repeat, Point: t.Point,
+		Settings: t.Settings, State: t.State, Error: t.Error, Launches: t.Launches, Steps: []TrialStep{},
 	}
 	if err := out.readLaunch(t); err != nil {
 		return nil, err
@@ -137,9 +128,8 @@ func (r *RunReport) rows(result *rundir.Result) {
 			i = len(r.Rows)
 			r.Rows = append(r.Rows,
 				RowReport{Configuration: t.Configuration, Label: t.Label, Point: t.Point, Verdict: tuning.Inconclusive,
-					Capacity: tuning.Interval{
-						Note: "the run has not ended",
-					}, Limiters: []string{}, LeastHostIdle: Unknown, Repeats: []tuning.Interval{}})
+					Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{}, LeastHostIdle: Unknown,
+					Repeats: []tuning.Interval{}})
 		}
 		r.Rows[i].add(t)
 	}
@@ -179,11 +169,14 @@ func (row *RowReport) add(t TrialReport) {
 
 // capacity is the trial's own.
 func (t TrialReport) capacity() tuning.Interval {
-	var all []rundir.Step
+	return tuning.IntervalOf(rundir.Measured(t.measuredSteps()))
+}
+
+func (t TrialReport) measuredSteps() (all []rundir.Step) {
 	for _, s := range t.Steps {
 		all = append(all, s.Step)
 	}
-	return tuning.IntervalOf(rundir.Measured(all))
+	return all
 }
 
 // caveats are the run's own, then those that every report has, each once.
@@ -220,9 +213,7 @@ func (r *RunReport) volumeReport() VolumeReport {
 		var steps []rundir.Step
 		for _, t := range r.Trials {
 			if t.Configuration == row.Configuration {
-				for _, s := range t.Steps {
-					steps = append(steps, s.Step)
-				}
+				steps = append(steps, t.measuredSteps()...)
 			}
 		}
 		all = append(all, steps...)

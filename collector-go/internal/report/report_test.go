@@ -184,7 +184,7 @@ func TestCPUIsToldTogetherAndApart(t *testing.T) {
 	}
 	run.Workers = []rundir.Worker{{Name: "w:1", Pids: []int{7}, CPUSeconds: total(0.5), CPUUserSeconds: total(0.4), CPUSystemSeconds: total(0.1)}}
 	r := build(t, run)
-	text, err := r.JSON()
+	text, err := json.Marshal(r)
 	require.NoError(t, err)
 	var decoded struct {
 		Workers []map[string]json.RawMessage

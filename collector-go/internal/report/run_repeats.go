@@ -92,10 +92,7 @@ func (r *RunReport) repeatBlocks() []document.Block {
 
 // verdictsText is "OK" where all agree, else each: "OK, FAIL, OK".
 func verdictsText(all []tuning.Verdict) string {
-	var names []string
-	for _, v := range all {
-		names = append(names, string(v))
-	}
+	names := tuning.Texts(all)
 	if distinct := slices.Compact(slices.Clone(names)); len(distinct) == 1 {
 		return distinct[0]
 	}

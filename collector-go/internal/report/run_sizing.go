@@ -39,12 +39,8 @@ func (r *RunReport) sizing(j *Judged) *RunSizing {
 // demand is the load, judged as the run's analysis judges.
 func (r *RunReport) demand(recordsPerS Figure, queries int) tuning.Demand {
 	return tuning.Demand{
-		RecordsPerS:          float64(recordsPerS),
-		Queries:              queries,
-		Goals:                r.queryGoals(),
-		Machine:              r.machine(),
-		QueryTestRecordsPerS: Unknown,
-		Class:                r.Class(),
+		RecordsPerS: float64(recordsPerS), Queries: queries, Goals: r.queryGoals(), Machine: r.machine(),
+		QueryTestRecordsPerS: Unknown, Class: r.Class(),
 	}
 }
 

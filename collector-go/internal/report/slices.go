@@ -56,9 +56,7 @@ func totalOrUnknown(figures []Figure) Figure {
 func largest(figures []Figure) Figure {
 	most := Unknown
 	for _, f := range figures {
-		if f.Known() && !(f <= most) {
-			most = f
-		}
+		most = tuning.Greater(most, f)
 	}
 	return most
 }

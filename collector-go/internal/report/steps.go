@@ -219,11 +219,7 @@ func (s StepReport) limiterCell() string {
 func limitedBy(l tuning.Limitation) string {
 	switch {
 	case l.Known():
-		var names []string
-		for _, name := range l.Limiters {
-			names = append(names, string(name))
-		}
-		return strings.Join(names, ", ")
+		return strings.Join(tuning.Texts(l.Limiters), ", ")
 	case len(l.Missing) > 0 || len(l.Contradictions) > 0:
 		return unknownLimiter
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +25,10 @@ func writeForms(dir string, d *document.Document, figures []chart.Figure, files 
 		return fmt.Errorf("make report.html: %w", err)
 	}
 	files["report.md"], files["report.html"] = []byte(d.Markdown(figuresDir)), html
+	return writeFiles(dir, files)
+}
+
+func writeFiles(dir string, files map[string][]byte) error {
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err
@@ -34,17 +37,10 @@ func writeForms(dir string, d *document.Document, figures []chart.Figure, files 
 	return nil
 }
 
-// JSON is the report as data; what is not known is null.
-func (r *Report) JSON() ([]byte, error) {
-	text, err := json.MarshalIndent(r, "", " ")
-	return append(text, '\n'), err
-}
-
 // stepBlocks are what the steps came to, why, and what they ran against.
 func (r *Report) stepBlocks() []document.Block {
 	return []document.Block{
-		document.Tabled(
-			r.stepTable()), document.List(append(r.reasons(), r.doubts()...)), document.Tabled(r.evidenceTable()),
+		document.Tabled(r.stepTable()), document.List(append(r.reasons(), r.doubts()...)), document.Tabled(r.evidenceTable()),
 	}
 }
 

@@ -1,8 +1,6 @@
 package rundir
 
 import (
-	"errors"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
@@ -48,11 +46,8 @@ func (w *Writer) SaveFigures(t PlannedTrial, f Figures) error {
 
 // Figures are the trial's, with its steps; nil where none were kept.
 func (t Trial) Figures() (*Figures, error) {
-	f := new(Figures)
-	switch err := readJSON(filepath.Join(t.Dir, FiguresFile), f); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
+	f, err := readIfThere[Figures](filepath.Join(t.Dir, FiguresFile))
+	if f == nil || err != nil {
 		return nil, err
 	}
 	f.adopt(t.Steps)

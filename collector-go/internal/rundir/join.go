@@ -23,15 +23,11 @@ func (f *Figures) Join(earlier *Figures) {
 }
 
 func (w Worker) joined(later Worker) Worker {
-	w.Pids, w.StartsMs = append(
-		slices.Clone(w.Pids),
-		later.Pids...), append(
-		slices.Clone(w.StartsMs),
-		later.StartsMs...)
-	w.CPUSeconds, w.GCSeconds = joined(w.CPUSeconds, later.CPUSeconds.raised(w.CPUSeconds)), joined(w.GCSeconds,
-		later.GCSeconds.raised(w.GCSeconds))
-	w.CPUUserSeconds = joined(w.CPUUserSeconds, later.CPUUserSeconds.raised(w.CPUUserSeconds))
-	w.CPUSystemSeconds = joined(w.CPUSystemSeconds, later.CPUSystemSeconds.raised(w.CPUSystemSeconds))
+	w.Pids = append(slices.Clone(w.Pids), later.Pids...)
+	w.StartsMs = append(slices.Clone(w.StartsMs), later.StartsMs...)
+	w.CPUSeconds, w.GCSeconds = continued(w.CPUSeconds, later.CPUSeconds), continued(w.GCSeconds, later.GCSeconds)
+	w.CPUUserSeconds = continued(w.CPUUserSeconds, later.CPUUserSeconds)
+	w.CPUSystemSeconds = continued(w.CPUSystemSeconds, later.CPUSystemSeconds)
 	w.HeapUsedBytes = joined(w.HeapUsedBytes, later.HeapUsedBytes)
 	collectors := slices.Clone(w.Collectors)
 	for _, c := range later.Collectors {
@@ -40,8 +36,8 @@ func (w Worker) joined(later Worker) Worker {
 			collectors = append(collectors, c)
 			continue
 		}
-		collectors[i].Seconds = joined(collectors[i].Seconds, c.Seconds.raised(collectors[i].Seconds))
-		collectors[i].Collections = joined(collectors[i].Collections, c.Collections.raised(collectors[i].Collections))
+		collectors[i].Seconds = continued(collectors[i].Seconds, c.Seconds)
+		collectors[i].Collections = continued(collectors[i].Collections, c.Collections)
 	}
 	w.Collectors = collectors
 	return w

@@ -126,14 +126,8 @@ func Load(dir string) (*Run, error) {
 	if r.Trials, err = trialsOf(dir, r.Plan, r.Events); err != nil {
 		return nil, err
 	}
-	result := new(Result)
-	switch err := readJSON(filepath.Join(dir, ResultFile), result); {
-	case err == nil:
-		r.Result = result
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	}
-	return r, nil
+	r.Result, err = readIfThere[Result](filepath.Join(dir, ResultFile))
+	return r, err
 }
 
 // LoadAny reads a run's directory, or that of one of a run's trials, which is then the only one of the run.
@@ -175,6 +169,16 @@ func readJSON(path string, into any) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// readIfThere is readJSON of a file that need not be there; nil where it is not.
+func readIfThere[T any](path string) (*T, error) {
+	into := new(T)
+	err := readJSON(path, into)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return into, err
 }
 
 // trialsOf follows the events through the plan's trials.

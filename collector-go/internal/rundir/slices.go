@@ -33,6 +33,9 @@ func joined(earlier, later Slices) Slices {
 	}
 }
 
+// continued is joined of a total, which goes on from where it was.
+func continued(earlier, later Slices) Slices { return joined(earlier, later.raised(earlier)) }
+
 // raised is a total that goes on from where an earlier one ended.
 func (s Slices) raised(earlier Slices) Slices {
 	if len(earlier.Values) == 0 {

@@ -38,9 +38,7 @@ func (p Span) Mean(s Slices) tuning.Figure { return Average(p.values(s)) }
 func (p Span) Most(s Slices) tuning.Figure {
 	most := tuning.Unknown
 	for _, v := range p.values(s) {
-		if v.Known() && !(v <= most) {
-			most = v
-		}
+		most = tuning.Greater(most, v)
 	}
 	return most
 }

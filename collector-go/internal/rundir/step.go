@@ -122,12 +122,8 @@ func (c Clients) FailedShare() tuning.Figure {
 func (c *Clients) UnmarshalJSON(text []byte) error {
 	type plain Clients
 	u := tuning.Unknown
-	known := plain{AverageResultSize: u, LatencyMeanMs: u, LatencyP50Ms: u, LatencyP99Ms: u, LatenessP99Ms: u}
-	if err := json.Unmarshal(text, &known); err != nil {
-		return err
-	}
-	*c = Clients(known)
-	return nil
+	*c = Clients{AverageResultSize: u, LatencyMeanMs: u, LatencyP50Ms: u, LatencyP99Ms: u, LatenessP99Ms: u}
+	return json.Unmarshal(text, (*plain)(c))
 }
 
 // EverythingElse is the Process of the share that none of the run's own processes took.

@@ -1,11 +1,6 @@
 package rundir
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -53,29 +48,15 @@ func (w *Writer) SaveTold(t PlannedTrial, told Told) error {
 
 // Told is what the trial's topology told; nil where nothing is known of it.
 func (t Trial) Told() (*Told, error) {
-	told := new(Told)
-	switch err := readJSON(filepath.Join(t.Dir, ToldFile), told); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return told, nil
+	return readIfThere[Told](filepath.Join(t.Dir, ToldFile))
 }
 
 // Arguments are how the trial's topology was launched; empty where it never was.
 func (t Trial) Arguments() (a Arguments, err error) {
-	text, err := os.ReadFile(filepath.Join(t.Dir, ArgumentsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return a, nil
+	if there, err := readIfThere[Arguments](filepath.Join(t.Dir, ArgumentsFile)); there != nil {
+		return *there, err
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &a)
-	}
-	if err != nil {
-		return a, fmt.Errorf("%s: %w", filepath.Join(t.Dir, ArgumentsFile), err)
-	}
-	return a, nil
+	return a, err
 }
 
 // secret is what a setting's name says when its value is for nobody's eyes; the path of a file is not one.

@@ -77,15 +77,15 @@ func (c *checker) goals() {
 	}
 	for i, g := range c.file.Goals {
 		field := fmt.Sprintf("goals[%d]", i)
-		c.oneOf(field+".figure", g.Figure, texts(tuning.GoalFigures())...)
+		c.oneOf(field+".figure", g.Figure, tuning.Texts(tuning.GoalFigures())...)
 		known := tuning.GoalFigure(g.Figure).Statistics()
 		if len(known) == 0 {
 			continue
 		}
 		if g.Statistic == "" && len(known) > 1 {
-			c.fault(field, "the statistic of %s must be named: %s", g.Figure, strings.Join(texts(known), ", "))
+			c.fault(field, "the statistic of %s must be named: %s", g.Figure, strings.Join(tuning.Texts(known), ", "))
 		} else if g.Statistic != "" {
-			c.oneOf(field+".statistic", g.Statistic, texts(known)...)
+			c.oneOf(field+".statistic", g.Statistic, tuning.Texts(known)...)
 		}
 		if g.AtMost.Given == g.AtLeast.Given {
 			c.fault(field, "give one of at_most and at_least")
@@ -95,13 +95,6 @@ func (c *checker) goals() {
 			c.fault(field, "completeness is a share: give at most 1, such as 99.9%% or 0.999")
 		}
 	}
-}
-
-func texts[T ~string](all []T) (out []string) {
-	for _, each := range all {
-		out = append(out, string(each))
-	}
-	return out
 }
 
 func (g Goal) limit() (float64, error) {
@@ -195,7 +188,7 @@ func (c *checker) steps() {
 		}
 	}
 	c.oneOf("steps.axis", s.Axis, string(rundir.Queries), string(rundir.QueriesPerSecond), string(rundir.RecordsPerSecond))
-	c.oneOf("steps.search", s.Search, texts(tuning.SearchKinds())...)
+	c.oneOf("steps.search", s.Search, tuning.Texts(tuning.SearchKinds())...)
 	c.values("steps.values", s.Values, !c.everyConfigurationHasSteps())
 	width := c.file.Launch.SliceWidth
 	for _, d := range []struct {

@@ -61,7 +61,7 @@ func TestThePageHasEveryField(t *testing.T) {
 	var known []string
 	for _, figure := range tuning.GoalFigures() {
 		known = append(known, string(figure))
-		assert.Contains(t, figures, fmt.Sprintf("| `%s` | %s |", figure, strings.Join(texts(figure.Statistics()), ", ")))
+		assert.Contains(t, figures, fmt.Sprintf("| `%s` | %s |", figure, strings.Join(tuning.Texts(figure.Statistics()), ", ")))
 	}
 	assert.Equal(t, known, firstCells(figures))
 }

@@ -206,23 +206,15 @@ func NoEvidence() Evidence {
 // UnmarshalJSON takes what is not there for unknown.
 func (e *Evidence) UnmarshalJSON(text []byte) error {
 	type plain Evidence
-	known := plain(NoEvidence())
-	if err := json.Unmarshal(text, &known); err != nil {
-		return err
-	}
-	*e = Evidence(known)
-	return nil
+	*e = NoEvidence()
+	return json.Unmarshal(text, (*plain)(e))
 }
 
 // UnmarshalJSON takes what is not there for unknown.
 func (b *BoltEvidence) UnmarshalJSON(text []byte) error {
 	type plain BoltEvidence
-	known := plain(NoBoltEvidence(""))
-	if err := json.Unmarshal(text, &known); err != nil {
-		return err
-	}
-	*b = BoltEvidence(known)
-	return nil
+	*b = NoBoltEvidence("")
+	return json.Unmarshal(text, (*plain)(b))
 }
 
 // NoBoltEvidence knows nothing of a bolt but its name.

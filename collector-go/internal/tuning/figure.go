@@ -32,6 +32,14 @@ func (f *Figure) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*float64)(f))
 }
 
+// Greater is the larger of two figures; of an unknown one and a known one the known one.
+func Greater(a, b Figure) Figure {
+	if b.Known() && !(b <= a) {
+		return b
+	}
+	return a
+}
+
 // tidy takes away what only the order of a sum made of its last digits.
 func tidy(v float64) float64 {
 	if v == 0 || math.IsInf(v, 0) {

@@ -94,7 +94,7 @@ func (g Goal) Validate() error {
 	case len(known) == 0:
 		return fmt.Errorf("there is no figure %q", g.Figure)
 	case !slices.Contains(known, g.Statistic):
-		return fmt.Errorf("%s is not measured as %q; its statistics are %s", g.Figure, g.Statistic, joined(known))
+		return fmt.Errorf("%s is not measured as %q; its statistics are %s", g.Figure, g.Statistic, strings.Join(Texts(known), ", "))
 	case g.AtMost.Known() == g.AtLeast.Known():
 		return fmt.Errorf("%s needs one of at_most and at_least", g.Figure)
 	case cmp.Compare(g.limit(), 0) < 0:
@@ -132,10 +132,10 @@ func (g Goal) name() string {
 	return string(g.Statistic) + " " + name
 }
 
-func joined[T ~string](names []T) string {
-	var all []string
+// Texts are names of a kind as plain strings.
+func Texts[T ~string](names []T) (all []string) {
 	for _, name := range names {
 		all = append(all, string(name))
 	}
-	return strings.Join(all, ", ")
+	return all
 }

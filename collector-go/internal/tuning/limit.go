@@ -166,10 +166,7 @@ func (l *limiting) acquittal() string {
 }
 
 func names(limiters []Limiter) string {
-	var all []string
-	for _, l := range limiters {
-		all = append(all, string(l))
-	}
+	all := Texts(limiters)
 	if len(all) > 1 {
 		return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
 	}

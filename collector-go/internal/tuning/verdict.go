@@ -24,16 +24,23 @@ const completenessSlack = 1e-9
 // worst orders verdicts from the one that decides a run to the one that decides nothing.
 var worst = []Verdict{Fail, Inconclusive, Limited}
 
-// Overall is the verdict of a run: the worst of its steps', FAIL before inconclusive before limited. A run without steps is
-// inconclusive.
-func Overall(steps []Judgement) Verdict {
+// Overall is the verdict of several together: the worst of them, FAIL before inconclusive before limited. Of none it is inconclusive.
+func Overall(all []Verdict) Verdict {
 	for _, verdict := range worst {
-		if slices.ContainsFunc(steps, func(j Judgement) bool { return j.Verdict == verdict }) {
+		if slices.Contains(all, verdict) {
 			return verdict
 		}
 	}
-	if len(steps) == 0 {
+	if len(all) == 0 {
 		return Inconclusive
 	}
 	return OK
+}
+
+// Agreed is one verdict for several launches: what they agree on, else inconclusive. There is one at least.
+func Agreed(all []Verdict) Verdict {
+	if slices.ContainsFunc(all, func(v Verdict) bool { return v != all[0] }) {
+		return Inconclusive
+	}
+	return all[0]
 }

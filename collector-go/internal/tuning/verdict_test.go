@@ -69,12 +69,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestOverall(t *testing.T) {
-	of := func(verdicts ...tuning.Verdict) (steps []tuning.Judgement) {
-		for _, v := range verdicts {
-			steps = append(steps, tuning.Judgement{Verdict: v})
-		}
-		return steps
-	}
+	of := func(verdicts ...tuning.Verdict) []tuning.Verdict { return verdicts }
 	assert.Equal(t, tuning.OK, tuning.Overall(of(tuning.OK, tuning.OK)))
 	assert.Equal(t, tuning.Inconclusive, tuning.Overall(of(tuning.OK, tuning.Inconclusive)))
 	assert.Equal(t, tuning.Fail, tuning.Overall(of(tuning.Inconclusive, tuning.Fail, tuning.OK)))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
@@ -60,64 +59,46 @@ type Ports struct {
 	Outcomes io.Writer
 }
 
-// Runner is the part of a session that talks to the topology and to the collector.
-type Runner struct {
-	options Options
-	ports   Ports
-
-	marking  sync.WaitGroup
-	mu       sync.Mutex
-	outcomes []load.Outcome
-	writeErr error
-}
-
-// causeOf prefers what ended the run to the error that its end led to.
-func causeOf(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
-}
-
 // observe takes an outcome; it is called by the goroutine of each query.
-func (r *Runner) observe(outcome load.Outcome) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.outcomes = append(r.outcomes, outcome)
+func (s *Session) observe(outcome load.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcomes = append(s.outcomes, outcome)
 	line, err := json.Marshal(outcome)
 	if err == nil {
-		_, err = r.ports.Outcomes.Write(append(line, '\n'))
+		_, err = s.ports.Outcomes.Write(append(line, '\n'))
 	}
-	r.writeErr = errors.Join(r.writeErr, err)
+	s.writeErr = errors.Join(s.writeErr, err)
 }
 
-func (r *Runner) written() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.writeErr != nil {
-		return fmt.Errorf("keep the queries' outcomes: %w", r.writeErr)
+// Written returns an error where not all outcomes of queries could be kept.
+func (s *Session) Written() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writeErr != nil {
+		return fmt.Errorf("keep the queries' outcomes: %w", s.writeErr)
 	}
 	return nil
 }
 
 // clients summarises the step's queries.
-func (r *Runner) clients(step rundir.Step) rundir.Clients {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := load.Summarise(r.outcomes, windowOf(step))
+func (s *Session) clients(step rundir.Step) rundir.Clients {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sum := load.Summarise(s.outcomes, windowOf(step))
 	return rundir.Clients{
-		Submitted: s.Submitted, Returned: s.Returned, Failed: s.Failed, Refused: s.Refused, Unfinished: s.Unfinished, CutOff: s.CutOff, NotSubmitted: s.NotSubmitted,
-		AverageResultSize: tuning.Figure(s.AverageResultSize), GeneratedRecords: s.Generated, DueRecords: s.Due, MissingRecords: s.Missing, RepeatedRecords: s.Repeated, ForeignRecords: s.Foreign,
-		LatencyMeanMs: tuning.Figure(s.LatencyMeanMs), LatencyP50Ms: tuning.Figure(s.LatencyP50Ms), LatencyP99Ms: tuning.Figure(s.LatencyP99Ms),
-		LowerBounds: s.LowerBounds, LatenessP99Ms: tuning.Figure(s.LatenessP99Ms),
+		Submitted: sum.Submitted, Returned: sum.Returned, Failed: sum.Failed, Refused: sum.Refused, Unfinished: sum.Unfinished, CutOff: sum.CutOff, NotSubmitted: sum.NotSubmitted,
+		AverageResultSize: tuning.Figure(sum.AverageResultSize), GeneratedRecords: sum.Generated, DueRecords: sum.Due, MissingRecords: sum.Missing, RepeatedRecords: sum.Repeated, ForeignRecords: sum.Foreign,
+		LatencyMeanMs: tuning.Figure(sum.LatencyMeanMs), LatencyP50Ms: tuning.Figure(sum.LatencyP50Ms), LatencyP99Ms: tuning.Figure(sum.LatencyP99Ms),
+		LowerBounds: sum.LowerBounds, LatenessP99Ms: tuning.Figure(sum.LatenessP99Ms),
 	}
 }
 
 // latencies are those of the step's queries, ms, ascending; of one that gave no answer it is how long it took at least.
-func (r *Runner) latencies(step rundir.Step) []float64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return load.Latencies(r.outcomes, windowOf(step))
+func (s *Session) latencies(step rundir.Step) []float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return load.Latencies(s.outcomes, windowOf(step))
 }
 
 func windowOf(step rundir.Step) load.Window {
