@@ -82,7 +82,9 @@ func (m measured) concurrency() tuning.ConcurrencyRow {
 		Launches:              launchCosts(m.attempts), Mirrored: launchCosts(m.mirrored)}
 }
 
-func launchCosts(steps []*StepReport) (all []tuning.LaunchCost) {
+// launchCosts are a run's, none where no step was OK: not those of a table, which are nil.
+func launchCosts(steps []*StepReport) []tuning.LaunchCost {
+	all := []tuning.LaunchCost{}
 	for _, s := range steps {
 		all = append(all, tuning.LaunchCost{
 			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute, Slices: s.slices,

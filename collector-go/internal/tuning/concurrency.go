@@ -38,7 +38,7 @@ type ConcurrencyRow struct {
 	TotalCPUMsPerMinute   Figure
 	AverageGCMsPerMinute  Figure
 	// Launches are each time that a run measured the load well enough for what a query costs, on its climb; Mirrored are those for that alone,
-	// by MirroredLoads. Of a table, which has the mean alone, no row has any.
+	// by MirroredLoads. Both are nil of a table, which has the mean alone, and empty of a run's load that was not measured well enough.
 	Launches, Mirrored []LaunchCost
 	// Verdict is given where more was looked at than the result size; "" leaves it to that.
 	Verdict Verdict

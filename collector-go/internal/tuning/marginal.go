@@ -42,7 +42,7 @@ func (s ConcurrencyStep) costs(from CostSource) []LaunchCost {
 // costFrom is the source: the mirrored loads where enough of them were measured, and one of them twice, so that the drift between its times is
 // in the interval; else the climb.
 func (c *Concurrency) costFrom() CostSource {
-	ofRun := slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return len(s.launches)+len(s.mirrored) > 0 })
+	ofRun := slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.launches != nil || s.mirrored != nil })
 	if !ofRun {
 		return ""
 	}

@@ -154,6 +154,9 @@ func TestWhichStepsTheCostIsFrom(t *testing.T) {
 	missed := rowOf(100, tuning.Fail)
 	missed.AverageCPUMsPerMinute, missed.TotalCPUMsPerMinute = 10_000, 20_000
 	climb := []tuning.ConcurrencyRow{measuredRow(0, 3, 60_000), measuredRow(20, 3, 62_010, 61_990), measuredRow(60, 3, 66_000), missed}
+	starved := rowOf(50, tuning.Inconclusive)
+	starved.AverageCPUMsPerMinute, starved.TotalCPUMsPerMinute = 5_000, 10_000
+	starved.Launches, missed.Launches = []tuning.LaunchCost{}, []tuning.LaunchCost{}
 	with := func(zero, twenty, sixty tuning.ConcurrencyRow) []tuning.ConcurrencyRow {
 		return []tuning.ConcurrencyRow{zero, twenty, sixty, missed}
 	}
@@ -171,6 +174,7 @@ func TestWhichStepsTheCostIsFrom(t *testing.T) {
 		"mirrored loads that fell":                {with(mirroredRow(climb[0], 3, 60_000, 60_010), mirroredRow(climb[1], 3, 58_000, 58_010), climb[2]), tuning.FromMirroredLoads, tuning.Unknown, "below 0"},
 		"a climb of two steps":                    {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000), measuredRow(20, 3, 62_000), missed}, tuning.FromClimb, tuning.Unknown, "2 of the climb's steps were OK"},
 		"a climb of too few slices":               {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000), measuredRow(20, 3, 62_000), measuredRow(60, 2, 66_000)}, tuning.FromClimb, tuning.Unknown, "2 of the climb's steps were OK and had at least 3 slices"},
+		"a climb of which no step was OK":         {[]tuning.ConcurrencyRow{starved, missed}, tuning.FromClimb, tuning.Unknown, "0 of the climb's steps were OK"},
 		"a climb that fell":                       {[]tuning.ConcurrencyRow{measuredRow(0, 3, 66_000), measuredRow(20, 3, 64_000), measuredRow(60, 3, 60_000)}, tuning.FromClimb, tuning.Unknown, "below 0"},
 		"a climb that scatters by more than that": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000), measuredRow(20, 3, 66_000), measuredRow(60, 3, 62_000)}, tuning.FromClimb, tuning.Unknown, "may be 0: the steps scatter"},
 	} {
