@@ -95,6 +95,8 @@ test('the limit, steps, changes and restarts are on the axis and in words', asyn
 test('which components share a worker, and which workers a host', async (t) => {
   const page = await open(t, { keep: true });
   const known = await api('/api/v1/topologies/bullet', {});
+  await page.locator('#map-body .box[data-component="FilterBolt"]').waitFor(); // of a plugin that reported no components: from the figures alone
+  assert.equal(await page.locator('.problem:visible').count(), 0);
   await page.waitForFunction(() => document.querySelector('#placement-body summary'));
   await page.locator('#placement-body summary').click();
   const rows = await page.locator('#placement-body tbody tr').allTextContents();

@@ -101,7 +101,7 @@ function drawMarks(u, { marks }) {
 // beside writes right of a mark, or left of it where there is more room, and gives where the next may begin.
 function beside(u, c, text, x, y, free, end, hue) {
   const [after, before] = [end - x - 4, x - 4 - free];
-  const least = 30 * uPlot.pxRatio;
+  const least = Math.min(80 * uPlot.pxRatio, measured(c, text)); // less of it is a crumb
   if (x >= free && after > least && (after >= before || after >= measured(c, text))) return x + 4 + write(u, c, text, x + 4, y, after, hue);
   if (before > least) write(u, c, text, x - 4 - Math.min(before, measured(c, text)), y, before, hue);
   return x + 4;
@@ -116,10 +116,11 @@ function measured(c, text) {
 
 function drawLimit(u, limit, words) {
   if (limit == null) return;
-  inside(u, (c, { left, width }) => {
+  inside(u, (c, { left, top, width }) => {
     const y = Math.round(u.valToPos(limit, 'y', true));
     rule(u, c, [[left, y], [left + width, y]], colours.limit, [8, 4]);
-    write(u, c, `limit ${words}`, left + 6, y - 15 * uPlot.pxRatio, width, colours.limit);
+    const above = y - top > 32 * uPlot.pxRatio; // at the top stand the words of bands and marks
+    write(u, c, `limit ${words}`, left + 6, above ? y - 15 * uPlot.pxRatio : y + 4 * uPlot.pxRatio, width, colours.limit);
   });
 }
 

@@ -20,21 +20,21 @@ const fromRecords = 'component="FilterBolt",source!~"QuerySpout|TickSpout|Replay
 
 /**
  * figures by name. Each of its lines is a question: one line drawn where it has a name, one a worker where the figure is `byWorker`, one for each
- * value of the labels in `by` otherwise. `metric` is the one by whose interval a question looks back.
+ * value of the labels in `by` otherwise. `metric` is the one by whose interval a question looks back, `absent` what must be so for there to be samples.
  */
 export const figures = [
   { name: 'latency', title: 'Filter latency', unit: 'seconds', limit: limitSeconds, metric: 'bullet_filter_latency_mean_seconds', lines: [
     { name: 'Bullet’s mean, slowest task', expression: (t, step, i) => `max(max_over_time(bullet_filter_latency_mean_seconds{topology=${t}}[${gauge(step, i)}]))` },
     { name: 'p99 of the histogram', expression: (t, step, i) => `histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology=${t}}[${counter(step, i)}])))`,
       recorded: (t, step) => `max_over_time(topology:bullet_filter_latency_seconds:p99_rate2m{topology=${t}}[${step}s])` }] },
-  { name: 'busy', title: 'Busy share of the busiest task, by component', unit: 'share', limit: 1, by: ['component'], metric: 'storm_capacity_ratio', lines: [
+  { name: 'busy', title: 'Busy share of the busiest task, by component', unit: 'share', limit: 1, by: ['component'], metric: 'storm_capacity_ratio', absent: 'Storm reports it from 2.3 on', lines: [
     { expression: (t, step, i) => `max by (component) (avg_over_time(storm_capacity_ratio{topology=${t},${own}}[${gauge(step, i)}]))` }] },
   { name: 'queue', title: 'Wait in the receive queue, longest task by component', unit: 'seconds', by: ['component'], metric: 'storm_receive_queue_sojourn_seconds', lines: [
     { expression: (t, step, i) => `max by (component) (avg_over_time(storm_receive_queue_sojourn_seconds{topology=${t},${own}}[${gauge(step, i)}]))` }] },
-  { name: 'records', title: 'Records read and filtered', unit: 'recordsPerSecond', metric: 'bullet_source_records_total', lines: [
+  { name: 'records', title: 'Records read and filtered', unit: 'recordsPerSecond', metric: 'bullet_source_records_total', absent: 'only sources that count their records report it', lines: [
     { name: 'read', expression: (t, step, i) => `sum(rate(bullet_source_records_total{topology=${t}}[${counter(step, i)}]))` },
     { name: 'filtered', metric: 'storm_executed_total', expression: (t, step, i) => `sum(rate(storm_executed_total{topology=${t},${fromRecords}}[${counter(step, i)}]))` }] },
-  { name: 'lag', title: 'Source lag: records that wait to be read', unit: 'records', metric: 'bullet_source_lag_records', lines: [
+  { name: 'lag', title: 'Source lag: records that wait to be read', unit: 'records', metric: 'bullet_source_lag_records', absent: 'only sources that know it report it', lines: [
     { name: 'waiting', expression: (t, step, i) => `sum(avg_over_time(bullet_source_lag_records{topology=${t}}[${gauge(step, i)}]))` }] },
   { name: 'held', title: 'Time that spouts are held back, most held task', unit: 'share', by: ['component', 'reason'], metric: 'storm_skipped_seconds_total', lines: [
     { expression: (t, step, i) => `max by (component, reason) (rate(storm_skipped_seconds_total{topology=${t},${own},reason!="inactive"}[${counter(step, i)}]))` }] },

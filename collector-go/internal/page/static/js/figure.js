@@ -93,7 +93,7 @@ export class Figure {
     if (!this.grid) return;
     const at = i != null && i < this.grid.points ? i : lastKnown(this.columns); // another figure may be at another grid for a moment
     if (at < 0) {
-      this.readings.replaceChildren(el('span', { class: 'none' }, 'no samples in this time'));
+      this.readings.replaceChildren(el('span', { class: 'none' }, this.definition.absent ? `no samples in this time: ${this.definition.absent}` : 'no samples in this time'));
       return;
     }
     this.readings.replaceChildren(el('time', {}, `${at === i ? '' : 'last, '}${this.slice(at)}`), ...this.parts(at));

@@ -47,7 +47,7 @@ export class TopologyMap {
     this.moment.textContent = `${clock(time)}${this.index === this.grid.points - 1 ? ', the last slice shown' : ''}`;
     try {
       const known = await ask('map topology', `/api/v1/topologies/${encodeURIComponent(topology)}`).catch((error) => { if (error.status === 404) return { components: [] }; throw error; });
-      this.known = known.components.filter((c) => !c.name.startsWith('__'));
+      this.known = (known.components ?? []).filter((c) => !c.name.startsWith('__'));
       this.shown = await momentOf(topology, time, windowFor(this.grid.step));
       this.problem.hidden = true;
     } catch (error) {
@@ -68,7 +68,7 @@ export class TopologyMap {
     const names = [...new Set([...known.keys(), ...tasks.keys(), ...busy.keys(), ...this.edges.flatMap((e) => [e.from, e.to])])];
     const layers = layersOf(names, this.edges);
     fill(this.layers, ...layers.map((layer) => el('div', { class: 'layer' }, ...layer.map((name) => this.box(name, {
-      busy: busy.get(name), full: full.get(name), held: held.get(name), emitted: emitted.get(name), tasks: known.get(name)?.tasks.length ?? tasks.get(name), executors: known.get(name)?.parallelism, kind: known.get(name)?.kind,
+      busy: busy.get(name), full: full.get(name), held: held.get(name), emitted: emitted.get(name), tasks: known.get(name)?.tasks?.length ?? tasks.get(name), executors: known.get(name)?.parallelism, kind: known.get(name)?.kind,
     })))));
     for (const button of this.layers.querySelectorAll('button')) button.onclick = () => this.host.choose(button.dataset.component === this.component ? '' : button.dataset.component);
     fill(this.streams, names.length ? el('details', {}, el('summary', {}, `Streams: ${this.edges.length}`), table('Streams between components', ['From', 'To', 'Stream', 'Grouping', 'Tuples/s'],

@@ -37,7 +37,7 @@ export class Tiles {
     const value = i < 0 ? null : line.values[i];
     const bad = value != null && (tile.bad?.(value, known) ?? false);
     const { times, write } = units[figure?.unit ?? 'queries'];
-    const says = value == null ? 'no samples' : [late(figure, i), tile.says?.(value, line, known)].filter(Boolean).join(', ');
+    const says = value == null ? 'no samples' : late(figure, i) || tile.says?.(value, line, known);
     return el('a', { class: `tile${bad ? ' bad' : ''}`, id: `tile-${tile.name}`, href: this.linkTo(tile.name), 'data-value': value ?? '', 'data-time': value == null ? '' : figure.times[i] },
       el('span', { class: 'what' }, tile.name === 'latency' && line?.mean ? 'Filter mean' : tile.title),
       el('b', {}, value == null ? '–' : write(value * times)),
