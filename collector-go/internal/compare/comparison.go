@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -101,10 +100,4 @@ func (c *Comparison) Verdict() (verdict, why string) {
 		return "cannot tell", "How much a launch differs from the next was not measured: launch each side more than once (steps.repeats)."
 	}
 	return "no clear change", "No figure that can get worse clearly changed."
-}
-
-// JSON is the comparison as data; what is not known is null.
-func (c *Comparison) JSON() ([]byte, error) {
-	text, err := json.MarshalIndent(c, "", "  ")
-	return append(text, '\n'), err
 }

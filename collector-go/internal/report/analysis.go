@@ -10,21 +10,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// digitsColumn is a column of figures, each with the digits that matter.
-func digitsColumn[T any](head, unit string, figure func(T) Figure) document.Of[T] {
-	return document.Number(head, unit, func(row T) string { return tuning.Digits(figure(row)) })
-}
-
-// percentColumn is a column of ratios.
-func percentColumn[T any](head string, ratio func(T) Figure) document.Of[T] {
-	return document.Number(head, "", func(row T) string { return tuning.Percent(ratio(row)) })
-}
-
-// wholeColumn is a column of whole numbers.
-func wholeColumn[T any](head string, count func(T) int) document.Of[T] {
-	return document.Number(head, "", func(row T) string { return strconv.Itoa(count(row)) })
-}
-
 // measuredPoints are measured points, with the rows' figures as their places.
 func measuredPoints[T any](name string, colour int, rows []T, x, y func(T) Figure) chart.Points {
 	points := chart.Points{Name: name, Colour: chart.Series(colour)}

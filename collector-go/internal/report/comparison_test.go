@@ -113,7 +113,7 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	for _, name := range []string{"changes.svg", "overlay.png"} {
 		assert.FileExists(t, filepath.Join(out, name))
 	}
-	data, err := c.JSON()
+	data, err := json.Marshal(c)
 	require.NoError(t, err)
 	var decoded struct{ Configurations []struct{ Lines []string } }
 	require.NoError(t, json.Unmarshal(data, &decoded))
@@ -177,7 +177,7 @@ func TestCapacitiesAreCompared(t *testing.T) {
 			assert.Contains(t, a.Text(), "Intervals overlap")
 			assert.Contains(t, a.Markdown(""), c.says)
 			assert.Contains(t, a.Markdown(""), c.cell)
-			data, err := compared.JSON()
+			data, err := json.Marshal(compared)
 			require.NoError(t, err)
 			var decoded struct {
 				Configurations []struct {

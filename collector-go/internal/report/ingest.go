@@ -60,15 +60,15 @@ func (i *Ingest) addTables(d *document.Document) {
 	type stage = IngestStage
 	d.Add("Clients", document.Tabled(document.TableOf(i.Steps,
 		wholeColumn("Clients", func(s step) int { return s.Clients }),
-		roundColumn("Rows/s", "", func(s step) Figure { return s.RowsPerS }),
-		roundColumn("Acknowledged rows/s", "", func(s step) Figure { return s.AckedRowsPerS }),
-		roundColumn("Samples/s", "", func(s step) Figure { return s.SamplesPerS }),
-		roundColumn("Samples a server CPU-second", "", func(s step) Figure { return s.SamplesPerCPUSecond }),
+		figureColumn("Rows/s", "", 0, func(s step) Figure { return s.RowsPerS }),
+		figureColumn("Acknowledged rows/s", "", 0, func(s step) Figure { return s.AckedRowsPerS }),
+		figureColumn("Samples/s", "", 0, func(s step) Figure { return s.SamplesPerS }),
+		figureColumn("Samples a server CPU-second", "", 0, func(s step) Figure { return s.SamplesPerCPUSecond }),
 		digitsColumn("Ack p50", "ms", func(s step) Figure { return s.AckP50Ms }),
 		digitsColumn("p99", "ms", func(s step) Figure { return s.AckP99Ms }),
 		digitsColumn("p999", "ms", func(s step) Figure { return s.AckP999Ms }),
 		wholeColumn("Rejected", func(s step) int { return s.Rejected }),
-		roundColumn("Server", "MiB", func(s step) Figure { return s.ServerMiB }),
+		figureColumn("Server", "MiB", 0, func(s step) Figure { return s.ServerMiB }),
 		digitsColumn("Wire", "bytes a sample", func(s step) Figure { return s.WireBytes }),
 		digitsColumn("Journal", "bytes a sample", func(s step) Figure { return s.JournalBytes }),
 		digitsColumn("Store", "bytes a sample", func(s step) Figure { return s.DiskBytes }),
@@ -81,16 +81,6 @@ func (i *Ingest) addTables(d *document.Document) {
 		digitsColumn("p99", "ms", func(s stage) Figure { return s.P99Ms }),
 		digitsColumn("p999", "ms", func(s stage) Figure { return s.P999Ms }),
 	)))
-}
-
-// roundColumn is a column of figures without digits behind the point.
-func roundColumn[T any](head, unit string, figure func(T) Figure) document.Of[T] {
-	return document.Number(head, unit, func(row T) string {
-		if f := figure(row); f.Known() {
-			return tuning.Grouped(strconv.FormatFloat(float64(f), 'f', 0, 64))
-		}
-		return document.Unknown
-	})
 }
 
 func (i *Ingest) figures() []chart.Figure {

@@ -37,3 +37,23 @@ func timesText(n int) string {
 	}
 	return fmt.Sprintf("%d times", n)
 }
+
+// digitsColumn is a column of figures, each with the digits that matter.
+func digitsColumn[T any](head, unit string, figure func(T) Figure) document.Of[T] {
+	return document.Number(head, unit, func(row T) string { return tuning.Digits(figure(row)) })
+}
+
+// figureColumn is a column of figures with so many decimals.
+func figureColumn[T any](head, unit string, decimals int, figure func(T) Figure) document.Of[T] {
+	return document.Number(head, unit, func(row T) string { return number(figure(row), decimals) })
+}
+
+// percentColumn is a column of ratios.
+func percentColumn[T any](head string, ratio func(T) Figure) document.Of[T] {
+	return document.Number(head, "", func(row T) string { return tuning.Percent(ratio(row)) })
+}
+
+// wholeColumn is a column of whole numbers.
+func wholeColumn[T any](head string, count func(T) int) document.Of[T] {
+	return document.Number(head, "", func(row T) string { return strconv.Itoa(count(row)) })
+}

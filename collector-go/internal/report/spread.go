@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -23,22 +23,18 @@ type Spread struct {
 // SpreadOf leaves out what is not known.
 func SpreadOf(values []Figure) Spread {
 	s := Spread{Mean: Unknown, Least: Unknown, Most: Unknown, Deviation: Unknown}
-	var known []Figure
+	var known []float64
 	for _, v := range values {
 		if v.Known() {
-			known = append(known, v)
+			known = append(known, float64(v))
 		}
 	}
 	if s.Launches = len(known); s.Launches == 0 {
 		return s
 	}
-	s.Mean, s.Least, s.Most = rundir.Average(known), slices.Min(known), slices.Max(known)
+	s.Mean, s.Least, s.Most = Figure(stat.Mean(known, nil)), Figure(slices.Min(known)), Figure(slices.Max(known))
 	if s.Launches > 1 {
-		squares := 0.0
-		for _, v := range known {
-			squares += float64((v - s.Mean) * (v - s.Mean))
-		}
-		s.Deviation = Figure(math.Sqrt(squares / float64(s.Launches-1)))
+		s.Deviation = Figure(stat.StdDev(known, nil))
 	}
 	return s
 }

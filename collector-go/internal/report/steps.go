@@ -37,11 +37,6 @@ func (r *Report) stepCell(s StepReport) string {
 // stepColumn is a column of a table that has a row for each step.
 type stepColumn = document.Of[StepReport]
 
-// figureColumn is a column of a figure of the steps, with so many decimals.
-func figureColumn(head, unit string, decimals int, figure func(StepReport) Figure) stepColumn {
-	return document.Number(head, unit, func(s StepReport) string { return number(figure(s), decimals) })
-}
-
 // partColumn is a column of a part of the CPU; blank where the parts are not known.
 func partColumn(head string, part func(StepReport) Figure) stepColumn {
 	return document.Number(head, "ms/min", func(s StepReport) string {
@@ -55,14 +50,6 @@ func partColumn(head string, part func(StepReport) Figure) stepColumn {
 // timeColumn is a column of a time to result.
 func timeColumn(w window, head string, ms func(StepReport) Figure) stepColumn {
 	return figureColumn(head, w.unit(), w.decimals(), func(s StepReport) Figure { return w.beyond(ms(s)) })
-}
-
-func ratioColumn(head string, ratio func(StepReport) Figure) stepColumn {
-	return document.Number(head, "", func(s StepReport) string { return tuning.Percent(ratio(s)) })
-}
-
-func countColumn(head string, count func(StepReport) int) stepColumn {
-	return document.Number(head, "", func(s StepReport) string { return strconv.Itoa(count(s)) })
 }
 
 func verdictColumn() stepColumn {
@@ -96,17 +83,17 @@ func (r *Report) stepTable() document.Table {
 		}),
 		verdictColumn(),
 		figureColumn("Average cores", "", 2, func(s StepReport) Figure { return s.AverageCPUCores }),
-		countColumn("Workers", func(s StepReport) int { return s.Workers }),
+		wholeColumn("Workers", func(s StepReport) int { return s.Workers }),
 		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
 		partColumn("Total CPU, user", func(s StepReport) Figure { return s.TotalCPUUserMsPerMinute }),
 		partColumn("Total CPU, system", func(s StepReport) Figure { return s.TotalCPUSystemMsPerMinute }),
 		figureColumn("Total cores", "", 2,
 			func(s StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) }),
-		ratioColumn("GC of CPU", func(s StepReport) Figure { return s.GCShareOfCPU }),
+		percentColumn("GC of CPU", func(s StepReport) Figure { return s.GCShareOfCPU }),
 		figureColumn("Total GC", "ms/min", 0, func(s StepReport) Figure { return s.TotalGCMsPerMinute }),
 		figureColumn("Heap, mean", "MiB", 0, func(s StepReport) Figure { return s.AverageHeapUsedBytes / mib }),
 		figureColumn("Total heap", "MiB", 0, func(s StepReport) Figure { return s.TotalHeapUsedBytes / mib }),
-		ratioColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle }),
+		percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle }),
 		figureColumn("Records/s", "", 0, func(s StepReport) Figure { return s.RecordsPerSecond }),
 		figureColumn("MiB/s", "", 2, func(s StepReport) Figure { return s.MiBPerSecond })).WithoutBlank()
 }
@@ -117,7 +104,7 @@ func (r *Report) summary() document.Table {
 		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
 		figureColumn("Filter latency, mean", "ms", 2, func(s StepReport) Figure { return s.FilterLatencyMeanMs }),
 		figureColumn("Average result size", "", 2, func(s StepReport) Figure { return s.AverageResultSize }),
-		ratioColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle }),
+		percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle }),
 		document.Text("Limited by", StepReport.limiterCell)).WithoutBlank()
 }
 
@@ -146,13 +133,13 @@ func (r *Report) queryTable() document.Table {
 	w := r.window()
 	columns := []stepColumn{
 		document.Number(r.stepHead(), "", r.stepCell),
-		countColumn("Submitted", func(s StepReport) int { return s.Clients.Submitted }),
+		wholeColumn("Submitted", func(s StepReport) int { return s.Clients.Submitted }),
 		figureColumn("Running, mean", "", 1, func(s StepReport) Figure { return s.QueriesRunningMean }),
-		countColumn("Returned", func(s StepReport) int { return s.Clients.Returned }),
-		countColumn("Failed", func(s StepReport) int { return s.Clients.Failed }),
-		countColumn("Unfinished", func(s StepReport) int { return s.Clients.Unfinished }),
-		countColumn("Cut off by the end", func(s StepReport) int { return s.Clients.CutOff }),
-		countColumn("Records missing", func(s StepReport) int { return s.Clients.MissingRecords }),
+		wholeColumn("Returned", func(s StepReport) int { return s.Clients.Returned }),
+		wholeColumn("Failed", func(s StepReport) int { return s.Clients.Failed }),
+		wholeColumn("Unfinished", func(s StepReport) int { return s.Clients.Unfinished }),
+		wholeColumn("Cut off by the end", func(s StepReport) int { return s.Clients.CutOff }),
+		wholeColumn("Records missing", func(s StepReport) int { return s.Clients.MissingRecords }),
 		timeColumn(w, w.head()+", mean", func(s StepReport) Figure { return s.Clients.LatencyMeanMs }),
 		timeColumn(w, "p50", func(s StepReport) Figure { return s.Clients.LatencyP50Ms }),
 		timeColumn(w, "p99", func(s StepReport) Figure { return s.Clients.LatencyP99Ms }),
@@ -166,7 +153,7 @@ func (r *Report) queryTable() document.Table {
 		{"Times that are lower bounds", func(s StepReport) int { return s.Clients.LowerBounds }},
 	} {
 		if r.anyStep(func(s StepReport) bool { return about.count(s) > 0 }) {
-			columns = append(columns, countColumn(about.head, about.count))
+			columns = append(columns, wholeColumn(about.head, about.count))
 		}
 	}
 	return document.TableOf(r.Steps, columns...)
@@ -183,7 +170,7 @@ func (r *Report) evidenceTable() document.Table {
 	return document.TableOf(known, document.Number(r.stepHead(), "", r.stepCell),
 		verdictColumn(),
 		document.Text("Limited by", StepReport.limiterCell),
-		ratioColumn("Busiest filter", func(s StepReport) Figure {
+		percentColumn("Busiest filter", func(s StepReport) Figure {
 			busy := Unknown
 			for _, b := range s.Evidence.Bolts {
 				if b.Component == tuning.FilterBolt {
@@ -192,8 +179,8 @@ func (r *Report) evidenceTable() document.Table {
 			}
 			return busy
 		}),
-		ratioColumn("GC of time", func(s StepReport) Figure { return s.Evidence.GC.ShareOfTime }),
-		ratioColumn("Spouts held back", func(s StepReport) Figure {
+		percentColumn("GC of time", func(s StepReport) Figure { return s.Evidence.GC.ShareOfTime }),
+		percentColumn("Spouts held back", func(s StepReport) Figure {
 			held := s.Evidence.Spout.HeldByPending
 			if back := s.Evidence.Spout.HeldByBackPressure; back.Known() {
 				held += back
@@ -204,7 +191,7 @@ func (r *Report) evidenceTable() document.Table {
 			func(s StepReport) Figure { return s.Evidence.Source.LagGrowth }),
 		figureColumn("Active at most", "", 0, func(s StepReport) Figure { return s.Evidence.Queries.ActiveMost }),
 		figureColumn("Workers restarted", "", 0, func(s StepReport) Figure { return s.Evidence.Workers.Restarts }),
-		ratioColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle })).WithoutBlank()
+		percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle })).WithoutBlank()
 }
 
 // limiterCell names what limited the step; one that held its goals needs no excuse.

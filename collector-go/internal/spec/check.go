@@ -91,6 +91,8 @@ func (c *checker) goals() {
 			c.fault(field, "give one of at_most and at_least")
 		} else if limit, err := g.limit(); err != nil {
 			c.fault(field, "%s", err)
+		} else if limit < 0 {
+			c.fault(field, "%v is below 0, where no %s is", limit, g.Figure)
 		} else if g.Figure == string(tuning.Completeness) && limit > 1 {
 			c.fault(field, "completeness is a share: give at most 1, such as 99.9%% or 0.999")
 		}

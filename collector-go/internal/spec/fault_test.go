@@ -71,6 +71,8 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 		"twice in a list":          {"[10, 20]", "[10, 10]", "mine.yaml:11:16: steps.values[1]: 10 is there twice"},
 		"too many queries":         {"[10, 20]", "[10, 2000]", "is not a whole number of queries up to 1000"},
 		"half a query":             {"  sustain: 30s", "  sustain: 30s\n  start_up_queries: 0.5", "mine.yaml:14:21: steps.start_up_queries: 0.5 is not a whole number of queries up to 1000"},
+		"a share above 1":          {"at_most: 200ms}", "at_most: 200ms}\n  - {figure: completeness, statistic: mean, at_least: 99.9}", "mine.yaml:6:5: goals[1]: completeness is a share: give at most 1"},
+		"a limit below 0":          {"at_most: 200ms}", "at_most: 200ms}\n  - {figure: result_size, statistic: mean, at_least: -1}", "mine.yaml:6:5: goals[1]: -1 is below 0, where no result_size is"},
 		"no steps":                 {"  values: [10, 20]\n", "", "steps.values: it is missing"},
 		"no launch":                {"  local: {workers: 2, worker_heap: 384MiB}", "  slice_width: 10s", "launch: give one of local and command"},
 		"a placeholder": {"  local: {workers: 2, worker_heap: 384MiB}", "  command: {submit: [storm, \"{nmae}\"], kill: [storm], collector: a, gateway: b, workers: 1}",

@@ -30,9 +30,6 @@ func TestTheShippedExperimentsArePlanned(t *testing.T) {
 			for _, trial := range plan.Trials {
 				assert.NotEmpty(t, trial.Steps, trial.Label)
 			}
-			for _, goal := range plan.Goals {
-				require.NoError(t, goal.Validate())
-			}
 			assert.NotEmpty(t, plan.Caveats)
 			assert.Equal(t, strings.HasSuffix(f.Experiment, "-small"), plan.Launch == "local")
 		})

@@ -254,9 +254,6 @@ func root(a, fa, b, fb float64, f func(float64) float64) float64 {
 	return b
 }
 
-// At is the capacity that the line gives at x.
-func (f CensoredFit) At(x float64) Figure { return f.Intercept + f.Slope*Figure(x) }
-
 // XFor is the x at which the line reaches a capacity, with the interval that the profile likelihood gives it. Where the rows do not
 // show a rising line it is unknown.
 func (f CensoredFit) XFor(capacity float64) Estimate {

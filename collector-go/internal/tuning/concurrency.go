@@ -137,11 +137,7 @@ func checkConcurrency(rows []ConcurrencyRow) error {
 		if r.Workers < 1 {
 			wrong.add(n, ColumnWorkers, "%g is not at least 1", float64(r.Workers))
 		}
-		if earlier, twice := seen[r.Queries]; twice {
-			wrong.repeats(n, earlier, ColumnSimultaneousQueries, "the step of %d queries is there twice; keep one row a step", r.Queries)
-		} else {
-			seen[r.Queries] = n
-		}
+		once(&wrong, seen, r.Queries, n, ColumnSimultaneousQueries, "the step of %d queries is there twice; keep one row a step", r.Queries)
 	}
 	if len(rows) == 0 {
 		wrong.add(0, ColumnSimultaneousQueries, "there are no rows")

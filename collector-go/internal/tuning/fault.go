@@ -34,6 +34,15 @@ func (f *faults) repeats(row, earlier int, column, format string, args ...any) {
 	*f = append(*f, Fault{Row: row, Column: column, Problem: fmt.Sprintf(format, args...), Earlier: earlier})
 }
 
+// once asks that no two rows have the same key.
+func once[K comparable](f *faults, seen map[K]int, key K, row int, column, format string, args ...any) {
+	if earlier, twice := seen[key]; twice {
+		f.repeats(row, earlier, column, format, args...)
+	} else {
+		seen[key] = row
+	}
+}
+
 // atLeast asks for a finite number that is not below least; more asks for one above it.
 func (f *faults) atLeast(row int, column string, v, least float64) {
 	f.check(row, column, v, v >= least, "at least", least)

@@ -1,7 +1,6 @@
 package tuning
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,24 +84,6 @@ func (f GoalFigure) Unit() string {
 		return "records"
 	}
 	return ""
-}
-
-// Validate returns an error that names what makes no sense.
-func (g Goal) Validate() error {
-	known := g.Figure.Statistics()
-	switch {
-	case len(known) == 0:
-		return fmt.Errorf("there is no figure %q", g.Figure)
-	case !slices.Contains(known, g.Statistic):
-		return fmt.Errorf("%s is not measured as %q; its statistics are %s", g.Figure, g.Statistic, strings.Join(Texts(known), ", "))
-	case g.AtMost.Known() == g.AtLeast.Known():
-		return fmt.Errorf("%s needs one of at_most and at_least", g.Figure)
-	case cmp.Compare(g.limit(), 0) < 0:
-		return fmt.Errorf("the limit of %s must be at least 0", g.Figure)
-	case g.Figure == Completeness && g.limit() > 1:
-		return fmt.Errorf("%s is a share: its limit must be at most 1, such as 0.999 or 99.9%%", g.Figure)
-	}
-	return nil
 }
 
 func (g Goal) limit() Figure {

@@ -141,12 +141,8 @@ func checkQueryPoints(points []QueryPoint) error {
 		wrong.atLeast(n, ColumnLatency, p.LatencyMs, 0)
 		wrong.more(n, ColumnTopologyCPU, float64(p.TopologyCPUCores), 0)
 		wrong.notNegative(n, ColumnTopologyMemory, p.TopologyMemoryMiB)
-		key := [2]int{p.FilterBolts, p.Queries}
-		if earlier, twice := seen[key]; twice {
-			wrong.repeats(n, earlier, ColumnQueries, "%d filter bolts with %d queries are there twice; keep one row a point", p.FilterBolts, p.Queries)
-		} else {
-			seen[key] = n
-		}
+		once(&wrong, seen, [2]int{p.FilterBolts, p.Queries}, n, ColumnQueries,
+			"%d filter bolts with %d queries are there twice; keep one row a point", p.FilterBolts, p.Queries)
 		earlier, known := first[p.FilterBolts]
 		if !known {
 			first[p.FilterBolts] = n

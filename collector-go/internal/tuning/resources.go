@@ -171,12 +171,7 @@ func checkComponents(components []Component) error {
 		if !c.OnHeapMiB.Known() && !c.TotalMemoryMiB.Known() {
 			wrong.add(n, ColumnOnHeap, "%s needs its memory: on_heap_mib (with off_heap_mib), or total_memory_mib", c.Name)
 		}
-		key := strings.ToLower(c.Name)
-		if earlier, twice := seen[key]; twice {
-			wrong.repeats(n, earlier, ColumnComponent, "%q is there twice; keep one row a component", c.Name)
-		} else {
-			seen[key] = n
-		}
+		once(&wrong, seen, strings.ToLower(c.Name), n, ColumnComponent, "%q is there twice; keep one row a component", c.Name)
 	}
 	if len(components) == 0 {
 		wrong.add(0, ColumnComponent, "there are no components")

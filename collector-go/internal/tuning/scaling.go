@@ -77,11 +77,7 @@ func checkScaling(rows []ScalingRow, columns ScalingColumns) error {
 		n := i + 1
 		wrong.more(n, columns.Size, r.Size, 0)
 		wrong.more(n, columns.Throughput, r.Throughput, 0)
-		if earlier, twice := seen[r.Size]; twice {
-			wrong.repeats(n, earlier, columns.Size, "size %g is there twice; keep one row a size", r.Size)
-		} else {
-			seen[r.Size] = n
-		}
+		once(&wrong, seen, r.Size, n, columns.Size, "size %g is there twice; keep one row a size", r.Size)
 	}
 	if len(rows) == 0 {
 		wrong.add(0, columns.Size, "there are no rows")
