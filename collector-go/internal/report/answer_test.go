@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
 // A person reads these lines: what is written into a cell where no limiter is known makes no sentence.
@@ -17,4 +20,15 @@ func TestTheAnswerNamesWhatLimited(t *testing.T) {
 		r := RunReport{Rows: []RowReport{{Label: "a", Limiters: limiters}}}
 		assert.Equal(t, []string{want}, r.Answer(), "%q", limiters)
 	}
+}
+
+// Each limiter is named once, also where it limited one step alone and another together with something else.
+func TestALimiterIsNamedOnce(t *testing.T) {
+	step := func(value float64, by ...tuning.Limiter) TrialStep {
+		l := tuning.Limitation{Limiters: by}
+		return TrialStep{Step: rundir.Step{Value: value, StartMs: int64(value), Verdict: tuning.Fail, Limitation: &l}}
+	}
+	row := RowReport{}
+	row.add(TrialReport{Steps: []TrialStep{step(1, tuning.LimitedByHost), step(2, tuning.LimitedByGC, tuning.LimitedByHost)}})
+	assert.Equal(t, []string{"the host", "garbage collection"}, row.Limiters)
 }

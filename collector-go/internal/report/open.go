@@ -157,12 +157,14 @@ func (row *RowReport) add(t TrialReport) {
 		if s.Verdict == tuning.OK || s.Limitation == nil && s.Verdict == tuning.Inconclusive {
 			continue
 		}
-		name := unknownLimiter
+		names := []string{unknownLimiter}
 		if s.Limitation != nil {
-			name = limitedBy(*s.Limitation)
+			names = limiters(*s.Limitation)
 		}
-		if !slices.Contains(row.Limiters, name) {
-			row.Limiters = append(row.Limiters, name)
+		for _, name := range names {
+			if !slices.Contains(row.Limiters, name) {
+				row.Limiters = append(row.Limiters, name)
+			}
 		}
 	}
 }

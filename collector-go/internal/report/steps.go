@@ -203,14 +203,17 @@ func (s StepReport) limiterCell() string {
 }
 
 // limitedBy names the limiters in a cell.
-func limitedBy(l tuning.Limitation) string {
+func limitedBy(l tuning.Limitation) string { return strings.Join(limiters(l), ", ") }
+
+// limiters are the names of what limited a step, or why there is none.
+func limiters(l tuning.Limitation) []string {
 	switch {
 	case l.Known():
-		return strings.Join(tuning.Texts(l.Limiters), ", ")
+		return tuning.Texts(l.Limiters)
 	case len(l.Missing) > 0 || len(l.Contradictions) > 0:
-		return unknownLimiter
+		return []string{unknownLimiter}
 	}
-	return noLimiter
+	return []string{noLimiter}
 }
 
 // What stands in a cell in place of limiters.
