@@ -83,8 +83,8 @@ export class Figure {
     return { label: column.metric.worker, colour: () => (i == null ? colour('ink') : lineColour(i)), width: 2, dash: this.definition.by ? dash(column.order) : column.order ? [7, 3] : [] };
   }
 
-  // A lone line is drawn as the text is, the second of two named ones in colour.
-  hue(column) { return this.definition.by ? (column.order < 0 ? null : column.order) : column.order ? 1 : null; }
+  // A lone line is drawn as the text is, the named ones behind it in colour.
+  hue(column) { return this.definition.by ? (column.order < 0 ? null : column.order) : column.order || null; }
 
   /** read writes the values at a time's index; null for the last that are known. */
   read(i) {
