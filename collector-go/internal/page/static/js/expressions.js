@@ -24,7 +24,8 @@ const fromRecords = 'component="FilterBolt",source!~"QuerySpout|TickSpout|Replay
 /**
  * figures by name. Each of its lines is a question: one line drawn where it has a name, one a worker where the figure is `byWorker`, one for each
  * value of the labels in `by` otherwise. `metric` is the one by whose interval a question looks back.
- * `recorded` is what the rules keep of a line, asked over a long time; where they keep nothing the line itself is asked, unless it is `sparse`: then nothing is the answer.
+ * `recorded` is what the rules keep of a line, asked over a long time; where they keep nothing the line itself is asked, unless it is `sparse`: then nothing is the answer,
+ * and no reading is missing.
  */
 export const figures = [
   { name: 'latency', title: 'Filter latency', unit: 'seconds', limit: limitSeconds, metric: 'bullet_filter_latency_mean_seconds', lines: [

@@ -102,8 +102,8 @@ export class Figure {
 
   parts(at) {
     if (!this.together) {
-      const shown = this.columns.filter((c) => c.order >= 0);
-      const more = this.columns.length - shown.length;
+      const shown = this.columns.filter((c) => c.order >= 0 && (c.values[at] != null || !this.definition.lines[c.order]?.sparse));
+      const more = this.columns.filter((c) => c.order < 0).length;
       return [...shown.map((c) => this.reading(c.metric.worker, c.values[at], this.hue(c) == null ? null : lineColour(this.hue(c)))), ...(more ? [el('span', { class: 'none' }, `${more} more, in grey`)] : [])];
     }
     const { mean, total, count } = this.together;
