@@ -156,7 +156,7 @@ func madeUp() *inventory {
 		task := fmt.Sprint(i + 3)
 		v.series(rising(4.2+float64(i)), of("bullet_worker_cpu_seconds_total", "mode", "user")...)
 		v.series(rising(0.7), of("bullet_worker_cpu_seconds_total", "mode", "system")...)
-		for mode, by := range map[string]float64{"user": 9, "system": 3, "iowait": 0.4, "steal": 0.8, "idle": 26.8} { // of one host, which has both workers
+		for mode, by := range map[string]float64{"user": 9, "system": 3, "iowait": 0.4, "steal": 2.8, "idle": 24.8} { // of one host, which has both workers
 			v.series(rising(by), of("bullet_host_cpu_seconds_total", "host", "127.0.0.1", "mode", mode)...)
 		}
 		v.series(always(4), of("bullet_host_cpu_cores", "host", "127.0.0.1")...)

@@ -107,6 +107,10 @@ func TestPageHasTheSnippetsLines(t *testing.T) {
 
 func (r *running) address() string { return "http://" + r.col.httpListener.Addr().String() }
 
+// hostileSteal is what the hypervisor takes of each host in ten seconds, ms, in the second half of the time: of the third 7.5% of its four CPUs, of the others
+// less than is shown.
+var hostileSteal = []int{0, 1_900, 3_000}
+
 // sendHostile sends twenty minutes of three workers with names that nobody should choose. The second reports nothing for three minutes.
 func (r *running) sendHostile(end time.Time) {
 	const readings = 120
@@ -130,6 +134,8 @@ func (r *running) sendHostile(end time.Time) {
 		define(host, "__system", "cpu.user_ms", -1, nil, total, pb.Shape_SHAPE_SAMPLER, func(i int) float64 { return 5000*k*float64(i) + 800*float64(i%6) }, w == 1)
 		define(host, "__system", "heap.used_bytes", -1, nil, gauge, pb.Shape_SHAPE_SAMPLER, func(i int) float64 { return (100*k + float64(i*7%50)) * (1 << 20) }, w == 1)
 		define(host, "__system", "gc.time_ms", -1, []string{"G1 Young"}, total, pb.Shape_SHAPE_SAMPLER, func(i int) float64 { return 40 * k * float64(i) }, w == 1)
+		define(host, "__system", "host.cpu_ms", -1, []string{"steal"}, total, pb.Shape_SHAPE_SAMPLER, func(i int) float64 { return float64(hostileSteal[w] * max(0, i-readings/2)) }, w == 1)
+		define(host, "__system", "host.cpu_cores", -1, nil, gauge, pb.Shape_SHAPE_SAMPLER, func(int) float64 { return 4 }, w == 1)
 		define(host, "FilterBolt", "bullet_filter_latency", int32(w+10), nil, pb.Temporality_TEMPORALITY_UNSPECIFIED, pb.Shape_SHAPE_NUMBER, func(i int) float64 { return 40*k + float64(i*i%200) }, w == 1)
 	}
 	define(hostileHosts[0], "JoinBolt", "bullet_active_queries", 5, nil, pb.Temporality_TEMPORALITY_UNSPECIFIED, pb.Shape_SHAPE_NUMBER, func(i int) float64 { return float64(10 * (i / 30)) }, false)

@@ -49,6 +49,8 @@ const (
 	droppedSamples  = "topology_reason:bullet_metrics_collection_dropped_samples:increase10m"
 	rejectedSamples = "topology_reason:bullet_metrics_ingest_topology_rejected_samples:rate5m"
 	clockSkew       = "topology_worker:bullet_metrics_collection_skew_seconds:max_abs"
+
+	stolen = "topology:bullet_host_cpu_stolen_cores:max_rate2m"
 )
 
 // What the rules hold values to.
@@ -57,6 +59,7 @@ const (
 	queryLimit    = 10   // seconds
 	completeLimit = 0.95 // ratio
 	lagLimit      = 30   // seconds
+	stealLimit    = 0.05 // of a host's CPU time
 	// enoughRecords is how many records a second FilterBolt filters when each of its reports has a latency.
 	enoughRecords = 1
 	// stoppedLasts is how long samples are missed of a topology of which only its stopping is known, seconds.
@@ -124,11 +127,13 @@ or
 sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) > -Inf unless sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total offset 10m)`},
 	{rejectedSamples, refused + ` > -Inf`},
 	{clockSkew, `max by (topology, worker) (abs(bullet_metrics_collection_skew_seconds)) > -Inf` + orGone},
+	// No alert goes by it: the page's figure of CPU does, over long times, and asks each host itself over short ones.
+	{stolen, fmt.Sprintf(`max by (topology) (rate(bullet_host_cpu_seconds_total{mode="steal"}[2m]) >= ignoring (mode) %g * bullet_host_cpu_cores)`, stealLimit)},
 }
 
 const orGone = "\nor\n" + gone
 
-// Recordings are the series that the alerts go by.
+// Recordings are the series that the alerts go by, and one that the page draws.
 func Recordings() []Recording { return recordings }
 
 // Whole is the expression without other recorded series.

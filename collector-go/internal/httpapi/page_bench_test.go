@@ -48,6 +48,7 @@ var pageFigures = []struct{ figure, expression string }{
 	{"cpu", `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology="bullet"}[730s]))`},
 	{"cpu-user", `sum(rate(bullet_worker_cpu_seconds_total{topology="bullet",mode="user"}[730s]))`},
 	{"cpu-system", `sum(rate(bullet_worker_cpu_seconds_total{topology="bullet",mode="system"}[730s]))`},
+	{"cpu-steal-kept", `max_over_time(topology:bullet_host_cpu_stolen_cores:max_rate2m{topology="bullet"}[720s])`},
 	{"heap", `sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[720s]))`},
 	{"streams", `sum by (component, stream) (rate(storm_emitted_total{topology="bullet",component!~"__.*",stream!~"__.*"}[730s]))`},
 }
@@ -203,6 +204,7 @@ func fillDay(b *testing.B, store *grid.Store) {
 		define(metric.KindCounter, func(t float64) float64 { return 0 }, of("storm_skipped_seconds_total", "reason", "backpressure")...)
 	}
 	define(metric.KindGauge, func(t float64) float64 { return 0.05 + float64(int64(t)%600)*0.0002 }, model.MetricNameLabel, "topology:bullet_filter_latency_seconds:p99_rate2m")
+	define(metric.KindGauge, func(t float64) float64 { return 0.3 + float64(int64(t)%90)*0.001 }, model.MetricNameLabel, "topology:bullet_host_cpu_stolen_cores:max_rate2m")
 	define(metric.KindGauge, func(float64) float64 { return 1 }, model.MetricNameLabel, "bullet_topology_info")
 	for ms := int64(10_000); ms <= benchDay; ms += 10_000 {
 		for _, l := range lines {

@@ -115,7 +115,8 @@ test('CPU is user and system together, as in reports and Grafana, and both parts
   const of = (name) => figures.find((f) => f.name === name);
   assert.ok(!of('cpu').lines[0].expression('"t"', 60, 10).includes('mode'));
   assert.match(of('cpu').title, /^CPU time, user and system/);
-  assert.deepEqual(of('cpu-parts').lines.map((l) => [l.name, /mode="(\w+)"/.exec(l.expression('"t"', 60, 10))[1]]), [['user', 'user'], ['system', 'system']]);
+  assert.deepEqual(of('cpu-parts').lines.map((l) => [l.name, /mode="(\w+)"/.exec(l.expression('"t"', 60, 10))[1]]), [['user', 'user'], ['system', 'system'],
+    ['stolen from the worst host, from 5% of it on', 'steal']]);
 });
 
 test('annotations are bands, marks and restarts', () => {

@@ -19,6 +19,12 @@ test('CPU and GC are the totals’ rises', async (t) => {
     }
     assert.ok(compared >= 4);
   }
+  const stolen = '#figure-cpu-parts [data-of^="stolen from the worst host"]';
+  const { times: parts } = await data(page, 'cpu-parts');
+  await page.evaluate((at) => globalThis.bulletPage.figures.forEach((f) => f.read(at)), parts.length - 12);
+  assert.equal(await page.locator(stolen).textContent(), 'stolen from the worst host, from 5% of it on 0.3 cores');
+  await page.evaluate((at) => globalThis.bulletPage.figures.forEach((f) => f.read(at)), parts.length - 90);
+  assert.equal(await page.locator(stolen).count(), 0, 'nothing was stolen then');
   await page.locator('#more summary').click();
   await page.selectOption('#cpu', 'ms');
   await page.waitForFunction(() => /ms\/min/.test(document.querySelector('#figure-cpu [data-of="mean"] b').textContent));

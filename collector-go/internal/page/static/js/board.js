@@ -10,7 +10,7 @@ import { orderFor } from './order.js';
 import { ranges, sliceOf } from './state.js';
 import { bandsAndMarks } from './timeline.js';
 
-const longAgo = 6 * 3600; // s: from here on the p99 is the one that the rules keep, where they do
+const longAgo = 6 * 3600; // s: from here on a line is what the rules keep of it, where they do
 
 /** Board draws all figures. `host` has select(from, to), and say(words, trouble). */
 export class Board {
@@ -175,7 +175,7 @@ export class Board {
     const run = async (query) => (await ask(name, '/api/v1/query_range', { query, start: grid.start, end: grid.end, step: grid.step })).result;
     if (line.recorded && grid.end - grid.start > longAgo) {
       const kept = await run(line.recorded(topology, grid.step));
-      if (kept.length) return kept;
+      if (kept.length || line.sparse) return kept;
     }
     return run(line.expression(topology, grid.step, this.intervals[line.metric ?? figure.definition.metric] ?? 10));
   }

@@ -7,6 +7,9 @@ export const quote = (value) => JSON.stringify(value);
 /** limitSeconds is what Bullet's operators hold the filter latency to. */
 export const limitSeconds = 0.2;
 
+/** stealLimit is the share of a host's CPU time from which on that its hypervisor has it is shown, as a line of the dashboards'. */
+const stealLimit = 0.05;
+
 const gauge = (step, interval) => `${Math.max(step, Math.ceil(interval))}s`;
 
 // From the last sample before the slice to its last: the rise in the slice, exactly, where samples come every interval.
@@ -21,6 +24,8 @@ const fromRecords = 'component="FilterBolt",source!~"QuerySpout|TickSpout|Replay
 /**
  * figures by name. Each of its lines is a question: one line drawn where it has a name, one a worker where the figure is `byWorker`, one for each
  * value of the labels in `by` otherwise. `metric` is the one by whose interval a question looks back, `absent` what must be so for there to be samples.
+ * `recorded` is what the rules keep of a line, asked over a long time; where they keep nothing the line itself is asked, unless it is `sparse`: then
+ * nothing is the answer, and no reading is missing.
  */
 export const figures = [
   { name: 'latency', title: 'Filter latency', unit: 'seconds', limit: limitSeconds, metric: 'bullet_filter_latency_mean_seconds', lines: [
@@ -46,8 +51,10 @@ export const figures = [
     { name: 'queries running', expression: (t, step, i) => `sum(avg_over_time(bullet_active_queries{topology=${t},component="JoinBolt"}[${gauge(step, i)}]))` }] },
   { name: 'cpu', title: 'CPU time, user and system (Figure 2)', unit: 'cores', byWorker: true, metric: 'bullet_worker_cpu_seconds_total', lines: [
     { expression: (t, step, i) => `sum by (worker) (rate(bullet_worker_cpu_seconds_total{topology=${t}}[${counter(step, i)}]))` }] },
-  { name: 'cpu-parts', title: 'CPU time of all workers, user and system apart', unit: 'cores', metric: 'bullet_worker_cpu_seconds_total', lines: ['user', 'system'].map((mode) => (
-    { name: mode, expression: (t, step, i) => `sum(rate(bullet_worker_cpu_seconds_total{topology=${t},mode="${mode}"}[${counter(step, i)}]))` })) },
+  { name: 'cpu-parts', title: 'CPU time of all workers, user and system apart', unit: 'cores', metric: 'bullet_worker_cpu_seconds_total', lines: [...['user', 'system'].map((mode) => (
+    { name: mode, expression: (t, step, i) => `sum(rate(bullet_worker_cpu_seconds_total{topology=${t},mode="${mode}"}[${counter(step, i)}]))` })),
+  { name: `stolen from the worst host, from ${100 * stealLimit}% of it on`, metric: 'bullet_host_cpu_seconds_total', expression: (t, step, i) => `max(rate(bullet_host_cpu_seconds_total{topology=${t},mode="steal"}[${counter(step, i)}]) >= ignoring (mode) ${stealLimit} * last_over_time(bullet_host_cpu_cores{topology=${t}}[${counter(step, i)}]))`,
+    recorded: (t, step) => `max_over_time(topology:bullet_host_cpu_stolen_cores:max_rate2m{topology=${t}}[${step}s])`, sparse: true }] },
   { name: 'heap', title: 'Heap in use (Figure 3)', unit: 'bytes', byWorker: true, metric: 'bullet_worker_heap_used_bytes', lines: [
     { expression: (t, step, i) => `sum by (worker) (avg_over_time(bullet_worker_heap_used_bytes{topology=${t}}[${gauge(step, i)}]))` }] },
   { name: 'streams', title: 'Throughput by stream', unit: 'tuplesPerSecond', by: ['component', 'stream'], metric: 'storm_emitted_total', lines: [

@@ -85,8 +85,8 @@ export class Figure {
     return { label: column.metric.worker, colour: () => (i == null ? colour('ink') : lineColour(i)), width: 2, dash: this.definition.by ? dash(column.order) : column.order ? [7, 3] : [] };
   }
 
-  // A lone line is drawn as the text is, the second of two named ones in colour.
-  hue(column) { return this.definition.by ? (column.order < 0 ? null : column.order) : column.order ? 1 : null; }
+  // A lone line is drawn as the text is, the named ones behind it in colour.
+  hue(column) { return this.definition.by ? (column.order < 0 ? null : column.order) : column.order || null; }
 
   /** read writes the values at a time's index; null for the last that are known. */
   read(i) {
@@ -104,8 +104,8 @@ export class Figure {
 
   parts(at) {
     if (!this.together) {
-      const shown = this.columns.filter((c) => c.order >= 0);
-      const more = this.columns.length - shown.length;
+      const shown = this.columns.filter((c) => c.order >= 0 && (c.values[at] != null || !this.definition.lines[c.order]?.sparse));
+      const more = this.columns.filter((c) => c.order < 0).length;
       return [...shown.map((c) => this.reading(c.metric.worker, c.values[at], this.hue(c) == null ? null : lineColour(this.hue(c)))), ...(more ? [el('span', { class: 'none' }, `${more} more, in grey`)] : [])];
     }
     const { mean, total, count } = this.together;
