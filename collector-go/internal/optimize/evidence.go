@@ -10,9 +10,9 @@ import (
 
 // How far noise is believed before trials were repeated.
 const (
-	unstatedNoise   = 0.1 // of trials that state none
-	statedWeight    = 8   // a stated noise counts as so many degrees of freedom
-	unstatedWeight  = 3
+	unstatedNoise   = 0.15 // of trials that state none
+	statedWeight    = 8    // a stated noise counts as so many degrees of freedom
+	unstatedWeight  = 2
 	ownWeight       = 8    // at most, of the noise of all trials beside a configuration's own repeats
 	unmeasuredDoubt = 0.05 // a verdict without a figure that shows it is wrong so often
 )

@@ -25,9 +25,9 @@ type Options struct {
 	Budget              Budget
 }
 
-// DefaultOptions are 95% confidence, 8 trials of a configuration (they tell a margin of 0.8 standard deviations from none) and one more where one
+// DefaultOptions are 95% confidence, 12 trials of a configuration (they tell a margin of 0.7 standard deviations from none) and one more where one
 // was inconclusive.
-func DefaultOptions() Options { return Options{Confidence: 0.95, Repeats: 8, InconclusiveRepeats: 1} }
+func DefaultOptions() Options { return Options{Confidence: 0.95, Repeats: 12, InconclusiveRepeats: 1} }
 
 // Validate returns an error that names what makes no sense.
 func (o Options) Validate() error {
@@ -291,7 +291,7 @@ func (k *knowledge) explore() {
 	g.toEasier(ruled, func(own, harder float64) float64 { return own + harder })
 	model := fit(observations(g, k.all))
 	held := k.heldOrEasier()
-	next, highest, holds := -1, 0.0, 0.0
+	next, highest, holds, settles := -1, 0.0, 0.0, 0.0
 	atLeast := 0 // the first of the open ones that costs no less
 	for _, at := range g.byCost {
 		for atLeast < len(k.open) && cheaper(g.costs[k.open[atLeast]], g.costs[at]) {
@@ -309,7 +309,7 @@ func (k *knowledge) explore() {
 			saves = float64(len(k.open) - atLeast)
 		}
 		if score := p*saves + (1-p)*ruled[at]; score > highest*(1+sameCost) {
-			next, highest, holds = at, score, p
+			next, highest, holds, settles = at, score, p, saves
 		}
 	}
 	if next < 0 { // all that is open is certain to hold, by what is harder
@@ -317,7 +317,7 @@ func (k *knowledge) explore() {
 	}
 	k.propose(next, "")
 	k.next.Holds = holds
-	k.next.Why = k.reason(next, int(ruled[next]))
+	k.next.Why = k.reason(next, int(settles), int(ruled[next]))
 }
 
 // heldOrEasier is 1 for what held and all that is no harder.
@@ -330,13 +330,10 @@ func (k *knowledge) heldOrEasier() []float64 {
 	return held
 }
 
-// reason says why a point comes next.
-func (k *knowledge) reason(at, ruled int) string {
+// reason says why a point comes next: how many of the open ones it settles if it holds, and if it fails.
+func (k *knowledge) reason(at, settles, ruled int) string {
 	g := k.grid
-	why := fmt.Sprintf("%d of %d open ones would fail with it", ruled, len(k.open))
-	if k.best == nil || cheaper(g.costs[at], g.costs[k.best.at]) {
-		why = fmt.Sprintf("%s, what costs no less is settled if it holds", why)
-	}
+	why := fmt.Sprintf("of %s it settles %d if it holds, %d if it fails", counted(len(k.open), "open configuration"), settles, ruled)
 	if len(k.all) == 0 {
 		return why
 	}
