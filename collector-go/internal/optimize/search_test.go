@@ -271,3 +271,45 @@ func TestFormulas(t *testing.T) {
 	assert.ErrorContains(t, err, "not a number")
 	assert.Equal(t, []string{"a", "b"}, parsed(t, "a*b + max(a, 1)").Names())
 }
+
+// A verdict may have a reason that no figure shows: a worker's restart, failed queries.
+func TestAFailWithoutAFigureThatShowsItCounts(t *testing.T) {
+	search, err := New(Space{Settings: []Setting{setting("filter", More, 1, 1, 2, 3)}}, latencyTarget(200), DefaultOptions())
+	require.NoError(t, err)
+	trial := func(verdict tuning.Verdict, ms, noise tuning.Figure) Trial {
+		return Trial{Point: Point{1}, Verdict: verdict, LatencyMs: ms, Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Noise: noise}
+	}
+	holds := func(trials ...Trial) float64 { return weigh(search.grid, search.target, trials)[0].holds }
+	unknown := tuning.Unknown
+	assert.Equal(t, 0.0, holds(trial(tuning.Fail, 20, 0)), "certain, though 20 ms would hold")
+	assert.InDelta(t, 0.05, holds(trial(tuning.Fail, 20, 0.02)), 0.01)
+	assert.InDelta(t, 0.5, holds(trial(tuning.Fail, 20, 0.02), trial(tuning.OK, 20, 0.02)), 0.01, "one of each")
+	assert.Less(t, holds(trial(tuning.Fail, unknown, 0.02), trial(tuning.Fail, unknown, 0.02)), 0.01, "two verdicts alone")
+	assert.Greater(t, holds(trial(tuning.OK, unknown, 0.02), trial(tuning.OK, unknown, 0.02)), 0.99)
+	assert.Equal(t, 1.0, holds(trial(tuning.OK, unknown, 0)))
+	assert.Equal(t, 0.5, holds(trial(tuning.OK, unknown, 0), trial(tuning.Fail, unknown, 0)))
+}
+
+func FuzzFormula(f *testing.F) {
+	for _, text := range []string{"a + b*2", "pow(a, -b) / max(a, 0)", "a < b && b >= 1 || a != b", "((((a))))", "f(", "a.b[1](x)", "1e309", "-------a"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		formula, err := ParseFormula(text)
+		if err != nil {
+			return
+		}
+		variables := map[string]float64{}
+		for i, name := range formula.Names() {
+			variables[name] = float64(i)
+		}
+		v, err := formula.Value(variables)
+		if err == nil {
+			assert.False(t, math.IsNaN(v))
+		}
+		again, err := ParseFormula(formula.String())
+		require.NoError(t, err)
+		w, _ := again.Value(variables)
+		assert.Equal(t, v, w)
+	})
+}

@@ -58,8 +58,12 @@ func ReadFile(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseFile(path, text)
+}
+
+func parseFile(path string, text []byte) (f *File, err error) {
 	defaults := optimize.DefaultOptions()
-	f := &File{path: path, Confidence: Ratio(defaults.Confidence), Repeats: defaults.Repeats}
+	f = &File{path: path, Confidence: Ratio(defaults.Confidence), Repeats: defaults.Repeats}
 	if f.places, err = yamlfile.Fields(path, text, f); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,11 @@ func ReadSpace(path string) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Space{path: path}
+	return parseSpace(path, text)
+}
+
+func parseSpace(path string, text []byte) (s *Space, err error) {
+	s = &Space{path: path}
 	if s.places, err = yamlfile.Fields(path, text, s); err != nil {
 		return nil, err
 	}

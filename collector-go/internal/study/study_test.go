@@ -163,3 +163,36 @@ func TestEachFaultHasItsPlaceAndTheNearestName(t *testing.T) {
 		assert.ErrorContains(t, err, c.want)
 	}
 }
+
+func FuzzSearch(f *testing.F) {
+	f.Add([]byte(goodFile), []byte(goodSpace))
+	f.Add([]byte("optimize: x\ntarget: {queries: 100, latency: 200ms}\nbudget: {trials: 3}\n"), []byte(table))
+	f.Fuzz(func(t *testing.T, file, space []byte) {
+		read, err := parseFile("file.yaml", file)
+		if err != nil {
+			return
+		}
+		data, err := parseSpace("space.yaml", space)
+		if err != nil {
+			return
+		}
+		simulation, err := read.Simulation(data)
+		if err != nil {
+			return
+		}
+		options := read.Options()
+		options.Budget.Trials = 5
+		search, err := optimize.New(simulation.Space, simulation.Target, options)
+		if err != nil || search.Configurations() > 1000 {
+			return
+		}
+		trials, err := optimize.Simulate(search, simulation)
+		if err != nil {
+			return
+		}
+		result, err := search.Result(trials)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(result.Trials), 5)
+		assert.NotEmpty(t, read.Account(result, "").Text())
+	})
+}
