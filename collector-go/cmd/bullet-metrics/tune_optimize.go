@@ -94,7 +94,11 @@ func (o *optimization) run(out io.Writer, show *presentation) error {
 	if err != nil {
 		return err
 	}
-	if err := show.write(out, result, o.file.Account(result, o.unit)); err != nil {
+	var start map[string]any
+	if p := o.from.Space.Start; p != nil {
+		start = o.from.Space.Configured(p)
+	}
+	if err := show.write(out, result, o.file.Account(result, start, o.unit)); err != nil {
 		return err
 	}
 	switch {

@@ -97,7 +97,8 @@ func TestOptimizeShowsTheWayAndTheProof(t *testing.T) {
 	args := []string{"optimize", searches + "sample.yaml", "--simulate", searches + "sample-space.yaml"}
 	out, err := tune(t, args...)
 	require.NoError(t, err)
-	for _, want := range []string{"(proven)", "Best", "The way", "Why each", "Proof", "Pareto front", "filter=1 heap=128 pending=5", "the space's start"} {
+	for _, want := range []string{"(proven)", "Best", "The way", "Why each", "Proof", "Pareto front", "filter=1 heap=128 pending=5", "the space's start",
+		"  topology.worker.max.heap.size.mb: 1024", "- topology.max.spout.pending: 5", "+ topology.max.spout.pending: 80"} {
 		assert.Contains(t, out, want)
 	}
 	var r map[string]any

@@ -15,16 +15,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Account is a result as people read it: the best, the way there, the proof, what is open, and cost against latency.
-func (f *File) Account(r *optimize.Result, costUnit string) *document.Document {
+// Account is a result as people read it: the best as lines of a settings file and what they change of the start (nil for none), the way there, the proof,
+// what is open, and cost against latency.
+func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string) *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration that holds %s", f.Name, targetText(r.Target)), Verdict: verdict(r)}
 	d.Findings = findings(r, costUnit)
 	if r.Best != nil {
-		best := document.NewTable(document.Words("Setting"), document.Numbers("Value", ""))
-		for _, name := range slices.Sorted(maps.Keys(r.Best.Settings)) {
-			best.Add(name, valueText(r.Best.Settings[name]))
+		d.Add("Best, as settings", document.Verbatim(settingsText("", r.Best.Settings, nil)))
+		if start != nil {
+			d.Add("Against the start", document.Diff(settingsText("- ", start, r.Best.Settings)+settingsText("+ ", r.Best.Settings, start)))
 		}
-		d.Add("Best", document.Tabled(best))
 	}
 	d.Add("The way", document.Tabled(trialTable(r)), document.Heading("Why each"), document.List(reasons(r)))
 	d.Add("Proof: what failed, and rules out all that is cheaper", document.Tabled(proofTable(r)))
@@ -32,6 +32,16 @@ func (f *File) Account(r *optimize.Result, costUnit string) *document.Document {
 	d.Add("Pareto front: nothing that was tried is both cheaper and quicker", document.Tabled(paretoTable(r)))
 	d.Figures = []chart.Figure{front(r, costUnit).Figure()}
 	return d
+}
+
+// settingsText has a line for each setting whose value another configuration, nil for none, does not have.
+func settingsText(lead string, settings, but map[string]any) (lines string) {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if but == nil || but[name] != settings[name] {
+			lines += fmt.Sprintf("%s%s: %s\n", lead, name, valueText(settings[name]))
+		}
+	}
+	return lines
 }
 
 func valueText(v any) string {

@@ -106,13 +106,14 @@ table:
     - [8, 100, 12, "", ""]
     - [8, 100, 14, "", ""]
     - [16, 100, 5, OK, ""]
+    - [8, 200, 15, FAIL, a worker's restart]
 `
 
 func TestRowsGiveTrials(t *testing.T) {
 	target := "optimize: x\ntarget: {queries: 100, latency: 200ms}\n"
 	s, err := simulated(t, target, table)
 	require.NoError(t, err)
-	require.Len(t, s.Rows, 4, "16 filters may not be tried")
+	require.Len(t, s.Rows, 5, "16 filters may not be tried")
 	run := func(level, attempt int) optimize.Trial {
 		trial, err := s.Run(optimize.Point{level}, attempt)
 		require.NoError(t, err)
@@ -123,6 +124,8 @@ func TestRowsGiveTrials(t *testing.T) {
 	assert.Equal(t, tuning.LimitedByFilterCPU, failed.Limiter)
 	assert.Equal(t, tuning.Figure(12), run(1, 1).LatencyMs)
 	assert.Equal(t, tuning.Figure(14), run(1, 2).LatencyMs, "repeats take the rows in turn")
+	s.Target.Queries = 200
+	assert.Equal(t, tuning.Fail, run(1, 1).Verdict, "the row's own verdict, for a reason that its figures do not show")
 	for queries, want := range map[tuning.Figure]tuning.Verdict{20: tuning.OK, 70: tuning.Inconclusive, 120: tuning.Fail} {
 		s.Target.Queries = queries
 		assert.Equal(t, want, run(0, 1).Verdict, "%v queries: more is never easier", queries)
@@ -193,6 +196,6 @@ func FuzzSearch(f *testing.F) {
 		result, err := search.Result(trials)
 		require.NoError(t, err)
 		assert.LessOrEqual(t, len(result.Trials), 5)
-		assert.NotEmpty(t, read.Account(result, "").Text())
+		assert.NotEmpty(t, read.Account(result, nil, "").Text())
 	})
 }
