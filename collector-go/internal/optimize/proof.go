@@ -15,7 +15,7 @@ func (k *knowledge) prove() {
 	g := k.grid
 	var left []int
 	for _, at := range g.byCost {
-		if k.best != nil && !cheaper(g.costs[at], g.costs[k.best.at]) {
+		if !k.matters(at) {
 			break
 		}
 		if k.ruledOut[at] > 0 {

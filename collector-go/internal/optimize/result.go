@@ -16,7 +16,9 @@ type Result struct {
 	Configurations int `json:"configurations"`
 	// Best is the cheapest configuration that held; nil where none did.
 	Best *Best `json:"best"`
-	// Proven says that nothing is open: Best is the cheapest of the space, or, where it is nil, none of the space holds the target. It is wrong at most as
+	// Tolerance is the search's: what is cheaper by no more than this share is not looked for.
+	Tolerance float64 `json:"tolerance"`
+	// Proven says that nothing is open: Best is the cheapest of the space but for the tolerance, or, where it is nil, none of the space holds the target. It is wrong at most as
 	// often as Doubt, which the search's confidence bounds.
 	Proven bool `json:"proven"`
 	// Doubt is the probability that noise turned a verdict that the proof rests on, a ratio.
@@ -94,7 +96,7 @@ func (s *Search) Result(trials []Trial) (*Result, error) {
 		k.survey()
 		k.prove()
 	}
-	r := &Result{Target: s.target, Configurations: s.Configurations(), Doubt: k.doubt, Trials: []Record{}, Proof: []Fact{}, Open: k.stillOpen(), Pareto: []Best{}}
+	r := &Result{Target: s.target, Configurations: s.Configurations(), Tolerance: s.options.Tolerance, Doubt: k.doubt, Trials: []Record{}, Proof: []Fact{}, Open: k.stillOpen(), Pareto: []Best{}}
 	r.OpenConfigurations = len(r.Open)
 	if n := k.countOpen(); n > 0 {
 		r.OpenConfigurations = n
@@ -153,7 +155,7 @@ func (k *knowledge) countOpen() int {
 
 // couldBeBest reports whether an undecided point matters: it would be the best if it held.
 func (k *knowledge) couldBeBest(at int) bool {
-	return k.grid.allowed[at] && k.ruledOut[at] == 0 && (k.best == nil || cheaper(k.grid.costs[at], k.grid.costs[k.best.at]))
+	return k.grid.allowed[at] && k.ruledOut[at] == 0 && k.matters(at)
 }
 
 // stillOpen lists what could be the best: what was put aside, the easiest of what was not tried, and what the proof is not sure of.

@@ -3,6 +3,7 @@ package optimize
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -22,7 +23,9 @@ type Options struct {
 	Repeats int
 	// InconclusiveRepeats is how often a configuration that could not be judged is tried again.
 	InconclusiveRepeats int
-	Budget              Budget
+	// Tolerance is by how much of its cost a best may be dearer than the true one and be called proven, a ratio.
+	Tolerance float64
+	Budget    Budget
 }
 
 // DefaultOptions are 95% confidence, 12 trials of a configuration (they tell a margin of 0.7 standard deviations from none) and one more where one
@@ -36,6 +39,8 @@ func (o Options) Validate() error {
 		return errors.New("the confidence must be above 0.5 and below 1")
 	case o.Repeats < 1 || o.InconclusiveRepeats < 0:
 		return errors.New("a configuration needs at least one trial")
+	case !(o.Tolerance >= 0 && o.Tolerance < 1):
+		return errors.New("the tolerance must be at least 0 and below 1")
 	case o.Budget.Trials < 0 || o.Budget.Seconds < 0:
 		return errors.New("the budget must be at least 0; 0 is no bound")
 	}
@@ -271,13 +276,22 @@ func (k *knowledge) survey() {
 	}
 	g.toHarder(k.ruledOut, func(own, easier float64) float64 { return max(own, easier) })
 	for _, at := range g.byCost {
-		if k.best != nil && !cheaper(g.costs[at], g.costs[k.best.at]) {
+		if !k.matters(at) {
 			break
 		}
 		if k.ruledOut[at] == 0 && k.undecided[at] == "" {
 			k.open = append(k.open, at)
 		}
 	}
+}
+
+// matters reports whether a point would be the best if it held, by more than the tolerance.
+func (k *knowledge) matters(at int) bool {
+	if k.best == nil {
+		return true
+	}
+	best := k.grid.costs[k.best.at]
+	return cheaper(k.grid.costs[at], best-k.options.Tolerance*math.Abs(best))
 }
 
 // explore proposes the trial that is expected to decide most of the open configurations: one that holds rules out what costs no less, one that fails what

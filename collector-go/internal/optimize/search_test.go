@@ -133,6 +133,23 @@ func TestTheBudgetEndsASearchAndTheRestIsOpen(t *testing.T) {
 	assert.Len(t, trials, 2, "a third would end at 180 s")
 }
 
+func TestAToleranceSparesTrials(t *testing.T) {
+	var values []float64
+	for v := range 256 {
+		values = append(values, float64(v+1))
+	}
+	s := &Simulation{Space: Space{Settings: []Setting{setting("filter", More, 1, values...)}}, Target: latencyTarget(200), Latency: parsed(t, "19900 / filter")}
+	exact, all := run(t, s, DefaultOptions())
+	assert.InDelta(t, 100, exact.Best.Cost, 0)
+	o := DefaultOptions()
+	o.Tolerance = 0.2
+	r, trials := run(t, s, o)
+	assert.True(t, r.Proven)
+	assert.Less(t, len(trials), len(all))
+	assert.LessOrEqual(t, r.Best.Cost*0.8, 100.0)
+	assert.GreaterOrEqual(t, r.Best.Cost, 100.0)
+}
+
 func TestConstraintsAndTheStartAreHeeded(t *testing.T) {
 	s := twoSettings(t)
 	s.Space.Constraints = []*Formula{parsed(t, "heap <= 512 && filter != 3")}

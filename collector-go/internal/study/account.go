@@ -71,7 +71,11 @@ func Outcome(r *optimize.Result) string {
 	}
 	switch {
 	case r.Proven && r.Best != nil:
-		return "the best is proven: all that is cheaper failed, or is no easier than what failed"
+		than := ""
+		if r.Tolerance > 0 {
+			than = fmt.Sprintf(" by more than %s%%", percent(r.Tolerance))
+		}
+		return fmt.Sprintf("the best is proven: all that is cheaper%s failed, or is no easier than what failed", than)
 	case r.Proven:
 		return "no configuration of the space holds the target: all failed, or are no easier than what failed"
 	case r.Best != nil:

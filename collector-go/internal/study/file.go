@@ -27,6 +27,7 @@ type File struct {
 	TrialTime  Duration `yaml:"trial_time"`
 	Confidence Ratio    `yaml:"confidence"`
 	Repeats    int      `yaml:"repeats"`
+	Tolerance  Ratio    `yaml:"tolerance"`
 	Settings
 
 	path   string
@@ -76,7 +77,7 @@ func parseFile(path string, text []byte) (f *File, err error) {
 	}
 	if err := f.Options().Validate(); err != nil {
 		field := "budget"
-		for _, name := range []string{"confidence", "repeats"} {
+		for _, name := range []string{"confidence", "repeats", "tolerance"} {
 			if f.places.Given(name) {
 				field = name
 			}
@@ -112,7 +113,7 @@ func (f *File) OptimizeTarget() optimize.Target {
 // Options are how sure and how patient the search is.
 func (f *File) Options() optimize.Options {
 	o := optimize.DefaultOptions()
-	o.Confidence, o.Repeats = float64(f.Confidence), f.Repeats
+	o.Confidence, o.Repeats, o.Tolerance = float64(f.Confidence), f.Repeats, float64(f.Tolerance)
 	o.Budget = optimize.Budget{Trials: f.Budget.Trials, Seconds: time.Duration(f.Budget.Time).Seconds()}
 	return o
 }
