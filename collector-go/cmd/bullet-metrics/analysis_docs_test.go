@@ -19,7 +19,7 @@ func TestTheAnalysisPagesAreTrue(t *testing.T) {
 		analysisPage(t, "docs/analysis.md", append(allAnalyses(), "size --records-per-s")...)
 	})
 	t.Run("tuning", func(t *testing.T) {
-		analysisPage(t, "docs/tuning.md", "analyze resources", "analyze concurrency", "analyze data", "analyze queries")
+		analysisPage(t, "docs/tuning.md", "analyze resources", "analyze concurrency", "analyze data", "analyze queries", "optimize topology/experiments/optimize/test7.yaml")
 	})
 }
 

@@ -58,6 +58,8 @@ var allowed = map[string][]string{
 	"internal/replay":            {"internal/block", "internal/capture", "internal/ingest", "internal/journal", "internal/metric", "gen/bulletmetrics/v1"},
 	"internal/config":            {"internal/yamlfile", "internal/store/forward"}, // whose kinds of stores have settings of their own
 	"internal/tuning":            {},
+	"internal/optimize":          {"internal/tuning"},
+	"internal/study":             {"internal/optimize", "internal/tuning", "internal/yamlfile", "internal/chart", "internal/document"},
 	"internal/client":            {},
 	"internal/load":              {"internal/client"},
 	"internal/probe":             {"internal/load", "internal/tuning"},
@@ -95,8 +97,10 @@ var allowed = map[string][]string{
 
 // pure packages take time and input as values: no clock of their own, no I/O, no goroutine. What they may not import says so.
 var pure = map[string][]string{
-	"internal/slicer":  {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
-	"internal/tuning":  {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/slicer":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/tuning":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
+	"internal/optimize": {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context", "time"},
+
 	"internal/catalog": {"os", "net", "io/fs", "net/http", "log/slog", "context"},
 	"internal/slice":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
 

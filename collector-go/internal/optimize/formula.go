@@ -1,0 +1,205 @@
+package optimize
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Formula is an expression over named numbers: + - * /, comparisons and && || (1 where they hold, 0 where not), brackets, and the functions of
+// Functions. It is written as in Go.
+type Formula struct {
+	text string
+	tree ast.Expr
+}
+
+// maxFormula bounds a formula's text, in bytes, and with it how deep it can be nested.
+const maxFormula = 2000
+
+var functions = map[string]func(args []float64) (float64, error){
+	"min":  func(a []float64) (float64, error) { return slices.Min(a), nil },
+	"max":  func(a []float64) (float64, error) { return slices.Max(a), nil },
+	"exp":  one(math.Exp),
+	"log":  one(math.Log),
+	"sqrt": one(math.Sqrt),
+	"abs":  one(math.Abs),
+	"ceil": one(math.Ceil),
+	"pow": func(a []float64) (float64, error) {
+		if len(a) != 2 {
+			return 0, errors.New("pow takes 2 numbers")
+		}
+		return math.Pow(a[0], a[1]), nil
+	},
+}
+
+func one(f func(float64) float64) func([]float64) (float64, error) {
+	return func(a []float64) (float64, error) {
+		if len(a) != 1 {
+			return 0, errors.New("the function takes 1 number")
+		}
+		return f(a[0]), nil
+	}
+}
+
+// Functions are the names that formulas may call, sorted.
+func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
+
+// ParseFormula reads a formula. An error says what of it is not understood.
+func ParseFormula(text string) (*Formula, error) {
+	if len(text) > maxFormula {
+		return nil, fmt.Errorf("a formula has at most %d characters, this one %d", maxFormula, len(text))
+	}
+	tree, err := parser.ParseExpr(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a formula: %w", text, err)
+	}
+	f := &Formula{text, tree}
+	var names []string
+	if err := f.walk(tree, &names); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// String is the formula's text.
+func (f *Formula) String() string { return f.text }
+
+// Names are the variables that the formula uses, each once, in the order of their first use.
+func (f *Formula) Names() (names []string) {
+	_ = f.walk(f.tree, &names) // was walked when it was read
+	return names
+}
+
+// walk checks a tree and gathers its variables.
+func (f *Formula) walk(e ast.Expr, names *[]string) error {
+	switch n := e.(type) {
+	case *ast.BasicLit:
+		_, err := number(n.Value)
+		return err
+	case *ast.Ident:
+		if !slices.Contains(*names, n.Name) {
+			*names = append(*names, n.Name)
+		}
+		return nil
+	case *ast.ParenExpr:
+		return f.walk(n.X, names)
+	case *ast.UnaryExpr:
+		if n.Op == token.SUB {
+			return f.walk(n.X, names)
+		}
+	case *ast.BinaryExpr:
+		if _, err := binary(n.Op, 1, 1); err == nil {
+			return errors.Join(f.walk(n.X, names), f.walk(n.Y, names))
+		}
+	case *ast.CallExpr:
+		name, named := n.Fun.(*ast.Ident)
+		if !named || functions[name.Name] == nil {
+			return fmt.Errorf("%q calls what is no function; there are %s", f.text, strings.Join(Functions(), ", "))
+		}
+		if len(n.Args) == 0 {
+			return fmt.Errorf("%q: %s takes a number", f.text, name.Name)
+		}
+		var faults []error
+		for _, arg := range n.Args {
+			faults = append(faults, f.walk(arg, names))
+		}
+		return errors.Join(faults...)
+	}
+	return fmt.Errorf("%q has what is no number, name, operator or function", f.text)
+}
+
+// Value is the formula's over variables; an error where a variable is missing or the value is not a number. It may be infinite.
+func (f *Formula) Value(variables map[string]float64) (float64, error) {
+	v, err := value(f.tree, variables)
+	if err == nil && math.IsNaN(v) {
+		err = errors.New("the value is not a number")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%q: %w", f.text, err)
+	}
+	return v, nil
+}
+
+func value(e ast.Expr, variables map[string]float64) (float64, error) {
+	switch n := e.(type) {
+	case *ast.BasicLit:
+		return number(n.Value)
+	case *ast.Ident:
+		v, known := variables[n.Name]
+		if !known {
+			return 0, fmt.Errorf("there is no %q", n.Name)
+		}
+		return v, nil
+	case *ast.ParenExpr:
+		return value(n.X, variables)
+	case *ast.UnaryExpr:
+		v, err := value(n.X, variables)
+		return -v, err
+	case *ast.BinaryExpr:
+		x, err := value(n.X, variables)
+		if err != nil {
+			return 0, err
+		}
+		y, err := value(n.Y, variables)
+		if err != nil {
+			return 0, err
+		}
+		return binary(n.Op, x, y)
+	}
+	call := e.(*ast.CallExpr) // no other is read
+	var args []float64
+	for _, arg := range call.Args {
+		v, err := value(arg, variables)
+		if err != nil {
+			return 0, err
+		}
+		args = append(args, v)
+	}
+	return functions[call.Fun.(*ast.Ident).Name](args)
+}
+
+func binary(op token.Token, x, y float64) (float64, error) {
+	truth := func(holds bool) (float64, error) { return map[bool]float64{true: 1}[holds], nil }
+	switch op {
+	case token.ADD:
+		return x + y, nil
+	case token.SUB:
+		return x - y, nil
+	case token.MUL:
+		return x * y, nil
+	case token.QUO:
+		return x / y, nil
+	case token.LSS:
+		return truth(x < y)
+	case token.LEQ:
+		return truth(x <= y)
+	case token.GTR:
+		return truth(x > y)
+	case token.GEQ:
+		return truth(x >= y)
+	case token.EQL:
+		return truth(x == y)
+	case token.NEQ:
+		return truth(x != y)
+	case token.LAND:
+		return truth(x != 0 && y != 0)
+	case token.LOR:
+		return truth(x != 0 || y != 0)
+	}
+	return 0, fmt.Errorf("there is no operator %s", op)
+}
+
+func number(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is not a number", text)
+	}
+	return v, nil
+}

@@ -1,0 +1,176 @@
+package yamlfile
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Text is a value with a text form of its own, such as a duration.
+type Text interface{ Set(text string) error }
+
+// Places know where in a file each field is.
+type Places struct {
+	path string
+	at   map[string]string // "line:column" by the field's path
+}
+
+// Fields reads a text that came from path into a struct, by its fields' yaml tags; an embedded struct's fields are its own. Values are Text,
+// strings, whole numbers, finite numbers, booleans, pointers to and lists of these, and structs. All faults come at once, each with file, line, column
+// and field, and the nearest name of one that is unknown.
+func Fields(path string, text []byte, into any) (*Places, error) {
+	document, err := Document(path, text)
+	if err != nil {
+		return nil, err
+	}
+	if document == nil {
+		return nil, fmt.Errorf("%s: the file is empty", path)
+	}
+	r := fields{places: &Places{path, map[string]string{}}}
+	r.into(reflect.ValueOf(into).Elem(), "", document)
+	return r.places, errors.Join(r.faults...)
+}
+
+// Given reports whether the file has a field, such as "goals[0].figure".
+func (p *Places) Given(field string) bool {
+	_, found := p.at[field]
+	return found
+}
+
+// Fault is an error at a field, or at what it would be in.
+func (p *Places) Fault(field, format string, args ...any) error {
+	place := "1:1"
+	for near := field; near != ""; {
+		if at, found := p.at[near]; found {
+			place = at
+			break
+		}
+		near = near[:max(strings.LastIndexAny(near, ".["), 0)]
+	}
+	return fmt.Errorf("%s:%s: %s: %s", p.path, place, field, fmt.Sprintf(format, args...))
+}
+
+type fields struct {
+	places *Places
+	faults []error
+}
+
+func (r *fields) fault(node ast.Node, field, format string, args ...any) {
+	if field != "" {
+		field += ": "
+	}
+	position := node.GetToken().Position
+	r.faults = append(r.faults, fmt.Errorf("%s:%d:%d: %s%s", r.places.path, position.Line, position.Column, field, fmt.Sprintf(format, args...)))
+}
+
+func (r *fields) into(v reflect.Value, field string, node ast.Node) {
+	if field != "" {
+		position := node.GetToken().Position
+		r.places.at[field] = fmt.Sprintf("%d:%d", position.Line, position.Column)
+	}
+	if _, null := node.(*ast.NullNode); null {
+		r.fault(node, field, "there is no value; write one, or leave the field out")
+		return
+	}
+	if text, own := v.Addr().Interface().(Text); own {
+		r.scalar(field, node, text.Set)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		r.into(v.Elem(), field, node)
+	case reflect.Struct:
+		r.mapping(v, field, node)
+	case reflect.Slice:
+		list, is := node.(*ast.SequenceNode)
+		if !is {
+			r.fault(node, field, `this is a list; write [a, b] or a line "- a" for each`)
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
+		for i, each := range list.Values {
+			r.into(v.Index(i), fmt.Sprintf("%s[%d]", field, i), each)
+		}
+	default:
+		r.scalar(field, node, func(text string) error { return plain(v, text) })
+	}
+}
+
+func (r *fields) scalar(field string, node ast.Node, set func(string) error) {
+	text, ok := Scalar(node)
+	if !ok {
+		r.fault(node, field, "this is one value, not a list, a mapping or a reference")
+		return
+	}
+	if err := set(text); err != nil {
+		r.fault(node, field, "%s", err)
+	}
+}
+
+func (r *fields) mapping(v reflect.Value, field string, node ast.Node) {
+	known := map[string]reflect.Value{}
+	names := named(v, known)
+	entries, ok := Entries(node)
+	if !ok {
+		r.fault(node, field, `this has fields; write "name: value" lines: %s`, strings.Join(names, ", "))
+		return
+	}
+	for _, entry := range entries {
+		name := Key(entry)
+		within := strings.TrimPrefix(field+"."+name, ".")
+		if target, found := known[name]; found { // once: the parser takes no name twice
+			r.into(target, within, entry.Value)
+		} else {
+			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within, strings.TrimPrefix(field+"."+Nearest(name, names...), "."))
+		}
+	}
+}
+
+// named gathers a struct's fields by their names in files, and gives the names in the struct's order.
+func named(v reflect.Value, into map[string]reflect.Value) (names []string) {
+	for i := range v.NumField() {
+		about := v.Type().Field(i)
+		if about.Anonymous {
+			names = append(names, named(v.Field(i), into)...)
+		} else if name := about.Tag.Get("yaml"); name != "" {
+			into[name] = v.Field(i)
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// plain sets a value of a kind that Go has.
+func plain(v reflect.Value, text string) error {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		v.SetInt(int64(n))
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		v.SetFloat(n)
+	case reflect.Bool:
+		if !slices.Contains([]string{"true", "false"}, text) {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.SetBool(text == "true")
+	default:
+		panic("yamlfile: a field of a kind that is not read: " + v.Type().String())
+	}
+	return nil
+}
