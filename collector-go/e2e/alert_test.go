@@ -53,7 +53,8 @@ func withAlerts(t *testing.T, o *stack.Options, manager *alertmanagertest.Alertm
 	require.Equal(t, 1, bytes.Count(rules, []byte(stoppedLasts)))
 	rules = bytes.Replace(rules, []byte(stoppedLasts), []byte(stoppedLastsHere), 1)
 	require.NoError(t, os.WriteFile(path, rules, 0o666))
-	o.CollectorFlags = append(o.CollectorFlags, "--rules-builtin=false", "--rules-files", path, "--rules-interval", ruleInterval.String(), "--query-lookback", lookback)
+	o.CollectorFlags = append(o.CollectorFlags, "--rules-builtin=false", "--rules-files", path, "--rules-interval", ruleInterval.String(), "--query-lookback", lookback,
+		"--nimbus-interval", "7s") // 30 s as it comes
 }
 
 const (

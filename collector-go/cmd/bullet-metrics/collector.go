@@ -163,7 +163,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 		ask := func(ctx context.Context) ([]nimbus.Topology, error) {
 			return nimbus.Topologies(ctx, c.Nimbus.Addresses)
 		}
-		col.killings = &killings{ask: ask, known: col.known, logger: col.logger, had: map[string]string{}}
+		col.killings = &killings{every: c.Nimbus.Interval, ask: ask, known: col.known, logger: col.logger, had: map[string]string{}}
 	}
 	return err
 }

@@ -9,11 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 )
 
-// askNimbusEvery is how often Nimbus is asked: a topology that was killed is known to be before its silence is missed, which takes 2 minutes.
-const askNimbusEvery = 30 * time.Second
-
 // killings reports to the registry the topologies that Nimbus had and has killed, so that nobody is alerted by their silence.
 type killings struct {
+	every   time.Duration // how often Nimbus is asked
 	ask     func(ctx context.Context) ([]nimbus.Topology, error)
 	known   annotator
 	logger  *slog.Logger
@@ -28,7 +26,7 @@ type annotator interface {
 
 // run asks until ctx is done.
 func (k *killings) run(ctx context.Context) error {
-	ticker := time.NewTicker(askNimbusEvery)
+	ticker := time.NewTicker(k.every)
 	defer ticker.Stop()
 	for {
 		k.look(ctx)

@@ -102,7 +102,10 @@ type Alertmanager struct {
 }
 
 // Nimbus is Storm's, which knows of topologies that are killed.
-type Nimbus struct{ Addresses []string }
+type Nimbus struct {
+	Addresses []string
+	Interval  time.Duration // how often it is asked
+}
 
 // Runs are runs of experiments to show.
 type Runs struct {
@@ -139,6 +142,7 @@ func Default() Config {
 		Query: Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute,
 			MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000},
 		Rules:  Rules{BuiltIn: true, Interval: 15 * time.Second},
+		Nimbus: Nimbus{Interval: 30 * time.Second},
 		Limits: Limits{SeriesPerTopology: 250_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20, Streams: 384, BatchBytes: 4 << 20},
 		Log:    Log{Level: "info", Format: "text"},
 	}
@@ -221,6 +225,9 @@ func (n Nimbus) validate() (err error) {
 		if host, port, bad := net.SplitHostPort(address); bad != nil || host == "" || port == "" {
 			err = errors.Join(err, fmt.Errorf("nimbus.addresses %q: use HOST:PORT such as nimbus:6627", address))
 		}
+	}
+	if n.Interval < time.Second {
+		err = errors.Join(err, fmt.Errorf("nimbus.interval is %s: at least 1s", n.Interval))
 	}
 	return err
 }

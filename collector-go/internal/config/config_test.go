@@ -169,11 +169,13 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 		"TLS alone":          {func(c *Config) { c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile = "c", "k" }, "admits everybody who speaks TLS: set grpc.token_file"},
 		"authority alone": {func(c *Config) { c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile, c.GRPC.ClientCAFile = "c", "k", "a" },
 			`with a line such as "cert:NAME write TOPOLOGY"`},
-		"half a key pair":     {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
-		"fraction of seconds": {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},
-		"not a multiple":      {func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} }, "slice.width_by_metric.m"},
-		"too late":            {func(c *Config) { c.Slice.Lateness = 2 * time.Hour }, "slice.lateness"},
-		"no store":            {func(c *Config) { c.Embedded.Enabled = false }, "slices would go nowhere"},
+		"half a key pair":      {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
+		"fraction of seconds":  {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},
+		"not a multiple":       {func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} }, "slice.width_by_metric.m"},
+		"too late":             {func(c *Config) { c.Slice.Lateness = 2 * time.Hour }, "slice.lateness"},
+		"Nimbus by name alone": {func(c *Config) { c.Nimbus.Addresses = []string{"nimbus"} }, "nimbus.addresses"},
+		"Nimbus without pause": {func(c *Config) { c.Nimbus.Interval = 0 }, "nimbus.interval"},
+		"no store":             {func(c *Config) { c.Embedded.Enabled = false }, "slices would go nowhere"},
 		"rules need the store": {func(c *Config) {
 			c.Embedded.Enabled, c.Rules.Files = false, []string{"r.yml"}
 			c.Stores["remote_write"]["m"] = &Store{URL: "http://m/", Timeout: 1, MaxSlices: 1, MaxBytes: 1}

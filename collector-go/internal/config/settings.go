@@ -67,6 +67,7 @@ func Settings(c *Config) []Setting {
 		{"alertmanager.urls", "Alertmanagers that hear of every alert, such as http://127.0.0.1:9093", list(&c.Alertmanager.URLs)},
 		{"alertmanager.http_config_file", "TLS and credentials for the Alertmanagers, in the format of Prometheus' http_config", text(&c.Alertmanager.HTTPConfigFile)},
 		{"nimbus.addresses", "Nimbus' Thrift addresses, HOST:PORT, without SASL: a topology that Nimbus reports as killed raises no alert by its silence; the first that answers counts", list(&c.Nimbus.Addresses)},
+		{"nimbus.interval", "how often Nimbus is asked; shorter than the alerts take to miss a topology, which is 3 minutes as they come", duration(&c.Nimbus.Interval)},
 		{"runs.dir", "directory that holds the runs of bullet-metrics tune run and demo, each in its own, whose verdicts and reports the page shows", text(&c.Runs.Dir)},
 		{"limits.series_per_topology", "most series of one topology", whole(&c.Limits.SeriesPerTopology)},
 		{"limits.samples_per_second_per_topology", "most samples a second of one topology, over a minute; what is beyond waits at its sender; 0 for no bound", whole(&c.Limits.SamplesPerSecondPerTopology)},
