@@ -43,6 +43,13 @@ test: test-proto build ## Run every test of every part
 	@$(MAKE) test-cluster
 	@echo "all tests passed"
 
+# What the change is compared with: a commit, or nothing for the commit at which this branch left origin/main.
+BASE ?=
+
+.PHONY: test-changed
+test-changed: toolchain ## Test what a change can reach, without what needs a cluster: minutes (BASE=commit)
+	@.ci/changed $(BASE)
+
 # What measures no cluster waits for most of its time: these two run beside the tests in Java, each one part after the other. What is measured on a cluster
 # then has the machine to itself.
 .PHONY: test-others
