@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -394,6 +395,19 @@ func TestFiguresAreServed(t *testing.T) {
 	assert.NotContains(t, text(), `"bullet_metrics_worker_tasks"`)
 	w.clock += 24 * time.Hour.Milliseconds()
 	assert.NotContains(t, text(), `bullet_metrics_topology_ended_timestamp_seconds`)
+}
+
+// What is in no list is an empty list for whoever reads the JSON, not null.
+func TestATopologyOfWhichLittleIsReportedHasEmptyLists(t *testing.T) {
+	w := newWorld(t)
+	defer w.close()
+	w.info(nil)
+	w.annotated(1)
+	known, found := w.registry.Topology("t", "")
+	require.True(t, found)
+	written, err := json.Marshal(known)
+	require.NoError(t, err)
+	assert.NotContains(t, string(written), "null")
 }
 
 func TestOptionsAreChecked(t *testing.T) {

@@ -191,7 +191,8 @@ func (v view) whole() Topology {
 	t := Topology{Summary: v.summary(), Components: []Component{}, Settings: map[string]string{}, Unplaced: v.unplaced(), Workers: v.workersShown(),
 		Producers: v.producersShown(), Resources: Resources{Rows: []ResourceRow{}}}
 	if v.info != nil {
-		t.Components, t.Settings, t.Resources = v.info.components, v.info.settings, v.info.resources()
+		t.Components, t.Resources = append(t.Components, v.info.components...), v.info.resources()
+		maps.Copy(t.Settings, v.info.settings)
 	}
 	t.Hosts = hosts(t.Workers)
 	return t
