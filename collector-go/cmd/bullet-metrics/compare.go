@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/compare"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
@@ -24,10 +25,11 @@ func newCompareCommand() *cobra.Command {
 step that both measured, CPU, garbage collection, heap, latencies and results, each change with its confidence interval.
 
 BEFORE and AFTER are directories of tune run or of the demo, or of a trial (to compare two configurations of one run). The
-exit code is 0 however much changed; with --fail-on-regression it is 99 where a figure clearly got worse by more than that, and 1 where one did
-of which that is unknown, since a side was launched once. An interval holds what differs from launch to launch: of one launch against one
-there is none.`,
+exit code is 0 however much changed; with --fail-on-regression it is 99 where the whole interval of a figure is worse by more than that, or the
+capacity is. An interval holds what differs from launch to launch: a baseline that was launched fewer than 3 times proves no regression,
+which the result states as "not provable" (exit code 0).`,
 		Example: `  bullet-metrics tune compare runs/little-heap runs/much-heap --figures figures
+  bullet-metrics tune compare runs/baseline runs/new --fail-on-regression 10
   bullet-metrics tune compare runs/test4/trials/01-heap-96-MiB runs/test4/trials/02-heap-384-MiB --output markdown`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -39,7 +41,7 @@ there is none.`,
 	flags := command.Flags()
 	show.addFlags(flags, "table", "json", "markdown", "html")
 	confidence := addConfidence(flags)
-	flags.Float64Var(&regression, "fail-on-regression", math.NaN(), "percent by which a figure may clearly get worse before the exit code is 99; without it none is too much")
+	flags.Float64Var(&regression, "fail-on-regression", math.NaN(), "percent by which a figure may get worse; the exit code is 99 where its interval proves more; without it none is too much")
 	flags.Lookup("fail-on-regression").DefValue = ""
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		var wrong error
@@ -51,15 +53,15 @@ there is none.`,
 			if err != nil {
 				return err
 			}
+			if !math.IsNaN(regression) {
+				guard := c.Comparison.Guard(regression / 100)
+				c.Guard = &guard
+			}
 			if err := show.write(out, c, c.Document()); err != nil {
 				return err
 			}
-			if worse := c.Regressions(regression / 100); len(worse) > 0 {
-				return regressionError{worse}
-			}
-			if worse := c.Untellable(regression / 100); len(worse) > 0 {
-				return fmt.Errorf("--fail-on-regression cannot tell a regression from how much a launch differs from the next: %s; "+
-					"launch each side more than once (steps.repeats)", strings.Join(worse, "; "))
+			if c.Guard != nil && c.Guard.Verdict == compare.Regressed {
+				return regressionError{c.Guard.Regressions}
 			}
 			return nil
 		})(cmd, nil)

@@ -15,9 +15,9 @@ import (
 
 var (
 	// fenced is a block of a page that has commands.
-	fenced = regexp.MustCompile("(?s)```(?:sh|console)\n(.*?)```")
-	// typed is a line that somebody types.
-	typed = regexp.MustCompile(`^(?:\$ )?(?:build/)?bullet-metrics (.*)$`)
+	fenced = regexp.MustCompile("(?s)```(?:sh|console|yaml)\n(.*?)```")
+	// typed is a line that somebody types, or that a job runs.
+	typed = regexp.MustCompile(`^(?:\$ |- run: |run: )?(?:build/)?bullet-metrics (.*)$`)
 	// word is a word of a shell's command line, quoted or not, and a comment at its end.
 	word = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
 )
@@ -33,7 +33,7 @@ func commandsOf(page string) [][]string {
 			}
 			var words []string
 			for _, w := range word.FindAllString(match[1], -1) {
-				if strings.HasPrefix(w, "#") || w == "|" || w == ">" || w == "&" {
+				if strings.HasPrefix(w, "#") || w == "|" || strings.HasPrefix(w, ">") || w == "&" {
 					break
 				}
 				words = append(words, strings.NewReplacer("'", "", `"`, "").Replace(w))
@@ -87,10 +87,11 @@ func parse(words []string) error {
 }
 
 func TestAWrongCommandOnAPageIsFound(t *testing.T) {
-	page := "```sh\nbullet-metrics tune run x.yaml   # go\nbullet-metrics load --rat 3 \\\n    --duration 1m\n```\n```sh\nbullet-metrics lode\n```\n"
+	page := "```sh\nbullet-metrics tune run x.yaml   # go\nbullet-metrics load --rat 3 \\\n    --duration 1m\n```\n```sh\nbullet-metrics lode\n```\n```yaml\n  - run: build/bullet-metrics tune lsit > x\n```\n"
 	commands := commandsOf(page)
-	require.Equal(t, [][]string{{"tune", "run", "x.yaml"}, {"load", "--rat", "3", "--duration", "1m"}, {"lode"}}, commands)
+	require.Equal(t, [][]string{{"tune", "run", "x.yaml"}, {"load", "--rat", "3", "--duration", "1m"}, {"lode"}, {"tune", "lsit"}}, commands)
 	assert.NoError(t, parse(commands[0]))
 	assert.ErrorContains(t, parse(commands[1]), "--rat")
 	assert.Error(t, parse(commands[2]))
+	assert.Error(t, parse(commands[3]))
 }

@@ -11,6 +11,9 @@ import (
 type ConfigurationChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
+	// LaunchesBefore and LaunchesAfter are how often each was launched.
+	LaunchesBefore int `json:"launches_before"`
+	LaunchesAfter  int `json:"launches_after"`
 	// Changes are the settings, versions, machine and load that differ; Moved are the controlled variables that they
 	// move.
 	Changes []tuning.Change   `json:"changes"`
@@ -45,6 +48,9 @@ type FigureChange struct {
 	Unit string `json:"unit"`
 	// Worse is "up" or "down": which way it changes for the worse; "" for neither.
 	Worse string `json:"worse,omitempty"`
+	// LaunchesBefore and LaunchesAfter are how many launches of each side measured it.
+	LaunchesBefore int `json:"launches_before"`
+	LaunchesAfter  int `json:"launches_after"`
 	tuning.Difference
 }
 
@@ -74,7 +80,7 @@ type CapacityChange struct {
 // Configurations compares two configurations. The notes are of steps that only one of them has.
 func Configurations(a, b Configuration, confidence float64) (out ConfigurationChange, notes []string) {
 	out = ConfigurationChange{
-		Before: a.Label, After: b.Label, Changes: tuning.DiffSettings(a.Values, b.Values), Lines: []string{},
+		Before: a.Label, After: b.Label, LaunchesBefore: len(a.Launches), LaunchesAfter: len(b.Launches), Changes: tuning.DiffSettings(a.Values, b.Values), Lines: []string{},
 		Untold: tuning.Untold(a.Values,
 			b.Values), Steps: []StepChange{}, GC: []GCChange{}, GCBefore: a.GC, GCAfter: b.GC,
 		Marginal: marginal(a, b, confidence), Capacity: capacities(a, b),
@@ -123,7 +129,7 @@ func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence flo
 			d.WithoutRatio() // of one that came before its time there is no multiple
 		}
 		if d.Before.Known() || d.After.Known() {
-			out.Figures = append(out.Figures, FigureChange{f.Name, f.Unit, f.Worse, d})
+			out.Figures = append(out.Figures, FigureChange{f.Name, f.Unit, f.Worse, was.Launches(), is.Launches(), d})
 		}
 	}
 	return out
@@ -172,7 +178,7 @@ func marginal(a, b Configuration, confidence float64) (all []FigureChange) {
 			d.WithoutInterval()
 		}
 		if d.Before.Known() && d.After.Known() {
-			all = append(all, FigureChange{f.name, "ms/min", f.worse, d})
+			all = append(all, FigureChange{f.name, "ms/min", f.worse, len(a.Launches), len(b.Launches), d})
 		}
 	}
 	return all

@@ -64,29 +64,31 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 	findings := change.Findings(c.Confidence, "")
 	assert.Contains(t, findings[0], "Configuration: one value differs")
 	assert.Contains(t, findings[2], "0 queries: CPU of all workers -20.0% (95%: -")
-	assert.Empty(t, c.Regressions(0.05), "it fell")
+	assert.Equal(t, compare.NoneProven, c.Guard(0.05).Verdict, "it fell")
 	verdict, why := c.Verdict()
 	assert.Equal(t, "better", verdict)
 	assert.Contains(t, why, "Clearly better: 0 queries: CPU of all workers -20.0% (95%: -")
 
 	back, err := compare.Sides(launched(side("much", "queries", 80)), launched(side("little", "queries", 100)), 0.95)
 	require.NoError(t, err)
-	assert.Len(t, back.Regressions(0.05), 1)
+	assert.Len(t, back.Guard(0.05).Regressions, 1)
+	assert.Equal(t, compare.Regressed, back.Guard(0.05).Verdict)
 	verdict, _ = back.Verdict()
 	assert.Equal(t, "worse", verdict)
-	assert.Empty(t, back.Regressions(0.5))
-	assert.Empty(t, back.Untellable(0.05))
+	assert.Equal(t, compare.NoneProven, back.Guard(0.5).Verdict)
 }
 
-// What a launch differs by from the next is not known of one: nothing is clear, and a gate on regressions says so instead of passing.
+// What a launch differs by from the next is not known of one: nothing is clear, and the guard states that nothing is provable.
 func TestOneLaunchASideTellsNoClearChange(t *testing.T) {
 	c, err := compare.Sides(side("much", "queries", 80, 120), side("little", "queries", 100, 150), 0.95)
 	require.NoError(t, err)
 	cpu := c.Configurations[0].Steps[0].Figures[0]
 	assert.False(t, cpu.Clear || cpu.Change.Low.Known())
-	assert.Empty(t, c.Regressions(0.05))
-	assert.Equal(t, []string{"0 queries: CPU of all workers +25.0%", "100 queries: CPU of all workers +25.0%"}, c.Untellable(0.05))
-	assert.Empty(t, c.Untellable(0.5))
+	guard := c.Guard(0.05)
+	assert.Equal(t, compare.NotProvable, guard.Verdict)
+	assert.Empty(t, guard.Regressions)
+	assert.Equal(t, []string{"0 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)",
+		"100 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)"}, guard.NotProvable)
 	verdict, _ := c.Verdict()
 	assert.Equal(t, "cannot tell", verdict)
 	for _, cost := range c.Configurations[0].Marginal {

@@ -52,21 +52,6 @@ func (c *Comparison) pairs() (pairs [][2]Configuration) {
 	return pairs
 }
 
-// Regressions are the figures that clearly changed for the worse by more than a ratio, as sentences.
-func (c *Comparison) Regressions(ratio float64) []string {
-	return c.worse(ratio, func(f FigureChange) bool { return f.Clear })
-}
-
-// Untellable are the figures that changed for the worse by more than a ratio between two launches, of which nobody can
-// tell whether it is more than launches differ by.
-func (c *Comparison) Untellable(ratio float64) []string {
-	return c.worse(ratio, func(f FigureChange) bool { return !f.Change.Low.Known() })
-}
-
-func (c *Comparison) worse(ratio float64, counts func(FigureChange) bool) []string {
-	return c.changes(counts, func(f FigureChange) bool { return f.WorseBy(ratio) })
-}
-
 // changes are the figures for which all of some things hold, as sentences.
 func (c *Comparison) changes(all ...func(FigureChange) bool) (texts []string) {
 	for _, configuration := range c.Configurations {
@@ -83,7 +68,7 @@ func (c *Comparison) changes(all ...func(FigureChange) bool) (texts []string) {
 
 // Verdict is whether figures that can get worse clearly did, and why it is that in a sentence.
 func (c *Comparison) Verdict() (verdict, why string) {
-	worse := c.Regressions(0)
+	worse := c.changes(func(f FigureChange) bool { return f.Clear && f.WorseBy(0) })
 	better := c.changes(func(f FigureChange) bool { return f.Clear && f.Worse != "" && !f.WorseBy(0) })
 	measured := c.changes(func(f FigureChange) bool { return f.Worse != "" && f.Ratio.Value.Known() })
 	untellable := c.changes(func(f FigureChange) bool { return f.Worse != "" && f.Ratio.Value.Known() && !f.Change.Low.Known() })

@@ -32,7 +32,7 @@ var stairs = map[string][]string{
 		"table.go", "document.go", "text.go", "markdown.go", "html.go",
 	},
 	"internal/compare": {
-		"figures.go", "side.go", "change.go", "wording.go", "comparison.go",
+		"figures.go", "side.go", "change.go", "wording.go", "comparison.go", "guard.go",
 	},
 	"internal/report": {
 		"slices.go", "numbers.go", "axis.go", "spread.go", "percentiles.go", "host.go",

@@ -16,6 +16,8 @@ import (
 // Comparison is what changed between two runs, with the reports that its figures are drawn from.
 type Comparison struct {
 	*compare.Comparison
+	// Guard is nil unless a regression was asked for.
+	Guard *compare.Guard `json:"guard,omitempty"`
 
 	before, after *side
 }
@@ -35,7 +37,7 @@ func Compare(before, after string, confidence float64) (*Comparison, error) {
 		return nil, fmt.Errorf("%w; name a trial of each, a directory below %s", err,
 			filepath.Join(before, rundir.TrialsDir))
 	}
-	return &Comparison{c, a, b}, nil
+	return &Comparison{Comparison: c, before: a, after: b}, nil
 }
 
 // Document is the comparison as people read it: whether it got worse, why, the changes as a figure, and the figures of
@@ -48,6 +50,9 @@ func (c *Comparison) Document() *document.Document {
 	if d.Summary = capacitiesTable(c.Configurations); len(c.Configurations) == 1 {
 		d.Summary = c.largestLoad(&c.Configurations[0])
 		d.Add("Capacity", document.Tabled(capacitiesTable(c.Configurations)))
+	}
+	if g := c.Guard; g != nil {
+		d.Add("Guard", document.List(slices.Concat([]string{g.Text() + "."}, g.Regressions, g.NotProvable)))
 	}
 	findings := []string{fmt.Sprintf("Before: %s, %s. After: %s, %s.",
 		c.Before.ID, moment(c.Before.StartedMs), c.After.ID, moment(c.After.StartedMs))}

@@ -79,10 +79,13 @@ func TestTheStoryOfTest4(t *testing.T) {
 	assert.InDelta(t, 0.25, float64(p.GC[0].Before.ShareOfCPU), 0.02)
 	assert.InDelta(t, 0.04, float64(p.GC[0].After.ShareOfCPU), 0.02)
 	assert.True(t, p.GCBefore.WithCPU.Value.Known())
-	assert.Empty(t, c.Regressions(0.05))
+	assert.Equal(t, compare.NoneProven, c.Comparison.Guard(0.05).Verdict)
 	back, err := report.Compare(after, before, 0.95)
 	require.NoError(t, err)
-	assert.NotEmpty(t, back.Regressions(0.05))
+	worse := back.Comparison.Guard(0.05)
+	assert.Equal(t, compare.Regressed, worse.Verdict)
+	back.Guard = &worse
+	assert.Contains(t, back.Document().Text(), "Guard at 5.0%: regression of ")
 }
 
 func TestAComparisonIsWrittenOut(t *testing.T) {

@@ -104,6 +104,9 @@ func (m Repeated) means() (out []float64) {
 	return out
 }
 
+// Launches is how many launches have a figure at all.
+func (m Repeated) Launches() int { return len(m.means()) }
+
 // few reports whether a launch that has the figure has it in too few slices.
 func (m Repeated) few() bool {
 	return slices.ContainsFunc(m, func(launch []Figure) bool {
