@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
@@ -48,7 +50,11 @@ func valueText(v any) string {
 	if n, is := v.(float64); is {
 		return strconv.FormatFloat(n, 'f', -1, 64)
 	}
-	return fmt.Sprint(v)
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSpace(string(text))
 }
 
 func verdict(r *optimize.Result) string {
