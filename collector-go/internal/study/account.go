@@ -36,6 +36,11 @@ func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string
 	return d
 }
 
+// BestText is the best as lines of a settings file.
+func (f *File) BestText(r *optimize.Result) string {
+	return fmt.Sprintf("# %s: %s.\n", f.Name, Outcome(r)) + settingsText("", r.Best.Settings, nil)
+}
+
 // settingsText has a line for each setting whose value another configuration, nil for none, does not have.
 func settingsText(lead string, settings, but map[string]any) (lines string) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {

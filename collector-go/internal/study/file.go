@@ -163,6 +163,9 @@ func (f *File) trialTime(space Duration) Duration {
 	return DefaultTrialTime
 }
 
+// TrialSeconds is the file's trial time, or the usual one.
+func (f *File) TrialSeconds() float64 { return time.Duration(f.trialTime(0)).Seconds() }
+
 // limiters are the names that files use, as reports have them.
 var limiters = []tuning.Limiter{
 	tuning.LimitedByFilterCPU, tuning.LimitedByBoltCPU, tuning.LimitedByBoltBusy, tuning.LimitedByGC, tuning.LimitedByRestart, tuning.LimitedByPending,
