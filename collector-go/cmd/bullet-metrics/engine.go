@@ -105,26 +105,32 @@ func (e *engine) run(ctx context.Context, file *spec.File, writer *rundir.Writer
 		about = min(about, e.options.Bound)
 	}
 	e.say.Say("%s into %s; about %s", run.Plan.Experiment, run.Dir, about.Round(10*time.Second))
-	options := e.options
-	options.Lateness = time.Duration(file.Launch.SliceLateness)
-	if c := file.Launch.Command; c != nil {
-		options.Wait = time.Duration(cmp.Or(c.Wait, spec.DefaultWait))
-	}
-	result, err := campaign.New(options, run, writer, campaign.NewDescriber(launcher, run, writer), e.say).Run(ctx)
+	result, err := e.measure(ctx, file, run, writer, launcher)
 	if err == nil {
 		err = e.conclude(run.Dir, *result, began)
 	} else {
 		e.say.Say("what was measured is kept; go on with it: bullet-metrics tune run --resume %s", run.Dir)
 	}
-	return errors.Join(err, e.stop(launcher, run))
+	return errors.Join(err, e.stop(launcher, run.Dir, run.Plan.Launch))
 }
 
-func (e *engine) stop(launcher campaign.Launcher, run *rundir.Run) error {
+// measure runs what a run's directory lacks.
+func (e *engine) measure(ctx context.Context, file *spec.File, run *rundir.Run, writer *rundir.Writer, launcher campaign.Launcher) (*rundir.Result, error) {
+	options := e.options
+	options.Lateness = time.Duration(file.Launch.SliceLateness)
+	if c := file.Launch.Command; c != nil {
+		options.Wait = time.Duration(cmp.Or(c.Wait, spec.DefaultWait))
+	}
+	return campaign.New(options, run, writer, campaign.NewDescriber(launcher, run, writer), e.say).Run(ctx)
+}
+
+// stop ends everything; launch is the kind of dir's launch.
+func (e *engine) stop(launcher campaign.Launcher, dir, launch string) error {
 	if err := launcher.Stop(e.hasten); err != nil {
 		return err
 	}
-	data := filepath.Join(run.Dir, rundir.DataDir)
-	if _, missing := os.Stat(data); missing == nil && run.Plan.Launch == rundir.LocalLaunch {
+	data := filepath.Join(dir, rundir.DataDir)
+	if _, missing := os.Stat(data); missing == nil && launch == rundir.LocalLaunch {
 		e.say.Say("everything is stopped; the data is kept: bullet-metrics serve --data-dir %s", data)
 	}
 	return nil

@@ -1,106 +1,163 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/study"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/trials"
 )
 
+// optimizeOptions are the flags of tune optimize.
+type optimizeOptions struct {
+	show      presentation
+	simulate  string
+	dry, grid bool
+	// Of trials on a cluster.
+	out, build string
+	limit      time.Duration
+	stack      stack.Options
+}
+
 func newTuneOptimizeCommand() *cobra.Command {
-	var show presentation
-	var simulate string
-	var dry bool
+	o := optimizeOptions{stack: stack.DefaultOptions("", "")}
 	command := &cobra.Command{
 		Use:   "optimize FILE",
-		Short: "The cheapest configuration that holds a load, proven, on a space given as data",
-		Long: `Find the cheapest configuration that holds a load: propose a trial, judge it, and go on until all that is cheaper failed or is no easier than
-what failed, or the budget is used up. FILE states the target, the budget and what may be tried.
+		Short: "The cheapest configuration that holds a load, proven by trials",
+		Long: `Find the cheapest configuration that holds a load: propose a trial, run it, judge it, and go on until all that is cheaper failed or is no easier than
+what failed, or the budget is used up. FILE states the target, the budget, what may be tried, and the experiment by which a trial is run.
 
-Trials are taken from a space given as data (--simulate): measured rows, or a formula. Trials on a cluster are not run yet.
+Each trial is kept as a run's directory of its own. Ctrl-C ends everything in order; the same command goes on from the trials that are kept, and plays one
+that was cut off again. --grid runs every configuration once instead. With --simulate the trials come from a space given as data: measured rows, such as the
+space.yaml that kept trials are written to, or a formula.
 
-The exit code is 0 where the best is proven, 99 where it is proven that no configuration of the space holds the target, and 1 where something is open.`,
-		Example: `  bullet-metrics tune optimize topology/experiments/optimize/test7.yaml --simulate topology/experiments/optimize/test7-space.yaml
-  bullet-metrics tune optimize topology/experiments/optimize/test7.yaml --simulate topology/experiments/optimize/test7-space.yaml --dry-run`,
+The exit code is 0 where the best is proven (or the grid is whole), 99 where it is proven that no configuration of the space holds the target, 1 where
+something is open, 2 for wrong usage, 130 when interrupted.`,
+		Example: `  bullet-metrics tune optimize topology/experiments/optimize-small.yaml --dry-run
+  bullet-metrics tune optimize topology/experiments/optimize-small.yaml
+  bullet-metrics tune optimize topology/experiments/optimize/test7.yaml --simulate topology/experiments/optimize/test7-space.yaml`,
 		Args: oneArgument("search's file"),
 	}
 	flags := command.Flags()
-	show.addFlags(flags, "text", "json", "markdown", "html")
-	flags.StringVar(&simulate, "simulate", "", "file of a space as data, from which trials are taken")
-	flags.BoolVar(&dry, "dry-run", false, "show what it would try first and about how long it takes, and try nothing")
+	o.show.addFlags(flags, "text", "json", "markdown", "html")
+	flags.StringVar(&o.simulate, "simulate", "", "file of a space as data, from which trials are taken")
+	flags.BoolVar(&o.dry, "dry-run", false, "show what it would try next and about how long it takes, and try nothing")
+	flags.BoolVar(&o.grid, "grid", false, "run every configuration of the space once")
+	flags.StringVar(&o.out, "out", "", "directory of the trials; by default one named after the search below "+searchesDir)
+	flags.StringVar(&o.build, "build-dir", "build", "directory that make build has filled, for a local launch")
+	flags.DurationVar(&o.limit, "time-limit", 0, "begin no further trial after so long; 0 for no limit")
+	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of a local collector's gRPC")
+	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen, "address of a local collector's HTTP, the live figures")
+	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of a local query gateway")
 	command.RunE = func(cmd *cobra.Command, args []string) error {
-		return runTune(func() error {
+		return runTune(o.validate, func(out io.Writer) error {
+			s, err := o.read(args[0])
 			switch {
-			case simulate == "":
-				return errors.New("--simulate is missing: trials on a cluster are not run yet; name a space given as data (docs/optimize.md), or tune by hand with tune run")
-			case dry && show.output != "text" && show.output != "json":
-				return errors.New("--dry-run is shown as text or json")
-			}
-			return show.validate()
-		}, func(out io.Writer) error {
-			o, err := readOptimization(args[0], simulate)
-			if err != nil {
+			case err != nil:
 				return err
+			case o.dry:
+				return o.foresee(s, out)
+			case o.simulate != "":
+				return o.runSimulated(s, out)
 			}
-			if dry {
-				return o.foresee(out, show.output)
-			}
-			return o.run(out, &show)
+			return o.runTrials(cmd.Context(), s, out)
 		})(cmd, nil)
 	}
 	return command
 }
 
+func (o *optimizeOptions) validate() error {
+	switch {
+	case o.dry && o.show.output != "text" && o.show.output != "json":
+		return errors.New("--dry-run is shown as text or json")
+	case o.simulate != "" && (o.grid || o.out != "" || o.limit != 0):
+		return errors.New("--simulate takes its trials from a file; --grid, --out and --time-limit are for trials on a cluster")
+	case o.limit < 0:
+		return fmt.Errorf("--time-limit %s is below 0", o.limit)
+	}
+	return o.show.validate()
+}
+
 // optimization is a search with where its trials are from.
 type optimization struct {
 	file   *study.File
-	from   *optimize.Simulation
 	search *optimize.Search
-	unit   string
+	space  optimize.Space
+	// trialSeconds is about how long a trial takes.
+	trialSeconds float64
+	unit         string
+	simulation   *optimize.Simulation // nil where trials are run
+	study        *trials.Study        // nil where they are simulated
 }
 
-func readOptimization(path, space string) (*optimization, error) {
+func (o *optimizeOptions) read(path string) (*optimization, error) {
 	file, err := study.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := study.ReadSpace(space)
+	s := &optimization{file: file}
+	if o.simulate != "" {
+		err = s.simulate(o.simulate)
+	} else if s.study, err = trials.Open(file); err == nil {
+		s.space, s.trialSeconds, s.unit = s.study.Space, s.study.TrialSeconds(), file.CostUnit
+	}
 	if err != nil {
 		return nil, err
 	}
-	from, err := file.Simulation(data)
-	if err != nil {
-		return nil, err
-	}
-	search, err := optimize.New(from.Space, from.Target, file.Options())
-	if err != nil {
+	if s.search, err = optimize.New(s.space, file.OptimizeTarget(), file.Options()); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &optimization{file, from, search, file.Unit(data)}, nil
+	return s, nil
 }
 
-func (o *optimization) run(out io.Writer, show *presentation) error {
-	trials, err := optimize.Simulate(o.search, o.from)
+// simulate takes the trials from a space given as data.
+func (s *optimization) simulate(path string) error {
+	data, err := study.ReadSpace(path)
 	if err != nil {
 		return err
 	}
-	result, err := o.search.Result(trials)
+	if s.simulation, err = s.file.Simulation(data); err != nil {
+		return err
+	}
+	s.space, s.trialSeconds, s.unit = s.simulation.Space, s.simulation.TrialSeconds, s.file.Unit(data)
+	return nil
+}
+
+func (o *optimizeOptions) runSimulated(s *optimization, out io.Writer) error {
+	all, err := optimize.Simulate(s.search, s.simulation)
 	if err != nil {
 		return err
 	}
+	result, err := s.search.Result(all)
+	if err != nil {
+		return err
+	}
+	if err := o.show.write(out, result, s.account(result)); err != nil {
+		return err
+	}
+	return ending(result)
+}
+
+func (s *optimization) account(result *optimize.Result) *document.Document {
 	var start map[string]any
-	if p := o.from.Space.Start; p != nil {
-		start = o.from.Space.Configured(p)
+	if p := s.space.Start; p != nil {
+		start = s.space.Configured(p)
 	}
-	if err := show.write(out, result, o.file.Account(result, start, o.unit)); err != nil {
-		return err
-	}
+	return s.file.Account(result, start, s.unit)
+}
+
+// ending is a result as the program's end; nil where the best is proven.
+func ending(result *optimize.Result) error {
 	switch {
 	case !result.Proven:
 		return errors.New(study.Outcome(result) + "; give a larger budget or more repeats, or see what is open")
@@ -120,9 +177,12 @@ func (noneHolds) ExitCode() int { return exit.Missed }
 
 // foreseen is what a dry run shows.
 type foreseen struct {
-	Configurations int            `json:"configurations"`
-	First          map[string]any `json:"first"`
-	Why            string         `json:"why"`
+	Configurations int `json:"configurations"`
+	// KeptTrials have ended already.
+	KeptTrials int `json:"kept_trials"`
+	// First is what it would try next; null where nothing is left.
+	First map[string]any `json:"first"`
+	Why   string         `json:"why"`
 	// AboutTrials is how many there are if each comes out as the model expects and none is repeated.
 	AboutTrials  int     `json:"about_trials"`
 	TrialSeconds float64 `json:"trial_s"`
@@ -130,23 +190,33 @@ type foreseen struct {
 	// MostTrials and MostSeconds are the budget's, 0 for none.
 	MostTrials  int     `json:"at_most_trials"`
 	MostSeconds float64 `json:"at_most_s"`
+	text        string
 }
 
-func (o *optimization) foresee(out io.Writer, form string) error {
-	way, err := o.search.Foresee()
+func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
+	f, err := o.foreseen(s)
 	if err != nil {
 		return err
 	}
-	budget, first := o.file.Options().Budget, way[0]
-	f := foreseen{o.search.Configurations(), o.from.Space.Configured(first.Point), first.Why, len(way), o.from.TrialSeconds, float64(len(way)) * o.from.TrialSeconds, budget.Trials, budget.Seconds}
-	if form == "json" {
+	if o.show.output == "json" {
 		return printJSON(out, f)
 	}
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
-	line("%s: %d configurations may be tried", o.file.Name, f.Configurations)
-	line("  first: %s (%s)", o.from.Space.Text(first.Point), f.Why)
-	line("  about %d trials of %s: %s, if each comes out as the model expects before it; those that noise could have turned are repeated", f.AboutTrials, study.Took(f.TrialSeconds), study.Took(f.AboutSeconds))
+	line("%s: %d configurations may be tried", s.file.Name, f.Configurations)
+	if f.KeptTrials > 0 {
+		line("  %d trials are kept in %s", f.KeptTrials, o.directory(s.study))
+	}
+	if f.First == nil {
+		line("  nothing is left to try")
+	} else {
+		line("  first: %s (%s)", f.text, f.Why)
+		expected := ", if each comes out as the model expects before it; those that noise could have turned are repeated"
+		if o.grid {
+			expected = ""
+		}
+		line("  about %d trials of %s: %s%s", f.AboutTrials, study.Took(f.TrialSeconds), study.Took(f.AboutSeconds), expected)
+	}
 	if f.MostTrials > 0 {
 		line("  at most %d trials", f.MostTrials)
 	}
@@ -155,4 +225,36 @@ func (o *optimization) foresee(out io.Writer, form string) error {
 	}
 	_, err = io.WriteString(out, text.String())
 	return err
+}
+
+func (o *optimizeOptions) foreseen(s *optimization) (f foreseen, err error) {
+	var kept []trials.Kept
+	var finished []optimize.Trial
+	if s.study != nil {
+		if kept, err = trials.Load(o.directory(s.study)); err != nil {
+			return f, err
+		}
+		finished = s.study.Finished(kept)
+	}
+	budget := s.file.Options().Budget
+	f = foreseen{Configurations: s.search.Configurations(), KeptTrials: len(finished), TrialSeconds: s.trialSeconds, MostTrials: budget.Trials, MostSeconds: budget.Seconds}
+	var way []optimize.Proposal
+	if o.grid {
+		f.MostTrials, f.MostSeconds = 0, 0
+		way = s.study.GridLeft(s.search.Points(), kept)
+	} else if way, err = s.search.Foresee(finished); err != nil {
+		return f, err
+	}
+	f.AboutTrials, f.AboutSeconds = len(way), float64(len(way))*s.trialSeconds
+	if len(way) > 0 {
+		f.First, f.Why, f.text = s.space.Configured(way[0].Point), way[0].Why, s.space.Text(way[0].Point)
+	}
+	return f, nil
+}
+
+// jsonOf is a result as --output json has it.
+func jsonOf(result any) ([]byte, error) {
+	var out bytes.Buffer
+	err := printJSON(&out, result)
+	return out.Bytes(), err
 }

@@ -146,10 +146,11 @@ func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 	_, err = found(t, strings.Replace(file, "queries: 400", "queries: 40000", 1), space)
 	assert.Equal(t, exit.Missed, code(err))
 	for want, args := range map[string][]string{
-		"trials on a cluster are not run yet": {searches + "sample.yaml"},
-		"--output \"table\" is none of":       {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml", "--output", "table"},
-		"--dry-run is shown as":               {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml", "--output", "html", "--dry-run"},
-		"takes one argument":                  {},
+		"--grid, --out and --time-limit are": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml", "--grid"},
+		"--time-limit -1s is below 0":        {searches + "sample.yaml", "--time-limit", "-1s"},
+		"--output \"table\" is none of":      {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml", "--output", "table"},
+		"--dry-run is shown as":              {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml", "--output", "html", "--dry-run"},
+		"takes one argument":                 {},
 	} {
 		_, err := tune(t, append([]string{"optimize"}, args...)...)
 		assert.ErrorContains(t, err, want)
@@ -157,5 +158,8 @@ func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 	}
 	_, err = tune(t, "optimize", yamlOf(t, "optimise: x\n"), "--simulate", searches+"sample-space.yaml")
 	assert.ErrorContains(t, err, `it.yaml:1:1: unknown field "optimise"; did you mean "optimize"?`)
+	assert.Equal(t, exit.Failed, code(err))
+	_, err = tune(t, "optimize", searches+"sample.yaml")
+	assert.ErrorContains(t, err, "sample.yaml:1:1: experiment: is missing")
 	assert.Equal(t, exit.Failed, code(err))
 }

@@ -18,7 +18,7 @@ import (
 const smallest = "../../../topology/experiments/test7-small.yaml"
 
 func TestPlanNeedsNothingButItsFile(t *testing.T) {
-	files, err := filepath.Glob("../../../topology/experiments/*.yaml")
+	files, err := filepath.Glob("../../../topology/experiments/test*.yaml")
 	require.NoError(t, err)
 	for _, file := range files {
 		out, err := tune(t, "plan", file, "--runs", filepath.Join(t.TempDir(), "none"))

@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/campaign"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/spec"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
@@ -211,4 +213,38 @@ func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
 		assert.Contains(t, strings.Join(result.Notes, "\n"), "The loads that measure what a query costs alone take")
 		assert.Equal(t, tuning.OK, result.Verdict)
 	})
+}
+
+// Where nothing but the verdict is wanted, a step ends once it is certain to miss its goal, and has the verdict of a whole one.
+func TestAStepEndsOnceItIsCertainToFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		capacity float64
+		endEarly bool
+		verdict  tuning.Verdict
+		measured time.Duration
+	}{
+		"certain to fail":    {5, true, tuning.Fail, 25 * time.Second}, // 3 of 12 slices of 900 ms are a mean of 225 ms; the third is in 5 s after its end
+		"the figures wanted": {5, false, tuning.Fail, time.Minute},
+		"holds":              {1000, true, tuning.OK, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, say := newWorld(), &journal{}
+				w.capacity["phases"] = c.capacity
+				file, err := spec.Parse("phases.yaml", []byte(strings.NewReplacer("sustain: 15s", "sustain: 1m", "expected_capacity: 40", "confirm: false", "[10, 20, 30, 40, 50]", "[10]").Replace(phases)))
+				require.NoError(t, err)
+				plan := file.Plan()
+				plan.EndEarly = c.endEarly
+				dir := filepath.Join(t.TempDir(), "run")
+				writer, err := rundir.Create(dir, []byte(phases), plan, rundir.Manifest{ID: "run"})
+				require.NoError(t, err)
+				require.NoError(t, writer.Close())
+				result, err := goOn(t, t.Context(), dir, w, say, campaign.Options{})
+				require.NoError(t, err)
+				assert.Equal(t, c.verdict, result.Verdict)
+				step := reread(t, dir).Trials[0].Steps[0]
+				assert.Equal(t, c.measured.Milliseconds(), step.EndMs-step.MeasuredFromMs)
+			})
+		})
+	}
 }

@@ -116,7 +116,6 @@ const shortOffer = 0.9
 
 // catchUp offers more records than the step's rate; how many times the rate is taken is known when the slices are in.
 func (s *Session) catchUp(step *rundir.Step) error {
-	s.offered = nil
 	asked := s.o.Plan.Load
 	if !asked.CatchUpFactor.Known() || !(step.RecordsPerSecondAsked > 0) {
 		return nil

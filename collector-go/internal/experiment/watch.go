@@ -33,7 +33,7 @@ func (s *Session) watchStep(ctx context.Context, start, measured, end time.Time,
 	if err != nil {
 		return rundir.Step{}, err
 	}
-	if err := s.until(ctx, end, status); err != nil {
+	if end, err = s.untilCertain(ctx, measured, end, status); err != nil {
 		return rundir.Step{}, err
 	}
 	after, err := s.look(ctx)

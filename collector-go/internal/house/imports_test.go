@@ -60,6 +60,7 @@ var allowed = map[string][]string{
 	"internal/tuning":            {},
 	"internal/optimize":          {"internal/tuning"},
 	"internal/study":             {"internal/optimize", "internal/tuning", "internal/yamlfile", "internal/chart", "internal/document"},
+	"internal/trials":            {"internal/optimize", "internal/study", "internal/spec", "internal/rundir", "internal/plugin", "internal/disk", "internal/tuning", "internal/yamlfile"},
 	"internal/client":            {},
 	"internal/load":              {"internal/client"},
 	"internal/probe":             {"internal/load", "internal/tuning"},

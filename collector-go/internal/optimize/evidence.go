@@ -8,10 +8,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
+// UnstatedNoise is what the noise of trials that state none is taken to be.
+const UnstatedNoise = 0.15
+
 // How far noise is believed before trials were repeated.
 const (
-	unstatedNoise   = 0.15 // of trials that state none
-	statedWeight    = 8    // a stated noise counts as so many degrees of freedom
+	statedWeight    = 8 // a stated noise counts as so many degrees of freedom
 	unstatedWeight  = 2
 	ownWeight       = 8    // at most, of the noise of all trials beside a configuration's own repeats
 	unmeasuredDoubt = 0.05 // a verdict without a figure that shows it is wrong so often
@@ -85,7 +87,7 @@ func pooledNoise(target Target, all []*evidence) noise {
 			sum, freedom = sum+s, freedom+f
 		}
 	}
-	prior, weight := unstatedNoise*unstatedNoise, float64(unstatedWeight)
+	prior, weight := UnstatedNoise*UnstatedNoise, float64(unstatedWeight)
 	if n > 0 {
 		prior, weight = stated/n, statedWeight
 	}

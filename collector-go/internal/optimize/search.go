@@ -73,6 +73,14 @@ func New(space Space, target Target, options Options) (*Search, error) {
 // Configurations is how many configurations meet the constraints.
 func (s *Search) Configurations() int { return len(s.grid.byCost) }
 
+// Points are the configurations that meet the constraints, the cheapest first.
+func (s *Search) Points() (all []Point) {
+	for _, at := range s.grid.byCost {
+		all = append(all, slices.Clone(s.grid.points[at]))
+	}
+	return all
+}
+
 // Proposal is the next trial.
 type Proposal struct {
 	Point Point

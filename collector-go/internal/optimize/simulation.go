@@ -44,6 +44,8 @@ type Row struct {
 	// Verdict is "" where it follows from the figures.
 	Verdict tuning.Verdict
 	Limiter tuning.Limiter
+	// Seconds is how long it took.
+	Seconds tuning.Figure
 }
 
 // Run is a trial of a configuration, the attempt-th from 1. An error is of a formula that has no value there.
@@ -129,12 +131,13 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 	if row.Noise.Known() {
 		t.Noise = row.Noise
 	}
-	s.disturb(&t, float64(t.Noise), p, attempt)
-	if t.Verdict = s.Target.Judge(t); row.Verdict != "" && t.Noise == 0 || t.Verdict == tuning.Inconclusive {
-		t.Verdict = row.Verdict
+	if row.Seconds.Known() {
+		t.Seconds = float64(row.Seconds)
 	}
-	if t.Verdict == "" {
-		t.Verdict = tuning.Inconclusive
+	shown := s.Target.Judge(t)
+	s.disturb(&t, float64(t.Noise), p, attempt)
+	if t.Verdict = s.Target.Judge(t); row.Verdict != "" && row.Verdict != shown { // for a reason that no figure shows, or of figures that nobody kept
+		t.Verdict = row.Verdict
 	}
 	if t.Verdict == tuning.Fail {
 		t.Limiter = row.Limiter

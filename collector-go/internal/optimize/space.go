@@ -49,6 +49,9 @@ type Setting struct {
 	Easier Easier
 	// Relieves are the limiters that more (or, with Less, less) of the setting helps against.
 	Relieves []tuning.Limiter
+	// Written is how a value stands in the setting, "{}" in its place, such as "-Xmx{}m"; "" for the value alone. What several settings of one Name write
+	// is joined by spaces.
+	Written string
 }
 
 // Point is a configuration: the index of a value for each setting, in the space's order.
@@ -150,11 +153,39 @@ func (s Space) Text(p Point) string {
 func (s Space) Configured(p Point) map[string]any {
 	all := map[string]any{}
 	for i, level := range p {
-		v := s.Settings[i].Values[level]
-		all[s.Settings[i].Name] = v.Text
-		if n, err := number(v.Text); err == nil {
-			all[s.Settings[i].Name] = n
+		each, text := s.Settings[i], s.Settings[i].Values[level].Text
+		if each.Written != "" {
+			text = strings.ReplaceAll(each.Written, "{}", text)
 		}
+		if before, joined := all[each.Name]; joined {
+			text = fmt.Sprintf("%v %s", before, text)
+		}
+		all[each.Name] = text
+		if n, err := number(text); err == nil {
+			all[each.Name] = n
+		}
+	}
+	return all
+}
+
+// At is the configuration with values by what formulas call the settings, as Texts gives them; false where it is none of the space.
+func (s Space) At(texts map[string]string) (Point, bool) {
+	p := Point{}
+	for _, each := range s.Settings {
+		level := slices.IndexFunc(each.Values, func(v Value) bool { return v.Text == texts[each.As] })
+		if level < 0 {
+			return nil, false
+		}
+		p = append(p, level)
+	}
+	return p, len(texts) == len(p)
+}
+
+// Texts are a configuration's values by what formulas call the settings.
+func (s Space) Texts(p Point) map[string]string {
+	all := map[string]string{}
+	for i, level := range p {
+		all[s.Settings[i].As] = s.Settings[i].Values[level].Text
 	}
 	return all
 }

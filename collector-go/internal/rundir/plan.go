@@ -27,6 +27,8 @@ type Plan struct {
 	InconclusiveRepeats int `json:"inconclusive_repeats"`
 	// Confirm has an ascending search measure the bounds of the capacity once more.
 	Confirm bool `json:"confirm,omitempty"`
+	// EndEarly says that only the verdict is wanted: a step ends once it is certain to miss its goal of the mean filter latency.
+	EndEarly bool `json:"end_early,omitempty"`
 	// CostLoads are simultaneous queries, in the order in which each trial holds them for what a query costs, before it searches for its
 	// capacity; none where no capacity is expected.
 	CostLoads []float64 `json:"cost_loads,omitempty"`

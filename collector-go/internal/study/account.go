@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/optimize"
@@ -34,6 +36,11 @@ func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string
 	return d
 }
 
+// BestText is the best as lines of a settings file.
+func (f *File) BestText(r *optimize.Result) string {
+	return fmt.Sprintf("# %s: %s.\n", f.Name, Outcome(r)) + settingsText("", r.Best.Settings, nil)
+}
+
 // settingsText has a line for each setting whose value another configuration, nil for none, does not have.
 func settingsText(lead string, settings, but map[string]any) (lines string) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
@@ -48,7 +55,11 @@ func valueText(v any) string {
 	if n, is := v.(float64); is {
 		return strconv.FormatFloat(n, 'f', -1, 64)
 	}
-	return fmt.Sprint(v)
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSpace(string(text))
 }
 
 func verdict(r *optimize.Result) string {

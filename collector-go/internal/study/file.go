@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -19,15 +20,18 @@ const maxFileBytes = 1 << 20
 
 // File is what is to be held, and how long may be looked for it.
 type File struct {
-	Name       string   `yaml:"optimize"`
-	Title      string   `yaml:"title"`
-	About      string   `yaml:"about"`
+	Name  string `yaml:"optimize"`
+	Title string `yaml:"title"`
+	About string `yaml:"about"`
+	// Experiment is the file by which a trial on a cluster is launched and measured, relative to this one.
+	Experiment string   `yaml:"experiment"`
 	Target     Target   `yaml:"target"`
 	Budget     Budget   `yaml:"budget"`
 	TrialTime  Duration `yaml:"trial_time"`
 	Confidence Ratio    `yaml:"confidence"`
 	Repeats    int      `yaml:"repeats"`
 	Tolerance  Ratio    `yaml:"tolerance"`
+	Noise      *Ratio   `yaml:"noise"`
 	Settings
 
 	path   string
@@ -95,6 +99,30 @@ func read(path string) ([]byte, error) {
 	return text, err
 }
 
+// ExperimentPath is the path of the experiment's file as others open it; "" for none.
+func (f *File) ExperimentPath() string {
+	if f.Experiment == "" || filepath.IsAbs(f.Experiment) {
+		return f.Experiment
+	}
+	return filepath.Join(filepath.Dir(f.path), f.Experiment)
+}
+
+// Path is where the file was read from.
+func (f *File) Path() string { return f.path }
+
+// Fault is an error at a field of the file.
+func (f *File) Fault(field, format string, args ...any) error {
+	return f.places.Fault(field, format, args...)
+}
+
+// Space is what may be tried, by the file itself.
+func (f *File) Space() (optimize.Space, error) {
+	if len(f.Settings.Settings) == 0 {
+		return optimize.Space{}, f.places.Fault("settings", "are missing; give what may be tried")
+	}
+	return f.Settings.space(), nil
+}
+
 // OptimizeTarget is the target as the search takes it.
 func (f *File) OptimizeTarget() optimize.Target {
 	t := optimize.Target{
@@ -134,6 +162,9 @@ func (f *File) trialTime(space Duration) Duration {
 	}
 	return DefaultTrialTime
 }
+
+// TrialSeconds is the file's trial time, or the usual one.
+func (f *File) TrialSeconds() float64 { return time.Duration(f.trialTime(0)).Seconds() }
 
 // limiters are the names that files use, as reports have them.
 var limiters = []tuning.Limiter{

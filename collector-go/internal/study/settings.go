@@ -38,12 +38,13 @@ type Setting struct {
 	Costs    []float64  `yaml:"costs"`
 	Easier   string     `yaml:"easier"`
 	Relieves *[]Limiter `yaml:"relieves"`
+	Written  string     `yaml:"written"`
 }
 
 // maxValues bounds a setting.
 const maxValues = 1000
 
-// relieved are the limiters that settings help against, by their names, the first that fits.
+// relieved are the limiters that settings help against, by their names or by what they write, the first that fits.
 var relieved = []struct {
 	name     *regexp.Regexp
 	limiters []tuning.Limiter
@@ -53,7 +54,7 @@ var relieved = []struct {
 	{regexp.MustCompile(`spout\.parallelism$`), []tuning.Limiter{tuning.LimitedBySpouts}},
 	{regexp.MustCompile(`max\.spout\.pending$`), []tuning.Limiter{tuning.LimitedByPending}},
 	{regexp.MustCompile(`partitions$`), []tuning.Limiter{tuning.LimitedByPartitions}},
-	{regexp.MustCompile(`heap`), []tuning.Limiter{tuning.LimitedByGC, tuning.LimitedByRestart}},
+	{regexp.MustCompile(`heap|-Xmx\{\}`), []tuning.Limiter{tuning.LimitedByGC, tuning.LimitedByRestart}},
 }
 
 // loads are the names of the load in formulas.
@@ -72,6 +73,10 @@ func (s *Settings) check(places *yamlfile.Places) (faults []error) {
 			faults = append(faults, places.Fault(field+".as", "%q is taken, or is not a word of letters, digits and underscores; give another", each.As))
 		}
 		known = append(known, each.As)
+		other := slices.IndexFunc(s.Settings[:i], func(before Setting) bool { return before.Name == each.Name })
+		if other >= 0 && (each.Written == "" || s.Settings[other].Written == "") {
+			faults = append(faults, places.Fault(field+".name", "%s is there twice; give both a written, such as \"-Xmx{}m\": what they write is joined", each.Name))
+		}
 	}
 	formulas := map[string]*Formula{"cost": s.Cost}
 	for i := range s.Constraints {
@@ -114,13 +119,16 @@ func (s *Setting) complete() error {
 	if known := []string{string(optimize.More), string(optimize.Less), string(optimize.Neither)}; !slices.Contains(known, s.Easier) {
 		return fmt.Errorf("easier: %q is none of %s; did you mean %q?", s.Easier, strings.Join(known, ", "), yamlfile.Nearest(s.Easier, known...))
 	}
+	if s.Written != "" && !strings.Contains(s.Written, "{}") {
+		return fmt.Errorf("written: %q has no {} in the place of the value", s.Written)
+	}
 	if s.Relieves == nil {
 		s.Relieves = &[]Limiter{}
 		if i := slices.IndexFunc(relieved, func(r struct {
 			name     *regexp.Regexp
 			limiters []tuning.Limiter
 		}) bool {
-			return r.name.MatchString(s.Name)
+			return r.name.MatchString(s.Name) || r.name.MatchString(s.Written)
 		}); i >= 0 {
 			for _, l := range relieved[i].limiters {
 				*s.Relieves = append(*s.Relieves, Limiter(l))
@@ -225,7 +233,7 @@ func (s *Setting) level(text string) int {
 func (s *Settings) space() optimize.Space {
 	out := optimize.Space{BaseCost: s.BaseCost}
 	for _, each := range s.Settings {
-		to := optimize.Setting{Name: each.Name, As: each.As, Easier: optimize.Easier(each.Easier), Costs: each.Costs}
+		to := optimize.Setting{Name: each.Name, As: each.As, Easier: optimize.Easier(each.Easier), Costs: each.Costs, Written: each.Written}
 		for _, l := range *each.Relieves {
 			to.Relieves = append(to.Relieves, tuning.Limiter(l))
 		}

@@ -49,7 +49,7 @@ type Table struct {
 }
 
 // Columns of a table beside the settings.
-var columns = []string{"records_per_second", "queries", "latency_ms", "completeness", "catch_up", "noise", "verdict", "limiter"}
+var columns = []string{"records_per_second", "queries", "latency_ms", "completeness", "catch_up", "noise", "verdict", "limiter", "seconds"}
 
 // ReadSpace reads a space given as data. All faults come at once, with file, line, column and field.
 func ReadSpace(path string) (*Space, error) {
@@ -208,9 +208,9 @@ func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 func (s *Space) row(settings *Settings, field string, cells []string) (row optimize.Row, may bool, err error) {
 	unknown := tuning.Unknown
 	row = optimize.Row{Point: make(optimize.Point, len(settings.Settings)), RecordsPerSecond: unknown, Queries: unknown, Latency: unknown,
-		Completeness: unknown, CatchUp: unknown, Noise: unknown}
+		Completeness: unknown, CatchUp: unknown, Noise: unknown, Seconds: unknown}
 	into := map[string]*tuning.Figure{"records_per_second": &row.RecordsPerSecond, "queries": &row.Queries, "latency_ms": &row.Latency,
-		"completeness": &row.Completeness, "catch_up": &row.CatchUp, "noise": &row.Noise}
+		"completeness": &row.Completeness, "catch_up": &row.CatchUp, "noise": &row.Noise, "seconds": &row.Seconds}
 	may = true
 	var faults []error
 	for i, cell := range cells {

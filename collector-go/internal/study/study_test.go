@@ -132,6 +132,52 @@ func TestRowsGiveTrials(t *testing.T) {
 	}
 }
 
+// Of one Storm setting several may be tried: heap and collector are both options of the workers.
+func TestSettingsMayShareAName(t *testing.T) {
+	f, err := ReadFile(written(t, goodFile+`settings:
+  - {name: topology.worker.childopts, as: gc, written: "-XX:+Use{}GC", values: [G1, Parallel]}
+  - {name: topology.worker.childopts, as: heap, written: "-Xmx{}m", values: [64, 128], easier: more}
+`))
+	require.NoError(t, err)
+	space, err := f.Space()
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{"topology.worker.childopts": "-XX:+UseParallelGC -Xmx64m"}, space.Configured(optimize.Point{1, 0}))
+	assert.Equal(t, []tuning.Limiter{tuning.LimitedByGC, tuning.LimitedByRestart}, space.Settings[1].Relieves, "by what it writes")
+	p, found := space.At(space.Texts(optimize.Point{1, 0}))
+	assert.True(t, found)
+	assert.Equal(t, optimize.Point{1, 0}, p)
+	_, found = space.At(map[string]string{"gc": "G1", "heap": "65"})
+	assert.False(t, found)
+}
+
+// What was tried is a space as data: the same trials come back from it.
+func TestTrialsAreRecordedAsASpace(t *testing.T) {
+	f, err := ReadFile(written(t, goodFile+`settings:
+  - {name: f, as: filter, values: [1, 2], cost: 1, easier: more}
+  - {name: g, as: gc, values: [G1, "off: 1"]}
+`))
+	require.NoError(t, err)
+	tried := []optimize.Trial{
+		{Point: optimize.Point{0, 0}, Verdict: tuning.Fail, LatencyMs: 412.5, Completeness: 0.93, CatchUp: tuning.Unknown, Noise: 0, Limiter: tuning.LimitedByFilterCPU, Seconds: 118.25},
+		{Point: optimize.Point{1, 1}, Verdict: tuning.OK, LatencyMs: 5, Completeness: 1, CatchUp: tuning.Unknown, Noise: 0, Seconds: 121},
+		{Point: optimize.Point{1, 0}, Verdict: tuning.Fail, LatencyMs: 5, Completeness: 1, CatchUp: tuning.Unknown, Noise: 0.01, Limiter: tuning.LimitedByPending, Seconds: 90},
+	}
+	space, err := parseSpace("space.yaml", f.Recorded("a \"test\"", tried))
+	require.NoError(t, err)
+	s, err := f.Simulation(space)
+	require.NoError(t, err)
+	for _, want := range tried {
+		got, err := s.Run(want.Point, 1)
+		require.NoError(t, err)
+		assert.False(t, got.CatchUp.Known())
+		got.CatchUp, want.CatchUp = 0, 0
+		if want.Noise > 0 {
+			got.LatencyMs = want.LatencyMs
+		}
+		assert.Equal(t, want, got, "a verdict for a reason that no figure shows stands")
+	}
+}
+
 func TestEachFaultHasItsPlaceAndTheNearestName(t *testing.T) {
 	swap := func(text, old, with string) string {
 		require.Contains(t, text, old)
@@ -152,6 +198,8 @@ func TestEachFaultHasItsPlaceAndTheNearestName(t *testing.T) {
 		{goodFile, swap(goodSpace, `"128.0"`, `"100"`), "start: 100 is no value of heap; there are 128, 256, 512, 1024"},
 		{goodFile, swap(goodSpace, "as: heap", "as: filter"), `settings[1].as: "filter" is taken`},
 		{goodFile, swap(goodSpace, "as: heap", "as: queries"), `"queries" is taken`},
+		{goodFile, swap(goodSpace, "name: topology.worker.gc", "name: topology.worker.max.heap.size.mb"), "settings[2].name: topology.worker.max.heap.size.mb is there twice; give both a written"},
+		{goodFile, swap(goodSpace, "as: gc,", "as: gc, written: Use,"), `written: "Use" has no {}`},
 		{goodFile, swap(goodSpace, "[0, 0.5]", "[0]"), "costs has 1 numbers for 2 values"},
 		{goodFile, swap(goodSpace, ", step: 1", ""), "belong together"},
 		{goodFile, swap(goodSpace, "  completeness: 1 - 0.1 * max(0, 200 / heap - 1)\n", ""), "formula.completeness: is missing, and the target has a goal"},
