@@ -13,7 +13,8 @@ go_sources   := $(shell find collector-go -name '*.go' -o -name 'go.*' -not -pat
 java_sources := pom.xml $(shell find plugin-java topology -path '*/target' -prune -o \( -path '*/src/*' -o -path '*/conf/*' -o -name pom.xml \) -type f -print)
 proto_sources := $(shell find proto -name '*.proto' -o -name 'buf*.yaml')
 
-version := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# What a build at the desk is called: before the release of VERSION, and of which commit. `make release` calls its builds VERSION.
+version := $(shell cat VERSION)-dev$(shell git describe --always --dirty=.dirty --exclude '*' 2>/dev/null | sed 's/^/+/')
 
 .PHONY: help
 help: ## List the verbs
@@ -65,7 +66,7 @@ build/toolchain.env: .ci/toolchain
 .PHONY: build
 build: toolchain build/bullet-metrics build/java.stamp ## Build the program, the plugin's jar, the topology, the local cluster and the local Kafka into build/
 
-build/bullet-metrics: $(go_sources) | build/toolchain.env
+build/bullet-metrics: $(go_sources) VERSION | build/toolchain.env
 	@echo "building build/bullet-metrics (Go)"
 	@$(run) cd collector-go && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o ../$@ ./cmd/bullet-metrics
 
