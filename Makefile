@@ -266,17 +266,27 @@ check-vulnerabilities: build build/tools/govulncheck build/bom ## Look for known
 	@# Bullet names these, and a later version of one is another Bullet: what is known of them is listed.
 	@$(known) --list build/bullet-topology.cdx.json
 
+# All build tags of tests.
+tags := e2e,prometheus,stores,dashboards,page,client,chaos,golden,release
+
 .PHONY: check
 check: test-proto build/tools/staticcheck ## Check format, lint, generated code, the table of imports and known vulnerabilities
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
-	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards,page,client,chaos ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards,page,client,chaos ./... && go test -count=1 ./internal/house
+	@$(run) cd collector-go && go vet -tags $(tags) ./... && ../build/tools/staticcheck -tags $(tags) ./... && go test -count=1 ./internal/house
 	@$(MAKE) check-editor
 	@$(MAKE) check-vulnerabilities
 	@echo "check passed"
 
 # How long each target is fuzzed, s.
 FUZZ_SECONDS ?= 10
+
+# Which program is asked: a release's, such as that of its tarball.
+PROGRAM ?= build/bullet-metrics
+
+.PHONY: golden-data
+golden-data: | build/toolchain.env ## Keep the data directory of a release, of which every later program must answer each sample (PROGRAM=BINARY)
+	@$(run) cd collector-go && PROGRAM='$(abspath $(PROGRAM))' go test -tags golden -count=1 -v -run GoldenData ./internal/releasetest
 
 .PHONY: fuzz
 fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, one after the other (FUZZ_SECONDS=60 for a minute each), and play the plugin's packs from another seed
