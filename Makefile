@@ -13,7 +13,8 @@ go_sources   := $(shell find collector-go -name '*.go' -o -name 'go.*' -not -pat
 java_sources := pom.xml $(shell find plugin-java topology -path '*/target' -prune -o \( -path '*/src/*' -o -path '*/conf/*' -o -name pom.xml \) -type f -print)
 proto_sources := $(shell find proto -name '*.proto' -o -name 'buf*.yaml')
 
-version := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# What a build at the desk is called: before the release of VERSION, and of which commit. `make release` calls its builds VERSION.
+version := $(shell cat VERSION)-dev$(shell git describe --always --dirty=.dirty --exclude '*' 2>/dev/null | sed 's/^/+/')
 
 .PHONY: help
 help: ## List the verbs
@@ -72,7 +73,7 @@ build/toolchain.env: .ci/toolchain
 .PHONY: build
 build: toolchain build/bullet-metrics build/java.stamp ## Build the program, the plugin's jar, the topology, the local cluster and the local Kafka into build/
 
-build/bullet-metrics: $(go_sources) | build/toolchain.env
+build/bullet-metrics: $(go_sources) VERSION | build/toolchain.env
 	@echo "building build/bullet-metrics (Go)"
 	@$(run) cd collector-go && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o ../$@ ./cmd/bullet-metrics
 
@@ -272,17 +273,27 @@ check-vulnerabilities: build build/tools/govulncheck build/bom ## Look for known
 	@# Bullet names these, and a later version of one is another Bullet: what is known of them is listed.
 	@$(known) --list build/bullet-topology.cdx.json
 
+# All build tags of tests.
+tags := e2e,prometheus,stores,dashboards,page,client,chaos,golden,release
+
 .PHONY: check
 check: test-proto build/tools/staticcheck ## Check format, lint, generated code, the table of imports and known vulnerabilities
 	@$(run) cd collector-go && unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^gen/')); \
 	  [ -z "$$unformatted" ] || { echo "not formatted (type gofmt -w): $$unformatted" >&2; exit 1; }
-	@$(run) cd collector-go && go vet -tags e2e,prometheus,stores,dashboards,page,client,chaos ./... && ../build/tools/staticcheck -tags e2e,prometheus,stores,dashboards,page,client,chaos ./... && go test -count=1 ./internal/house
+	@$(run) cd collector-go && go vet -tags $(tags) ./... && ../build/tools/staticcheck -tags $(tags) ./... && go test -count=1 ./internal/house
 	@$(MAKE) check-editor
 	@$(MAKE) check-vulnerabilities
 	@echo "check passed"
 
 # How long each target is fuzzed, s.
 FUZZ_SECONDS ?= 10
+
+# Which program is asked: a release's, such as that of its tarball.
+PROGRAM ?= build/bullet-metrics
+
+.PHONY: golden-data
+golden-data: | build/toolchain.env ## Keep the data directory of a release, of which every later program must answer each sample (PROGRAM=BINARY)
+	@$(run) cd collector-go && PROGRAM='$(abspath $(PROGRAM))' go test -tags golden -count=1 -v -run GoldenData ./internal/releasetest
 
 .PHONY: fuzz
 fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, one after the other (FUZZ_SECONDS=60 for a minute each), and play the plugin's packs from another seed

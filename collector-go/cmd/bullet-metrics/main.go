@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
-// version is set by the linker.
+// version is set by the linker: that of the file VERSION in a release, and VERSION-dev+COMMIT at the desk.
 var version = "unknown"
 
 func main() {
@@ -106,6 +106,7 @@ func newRootCommand() *cobra.Command {
 		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())}
 	})
 	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(), newExportCommand(), newFsckCommand(),
-		newStormCommand(), newDoctorCommand(), newWhyCommand(), newRunbookCommand(), newGrafanaCommand(), newLoadCommand(), newCanaryCommand(), newBenchCommand())
+		newStormCommand(), newDoctorCommand(), newWhyCommand(), newRunbookCommand(), newGrafanaCommand(), newLoadCommand(), newCanaryCommand(), newBenchCommand(),
+		newVersionCommand())
 	return root
 }

@@ -11,7 +11,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Properties;
 import java.util.TreeSet;
+import java.util.jar.Attributes;
 import java.util.jar.JarFile;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -49,6 +51,18 @@ class FinishedJarIT {
         try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
             assertThat(entries(jar, "")).filteredOn(name -> !name.startsWith(OURS)).allMatch(name -> name.equals("META-INF/MANIFEST.MF")
                     || name.startsWith("META-INF/licenses/") || name.startsWith("META-INF/services/io.github.bulletmetrics."));
+        }
+    }
+
+    /** The version that the manifest states is the one that the plugin sends to the collector. */
+    @Test
+    void theManifestHasThePluginsVersionAndNothingOfWhoBuiltIt() throws IOException {
+        try (JarFile jar = new JarFile(PluginJar.path().toFile())) {
+            Properties plugin = new Properties();
+            plugin.load(jar.getInputStream(jar.getEntry(OURS + "storm/plugin.properties")));
+            Attributes manifest = jar.getManifest().getMainAttributes();
+            assertThat(manifest.getValue("Implementation-Version")).isEqualTo(plugin.getProperty("version")).matches("\\d+\\.\\d+\\.\\d+(-.+)?");
+            assertThat(manifest.getValue("Built-By")).isNull();
         }
     }
 

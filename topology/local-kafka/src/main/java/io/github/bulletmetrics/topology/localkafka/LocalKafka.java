@@ -10,7 +10,7 @@ import picocli.CommandLine.Command;
  * <p>Exit codes: 0 done, 1 failed (one line on stderr says why and what to do), 2 wrong usage; {@code produce} passes on the code of
  * the producer.
  */
-@Command(name = "local-kafka", mixinStandardHelpOptions = true, version = "local-kafka 0.1.0",
+@Command(name = "local-kafka", mixinStandardHelpOptions = true, version = "local-kafka, built beside build/bullet-metrics: see bullet-metrics version",
     description = "Runs a Kafka broker on this machine, as a process of its own.",
     subcommands = {UpCommand.class, CreateTopicCommand.class, ProduceCommand.class, StatusCommand.class, DownCommand.class})
 public final class LocalKafka {

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// built is what this program was built from, with and for.
+type built struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func newVersionCommand() *cobra.Command {
+	var output string
+	command := &cobra.Command{
+		Use:     "version",
+		Short:   "Print this program's version, and what it was built with and for",
+		Example: "  bullet-metrics version --output json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOutput(output); err != nil {
+				return usageError{err}
+			}
+			b := built{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			if output == outputJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(b)
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "bullet-metrics %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
+			return err
+		},
+	}
+	command.Flags().StringVar(&output, "output", outputText, "text or json")
+	return command
+}
