@@ -29,18 +29,24 @@ func (f *footer) info() Info {
 // Part is an open part. It is safe for concurrent use; reading after Close fails. It implements run.Source and run.LevelReader. What it gives
 // out is not tied to the file: it stays valid after Close.
 //
-// It usually holds less than 70 KB: the chunks, pages and places of columns that were read last.
+// It usually holds less than 70 KB: the chunks, pages and places of columns that were read last. What one Select finds is read through caches of
+// its own: queries that read different series at once would take each other's pages.
 type Part struct {
-	name   string
-	file   disk.File
-	footer footer
-	close  sync.Once
-	closed error
+	*opened
 
 	chunks  cache[[]entry]
 	pages   cache[[]byte]
 	columns cache[*columns]
 	names   cache[[]nameEntry]
+}
+
+// opened is the file.
+type opened struct {
+	name   string
+	file   disk.File
+	footer footer
+	close  sync.Once
+	closed error
 }
 
 // cache keeps the value read last for each remainder of its number.
@@ -72,7 +78,7 @@ func Open(fs disk.FS, name string) (*Part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open part: %w", err)
 	}
-	p := &Part{name: name, file: file}
+	p := &Part{opened: &opened{name: name, file: file}}
 	if err := p.readFooter(); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

@@ -21,8 +21,9 @@ const manyBlocks = 128
 func (p *Part) Select(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) ([]run.Found, error) {
 	var found []run.Found
 	var build labels.ScratchBuilder
+	reader := &Part{opened: p.opened}
 	err := p.walk(ctx, minMs, maxMs, matchers, func(ref uint32, l *labelReader) {
-		found = append(found, run.Found{Labels: l.labels(&build), Reader: p, Ref: ref})
+		found = append(found, run.Found{Labels: l.labels(&build), Reader: reader, Ref: ref})
 	})
 	return found, err
 }
