@@ -148,12 +148,12 @@ func (o *optimizeOptions) runSimulated(s *optimization, out io.Writer) error {
 	return ending(result)
 }
 
-func (s *optimization) account(result *optimize.Result) *document.Document {
+func (s *optimization) account(result *optimize.Result, findings ...string) *document.Document {
 	var start map[string]any
 	if p := s.space.Start; p != nil {
 		start = s.space.Configured(p)
 	}
-	return s.file.Account(result, start, s.unit)
+	return s.file.Account(result, start, s.unit, findings...)
 }
 
 // ending is a result as the program's end; nil where the best is proven.

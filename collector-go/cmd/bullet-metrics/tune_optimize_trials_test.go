@@ -130,10 +130,16 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	assert.Len(t, launcher.names, 2)
 }
 
+func decoded(t *testing.T, text string) (v map[string]any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(text), &v))
+	return v
+}
+
 // What trials came to is shown, and kept beside them.
 func TestTheResultOfTrialsIsKept(t *testing.T) {
 	o, s := smallSearch(t)
-	from := `{"number": N, "attempt": 1, "why": "x", "settings": {"filter": "F", "heap": "64", "pending": "5"}, "outcome": {"verdict": "V", "latency_ms": L, "completeness": 1, "catch_up": null, "noise": 0.1, "reasons": [], "cpu_cores": 1.25, "host_idle": 0.25, "records_per_second": 4990, "seconds": 100}}`
+	from := `{"number": N, "attempt": 1, "why": "a reason of its own", "settings": {"filter": "F", "heap": "64", "pending": "5"}, "outcome": {"verdict": "V", "latency_ms": L, "completeness": 1, "catch_up": null, "noise": 0.1, "reasons": [], "cpu_cores": 1.25, "host_idle": 0.25, "records_per_second": 4990, "seconds": 100}}`
 	for n, with := range map[string][]string{"1": {"1", "FAIL", "900"}, "2": {"2", "OK", "20"}} {
 		dir := filepath.Join(o.out, trials.TrialsDir, n)
 		require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -148,6 +154,12 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	assert.ErrorContains(t, err, "the best so far is not proven")
 	assert.Equal(t, exit.Failed, code(err))
 	assert.Contains(t, out.String(), `"bullet.topology.filter.bolt.parallelism": 2`)
+	assert.Equal(t, 1.25, at(t, decoded(t, out.String()), "used", "cpu_cores"))
+	page, err := os.ReadFile(filepath.Join(o.out, rundir.ReportDir, "report.md"))
+	require.NoError(t, err)
+	for _, want := range []string{"Its workers took 1.3 cores at 4,990 records/s.", "25% of the host was idle: twice the load has no room on it, which would be 150% busy.", "Resources, and what they cost", "For twice the load", "- 2: a reason of its own"} {
+		assert.Contains(t, string(page), want)
+	}
 	best, err := os.ReadFile(filepath.Join(o.out, bestFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(best), "bullet.topology.custom.topology.worker.childopts: -XX:+UseG1GC -Xmx64m\n")

@@ -71,7 +71,7 @@ func unmeasured(verdict tuning.Verdict) Outcome {
 // trial is what the search takes.
 func (k Kept) trial(p optimize.Point) optimize.Trial {
 	o := k.Outcome
-	return optimize.Trial{Point: p, Verdict: o.Verdict, LatencyMs: o.LatencyMs, Completeness: o.Completeness, CatchUp: o.CatchUp, Noise: o.Noise, Limiter: o.Limiter, Seconds: o.Seconds}
+	return optimize.Trial{Point: p, Verdict: o.Verdict, LatencyMs: o.LatencyMs, Completeness: o.Completeness, CatchUp: o.CatchUp, Noise: o.Noise, Limiter: o.Limiter, Seconds: o.Seconds, Why: k.Why}
 }
 
 // Finished are, of trials that are kept, those that have an outcome and are of the study's space.

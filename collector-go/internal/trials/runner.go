@@ -81,6 +81,9 @@ func NewRunner(study *Study, dir string, engine Engine, progress Progress) (*Run
 // Finished are the trials that have an outcome and are of the study's space, in their order.
 func (r *Runner) Finished() []optimize.Trial { return r.study.Finished(r.kept) }
 
+// Used is what the trials of a configuration used.
+func (r *Runner) Used(p optimize.Point) Used { return r.study.Used(r.kept, p) }
+
 // Measured is how many configurations have an outcome that was measured.
 func (r *Runner) Measured() int {
 	labels := map[string]bool{}
