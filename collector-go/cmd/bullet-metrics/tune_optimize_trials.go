@@ -98,8 +98,8 @@ func (o *optimizeOptions) conclude(s *optimization, runner *trials.Runner, out i
 	if !o.grid {
 		return ending(result)
 	}
-	if tried := runner.Measured(); tried < s.search.Configurations() {
-		return fmt.Errorf("%d of %d configurations of the grid could not be measured; see the logs of their trials", s.search.Configurations()-tried, s.search.Configurations())
+	if left := runner.Left(s.search.Points()); left > 0 {
+		return fmt.Errorf("%d of %d configurations of the grid are left", left, s.search.Configurations())
 	}
 	return nil
 }
