@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -175,4 +176,54 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 
 	o.grid, o.show.output = true, "json"
 	assert.ErrorContains(t, o.conclude(s, runner, &out), "34 of 36 configurations of the grid are left")
+}
+
+// commanded is the small search with its topologies launched by a command, in a directory of the test's. It gives the search's file, where its trials are kept, and
+// where the names of ended topologies are noted.
+func commanded(t *testing.T, submit string) (path, out, ended string) {
+	t.Helper()
+	dir := t.TempDir()
+	ended = filepath.Join(dir, "ended")
+	conf, err := filepath.Abs("../../../topology/bullet-topology/conf/bullet_settings.yaml")
+	require.NoError(t, err)
+	trial := textOf(t, "../../../topology/experiments/optimize/trial-small.yaml")
+	before, after, found := strings.Cut(trial, "  local: {workers: 2, worker_heap: 512MiB}\n")
+	require.True(t, found)
+	trial = before + fmt.Sprintf("  command: {submit: [sh, -c, %q, \"{name}\"], kill: [sh, -c, 'echo $0 >> %s', \"{name}\"], collector: '127.0.0.1:1', gateway: '127.0.0.1:1', workers: 2}\n", submit, ended) + after
+	trial = strings.Replace(trial, "../../bullet-topology/conf/bullet_settings.yaml", conf, 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "trial.yaml"), []byte(trial), 0o644))
+	path = filepath.Join(dir, "search.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(textOf(t, small), "optimize/trial-small.yaml", "trial.yaml", 1)), 0o644))
+	return path, filepath.Join(dir, "out"), ended
+}
+
+func TestASearchThatCanMeasureNothingEnds(t *testing.T) {
+	path, out, ended := commanded(t, "echo no slot; exit 3")
+	for range 2 {
+		written, err := tune(t, "optimize", path, "--out", out)
+		assert.ErrorContains(t, err, "3 trials in a row could not be measured")
+		assert.ErrorContains(t, err, "no slot")
+		assert.Equal(t, exit.Failed, code(err))
+		assert.Empty(t, written)
+		kept, err := trials.Load(out)
+		require.NoError(t, err)
+		require.Len(t, kept, 3, "which are played again")
+		assert.Nil(t, kept[2].Outcome)
+	}
+	assert.Equal(t, 6, strings.Count(textOf(t, ended), "optimize-small-00"), "each topology is ended, whether it came up or not")
+}
+
+// Ctrl-C ends the topology that is being launched, and leaves a directory to go on with.
+func TestCtrlCEndsASearchInOrder(t *testing.T) {
+	path, out, ended := commanded(t, "kill -INT $PPID; exec sleep 60")
+	_, err := tune(t, "optimize", path, "--out", out)
+	assert.Equal(t, exit.Interrupted, code(err))
+	assert.Equal(t, "optimize-small-001-01\n", textOf(t, ended))
+	kept, err := trials.Load(out)
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	assert.Nil(t, kept[0].Outcome)
+	run, err := rundir.Load(kept[0].Dir)
+	require.NoError(t, err)
+	assert.Equal(t, rundir.RunInterrupted, run.Events[len(run.Events)-1].Kind)
 }
