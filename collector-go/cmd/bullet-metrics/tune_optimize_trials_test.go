@@ -39,7 +39,7 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	args := []string{"optimize", small, "--dry-run", "--out", dir}
 	out, err := tune(t, args...)
 	require.NoError(t, err)
-	for _, want := range []string{"small: 36 configurations may be tried", "first: filter=1 heap=64 pending=5 (the space's start)", "at most 45m0s"} {
+	for _, want := range []string{"small: 36 configurations may be tried", "first: filter=1 heap=64 pending=5 (the space's start)", "then: filter=1 heap=512 pending=2000", "at most 45m0s"} {
 		assert.Contains(t, out, want)
 	}
 	var f foreseen
