@@ -148,12 +148,12 @@ func (o *optimizeOptions) runSimulated(s *optimization, out io.Writer) error {
 	return ending(result)
 }
 
-func (s *optimization) account(result *optimize.Result) *document.Document {
+func (s *optimization) account(result *optimize.Result, findings ...string) *document.Document {
 	var start map[string]any
 	if p := s.space.Start; p != nil {
 		start = s.space.Configured(p)
 	}
-	return s.file.Account(result, start, s.unit)
+	return s.file.Account(result, start, s.unit, findings...)
 }
 
 // ending is a result as the program's end; nil where the best is proven.
@@ -183,6 +183,8 @@ type foreseen struct {
 	// First is what it would try next; null where nothing is left.
 	First map[string]any `json:"first"`
 	Why   string         `json:"why"`
+	// Then is what would follow, at most mostForeseen, if each comes out as the model expects.
+	Then []string `json:"then"`
 	// AboutTrials is how many there are if each comes out as the model expects and none is repeated.
 	AboutTrials  int     `json:"about_trials"`
 	TrialSeconds float64 `json:"trial_s"`
@@ -192,6 +194,9 @@ type foreseen struct {
 	MostSeconds float64 `json:"at_most_s"`
 	text        string
 }
+
+// mostForeseen bounds the trials that a dry run lists.
+const mostForeseen = 10
 
 func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 	f, err := o.foreseen(s)
@@ -211,6 +216,9 @@ func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 		line("  nothing is left to try")
 	} else {
 		line("  first: %s (%s)", f.text, f.Why)
+		for _, then := range f.Then {
+			line("  then: %s", then)
+		}
 		expected := ", if each comes out as the model expects before it; those that noise could have turned are repeated"
 		if o.grid {
 			expected = ""
@@ -237,7 +245,7 @@ func (o *optimizeOptions) foreseen(s *optimization) (f foreseen, err error) {
 		finished = s.study.Finished(kept)
 	}
 	budget := s.file.Options().Budget
-	f = foreseen{Configurations: s.search.Configurations(), KeptTrials: len(finished), TrialSeconds: s.trialSeconds, MostTrials: budget.Trials, MostSeconds: budget.Seconds}
+	f = foreseen{Configurations: s.search.Configurations(), KeptTrials: len(finished), TrialSeconds: s.trialSeconds, MostTrials: budget.Trials, MostSeconds: budget.Seconds, Then: []string{}}
 	var way []optimize.Proposal
 	if o.grid {
 		f.MostTrials, f.MostSeconds = 0, 0
@@ -248,6 +256,9 @@ func (o *optimizeOptions) foreseen(s *optimization) (f foreseen, err error) {
 	f.AboutTrials, f.AboutSeconds = len(way), float64(len(way))*s.trialSeconds
 	if len(way) > 0 {
 		f.First, f.Why, f.text = s.space.Configured(way[0].Point), way[0].Why, s.space.Text(way[0].Point)
+		for _, p := range way[1:min(len(way), mostForeseen)] {
+			f.Then = append(f.Then, s.space.Text(p.Point))
+		}
 	}
 	return f, nil
 }

@@ -82,24 +82,36 @@ func (o *optimizeOptions) conclude(s *optimization, runner *trials.Runner, out i
 	if err != nil {
 		return err
 	}
-	account := s.account(result)
-	if err := o.show.write(out, result, account); err != nil {
+	shown := trialsResult{Result: result}
+	var findings []string
+	if result.Best != nil {
+		used := runner.Used(result.Best.Point)
+		shown.Used, findings = &used, used.Findings()
+	}
+	account := s.account(result, findings...)
+	if err := o.show.write(out, shown, account); err != nil {
 		return err
 	}
-	if err := s.keep(o.directory(s.study), result, account); err != nil {
+	if err := s.keep(o.directory(s.study), shown, account); err != nil {
 		return err
 	}
 	if !o.grid {
 		return ending(result)
 	}
-	if tried := runner.Measured(); tried < s.search.Configurations() {
-		return fmt.Errorf("%d of %d configurations of the grid could not be measured; see the logs of their trials", s.search.Configurations()-tried, s.search.Configurations())
+	if left := runner.Left(s.search.Points()); left > 0 {
+		return fmt.Errorf("%d of %d configurations of the grid are left", left, s.search.Configurations())
 	}
 	return nil
 }
 
+// trialsResult is a result with what the trials of the best used; null where nothing held.
+type trialsResult struct {
+	*optimize.Result
+	Used *trials.Used `json:"used"`
+}
+
 // keep writes a result beside the trials: report, figures, and the best as a settings file.
-func (s *optimization) keep(dir string, result *optimize.Result, account *document.Document) error {
+func (s *optimization) keep(dir string, result trialsResult, account *document.Document) error {
 	report := filepath.Join(dir, rundir.ReportDir)
 	page, err := account.HTML()
 	if err != nil {
@@ -111,7 +123,7 @@ func (s *optimization) keep(dir string, result *optimize.Result, account *docume
 	}
 	files := map[string][]byte{filepath.Join(report, "report.html"): page, filepath.Join(report, "report.md"): []byte(account.Markdown("figures")), filepath.Join(report, "report.json"): text}
 	if result.Best != nil {
-		files[filepath.Join(dir, bestFile)] = []byte(s.file.BestText(result))
+		files[filepath.Join(dir, bestFile)] = []byte(s.file.BestText(result.Result))
 	}
 	if err := os.MkdirAll(report, 0o755); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	args := []string{"optimize", small, "--dry-run", "--out", dir}
 	out, err := tune(t, args...)
 	require.NoError(t, err)
-	for _, want := range []string{"small: 36 configurations may be tried", "first: filter=1 heap=64 pending=5 (the space's start)", "at most 45m0s"} {
+	for _, want := range []string{"small: 36 configurations may be tried", "first: filter=1 heap=64 pending=5 (the space's start)", "then: filter=1 heap=512 pending=2000", "at most 45m0s"} {
 		assert.Contains(t, out, want)
 	}
 	var f foreseen
@@ -130,10 +131,16 @@ func TestATrialOfASearchIsARun(t *testing.T) {
 	assert.Len(t, launcher.names, 2)
 }
 
+func decoded(t *testing.T, text string) (v map[string]any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(text), &v))
+	return v
+}
+
 // What trials came to is shown, and kept beside them.
 func TestTheResultOfTrialsIsKept(t *testing.T) {
 	o, s := smallSearch(t)
-	from := `{"number": N, "attempt": 1, "why": "x", "settings": {"filter": "F", "heap": "64", "pending": "5"}, "outcome": {"verdict": "V", "latency_ms": L, "completeness": 1, "catch_up": null, "noise": 0.1, "reasons": [], "cpu_cores": 1.25, "host_idle": 0.25, "records_per_second": 4990, "seconds": 100}}`
+	from := `{"number": N, "attempt": 1, "why": "a reason of its own", "settings": {"filter": "F", "heap": "64", "pending": "5"}, "outcome": {"verdict": "V", "latency_ms": L, "completeness": 1, "catch_up": null, "noise": 0.1, "reasons": [], "cpu_cores": 1.25, "host_idle": 0.25, "records_per_second": 4990, "seconds": 100}}`
 	for n, with := range map[string][]string{"1": {"1", "FAIL", "900"}, "2": {"2", "OK", "20"}} {
 		dir := filepath.Join(o.out, trials.TrialsDir, n)
 		require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -148,6 +155,12 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	assert.ErrorContains(t, err, "the best so far is not proven")
 	assert.Equal(t, exit.Failed, code(err))
 	assert.Contains(t, out.String(), `"bullet.topology.filter.bolt.parallelism": 2`)
+	assert.Equal(t, 1.25, at(t, decoded(t, out.String()), "used", "cpu_cores"))
+	page, err := os.ReadFile(filepath.Join(o.out, rundir.ReportDir, "report.md"))
+	require.NoError(t, err)
+	for _, want := range []string{"Its workers took 1.3 cores at 4,990 records/s.", "25% of the host was idle: twice the load has no room on it, which would be 150% busy.", "Resources, and what they cost", "For twice the load", "- 2: a reason of its own"} {
+		assert.Contains(t, string(page), want)
+	}
 	best, err := os.ReadFile(filepath.Join(o.out, bestFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(best), "bullet.topology.custom.topology.worker.childopts: -XX:+UseG1GC -Xmx64m\n")
@@ -162,5 +175,55 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	assert.NotContains(t, out.String(), "the space's start")
 
 	o.grid, o.show.output = true, "json"
-	assert.ErrorContains(t, o.conclude(s, runner, &out), "34 of 36 configurations of the grid could not be measured")
+	assert.ErrorContains(t, o.conclude(s, runner, &out), "34 of 36 configurations of the grid are left")
+}
+
+// commanded is the small search with its topologies launched by a command, in a directory of the test's. It gives the search's file, where its trials are kept, and
+// where the names of ended topologies are noted.
+func commanded(t *testing.T, submit string) (path, out, ended string) {
+	t.Helper()
+	dir := t.TempDir()
+	ended = filepath.Join(dir, "ended")
+	conf, err := filepath.Abs("../../../topology/bullet-topology/conf/bullet_settings.yaml")
+	require.NoError(t, err)
+	trial := textOf(t, "../../../topology/experiments/optimize/trial-small.yaml")
+	before, after, found := strings.Cut(trial, "  local: {workers: 2, worker_heap: 512MiB}\n")
+	require.True(t, found)
+	trial = before + fmt.Sprintf("  command: {submit: [sh, -c, %q, \"{name}\"], kill: [sh, -c, 'echo $0 >> %s', \"{name}\"], collector: '127.0.0.1:1', gateway: '127.0.0.1:1', workers: 2}\n", submit, ended) + after
+	trial = strings.Replace(trial, "../../bullet-topology/conf/bullet_settings.yaml", conf, 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "trial.yaml"), []byte(trial), 0o644))
+	path = filepath.Join(dir, "search.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(textOf(t, small), "optimize/trial-small.yaml", "trial.yaml", 1)), 0o644))
+	return path, filepath.Join(dir, "out"), ended
+}
+
+func TestASearchThatCanMeasureNothingEnds(t *testing.T) {
+	path, out, ended := commanded(t, "echo no slot; exit 3")
+	for range 2 {
+		written, err := tune(t, "optimize", path, "--out", out)
+		assert.ErrorContains(t, err, "3 trials in a row could not be measured")
+		assert.ErrorContains(t, err, "no slot")
+		assert.Equal(t, exit.Failed, code(err))
+		assert.Empty(t, written)
+		kept, err := trials.Load(out)
+		require.NoError(t, err)
+		require.Len(t, kept, 3, "which are played again")
+		assert.Nil(t, kept[2].Outcome)
+	}
+	assert.Equal(t, 6, strings.Count(textOf(t, ended), "optimize-small-00"), "each topology is ended, whether it came up or not")
+}
+
+// Ctrl-C ends the topology that is being launched, and leaves a directory to go on with.
+func TestCtrlCEndsASearchInOrder(t *testing.T) {
+	path, out, ended := commanded(t, "kill -INT $PPID; exec sleep 60")
+	_, err := tune(t, "optimize", path, "--out", out)
+	assert.Equal(t, exit.Interrupted, code(err))
+	assert.Equal(t, "optimize-small-001-01\n", textOf(t, ended))
+	kept, err := trials.Load(out)
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	assert.Nil(t, kept[0].Outcome)
+	run, err := rundir.Load(kept[0].Dir)
+	require.NoError(t, err)
+	assert.Equal(t, rundir.RunInterrupted, run.Events[len(run.Events)-1].Kind)
 }

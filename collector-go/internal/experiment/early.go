@@ -8,11 +8,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
+// leastMeasured is how many slices a step that ends early has: what limited it is to be told of them.
+const leastMeasured = 3
+
 // untilCertain waits for a step's end. Where the plan wants no more than a verdict it returns at the end of the slice in which it was certain that the
 // mean filter latency misses its goal, whatever the rest of the measured time brings. It returns when the step ended.
 func (s *Session) untilCertain(ctx context.Context, measured, end time.Time, status func() string) (time.Time, error) {
 	if limit := s.latencyLimit(); s.o.Plan.EndEarly && limit.Known() {
-		for slice := measured.Add(s.width); slice.Before(end); slice = slice.Add(s.width) {
+		for slice := measured.Add(leastMeasured * s.width); slice.Before(end); slice = slice.Add(s.width) {
 			in := slice.Add(s.o.Lateness + pollInterval)
 			if !in.Before(end) {
 				break

@@ -32,6 +32,12 @@ type Result struct {
 	OpenConfigurations int `json:"open_configurations"`
 	// Pareto are the configurations that held of which none was both cheaper and quicker, the cheapest first.
 	Pareto []Best `json:"pareto"`
+	// Resources are the best configuration's settings with what each costs; BaseCost is what any configuration costs beside them, 0 where a formula gives the
+	// whole cost.
+	Resources []Resource `json:"resources"`
+	BaseCost  float64    `json:"base_cost"`
+	// TwiceTheLoad is what would have to change for it.
+	TwiceTheLoad []Need `json:"twice_the_load"`
 }
 
 // MaxOpen bounds what a result lists as open.
@@ -110,25 +116,37 @@ func (s *Search) Result(trials []Trial) (*Result, error) {
 		p := s.grid.points[f.at]
 		r.Proof = append(r.Proof, Fact{s.grid.space.Configured(p), s.grid.costs[f.at], f.verdict(), f.covers, f.trials, f.doubt(), s.grid.space.Text(p)})
 	}
+	r.Resources, r.TwiceTheLoad = k.resources(), k.needs()
+	if s.grid.space.Cost == nil {
+		r.BaseCost = s.grid.space.BaseCost
+	}
 	r.Trials = s.records(trials)
 	r.Pareto = k.pareto()
 	return r, nil
 }
 
-// records are the trials, each with why it was tried: what was proposed after those before it.
+// records are the trials, each with why it was tried: as was kept of it, else what was proposed after those before it.
 func (s *Search) records(trials []Trial) []Record {
 	out, attempts := []Record{}, map[int]int{}
 	for i, t := range trials {
 		at := s.grid.number(t.Point)
 		attempts[at]++
-		why := "not proposed by the search"
-		if k := s.look(trials[:i]); k.more && s.grid.number(k.next.Point) == at {
-			why = k.next.Why
+		why := t.Why
+		if why == "" {
+			why = s.reasonOf(trials[:i], at)
 		}
 		out = append(out, Record{i + 1, s.grid.space.Configured(t.Point), s.grid.costs[at], attempts[at], t.Verdict, t.LatencyMs, t.Completeness, t.CatchUp,
 			t.Limiter, t.Seconds, why, s.grid.space.Text(t.Point)})
 	}
 	return out
+}
+
+// reasonOf is why a point is tried after some trials.
+func (s *Search) reasonOf(trials []Trial, at int) string {
+	if k := s.look(trials); k.more && s.grid.number(k.next.Point) == at {
+		return k.next.Why
+	}
+	return "not proposed by the search"
 }
 
 func (k *knowledge) found(e *evidence) Best {

@@ -49,6 +49,8 @@ type Trial struct {
 	Limiter tuning.Limiter
 	// Seconds is how long the trial took.
 	Seconds float64
+	// Why is why it was tried, where whoever ran it kept that; "" for what the search says of it.
+	Why string
 }
 
 // marginBound bounds margins: a latency of twenty times the limit misses it as surely as an endless one.

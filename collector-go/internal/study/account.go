@@ -17,21 +17,28 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Account is a result as people read it: the best as lines of a settings file and what they change of the start (nil for none), the way there, the proof,
-// what is open, and cost against latency.
-func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string) *document.Document {
+// Account is a result as people read it: the best as lines of a settings file and what they change of the start (nil for none), what it costs, the way there, the
+// proof, what is open, cost against latency, and what twice the load would take. further are findings of whoever ran the trials.
+func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string, further ...string) *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration that holds %s", f.Name, targetText(r.Target)), Verdict: verdict(r)}
-	d.Findings = findings(r, costUnit)
+	d.Findings = append(findings(r, costUnit), further...)
 	if r.Best != nil {
 		d.Add("Best, as settings", document.Verbatim(settingsText("", r.Best.Settings, nil)))
 		if start != nil {
 			d.Add("Against the start", document.Diff(settingsText("- ", start, r.Best.Settings)+settingsText("+ ", r.Best.Settings, start)))
 		}
 	}
+	if r.Best != nil {
+		d.Add("Resources, and what they cost", document.Tabled(resourceTable(r, costUnit)))
+	}
 	d.Add("The way", document.Tabled(trialTable(r)), document.Heading("Why each"), document.List(reasons(r)))
 	d.Add("Proof: what failed, and rules out all that is cheaper", document.Tabled(proofTable(r)))
 	d.Add("Open", document.Tabled(openTable(r)))
 	d.Add("Pareto front: nothing that was tried is both cheaper and quicker", document.Tabled(paretoTable(r)))
+	if len(r.TwiceTheLoad) > 0 {
+		d.Add("For twice the load", document.Paragraph("If what the load needs of a setting grows as the load does: what was shown not to be enough, and what is, twice over (half, where less is easier)."),
+			document.Tabled(needTable(r)))
+	}
 	d.Figures = []chart.Figure{front(r, costUnit).Figure()}
 	return d
 }
@@ -205,6 +212,34 @@ func openTable(r *optimize.Result) document.Table {
 		document.Number("Cost", "", func(o row) string { return costText(o.Cost, "") }),
 		document.Number("Likely to hold", "%", func(o row) string { return percent(o.Holds) }),
 		document.Text("Why", func(o row) string { return o.Why }))
+}
+
+func resourceTable(r *optimize.Result, unit string) document.Table {
+	rows := slices.Clone(r.Resources)
+	if r.BaseCost != 0 {
+		rows = append(rows, optimize.Resource{Setting: "any configuration", Cost: tuning.Figure(r.BaseCost)})
+	}
+	rows = append(rows, optimize.Resource{Setting: "all", Cost: tuning.Figure(r.Best.Cost)})
+	return document.TableOf(rows,
+		document.Text("Setting", func(r optimize.Resource) string { return r.Setting }),
+		document.Text("Value", func(r optimize.Resource) string { return strings.TrimSpace(r.As + " " + r.Value) }),
+		document.Number("Cost", unit, func(r optimize.Resource) string { return figureText(r.Cost) }))
+}
+
+func needTable(r *optimize.Result) document.Table {
+	type row = optimize.Need
+	return document.TableOf(r.TwiceTheLoad,
+		document.Text("Setting", func(n row) string { return n.As }),
+		document.Number("Best", "", func(n row) string { return n.Value }),
+		document.Number("Failed", "", func(n row) string { return n.Failed }),
+		document.Number("Not enough", "", func(n row) string { return figureText(n.Beyond) }),
+		document.Number("Enough", "", func(n row) string { return figureText(n.Enough) }),
+		document.Text("May be tried", func(n row) string {
+			if n.Covered {
+				return "yes"
+			}
+			return "no, to " + n.Tried
+		}))
 }
 
 func paretoTable(r *optimize.Result) document.Table {

@@ -71,25 +71,12 @@ func unmeasured(verdict tuning.Verdict) Outcome {
 // trial is what the search takes.
 func (k Kept) trial(p optimize.Point) optimize.Trial {
 	o := k.Outcome
-	return optimize.Trial{Point: p, Verdict: o.Verdict, LatencyMs: o.LatencyMs, Completeness: o.Completeness, CatchUp: o.CatchUp, Noise: o.Noise, Limiter: o.Limiter, Seconds: o.Seconds}
+	return optimize.Trial{Point: p, Verdict: o.Verdict, LatencyMs: o.LatencyMs, Completeness: o.Completeness, CatchUp: o.CatchUp, Noise: o.Noise, Limiter: o.Limiter, Seconds: o.Seconds, Why: k.Why}
 }
 
-// Finished are, of trials that are kept, those that have an outcome and are of the study's space.
-func (s *Study) Finished(kept []Kept) (all []optimize.Trial) {
-	for _, k := range kept {
-		if p, found := s.Space.At(k.Settings); found && k.Outcome != nil {
-			all = append(all, k.trial(p))
-		}
-	}
-	return all
-}
-
-// mostFailed is how often a configuration of a grid that cannot be measured is tried.
-const mostFailed = 2
-
-// GridLeft are the trials that a grid of points still lacks.
-func (s *Study) GridLeft(points []optimize.Point, kept []Kept) (left []optimize.Proposal) {
-	measured, failed := map[string]bool{}, map[string]int{}
+// tally counts, of trials that are kept, those of each configuration that were measured, and those that could not be.
+func (s *Study) tally(kept []Kept) (measured, failed map[string]int) {
+	measured, failed = map[string]int{}, map[string]int{}
 	for _, k := range kept {
 		p, found := s.Space.At(k.Settings)
 		switch {
@@ -97,11 +84,39 @@ func (s *Study) GridLeft(points []optimize.Point, kept []Kept) (left []optimize.
 		case k.Outcome.Error != "":
 			failed[s.Space.Text(p)]++
 		default:
-			measured[s.Space.Text(p)] = true
+			measured[s.Space.Text(p)]++
 		}
 	}
+	return measured, failed
+}
+
+// mostFailed is how often a configuration that cannot be measured is tried.
+const mostFailed = 2
+
+// Finished are, of trials that are kept, those that have an outcome and are of the study's space. A topology that did not come up mostFailed times, where another's did
+// after it, does not hold the load: by then the cluster was not at fault.
+func (s *Study) Finished(kept []Kept) (all []optimize.Trial) {
+	measured, failed := s.tally(kept)
+	for i, k := range kept {
+		p, found := s.Space.At(k.Settings)
+		if !found || k.Outcome == nil {
+			continue
+		}
+		t, label := k.trial(p), s.Space.Text(p)
+		after, _ := s.tally(kept[i:])
+		if k.Outcome.Error != "" && measured[label] == 0 && failed[label] >= mostFailed && len(after) > 0 {
+			t.Verdict = tuning.Fail
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// GridLeft are the trials that a grid of points still lacks.
+func (s *Study) GridLeft(points []optimize.Point, kept []Kept) (left []optimize.Proposal) {
+	measured, failed := s.tally(kept)
 	for _, p := range points {
-		if label := s.Space.Text(p); !measured[label] && failed[label] < mostFailed {
+		if label := s.Space.Text(p); measured[label] == 0 && failed[label] < mostFailed {
 			left = append(left, optimize.Proposal{Point: p, Attempt: failed[label] + 1, Why: fmt.Sprintf("the grid of %d configurations", len(points))})
 		}
 	}

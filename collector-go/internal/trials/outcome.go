@@ -3,6 +3,7 @@ package trials
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -99,6 +100,44 @@ func spread(tasks []rundir.Slices, within rundir.Span) tuning.Figure {
 		return tuning.Unknown
 	}
 	return tuning.Figure(math.Sqrt(squares/(n-1)/n)) / mean
+}
+
+// Used is what the trials of a configuration used, on average.
+type Used struct {
+	CPUCores         tuning.Figure `json:"cpu_cores"`
+	RecordsPerSecond tuning.Figure `json:"records_per_second"`
+	// HostIdle is the share that was left of the host that all ran on; unknown where workers ran elsewhere.
+	HostIdle tuning.Figure `json:"host_idle"`
+}
+
+// Used is of the trials that are kept of a configuration.
+func (s *Study) Used(kept []Kept, p optimize.Point) Used {
+	var cores, records, idle []tuning.Figure
+	for _, k := range kept {
+		if at, found := s.Space.At(k.Settings); found && k.Outcome != nil && slices.Equal(at, p) {
+			cores, records, idle = append(cores, k.Outcome.CPUCores), append(records, k.Outcome.RecordsPerSecond), append(idle, k.Outcome.HostIdle)
+		}
+	}
+	used := Used{rundir.Average(cores), rundir.Average(records), rundir.Average(idle)}
+	if s.base.Launch.Local == nil {
+		used.HostIdle = tuning.Unknown
+	}
+	return used
+}
+
+// Findings are what was used in sentences, and whether twice of it fits on the host.
+func (u Used) Findings() (all []string) {
+	if u.CPUCores.Known() {
+		all = append(all, fmt.Sprintf("Its workers took %s cores at %s records/s.", tuning.TwoDigits(u.CPUCores), tuning.Digits(u.RecordsPerSecond)))
+	}
+	if u.HostIdle.Known() {
+		text := fmt.Sprintf("%.0f%% of the host was idle", 100*float64(u.HostIdle))
+		if busy := 2 * (1 - u.HostIdle); busy > 1 {
+			text += fmt.Sprintf(": twice the load has no room on it, which would be %.0f%% busy", 100*float64(busy))
+		}
+		all = append(all, text+".")
+	}
+	return all
 }
 
 // ranOutOfHeap reports whether a log that a trial kept says so.

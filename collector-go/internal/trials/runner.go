@@ -81,16 +81,11 @@ func NewRunner(study *Study, dir string, engine Engine, progress Progress) (*Run
 // Finished are the trials that have an outcome and are of the study's space, in their order.
 func (r *Runner) Finished() []optimize.Trial { return r.study.Finished(r.kept) }
 
-// Measured is how many configurations have an outcome that was measured.
-func (r *Runner) Measured() int {
-	labels := map[string]bool{}
-	for _, k := range r.kept {
-		if p, found := r.study.Space.At(k.Settings); found && k.Outcome != nil && k.Outcome.Error == "" {
-			labels[r.study.Space.Text(p)] = true
-		}
-	}
-	return len(labels)
-}
+// Used is what the trials of a configuration used.
+func (r *Runner) Used(p optimize.Point) Used { return r.study.Used(r.kept, p) }
+
+// Left is how many of the points a grid still lacks.
+func (r *Runner) Left(points []optimize.Point) int { return len(r.study.GridLeft(points, r.kept)) }
 
 // Search runs what a search proposes until it is at its end. An error is ctx's cause, ErrTime, or that nothing can be measured; what was is kept.
 func (r *Runner) Search(ctx context.Context, s *optimize.Search) error {
@@ -192,7 +187,7 @@ func (r *Runner) play(ctx context.Context, i int, p optimize.Point) error {
 	if err := k.save(); err != nil {
 		return err
 	}
-	if err == nil {
+	if outcome.Error == "" {
 		r.progress.Say("trial %d: %s%s", k.Number, outcome.Verdict, outcome.figures())
 	}
 	return r.record()

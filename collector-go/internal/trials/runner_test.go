@@ -267,7 +267,7 @@ func TestAGridIsRunOverSeveralInvocations(t *testing.T) {
 			assert.NoError(t, err)
 		}
 		played = append(played, c.played...)
-		assert.Equal(t, len(played), r.Measured())
+		assert.Equal(t, 18-len(played), r.Left(points))
 	}
 	var labels []string
 	for _, each := range played {
@@ -279,19 +279,37 @@ func TestAGridIsRunOverSeveralInvocations(t *testing.T) {
 	assert.Len(t, played, 18)
 }
 
-func TestAConfigurationOfAGridThatCannotBeMeasuredIsTriedTwice(t *testing.T) {
+// A topology that does not come up twice, where another does after it, does not hold the load.
+func TestAConfigurationThatDoesNotComeUpFails(t *testing.T) {
 	s, c := open(t), &cluster{}
-	points := search(t, s).Points()
 	c.before = func(context.Context, int) error {
-		if strings.HasSuffix(c.played[len(c.played)-1], " filter=2 heap=64") {
+		if strings.HasSuffix(c.played[len(c.played)-1], " filter=4 heap=64") { // the best, if it came up
 			return errors.New("no topology")
 		}
 		return nil
 	}
 	r := runner(t, s, t.TempDir(), c, &said{})
+	require.NoError(t, r.Search(t.Context(), search(t, s)))
+	result, err := search(t, s).Result(r.Finished())
+	require.NoError(t, err)
+	assert.True(t, result.Proven)
+	assert.Equal(t, "filter=4 heap=128", result.Best.Text)
+
+	grid := &cluster{}
+	grid.before = func(_ context.Context, begun int) error {
+		if strings.HasSuffix(grid.played[begun-1], " filter=1 heap=64") { // the first
+			return errors.New("no topology")
+		}
+		return nil
+	}
+	r = runner(t, s, t.TempDir(), grid, &said{})
+	points := search(t, s).Points()
 	require.NoError(t, r.Grid(t.Context(), points))
-	assert.Len(t, c.played, 19)
-	assert.Equal(t, 17, r.Measured())
+	assert.Len(t, grid.played, 19)
+	assert.Equal(t, "2 filter=1 heap=64", grid.played[1], "once more")
+	assert.Zero(t, r.Left(points))
+	assert.Equal(t, tuning.Fail, r.Finished()[0].Verdict)
+	assert.Equal(t, tuning.Inconclusive, s.Finished(r.kept[:2])[0].Verdict, "until another configuration was measured after it")
 }
 
 // The cheap form of what a search is for: on the trials of a grid it finds a configuration that costs no more than the grid's best, in at most a third of its time.
