@@ -68,8 +68,8 @@ func (it *iterator) start() {
 	if it.err = w.ctx.Err(); it.err != nil {
 		return
 	}
-	if w.folded {
-		it.err = it.readFolded()
+	if w.levels != nil {
+		it.err = it.readLevelled()
 	} else {
 		for i := range it.series.found {
 			if it.err = it.readRuns(i, w.minMs, w.maxMs); it.err != nil {
@@ -91,6 +91,9 @@ func (it *iterator) start() {
 		}
 		if r.LastMs() > from.maxMs {
 			last = int((from.maxMs - r.FirstMs) / r.StepMs)
+		}
+		if first > last {
+			continue
 		}
 		it.all = append(it.all, cursor{Run: r, first: first, last: last, rank: from.source<<32 | i})
 	}
