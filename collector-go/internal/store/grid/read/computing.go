@@ -27,27 +27,43 @@ func (c *computing) reset(s *series) {
 // begin computes all windows.
 func (c *computing) begin() {
 	c.begun = true
-	if c.start(); c.err != nil || c.series.noSlices {
-		return
-	}
 	c.windows.spans = c.windows.spans[:0]
+	if c.outlined(); c.err == nil && !c.compute() {
+		c.windows.spans = c.windows.spans[:0]
+		c.iterator.reset(c.series) // which skips no source
+		c.compute()
+	}
+}
+
+// compute reads what is not outlined, and computes; false where what is outlined lies among other slices.
+func (c *computing) compute() bool {
+	if c.start(); c.err != nil || c.series.noSlices {
+		return true
+	}
 	alone := true
 	for i := range c.all {
 		if c.all[i].Histograms != nil {
 			c.err = plan.ErrNotComputed
-			return
+			return true
 		}
 		alone = alone && (i == 0 || c.all[i].msOf(c.all[i].first) > c.all[i-1].msOf(c.all[i-1].last))
 	}
-	if alone {
+	switch {
+	case alone:
 		for i := range c.all {
 			c.windows.addRun(&c.all[i])
 		}
-	} else {
+		if !c.windows.inOrder() {
+			return false
+		}
+	case len(c.skip) > 0:
+		return false
+	default:
 		c.windows.addMerged(&c.iterator)
 	}
 	c.results = c.windows.compute(c.series.windows, c.results)
 	c.end()
+	return true
 }
 
 // Next goes to the next instant.

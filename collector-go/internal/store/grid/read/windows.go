@@ -15,26 +15,44 @@ import (
 // touched: a rate needs the first and the last of a window as long as none is less than the one before.
 type windows struct {
 	spans  []span
-	first  int    // of spans, the first that the present window may reach
-	within []span // what of them is in the present window
+	first  int     // of spans, the first that the present window may reach
+	within []piece // what of them is in the present window
 	merged []float64
 }
 
 // span is numbers at even distances, none missing.
 type span struct {
 	firstMs, stepMs int64
-	values          []float64
+	places          int
+	values          []float64 // nil where an outline, or the count alone, is enough
+	outline         *outline
 	falls           bool // some number is less than the one before
 }
 
-func (s *span) lastMs() int64 { return s.firstMs + int64(len(s.values)-1)*s.stepMs }
+func (s *span) msOf(place int) int64 { return s.firstMs + int64(place)*s.stepMs }
+func (s *span) lastMs() int64        { return s.msOf(s.places - 1) }
+
+func (s *span) at(place int) float64 {
+	if s.values == nil {
+		return s.outline.at(s, place)
+	}
+	return s.values[place]
+}
+
+// piece is places of a span, at least one.
+type piece struct {
+	*span
+	from, last int
+}
+
+func (p piece) all() []float64 { return p.values[p.from : p.last+1] }
 
 // addRun adds what is wanted of a run behind what there is: neither empty places nor a gap's markers.
 func (w *windows) addRun(c *cursor) {
 	from, falls, last := c.first, false, math.Inf(-1)
 	add := func(to int) {
 		if to > from {
-			w.spans = append(w.spans, span{c.msOf(from), c.StepMs, c.Values[from:to:to], falls})
+			w.spans = append(w.spans, span{firstMs: c.msOf(from), stepMs: c.StepMs, places: to - from, values: c.Values[from:to], falls: falls})
 		}
 		from, falls, last = to+1, false, math.Inf(-1)
 	}
@@ -79,7 +97,7 @@ func (w *windows) addMerged(it *iterator) {
 		if i+1 < len(starts) {
 			end = starts[i+1]
 		}
-		w.spans[i].values = w.merged[starts[i]:end:end]
+		w.spans[i].values, w.spans[i].places = w.merged[starts[i]:end], end-starts[i]
 	}
 }
 
@@ -103,18 +121,16 @@ func (w *windows) reach(fromMs, toMs int64) bool {
 	}
 	w.within = w.within[:0]
 	for i := w.first; i < len(w.spans) && w.spans[i].firstMs <= toMs; i++ {
-		s := w.spans[i]
-		first, end := 0, len(s.values)
+		s := &w.spans[i]
+		from, last := 0, s.places-1
 		if fromMs >= s.firstMs {
-			first = int((fromMs-s.firstMs)/s.stepMs) + 1
+			from = int((fromMs-s.firstMs)/s.stepMs) + 1
 		}
-		if away := (toMs-s.firstMs)/s.stepMs + 1; away < int64(end) {
-			end = int(away)
+		if away := (toMs - s.firstMs) / s.stepMs; away < int64(last) {
+			last = int(away)
 		}
-		if first < end {
-			s.firstMs += int64(first) * s.stepMs
-			s.values = s.values[first:end]
-			w.within = append(w.within, s)
+		if from <= last {
+			w.within = append(w.within, piece{s, from, last})
 		}
 	}
 	return len(w.within) > 0
@@ -133,23 +149,23 @@ func (w *windows) result(of plan.Windows, ms int64) float64 {
 	case plan.CountOverTime:
 		return float64(w.count())
 	case plan.LastOverTime:
-		last := &w.within[len(w.within)-1]
-		return last.values[len(last.values)-1]
+		last := w.within[len(w.within)-1]
+		return last.at(last.last)
 	}
 	return w.rate(of, ms)
 }
 
 func (w *windows) count() (n int) {
-	for i := range w.within {
-		n += len(w.within[i].values)
+	for _, p := range w.within {
+		n += p.last + 1 - p.from
 	}
 	return n
 }
 
 func (w *windows) extreme(more func(v, best float64) bool) float64 {
-	best := w.within[0].values[0]
-	for i := range w.within {
-		for _, v := range w.within[i].values {
+	best := w.within[0].at(w.within[0].from)
+	for _, p := range w.within {
+		for _, v := range p.all() {
 			if more(v, best) || best != best {
 				best = v
 			}
@@ -160,8 +176,8 @@ func (w *windows) extreme(more func(v, best float64) bool) float64 {
 
 func (w *windows) sum() float64 {
 	var sum, c float64
-	for i := range w.within {
-		for _, v := range w.within[i].values {
+	for _, p := range w.within {
+		for _, v := range p.all() {
 			sum, c = kahansum.Inc(v, sum, c)
 		}
 	}
@@ -174,8 +190,8 @@ func (w *windows) sum() float64 {
 func (w *windows) average() float64 {
 	var sum, mean, c, count float64
 	var incremental bool // where a sum would overflow
-	for i := range w.within {
-		for _, v := range w.within[i].values {
+	for _, p := range w.within {
+		for _, v := range p.all() {
 			if count++; count == 1 {
 				sum = v
 				continue
@@ -206,34 +222,34 @@ func (w *windows) rate(of plan.Windows, ms int64) float64 {
 	if n < 2 {
 		return stale
 	}
-	first, last := &w.within[0], &w.within[len(w.within)-1]
-	result := last.values[len(last.values)-1] - first.values[0]
-	before := first.values[0]
-	for i := range w.within {
-		s := &w.within[i]
-		if !s.falls {
-			if s.values[0] < before {
+	first, last := w.within[0], w.within[len(w.within)-1]
+	firstMs, firstValue := first.msOf(first.from), first.at(first.from)
+	result := last.at(last.last) - firstValue
+	before := firstValue
+	for _, p := range w.within {
+		if !p.falls {
+			if p.at(p.from) < before {
 				result += before
 			}
-			before = s.values[len(s.values)-1]
+			before = p.at(p.last)
 			continue
 		}
-		for _, v := range s.values {
+		for _, v := range p.all() {
 			if v < before {
 				result += before
 			}
 			before = v
 		}
 	}
-	lastMs := last.lastMs()
-	toStart, toEnd := float64(first.firstMs-(ms-of.RangeMs))/1000, float64(ms-lastMs)/1000
-	sampled := float64(lastMs-first.firstMs) / 1000
+	lastMs := last.msOf(last.last)
+	toStart, toEnd := float64(firstMs-(ms-of.RangeMs))/1000, float64(ms-lastMs)/1000
+	sampled := float64(lastMs-firstMs) / 1000
 	apart := sampled / float64(n-1)
 	if toStart >= apart*1.1 {
 		toStart = apart / 2
 	}
-	if result > 0 && first.values[0] >= 0 {
-		if toZero := sampled * (first.values[0] / result); toZero < toStart {
+	if result > 0 && firstValue >= 0 {
+		if toZero := sampled * (firstValue / result); toZero < toStart {
 			toStart = toZero
 		}
 	}
