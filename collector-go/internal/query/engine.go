@@ -76,6 +76,7 @@ type Engine struct {
 	promql    *promql.Engine
 	parser    checked
 	turnstile *turnstile
+	computes  bool // whether the store computes windows
 
 	lookback time.Duration
 	timeout  time.Duration
@@ -99,7 +100,7 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{
-		store: sorted{store}, lookback: options.LookbackDelta, timeout: options.Timeout,
+		store: sorted{store}, computes: plan.Computes(store), lookback: options.LookbackDelta, timeout: options.Timeout,
 		parser:    options.parser(),
 		turnstile: newTurnstile(options.MaxConcurrent, options.Registerer),
 		limits:    plan.Limits{Series: options.MaxSeries, Samples: options.MaxReadSamples, Held: int64(options.MaxSamples)},
@@ -120,8 +121,8 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 
 // Instant prepares an instant query at time at; the caller runs Exec and then Close on it.
 func (e *Engine) Instant(ctx context.Context, opts promql.QueryOpts, expr string, at time.Time) (promql.Query, error) {
-	return e.prepare(ctx, expr, func(ctx context.Context) (promql.Query, error) {
-		return e.promql.NewInstantQuery(ctx, e.store, opts, expr, at)
+	return e.prepare(ctx, expr, func(ctx context.Context, store storage.Queryable) (promql.Query, error) {
+		return e.promql.NewInstantQuery(ctx, store, opts, expr, at)
 	})
 }
 
@@ -130,23 +131,23 @@ func (e *Engine) Range(ctx context.Context, opts promql.QueryOpts, expr string, 
 	if step < time.Millisecond {
 		return nil, fmt.Errorf("step %s is below 1ms", step)
 	}
-	return e.prepare(ctx, expr, func(ctx context.Context) (promql.Query, error) {
-		return e.promql.NewRangeQuery(ctx, e.store, opts, expr, start, end, step)
+	return e.prepare(ctx, expr, func(ctx context.Context, store storage.Queryable) (promql.Query, error) {
+		return e.promql.NewRangeQuery(ctx, store, opts, expr, start, end, step)
 	})
 }
 
 // prepare checks the text before it waits for a place to parse it.
-func (e *Engine) prepare(ctx context.Context, expr string, parse func(context.Context) (promql.Query, error)) (promql.Query, error) {
+func (e *Engine) prepare(ctx context.Context, expr string, parse parse) (promql.Query, error) {
 	if err := e.Check(expr); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	q, err := parse(ctx)
+	q, err := e.planned(ctx, parse, e.computes)
 	if err != nil {
 		return nil, err
 	}
-	return planned(q, e.limits), nil
+	return q, nil
 }
 
 // Querier reads the store itself, for label names and values and for series.

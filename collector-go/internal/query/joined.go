@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 )
 
 // joined is a store that is read with what lies beside it.
@@ -34,7 +36,30 @@ func (j joined) Querier(minMs, maxMs int64) (storage.Querier, error) {
 		}
 		all = append(all, dispensable{q})
 	}
-	return storage.NewMergeQuerier(all, nil, storage.ChainedSeriesMerge), nil
+	return joinedQuerier{storage.NewMergeQuerier(all, nil, storage.ChainedSeriesMerge), all}, nil
+}
+
+// ComputesWindows implements plan.Computing.
+func (j joined) ComputesWindows() bool { return plan.Computes(j.store) }
+
+type joinedQuerier struct {
+	storage.Querier
+	all []storage.Querier // the store's is the first
+}
+
+// Select implements storage.Querier. Results of windows are the store's where nothing beside it has any of the series.
+func (q joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	of, computed := plan.From(ctx).Windows(matchers)
+	if !computed {
+		return q.Querier.Select(ctx, sorted, hints, matchers...)
+	}
+	found := &storage.SelectHints{Start: of.FirstMs - of.RangeMs + 1, End: of.LastMs, Func: "series"}
+	for _, beside := range q.all[1:] {
+		if set := beside.Select(plan.With(ctx, nil), false, found, matchers...); set.Next() || len(set.Warnings()) > 0 || set.Err() != nil {
+			return storage.ErrSeriesSet(plan.ErrNotComputed)
+		}
+	}
+	return q.all[0].Select(ctx, sorted, hints, matchers...)
 }
 
 // dispensable is a querier whose errors are warnings. (Prometheus' own secondary queriers are Selected once only.)

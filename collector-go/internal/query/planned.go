@@ -2,10 +2,16 @@ package query
 
 import (
 	"context"
+	"errors"
+	"math"
+	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 )
@@ -16,66 +22,160 @@ type LimitError = plan.LimitError
 // query is one of the engine's, with what those who read for it may know.
 type query struct {
 	promql.Query
-	plan *plan.Plan
-}
-
-// planned finds out which selectors of q are asked for at known instants only, and which for the least or greatest of known windows only.
-func planned(q promql.Query, limits plan.Limits) promql.Query {
-	p := plan.New(limits)
-	if statement, is := q.Statement().(*parser.EvalStmt); is {
-		thin(p, statement)
-	}
-	return query{q, p}
+	plan  *plan.Plan
+	plain func(context.Context) (*query, error) // the same without windows that the store computes; nil: it has none
 }
 
 // Exec evaluates; what turned out to be damaged on the way is among the warnings.
-func (q query) Exec(ctx context.Context) *promql.Result {
+func (q *query) Exec(ctx context.Context) *promql.Result {
 	result := q.Query.Exec(plan.With(ctx, q.plan))
+	if q.plain != nil && errors.Is(result.Err, plan.ErrNotComputed) {
+		plain, err := q.plain(ctx)
+		if err != nil {
+			return &promql.Result{Err: err}
+		}
+		q.Query.Close()
+		*q = *plain
+		return q.Exec(ctx)
+	}
 	result.Warnings.Merge(q.plan.Warnings())
 	return result
 }
 
-// thin names the selectors of which the engine takes the newest slice at each evaluation and nothing else, or the least or the greatest
-// number of a window and nothing else. It reads the expression as the engine will evaluate it, and leaves out whatever is not surely so.
-func thin(p *plan.Plan, s *parser.EvalStmt) {
-	at := plan.Instants{FirstMs: milliseconds(s.Start), LastMs: milliseconds(s.End), StepMs: max(1, s.Interval.Milliseconds())}
-	parser.Inspect(s.Expr, func(node parser.Node, path []parser.Node) error {
-		selector, is := node.(*parser.VectorSelector)
-		if !is || !isPlain(selector) {
-			return nil
-		}
-		window, greatest := extreme(path)
-		if window != nil {
-			path = path[:len(path)-1]
-		}
-		for _, around := range path {
-			if !evaluatesAsAsked(around) {
-				return nil
-			}
-		}
-		shifted := at
-		shifted.FirstMs -= selector.OriginalOffset.Milliseconds()
-		shifted.LastMs -= selector.OriginalOffset.Milliseconds()
-		if window != nil {
-			p.Fold(selector.LabelMatchers, plan.Windows{Instants: shifted, RangeMs: window.Range.Milliseconds(), Greatest: greatest})
-			return nil
-		}
-		p.Thin(selector.LabelMatchers, shifted)
-		return nil
-	})
+// parse makes a query over a store.
+type parse func(context.Context, storage.Queryable) (promql.Query, error)
+
+// planned parses a query and finds out which selectors are asked for at known instants only, and, where computes is true, which for a function
+// of known windows only.
+func (e *Engine) planned(ctx context.Context, parse parse, computes bool) (*query, error) {
+	store := &reaching{Queryable: e.store, minMs: math.MaxInt64, maxMs: math.MinInt64}
+	made, err := parse(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	q := &query{Query: made, plan: plan.New(e.limits)}
+	if s, is := made.Statement().(*parser.EvalStmt); is {
+		at := plan.Instants{FirstMs: milliseconds(s.Start), LastMs: milliseconds(s.End), StepMs: max(1, s.Interval.Milliseconds())}
+		s.Expr = (&planner{plan: q.plan, at: at, store: store, computes: computes}).visit(s.Expr)
+	}
+	if store.minMs <= store.maxMs {
+		q.plain = func(ctx context.Context) (*query, error) { return e.planned(ctx, parse, false) }
+	}
+	return q, nil
 }
 
-// extreme is the window of which min_over_time or max_over_time alone is taken; nil where the path to a selector ends in something else.
-func extreme(path []parser.Node) (window *parser.MatrixSelector, greatest bool) {
-	if len(path) < 2 {
-		return nil, false
+// reaching is a store that is read as far as windows reach which the engine does not see.
+type reaching struct {
+	storage.Queryable
+	minMs, maxMs int64
+}
+
+func (r *reaching) Querier(minMs, maxMs int64) (storage.Querier, error) {
+	return r.Queryable.Querier(min(minMs, r.minMs), max(maxMs, r.maxMs))
+}
+
+// planner reads an expression as the engine will evaluate it, and leaves out whatever is not surely evaluated at the query's own times.
+type planner struct {
+	plan     *plan.Plan
+	at       plan.Instants
+	store    *reaching
+	computes bool // whether the store computes windows
+}
+
+// visit plans what is in an expression, and returns what stands in its place.
+func (p *planner) visit(expr parser.Expr) parser.Expr {
+	switch n := expr.(type) {
+	case *parser.VectorSelector:
+		if isPlain(n) {
+			p.plan.Thin(n.LabelMatchers, p.shifted(n))
+		}
+	case *parser.Call:
+		return p.call(n)
+	case *parser.AggregateExpr:
+		n.Expr = p.visit(n.Expr)
+		n.Param = p.visit(n.Param)
+	case *parser.BinaryExpr:
+		n.LHS, n.RHS = p.visit(n.LHS), p.visit(n.RHS)
+	case *parser.ParenExpr:
+		n.Expr = p.visit(n.Expr)
+	case *parser.UnaryExpr:
+		n.Expr = p.visit(n.Expr)
 	}
-	window, is := path[len(path)-1].(*parser.MatrixSelector)
-	call, called := path[len(path)-2].(*parser.Call)
-	if !is || !called || window.Range.Milliseconds() <= 0 || call.Func.Name != "min_over_time" && call.Func.Name != "max_over_time" {
-		return nil, false
+	return expr // ranges, subqueries, what is evaluated once, and what is yet unknown
+}
+
+func (p *planner) call(n *parser.Call) parser.Expr {
+	if n.Func.Name == "timestamp" || n.Func.Name == "info" {
+		return n
 	}
-	return window, call.Func.Name == "max_over_time"
+	if computed := p.computed(n); computed != nil {
+		return computed
+	}
+	within := *p
+	if strings.HasPrefix(n.Func.Name, "histogram_") || n.Func.Name == "absent" { // of distributions nothing is computed; absent looks at what it is given
+		within.computes = false
+	}
+	for i := range n.Args {
+		n.Args[i] = within.visit(n.Args[i])
+	}
+	return n
+}
+
+func (p *planner) shifted(s *parser.VectorSelector) plan.Instants {
+	at, offsetMs := p.at, s.OriginalOffset.Milliseconds()
+	at.FirstMs, at.LastMs = at.FirstMs-offsetMs, at.LastMs-offsetMs
+	return at
+}
+
+// functions are those that the store may compute, by name.
+var functions = map[string]plan.Function{
+	"max_over_time": plan.MaxOverTime, "min_over_time": plan.MinOverTime, "avg_over_time": plan.AvgOverTime, "sum_over_time": plan.SumOverTime,
+	"count_over_time": plan.CountOverTime, "last_over_time": plan.LastOverTime, "rate": plan.Rate, "increase": plan.Increase,
+}
+
+// computed is a selector in the place of a function of windows, of which the store gives the results; nil where it does not. Nothing is
+// computed where the engine would warn of a metric's name, or might find two series that differ in their names alone.
+func (p *planner) computed(n *parser.Call) parser.Expr {
+	function, known := functions[n.Func.Name]
+	if !p.computes || !known {
+		return nil
+	}
+	window, is := n.Args[0].(*parser.MatrixSelector)
+	if !is || window.Range < time.Millisecond || window.Range%time.Millisecond != 0 {
+		return nil
+	}
+	selector, is := window.VectorSelector.(*parser.VectorSelector)
+	if !is || !isPlain(selector) || selector.OriginalOffset%time.Millisecond != 0 {
+		return nil
+	}
+	metric := metricOf(selector.LabelMatchers)
+	if metric == "" || (function == plan.Rate || function == plan.Increase) && !isCounter(metric) {
+		return nil
+	}
+	of := plan.Windows{Instants: p.shifted(selector), RangeMs: window.Range.Milliseconds(), OffsetMs: selector.OriginalOffset.Milliseconds(), Function: function}
+	p.plan.Compute(selector.LabelMatchers, of)
+	p.store.minMs, p.store.maxMs = min(p.store.minMs, of.FirstMs-of.RangeMs+1), max(p.store.maxMs, of.LastMs)
+	return &parser.VectorSelector{Name: selector.Name, LabelMatchers: selector.LabelMatchers, PosRange: n.PosRange}
+}
+
+// metricOf is the one metric that matchers select; "" where there may be several.
+func metricOf(matchers []*labels.Matcher) string {
+	for _, m := range matchers {
+		if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
+			return m.Value
+		}
+	}
+	return ""
+}
+
+// isCounter reports whether a metric's name is one of which the engine takes rates without a remark.
+func isCounter(metric string) bool {
+	for _, suffix := range [...]string{"_total", "_sum", "_count", "_bucket"} {
+		if strings.HasSuffix(metric, suffix) {
+			return true
+		}
+	}
+	return false
 }
 
 // milliseconds cuts as the engine does.
@@ -85,15 +185,4 @@ func milliseconds(t time.Time) int64 { return t.UnixNano() / int64(time.Millisec
 // are read, the engine looks for resets between the slices that it meets.
 func isPlain(s *parser.VectorSelector) bool {
 	return s.Timestamp == nil && s.StartOrEnd == 0 && !s.Anchored && !s.Smoothed && !s.SkipHistogramBuckets
-}
-
-// evaluatesAsAsked reports whether what lies within a node is evaluated at the times at which the node is.
-func evaluatesAsAsked(n parser.Node) bool {
-	switch n := n.(type) {
-	case *parser.Call:
-		return n.Func.Name != "timestamp" && n.Func.Name != "info"
-	case *parser.AggregateExpr, *parser.BinaryExpr, *parser.ParenExpr, *parser.UnaryExpr:
-		return true
-	}
-	return false // ranges, subqueries, what is evaluated once, and what is yet unknown
 }

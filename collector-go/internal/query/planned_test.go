@@ -21,9 +21,15 @@ import (
 type reader struct {
 	instants map[string]string // by selector
 	read     func(*plan.Plan) error
+	opened   [][2]int64 // times for which queriers were opened
 }
 
-func (r *reader) Querier(int64, int64) (storage.Querier, error) { return readerQuerier{r}, nil }
+func (r *reader) Querier(minMs, maxMs int64) (storage.Querier, error) {
+	r.opened = append(r.opened, [2]int64{minMs, maxMs})
+	return readerQuerier{r}, nil
+}
+
+func (r *reader) ComputesWindows() bool { return true }
 
 type readerQuerier struct{ *reader }
 
@@ -34,7 +40,7 @@ func (q readerQuerier) Select(ctx context.Context, _ bool, _ *storage.SelectHint
 		text = fmt.Sprintf("%d to %d every %d", at.FirstMs, at.LastMs, at.StepMs)
 	}
 	if of, known := p.Windows(matchers); known {
-		text = fmt.Sprintf("%d ms up to %d to %d every %d, greatest %t", of.RangeMs, of.FirstMs, of.LastMs, of.StepMs, of.Greatest)
+		text = fmt.Sprintf("function %d of %d ms up to %d to %d every %d, %d later", of.Function, of.RangeMs, of.FirstMs, of.LastMs, of.StepMs, of.OffsetMs)
 	}
 	if q.instants != nil {
 		q.instants[fmt.Sprint(matchers)] = text
@@ -79,16 +85,21 @@ func TestPlans(t *testing.T) {
 		"x offset -1m":                         {"x": "1060000 to 1660000 every 60000"},
 		"absent(x)":                            {"x": whole},
 		"histogram_quantile(0.9, x)":           {"x": whole},
-		"rate(x[5m])":                          {"x": "every slice"},
-		"x / rate(y[5m])":                      {"x": whole, "y": "every slice"},
+		"rate(x[5m])":                          {"x": "every slice"}, // the engine remarks that x is no counter's name
+		"rate(x_total[5m])":                    {"x_total": "function 6 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
+		"x / increase(y_sum[5m] offset 1m)":    {"x": whole, "y_sum": "function 7 of 300000 ms up to 940000 to 1540000 every 60000, 60000 later"},
+		"absent(rate(x_total[5m]))":            {"x_total": "every slice"},
+		"absent(x + rate(y_total[5m]))":        {"x": whole, "y_total": "every slice"},
+		"histogram_count(rate(x_total[5m]))":   {"x_total": "every slice"},
+		"deriv(x[5m])":                         {"x": "every slice"},
 		"max_over_time(x[5m:1m])":              {"x": "every slice"},
 		"max_over_time((x + y)[5m:1m]) + z":    {"x": "every slice", "y": "every slice", "z": whole},
-		"max_over_time(x[5m])":                 {"x": "300000 ms up to 1000000 to 1600000 every 60000, greatest true"},
-		"sum(-min_over_time(x[1h] offset 1m))": {"x": "3600000 ms up to 940000 to 1540000 every 60000, greatest false"},
-		"max_over_time(x[5m]) + x2":            {"x": "300000 ms up to 1000000 to 1600000 every 60000, greatest true", "x2": whole},
+		"max_over_time(x[5m])":                 {"x": "function 0 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
+		"sum(-min_over_time(x[1h] offset 1m))": {"x": "function 1 of 3600000 ms up to 940000 to 1540000 every 60000, 60000 later"},
+		"max_over_time(x[5m]) + x2":            {"x": "function 0 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later", "x2": whole},
 		"max_over_time(x[5m] @ 5)":             {"x": "every slice"},
 		"max_over_time(x[5m] @ end())":         {"x": "every slice"},
-		"avg_over_time(x[5m])":                 {"x": "every slice"},
+		"avg_over_time(x[5m])":                 {"x": "function 2 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
 		"rate(max_over_time(x[5m])[5m:1m])":    {"x": "every slice"},
 		"timestamp(max_over_time(x[5m]))":      {"x": "every slice"},
 		"x @ 5":                                {"x": "every slice"},
@@ -119,6 +130,40 @@ func TestPlans(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, q.Exec(t.Context()).Err)
 	assert.Equal(t, map[string]string{`[__name__="x"]`: "5000 to 5000 every 1"}, store.instants)
+}
+
+// notComputing is a store that gives samples alone.
+type notComputing struct{ storage.Queryable }
+
+func TestNothingIsComputedWhereTheStoreDoesNot(t *testing.T) {
+	store := &reader{instants: map[string]string{}}
+	e, err := New(Join(notComputing{store}, store), DefaultOptions())
+	require.NoError(t, err)
+	q, err := e.Instant(t.Context(), nil, "rate(x_total[5m])", time.UnixMilli(5_000))
+	require.NoError(t, err)
+	require.NoError(t, q.Exec(t.Context()).Err)
+	assert.Equal(t, map[string]string{`[__name__="x_total"]`: "every slice"}, store.instants)
+}
+
+// Windows that the store cannot compute are the engine's again; the store is asked for no less time than they reach.
+func TestWhatIsNotComputedIsAskedAgain(t *testing.T) {
+	store := &reader{instants: map[string]string{}}
+	var asked []string
+	store.read = func(*plan.Plan) error {
+		text := store.instants[`[__name__="x_total"]`]
+		if asked = append(asked, text); text != "every slice" {
+			return plan.ErrNotComputed
+		}
+		return nil
+	}
+	e, err := New(store, DefaultOptions())
+	require.NoError(t, err)
+	q, err := e.Instant(t.Context(), nil, "rate(x_total[1h])", time.UnixMilli(5_000_000))
+	require.NoError(t, err)
+	require.NoError(t, q.Exec(t.Context()).Err)
+	assert.Equal(t, []string{"function 6 of 3600000 ms up to 5000000 to 5000000 every 1, 0 later", "every slice"}, asked)
+	assert.Equal(t, [][2]int64{{1_400_001, 5_000_000}, {1_400_001, 5_000_000}}, store.opened)
+	q.Close()
 }
 
 // One selector that stands twice in a query is planned where it stands.

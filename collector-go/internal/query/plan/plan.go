@@ -23,7 +23,7 @@ func (i Instants) AtOrAfter(ms int64) (int64, bool) {
 	return at, at <= i.LastMs
 }
 
-// Plan is of one query. It is safe for concurrent use, except for Thin and Fold. A nil plan knows no instants and has no limits.
+// Plan is of one query. It is safe for concurrent use, except for Thin and Compute. A nil plan knows no instants and has no limits.
 type Plan struct {
 	instants map[*labels.Matcher]Instants
 	windows  map[*labels.Matcher]Windows

@@ -1,23 +1,42 @@
 package plan
 
 import (
+	"errors"
 	"math"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Windows are those of which a query takes the least or the greatest number: (t-RangeMs, t] for each instant t.
+// Function is what of the numbers in a window is asked for.
+type Function uint8
+
+// The functions that a store may compute, each as PromQL's function of that name does.
+const (
+	MaxOverTime Function = iota
+	MinOverTime
+	AvgOverTime
+	SumOverTime
+	CountOverTime
+	LastOverTime
+	Rate
+	Increase
+)
+
+// Windows are those of which a query takes one function and nothing else: (t-RangeMs, t] for each instant t. The result of a window stands
+// OffsetMs behind its end.
 type Windows struct {
 	Instants
 	RangeMs  int64 // positive
-	Greatest bool
+	OffsetMs int64
+	Function Function
 }
 
 // EdgeFrom is the first edge of a window that is not before ms; math.MaxInt64 where there is none. Slices that end between two edges that
 // follow on each other, at the later one or before it, are in the same windows.
 func (w Windows) EdgeFrom(ms int64) int64 {
 	edge := int64(math.MaxInt64)
-	for _, side := range [...]Instants{w.Instants, w.left()} {
+	left := Instants{FirstMs: w.FirstMs - w.RangeMs, LastMs: w.LastMs - w.RangeMs, StepMs: w.StepMs}
+	for _, side := range [...]Instants{w.Instants, left} {
 		if at, some := side.AtOrAfter(ms); some {
 			edge = min(edge, at)
 		}
@@ -25,39 +44,28 @@ func (w Windows) EdgeFrom(ms int64) int64 {
 	return edge
 }
 
-// EdgeBefore is the last edge of a window before ms; math.MinInt64 where there is none.
-func (w Windows) EdgeBefore(ms int64) int64 {
-	edge := int64(math.MinInt64)
-	for _, side := range [...]Instants{w.Instants, w.left()} {
-		if at, some := side.before(ms); some {
-			edge = max(edge, at)
-		}
-	}
-	return edge
+// Computing is a store whose queriers compute: of a selector with Windows they give each series the results in the place of its samples, at
+// every instant, a gap's marker where there is none, under the labels that PromQL gives results. Where they cannot, because some of it is not
+// numbers, they end with ErrNotComputed.
+type Computing interface{ ComputesWindows() bool }
+
+// Computes reports whether a store's queriers compute.
+func Computes(store any) bool {
+	c, is := store.(Computing)
+	return is && c.ComputesWindows()
 }
 
-// left is where the windows begin.
-func (w Windows) left() Instants {
-	return Instants{FirstMs: w.FirstMs - w.RangeMs, LastMs: w.LastMs - w.RangeMs, StepMs: w.StepMs}
-}
+// ErrNotComputed ends a query whose windows the store could not compute: it is to be asked again without Windows.
+var ErrNotComputed = errors.New("windows that the store cannot compute")
 
-// before is the last instant before ms; false where there is none.
-func (i Instants) before(ms int64) (int64, bool) {
-	if ms <= i.FirstMs || i.FirstMs > i.LastMs {
-		return 0, false
-	}
-	return i.FirstMs + (min(ms-1, i.LastMs)-i.FirstMs)/i.StepMs*i.StepMs, true
-}
-
-// Fold notes that of a selector only the least or the greatest number of each window is asked for, by a function that takes it as
-// min_over_time and max_over_time do. The selector is known as Thin knows it.
-func (p *Plan) Fold(matchers []*labels.Matcher, of Windows) {
+// Compute notes that of a selector only a function of windows is asked for. The selector is known as Thin knows it.
+func (p *Plan) Compute(matchers []*labels.Matcher, of Windows) {
 	for _, m := range matchers {
 		p.windows[m] = of
 	}
 }
 
-// Windows are those of which a selector's least or greatest number is asked for; false where more is.
+// Windows are those of which a selector's results are asked for; false where its samples are.
 func (p *Plan) Windows(matchers []*labels.Matcher) (Windows, bool) {
 	if p == nil || len(matchers) == 0 {
 		return Windows{}, false

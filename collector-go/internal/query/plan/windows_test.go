@@ -19,16 +19,13 @@ func TestEdges(t *testing.T) {
 			all = append(all, at, at-w.RangeMs)
 		}
 		for ms := int64(-150); ms < 200; ms++ {
-			from, before := int64(math.MaxInt64), int64(math.MinInt64)
+			from := int64(math.MaxInt64)
 			for _, edge := range all {
 				if edge >= ms {
 					from = min(from, edge)
-				} else {
-					before = max(before, edge)
 				}
 			}
 			require.Equal(t, from, w.EdgeFrom(ms), "%+v at %d", w, ms)
-			require.Equal(t, before, w.EdgeBefore(ms), "%+v at %d", w, ms)
 		}
 	}
 }

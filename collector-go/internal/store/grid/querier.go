@@ -26,6 +26,9 @@ func (s *Store) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return read.NewQuerier(sources, minMs, maxMs, release), nil
 }
 
+// ComputesWindows means that queriers give results of windows where a query's plan asks for them (plan.Computing).
+func (s *Store) ComputesWindows() bool { return true }
+
 // sources are where slices within [minMs, maxMs] may lie, oldest first, until release is called.
 func (s *Store) sources(minMs, maxMs int64) (all []run.Source, release func() error, err error) {
 	s.lock.Lock()

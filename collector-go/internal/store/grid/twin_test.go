@@ -296,10 +296,7 @@ func (p *pairs) alongside(n int) {
 		}
 		until := gridtest.Within{Queryable: p.watched(p.store), MinMs: math.MinInt64, MaxMs: p.steps[p.next-1].AtMs}
 		begun := make(chan struct{}, 1)
-		ours := storage.QueryableFunc(func(minMs, maxMs int64) (storage.Querier, error) {
-			begin(begun)
-			return until.Querier(minMs, maxMs)
-		})
+		ours := beginning{until, begun}
 		theirs := gridtest.Within{Queryable: p.twin, MinMs: until.MinMs, MaxMs: until.MaxMs}
 		some := p.steps[p.next : p.next+(len(p.steps)-p.next)/(portions-portion)]
 		var ended sync.WaitGroup
@@ -339,6 +336,19 @@ func (p *pairs) alongside(n int) {
 	p.tally["manifests during questions"] += int(p.store.manifest.sequence - sequence)
 }
 
+// beginning is a store that records when questions begin.
+type beginning struct {
+	storage.Queryable
+	begun chan<- struct{}
+}
+
+func (b beginning) Querier(minMs, maxMs int64) (storage.Querier, error) {
+	begin(b.begun)
+	return b.Queryable.Querier(minMs, maxMs)
+}
+
+func (beginning) ComputesWindows() bool { return true }
+
 // begin records that a question begins, unless what it would have happen is still happening.
 func begin(begun chan<- struct{}) {
 	select {
@@ -358,7 +368,7 @@ func (p *pairs) merges() int { return int(testutil.ToFloat64(p.store.figures.mer
 
 // disturbed asks while replays, flushes, merges, deletions and snapshots go on, none of which change what is asked for.
 func (p *pairs) disturbed(n int) {
-	d := &disturbance{pairs: p, begun: make(chan struct{}, 1), position: p.steps[len(p.steps)-1].UpTo, snapshots: make(chan int)}
+	d := &disturbance{pairs: p, begun: make(chan struct{}, 4), position: p.steps[len(p.steps)-1].UpTo, snapshots: make(chan int)}
 	merges, sequence := p.merges(), p.store.manifest.sequence
 	var ended sync.WaitGroup
 	ended.Go(d.append)
@@ -401,6 +411,9 @@ func (d *disturbance) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	begin(d.begun)
 	return d.watched(d.store).Querier(minMs, maxMs)
 }
+
+// ComputesWindows implements plan.Computing.
+func (d *disturbance) ComputesWindows() bool { return true }
 
 // append hands over other series in all partitions, and sometimes again what has come before, which may change nothing.
 func (d *disturbance) append() {

@@ -46,7 +46,7 @@ export const figures = [
   { name: 'gc', title: 'Time in garbage collection (Figure 4)', unit: 'ms', byWorker: true, metric: 'bullet_worker_gc_seconds_total', lines: [
     { expression: (t, step, i) => `sum by (worker) (rate(bullet_worker_gc_seconds_total{topology=${t}}[${counter(step, i)}]))` }] },
   { name: 'workers', title: 'Workers that report', unit: 'workers', metric: 'bullet_worker_heap_used_bytes', lines: [
-    { name: 'workers', expression: (t, step, i) => `count(count by (worker) (last_over_time(bullet_worker_heap_used_bytes{topology=${t}}[${gauge(step, i)}])))` }] },
+    { name: 'workers', expression: (t, step, i) => `count(count by (worker) (count_over_time(bullet_worker_heap_used_bytes{topology=${t}}[${gauge(step, i)}])))` }] },
   { name: 'queries', title: 'Queries running (Figure 1)', unit: 'queries', metric: 'bullet_active_queries', lines: [
     { name: 'queries running', expression: (t, step, i) => `sum(avg_over_time(bullet_active_queries{topology=${t},component="JoinBolt"}[${gauge(step, i)}]))` }] },
   { name: 'cpu', title: 'CPU time, user and system (Figure 2)', unit: 'cores', byWorker: true, metric: 'bullet_worker_cpu_seconds_total', lines: [

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
@@ -89,8 +90,11 @@ type within struct {
 	Within
 }
 
-// Select has the hints end where the querier does: Prometheus' store goes by them.
+// Select has the hints end where the querier does: Prometheus' store goes by them. Of windows that are computed they say nothing.
 func (w within) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	if _, computed := plan.From(ctx).Windows(matchers); computed {
+		return w.Querier.Select(ctx, sorted, hints, matchers...)
+	}
 	cut := *hints
 	cut.Start, cut.End = max(cut.Start, w.MinMs), min(cut.End, w.MaxMs)
 	if cut.Start > cut.End {

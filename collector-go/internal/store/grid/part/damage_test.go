@@ -208,7 +208,7 @@ func TestDamagedFooterCostsThePart(t *testing.T) {
 		require.ErrorAs(t, err, &damage)
 		require.Equal(t, "footer", damage.What)
 	}
-	fs, _ := damaged(t, func(p *Part, b []byte) { b[len(b)-1] = 2 })
+	fs, _ := damaged(t, func(p *Part, b []byte) { b[len(b)-1] = version + 1 })
 	_, err := Open(fs, "part")
 	require.ErrorContains(t, err, "newer")
 }

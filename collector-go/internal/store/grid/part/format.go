@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	version        = 1
+	version        = 2 // 1 is read too: its series have no shapes
 	headMagic      = "BMGRIDP"
 	footMagic      = "BMGRIDF"
 	headBytes      = 8
@@ -86,7 +86,7 @@ func readFooter(b []byte, size uint64) (f footer, err error) {
 	if string(magic[:7]) == footMagic && magic[7] > version {
 		return f, fmt.Errorf("is of format version %d, which this program does not know: run a newer one", magic[7])
 	}
-	if string(magic[:7]) != footMagic || magic[7] != version ||
+	if string(magic[:7]) != footMagic || magic[7] == 0 ||
 		crc32.Update(checksum(b[:footBytes-12]), castagnoli, magic) != binary.LittleEndian.Uint32(b[footBytes-12:]) {
 		return f, errChecksum
 	}

@@ -44,6 +44,33 @@ func foldable(runs []run.Run) bool {
 	return len(runs) > 0
 }
 
+// The shape of a series, beside how many levels it has.
+const (
+	even  = 0x80 // one step from the first slice to the last, none missing, all of them numbers
+	rises = 0x40 // even, and none is less than the one before
+)
+
+// shapeOf is the shape of a series that may have levels.
+func shapeOf(runs []run.Run) byte {
+	shape, last := byte(even|rises), math.Inf(-1)
+	for i := range runs {
+		r := &runs[i]
+		if r.Present != nil || i > 0 && (r.StepMs != runs[0].StepMs || r.FirstMs != runs[i-1].LastMs()+r.StepMs) {
+			return 0
+		}
+		for _, v := range r.Values {
+			if math.IsNaN(v) {
+				return 0
+			}
+			if v < last {
+				shape = even
+			}
+			last = v
+		}
+	}
+	return shape
+}
+
 // fold makes windows of runs; false where they would be too many, or where there is no number.
 func (w *windows) fold(runs []run.Run, levelMs int64) bool {
 	if !w.span(windowOf(runs[0].FirstMs, levelMs), windowOf(runs[len(runs)-1].LastMs(), levelMs)) {
@@ -203,6 +230,7 @@ func (l *levelWriter) add(encoder *column.Encoder, runs []run.Run) {
 	if !foldable(runs) {
 		return
 	}
+	l.index[at] = shapeOf(runs)
 	folded := l.fold(runs)
 	for i, levelMs := range run.LevelsMs {
 		w := &l.windows[i]
@@ -271,36 +299,37 @@ type level struct {
 }
 
 // readLevels reads the entries of the writer's index for a block's series: series i's level k, the coarsest being 0, is
-// number i*len(run.LevelsMs)+k. None are nil.
-func readLevels(b []byte, series int, pages uint64) ([]level, error) {
+// number i*len(run.LevelsMs)+k, its shape number i. None are nil.
+func readLevels(b []byte, series int, pages uint64) (all []level, shapes []byte, err error) {
 	if len(b) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	r := varint.Of(b)
 	firstPage := r.Uint()
-	all := make([]level, series*len(run.LevelsMs))
+	all, shapes = make([]level, series*len(run.LevelsMs)), make([]byte, series)
 	var before [len(run.LevelsMs)]int64
 	var offsets [len(run.LevelsMs)]uint64
 	for i := range series {
 		count := r.Bytes(1)
-		if r.Err() != nil || int(count[0]) > len(run.LevelsMs) {
-			return nil, errContent
+		if r.Err() != nil || int(count[0]&^(even|rises)) > len(run.LevelsMs) {
+			return nil, nil, errContent
 		}
-		for k := range int(count[0]) {
+		shapes[i] = count[0] & (even | rises)
+		for k := range int(count[0] &^ (even | rises)) {
 			first := before[k] + r.Int()
 			places, least, greatest := r.Length(column.MaxPlaces), r.Length(maxEntryLength), r.Length(maxEntryLength)
 			end := offsets[k] + uint64(least) + uint64(greatest)
 			if r.Err() != nil || places == 0 || first < -maxWindow || first > maxWindow || firstPage >= pages || firstPage+uint64(k) >= pages || end > maxEntryLength {
-				return nil, errContent
+				return nil, nil, errContent
 			}
 			all[i*len(run.LevelsMs)+k] = level{first, places, firstPage + uint64(k), uint32(offsets[k]), uint32(least), uint32(greatest)}
 			before[k], offsets[k] = first, end
 		}
 	}
 	if r.Done() != nil {
-		return nil, errContent
+		return nil, nil, errContent
 	}
-	return all, nil
+	return all, shapes, nil
 }
 
 // levelsOf are those of a series of the block, the coarsest first; nil where it has none.
@@ -316,6 +345,14 @@ func (c *columns) levelsOf(i int) []level {
 	return all[:n]
 }
 
+// shapeOf is the shape of a series of the block; 0 where it is not known.
+func (c *columns) shapeOf(i int) byte {
+	if c.shapes == nil {
+		return 0
+	}
+	return c.shapes[i]
+}
+
 // Extent implements run.LevelReader.
 func (p *Part) Extent(ref uint32) (run.Extent, error) {
 	c, err := p.columnsFor(ref)
@@ -329,6 +366,9 @@ func (p *Part) Extent(ref uint32) (run.Extent, error) {
 	}
 	if len(levels) > 0 {
 		e.FinestMs = run.LevelsMs[len(levels)-1]
+	}
+	if shape := c.shapeOf(int(ref % seriesInBlock)); shape&even != 0 && len(pieces) > 0 {
+		e.StepMs, e.Rises = pieces[0].stepMs, shape&rises != 0
 	}
 	return e, nil
 }

@@ -130,6 +130,63 @@ func TestExtremesAreThoseOfTheSlices(t *testing.T) {
 	require.NotZero(t, levelled)
 }
 
+// A part knows of a series with levels whether its slices are even, and whether they rise.
+func TestShapes(t *testing.T) {
+	seen := map[[2]bool]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5))
+		var runs []run.Run
+		nextMs, v, stepMs := random.Int64N(1_000_000), float64(random.IntN(5)), []int64{1000, 7}[random.IntN(2)]
+		isEven, isRising := true, true
+		for i := range 1 + random.IntN(3) {
+			if i > 0 && random.IntN(4) == 0 {
+				nextMs, isEven = nextMs+stepMs, false
+			}
+			r := run.Run{FirstMs: nextMs, StepMs: stepMs, Values: make([]float64, 200+random.IntN(500))}
+			for k := range r.Values {
+				v += float64(random.IntN(3)) / 2
+				switch r.Values[k] = v; random.IntN(2000) {
+				case 0:
+					v -= 10
+				case 1:
+					r.Values[k] = []float64{math.NaN(), math.Float64frombits(value.StaleNaN)}[random.IntN(2)]
+					isEven = false
+				}
+			}
+			nextMs = r.LastMs() + stepMs
+			if random.IntN(8) == 0 {
+				r.Present = make([]uint64, (len(r.Values)+63)/64)
+				for k := range r.Present {
+					r.Present[k] = ^uint64(1 << 5)
+				}
+				isEven = false
+			}
+			runs = append(runs, r)
+		}
+		last := math.Inf(-1)
+		for _, r := range runs {
+			for _, v := range r.Values {
+				isRising, last = isRising && v >= last, v
+			}
+		}
+		fs := disktest.NewMemory(1)
+		write(t, fs, "part", WriterOptions{Levels: true}, []one{{labels.FromStrings("a", "b"), runs}})
+		e, err := open(t, fs, "part").Extent(0)
+		require.NoError(t, err)
+		if e.FinestMs == 0 {
+			return
+		}
+		wanted := int64(0)
+		if isEven {
+			wanted = stepMs
+		}
+		require.Equal(t, wanted, e.StepMs)
+		require.Equal(t, isEven && isRising, e.Rises)
+		seen[[2]bool{isEven, e.Rises}]++
+	})
+	require.Len(t, seen, 3, "%v", seen)
+}
+
 func requireWindows(t require.TestingT, p *Part, ref uint32, levelMs int64, greatest bool, fromMs, toMs int64, want map[int64]uint64) {
 	got, err := p.Extremes(ref, levelMs, greatest, fromMs, toMs)
 	require.NoError(t, err)

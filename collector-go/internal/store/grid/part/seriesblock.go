@@ -203,6 +203,7 @@ type columns struct {
 	pieces []piece
 	starts []int32
 	levels []level // see readLevels
+	shapes []byte
 }
 
 func (c *columns) of(i int) []piece { return c.pieces[c.starts[i]:c.starts[i+1]] }
@@ -218,12 +219,12 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 	if r.Err() != nil || n != series {
 		return nil, errContent
 	}
-	levelled, err := readLevels(levels, series, pages)
+	levelled, shapes, err := readLevels(levels, series, pages)
 	if err != nil {
 		return nil, err
 	}
 	r = varint.Of(columnBytes)
-	c := &columns{levels: levelled, pieces: make([]piece, 0, n), starts: make([]int32, 1, n+1)}
+	c := &columns{levels: levelled, shapes: shapes, pieces: make([]piece, 0, n), starts: make([]int32, 1, n+1)}
 	var before, now []grid
 	for range n {
 		count := r.Length(r.Len() / 2)

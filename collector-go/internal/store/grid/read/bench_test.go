@@ -123,12 +123,12 @@ func BenchmarkDay(b *testing.B) {
 	}
 }
 
-// BenchmarkGreatest asks the same day for the greatest of the last hour, every 5 min: of runs that are decoded, folded and not, and of parts
+// BenchmarkGreatest asks the same day for the greatest of the last hour, every 5 min: of runs that are decoded, computed and not, and of parts
 // of 6 h with and without levels.
 func BenchmarkGreatest(b *testing.B) {
 	ours := decoded()
 	for name, store := range map[string]storage.Queryable{
-		"folded": ours, "raw": unplanned{ours}, "parts": parts(b, false), "levels": parts(b, true), "parts, raw": unplanned{parts(b, false)},
+		"computed": ours, "raw": unplanned{ours}, "parts": parts(b, false), "levels": parts(b, true), "parts, raw": unplanned{parts(b, false)},
 	} {
 		b.Run(name, func(b *testing.B) { greatest(b, store) })
 	}

@@ -16,6 +16,9 @@ type cursor struct {
 	rank  int   // of two slices at one time the one of lower rank counts
 }
 
+// msOf is a place's time.
+func (c *cursor) msOf(place int) int64 { return c.FirstMs + int64(place)*c.StepMs }
+
 // to stands at the first slice that is not before place; false: there is none.
 func (c *cursor) to(place int) bool {
 	place = max(place, c.first)
@@ -25,7 +28,7 @@ func (c *cursor) to(place int) bool {
 	if place > c.last {
 		return false
 	}
-	c.place, c.atMs = place, c.FirstMs+int64(place)*c.StepMs
+	c.place, c.atMs = place, c.msOf(place)
 	return true
 }
 
@@ -49,7 +52,7 @@ func (c *cursor) newest(ms int64) {
 	if c.Present != nil {
 		place = c.presentUpTo(place)
 	}
-	c.place, c.atMs = place, c.FirstMs+int64(place)*c.StepMs
+	c.place, c.atMs = place, c.msOf(place)
 }
 
 // presentFrom is the first place from place on that holds a slice; a place after last where there is none.

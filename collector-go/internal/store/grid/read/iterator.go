@@ -17,7 +17,8 @@ import (
 // which is nearly always, a step is an addition.
 type iterator struct {
 	series *series
-	read   bool // whether runs were read
+	skip   []bool // sources whose slices are not read, by their place in series.found; those behind the last are
+	read   bool   // whether runs were read
 
 	runs []run.Run
 	from []origin // of each of runs
@@ -45,7 +46,7 @@ type origin struct {
 
 func (it *iterator) reset(s *series) {
 	it.release()
-	*it = iterator{series: s, runs: it.runs[:0], from: it.from[:0], all: it.all[:0], open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
+	*it = iterator{series: s, skip: it.skip[:0], runs: it.runs[:0], from: it.from[:0], all: it.all[:0], open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
 }
 
 // release lets go of what was decoded.
@@ -68,10 +69,13 @@ func (it *iterator) start() {
 	if it.err = w.ctx.Err(); it.err != nil {
 		return
 	}
-	if w.folded {
-		it.err = it.readFolded()
+	if w.levels != nil {
+		it.err = it.readLevelled()
 	} else {
 		for i := range it.series.found {
+			if i < len(it.skip) && it.skip[i] {
+				continue
+			}
 			if it.err = it.readRuns(i, w.minMs, w.maxMs); it.err != nil {
 				break
 			}
@@ -91,6 +95,9 @@ func (it *iterator) start() {
 		}
 		if r.LastMs() > from.maxMs {
 			last = int((from.maxMs - r.FirstMs) / r.StepMs)
+		}
+		if first > last {
+			continue
 		}
 		it.all = append(it.all, cursor{Run: r, first: first, last: last, rank: from.source<<32 | i})
 	}

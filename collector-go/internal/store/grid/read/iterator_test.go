@@ -94,24 +94,26 @@ func newestAt(points []gridtest.Point, at plan.Instants) (all []gridtest.Point) 
 	return all
 }
 
-// Folded, an iterator stands where a walk over what is least or greatest between the edges of windows stands.
-func TestWalksFolded(t *testing.T) {
+// Of windows, an iterator stands where a walk over the results stands, one at every instant.
+func TestWalksOverResults(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		world := gridtest.NewWorld(seed, 1_700_000_000_000, time.Hour.Milliseconds())
 		ours := world.Sources(seed, 2+r.IntN(4))
-		of := plan.Windows{Greatest: r.IntN(2) == 0, RangeMs: []int64{10_000, 60_000, 61_007, 1_800_000}[r.IntN(4)]}
+		of := plan.Windows{Function: plan.CountOverTime, RangeMs: []int64{10_000, 60_000, 61_007, 1_800_000}[r.IntN(4)], OffsetMs: 1000 * r.Int64N(3)}
 		of.FirstMs, of.StepMs = world.FirstMs+r.Int64N(3_600_000), []int64{1000, 10_000, 60_000, 70_000, 37_123, 300_000, 1_000_000}[r.IntN(7)]
 		of.LastMs = of.FirstMs + of.StepMs*r.Int64N(40)
-		matchers, p := everything(), plan.New(plan.Limits{})
-		p.Fold(matchers, of)
-		minMs, maxMs := of.FirstMs-of.RangeMs+1, of.LastMs
-		querier := read.NewQuerier(ours, minMs, maxMs, nil)
-		set := querier.Select(plan.With(t.Context(), p), false, &storage.SelectHints{Start: minMs, End: maxMs, Range: of.RangeMs}, matchers...)
+		metric := world.Spec().Numbers[0]
+		matchers, p := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, metric)}, plan.New(plan.Limits{})
+		p.Compute(matchers, of)
+		querier := read.NewQuerier(ours, of.FirstMs-of.RangeMs+1, of.LastMs, nil)
+		set := querier.Select(plan.With(t.Context(), p), false, &storage.SelectHints{}, matchers...)
 		var it chunkenc.Iterator
 		for set.Next() {
-			i := slices.IndexFunc(world.Series, func(s gridtest.Series) bool { return labels.Equal(s.Labels, set.At().Labels()) })
-			truth := foldedIn(within(world.Series[i].Points, minMs, maxMs), of)
+			i := slices.IndexFunc(world.Series, func(s gridtest.Series) bool {
+				return labels.Equal(s.Labels, labels.NewBuilder(set.At().Labels()).Set(model.MetricNameLabel, metric).Labels())
+			})
+			truth := countsIn(world.Series[i].Points, of)
 			for range 4 {
 				it = set.At().Iterator(it)
 				walk(t, r, it, truth)
@@ -121,23 +123,20 @@ func TestWalksFolded(t *testing.T) {
 	}
 }
 
-// foldedIn keeps one number, the least or the greatest, of those that are in the same windows, at the time of the last.
-func foldedIn(points []gridtest.Point, of plan.Windows) (all []gridtest.Point) {
-	same := func(a, b gridtest.Point) bool {
-		return !a.IsHistogram && !b.IsHistogram && of.EdgeFrom(a.Ms) == of.EdgeFrom(b.Ms)
-	}
-	for _, p := range points {
-		switch last := len(all) - 1; {
-		case !p.IsHistogram && value.IsStaleNaN(p.Value):
-		case last < 0 || !same(all[last], p):
-			all = append(all, p)
-		default:
-			best := all[last].Value
-			if math.IsNaN(best) || of.Greatest && p.Value > best || !of.Greatest && p.Value < best {
-				best = p.Value
+// countsIn are how many numbers are in each window; a gap's marker where none is.
+func countsIn(points []gridtest.Point, of plan.Windows) (all []gridtest.Point) {
+	for ms := of.FirstMs; ms <= of.LastMs; ms += of.StepMs {
+		n := 0
+		for _, p := range points {
+			if p.Ms > ms-of.RangeMs && p.Ms <= ms && !value.IsStaleNaN(p.Value) {
+				n++
 			}
-			all[last] = gridtest.Point{Ms: p.Ms, Value: best}
 		}
+		at := gridtest.Point{Ms: ms + of.OffsetMs, Value: float64(n)}
+		if n == 0 {
+			at.Value = math.Float64frombits(value.StaleNaN)
+		}
+		all = append(all, at)
 	}
 	return all
 }

@@ -90,9 +90,9 @@ func (w *wanted) stretches(finestMs int64) []stretch {
 	return nil
 }
 
-// readFolded reads what is to be folded: by levels where a source has some and no other source has slices of the series in between. Levels
+// readLevelled reads that of which the least or the greatest number is wanted: by levels where a source has some and no other source has slices of the series in between. Levels
 // are only another way to what the slices say, so where one cannot be read the slices are.
-func (it *iterator) readFolded() error {
+func (it *iterator) readLevelled() error {
 	found := it.series.found
 	extents := make([]run.Extent, len(found))
 	readers := make([]run.LevelReader, len(found))
@@ -181,7 +181,7 @@ func (it *iterator) readStretch(source int, reader run.LevelReader, e run.Extent
 		if part.fromMs >= part.toMs {
 			continue
 		}
-		r, err := reader.Extremes(it.series.found[source].Ref, part.levelMs, it.series.windows.Greatest, part.fromMs, part.toMs)
+		r, err := reader.Extremes(it.series.found[source].Ref, part.levelMs, it.series.windows.Function == plan.MaxOverTime, part.fromMs, part.toMs)
 		if err != nil {
 			return false
 		}

@@ -40,10 +40,13 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 	if hints != nil {
 		w.minMs, w.maxMs, limit = max(w.minMs, hints.Start), min(w.maxMs, hints.End), hints.Limit
 		w.noSlices = hints.Func == onlyLabels
-		if hints.Range == 0 {
+		if w.windows, w.computed = w.plan.Windows(matchers); w.computed {
+			w.minMs, w.maxMs = max(q.minMs, w.windows.FirstMs-w.windows.RangeMs+1), min(q.maxMs, w.windows.LastMs)
+			if w.windows.Function == plan.MaxOverTime || w.windows.Function == plan.MinOverTime {
+				w.levels = &levels{}
+			}
+		} else if hints.Range == 0 {
 			w.instants, w.thinned = w.plan.Instants(matchers)
-		} else if w.windows, w.folded = w.plan.Windows(matchers); w.folded {
-			w.folded, w.levels = hints.Range == w.windows.RangeMs, &levels{}
 		}
 	}
 	if w.minMs > w.maxMs {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/schema"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/annotations"
@@ -21,9 +22,9 @@ type wanted struct {
 	noSlices     bool // only labels
 	thinned      bool // only the newest slice at or before each of instants
 	instants     plan.Instants
-	folded       bool // only the least or greatest number of each of windows
+	computed     bool // only the results of windows
 	windows      plan.Windows
-	levels       *levels // where folded
+	levels       *levels // where the windows' least or greatest numbers are wanted
 }
 
 // head is what is left of a source's series.
@@ -67,6 +68,13 @@ func (s *seriesSet) Next() bool {
 		}
 	}
 	s.at = &series{wanted: &s.wanted, labels: least}
+	if s.computed && s.windows.Function != plan.LastOverTime {
+		s.at.labels = least.DropReserved(schema.IsMetadataLabel)
+		if s.at.labels.Len() != least.Len()-1 { // results of two series might come under the same labels
+			s.err = plan.ErrNotComputed
+			return false
+		}
+	}
 	kept := s.heads[:0]
 	for _, h := range s.heads {
 		// A source that holds a series twice under one set of labels is read as if it were two.
@@ -113,14 +121,13 @@ func (s *series) Labels() labels.Labels { return s.labels }
 
 // Iterator reads the series' slices; it takes over the buffers of an iterator of this package that is no longer used.
 func (s *series) Iterator(used chunkenc.Iterator) chunkenc.Iterator {
-	if s.folded {
-		f, ours := used.(*folding)
+	if s.computed {
+		c, ours := used.(*computing)
 		if !ours {
-			f = &folding{}
+			c = &computing{}
 		}
-		f.reset(s)
-		f.kept = chunkenc.ValNone
-		return f
+		c.reset(s)
+		return c
 	}
 	it, ours := used.(*iterator)
 	if !ours {

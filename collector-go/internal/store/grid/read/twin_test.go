@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/storage"
+	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/gridtest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/read"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
@@ -19,6 +21,8 @@ func (s sources) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return read.NewQuerier(s, minMs, maxMs, nil), nil
 }
 
+func (s sources) ComputesWindows() bool { return true }
+
 // The twin: over whatever sources series are spread, PromQL answers as over a Prometheus store that holds the same slices.
 func TestAnswersAsPrometheus(t *testing.T) {
 	for seed := range int64(4) {
@@ -28,4 +32,33 @@ func TestAnswersAsPrometheus(t *testing.T) {
 			gridtest.Compare(t, seed, 150, ours, world.Prometheus(t), world.Spec())
 		})
 	}
+}
+
+// A series that lies in the store and beside it has one answer over both, as where it lies in one store.
+func TestASeriesInTwoStores(t *testing.T) {
+	store := func(firstMs int64, values ...float64) sources {
+		m := &gridtest.Memory{}
+		m.Add(named("x_total"), []run.Run{{FirstMs: firstMs, StepMs: 10_000, Values: values}})
+		return sources{m}
+	}
+	whole := store(10_000, 1, 2, 4, 8, 2, 5)
+	for name, all := range map[string]storage.Queryable{
+		"both": query.Join(store(10_000, 1, 2, 4), store(40_000, 8, 2, 5)), "the store": query.Join(whole, sources{}), "beside": query.Join(sources{}, whole),
+	} {
+		for _, expr := range []string{"rate(x_total[1m])", "sum_over_time(x_total[45s])", "last_over_time(x_total[35s])"} {
+			require.Equal(t, asked(t, whole, expr), asked(t, all, expr), "%s: %s", name, expr)
+		}
+	}
+	require.Contains(t, asked(t, whole, "sum_over_time(x_total[1m])"), "22 @[60000]")
+}
+
+func asked(t *testing.T, store storage.Queryable, expr string) string {
+	e, err := query.New(store, query.DefaultOptions())
+	require.NoError(t, err)
+	q, err := e.Range(t.Context(), nil, expr, time.UnixMilli(0), time.UnixMilli(120_000), 30*time.Second)
+	require.NoError(t, err)
+	defer q.Close()
+	result := q.Exec(t.Context())
+	require.NoError(t, result.Err)
+	return result.String()
 }

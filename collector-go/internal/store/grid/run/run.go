@@ -67,6 +67,10 @@ type Extent struct {
 	FirstMs, LastMs int64 // ends of the first and the last; the last is less where there is none
 	// FinestMs is the finest of LevelsMs that the series has; it has all that are coarser too. 0: it has none.
 	FinestMs int64
+	// StepMs is how far the slices are apart where from the first to the last none is missing and all are numbers; 0: that is not known.
+	StepMs int64
+	// Rises means that none of them is less than the one before: of a window the least is the first, the greatest the last.
+	Rises bool
 }
 
 // LevelReader is a Reader that may have the least and greatest numbers of a series' windows beside its slices.
