@@ -18,6 +18,9 @@ func TestTheAnalysisPagesAreTrue(t *testing.T) {
 	t.Run("analysis", func(t *testing.T) {
 		analysisPage(t, "docs/analysis.md", append(allAnalyses(), "size --records-per-s")...)
 	})
+	t.Run("predict", func(t *testing.T) {
+		analysisPage(t, "docs/predict.md", "predict --from", "predict topology/experiments/test5.yaml")
+	})
 	t.Run("tuning", func(t *testing.T) {
 		analysisPage(t, "docs/tuning.md", "analyze resources", "analyze concurrency", "analyze data", "analyze queries", "optimize topology/experiments/optimize/test7.yaml")
 	})

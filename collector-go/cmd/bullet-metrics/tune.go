@@ -20,7 +20,7 @@ import (
 func newTuneCommand() *cobra.Command {
 	return group("tune", "Run experiments, judge measurements and size topologies",
 		"Run experiments on a Bullet topology, judge what was measured, and find the configuration that a load needs.",
-		newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newTuneOptimizeCommand(), newAnalyzeCommand(), newSizeCommand(),
+		newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newTuneOptimizeCommand(), newTunePredictCommand(), newAnalyzeCommand(), newSizeCommand(),
 		newReportCommand(), newCompareCommand())
 }
 

@@ -59,6 +59,7 @@ var allowed = map[string][]string{
 	"internal/config":            {"internal/yamlfile", "internal/store/forward"}, // whose kinds of stores have settings of their own
 	"internal/tuning":            {},
 	"internal/optimize":          {"internal/tuning"},
+	"internal/predict":           {"internal/tuning", "internal/rundir", "internal/sheet", "internal/yamlfile", "internal/chart", "internal/document"},
 	"internal/study":             {"internal/optimize", "internal/tuning", "internal/yamlfile", "internal/chart", "internal/document"},
 	"internal/trials":            {"internal/optimize", "internal/study", "internal/spec", "internal/rundir", "internal/plugin", "internal/disk", "internal/tuning", "internal/yamlfile"},
 	"internal/client":            {},

@@ -1,0 +1,171 @@
+package predict
+
+import (
+	"math"
+	"math/rand/v2"
+	"sort"
+)
+
+// costFit is the posterior of a figure that loads add up to: figure = (sum of unit costs x terms) x heap^elasticity, times what a launch differs from
+// the next by and what a step differs from the next by, both log-normal. Unit costs are positive; where the steps cannot tell two terms apart, such as records
+// and the topology itself at one record rate, the posterior holds every split of them.
+type costFit struct {
+	basis
+	unit float64 // the figures' geometric mean, by which they are divided
+	heap float64 // MiB, by which heaps are divided; 0 where the figure does not follow the heap
+	// kept are draws: logs of the terms' unit costs, then the logs of the two deviations, then the elasticity.
+	kept, chains [][]float64
+	launches     int
+}
+
+// Priors of the logarithms: a unit cost is somewhere between a hundredth of the figure and all of it; steps differ by 6% and launches by 4%, give or take a
+// factor of 2.5.
+var (
+	unitCostPrior      = normal{-1.5, 1.5}
+	stepScatterPrior   = normal{math.Log(0.06), 0.9}
+	launchScatterPrior = normal{math.Log(0.04), 0.9}
+	// How a figure follows the heap: GC falls about as it grows, what is used grows with it.
+	elasticities = map[Figure]normal{GC: {-1, 0.5}, Heap: {0.5, 0.5}}
+)
+
+// leastSteps is of how few steps nothing is predicted.
+const leastSteps = 3
+
+// fitCost fits a figure; nil where too few steps have it. begin are another fit's chains, nil for none.
+func fitCost(figure Figure, all []Observation, terms []term, begin *costFit, seed uint64) *costFit {
+	of := with(figure, all)
+	if len(of) < leastSteps {
+		return nil
+	}
+	f := &costFit{basis: newBasis(of, terms...), unit: 1}
+	if len(f.terms) == 0 {
+		return nil
+	}
+	var logs []float64
+	var sum float64
+	for _, o := range of {
+		logs = append(logs, math.Log(o.Measured[figure]))
+		sum += logs[len(logs)-1]
+	}
+	f.unit = math.Exp(sum / float64(len(of)))
+	elasticity, follows := elasticities[figure]
+	if follows {
+		f.heap = commonHeap(of)
+	}
+	rows := make([][]float64, len(of))
+	heaps := make([]float64, len(of))
+	for i, o := range of {
+		rows[i], heaps[i] = f.row(o.Load, o.Setup), f.heapOf(o.Setup)
+		logs[i] -= math.Log(f.unit)
+	}
+	k := len(f.terms)
+	prior := make([]normal, 0, k+3)
+	for range k {
+		prior = append(prior, unitCostPrior)
+	}
+	prior = append(prior, stepScatterPrior, launchScatterPrior)
+	if f.heap > 0 {
+		prior = append(prior, elasticity)
+	}
+	launches, residuals, units := launchesOf(of), make([]scattered, len(of)), make([]float64, k)
+	f.launches = len(launches)
+	density := func(p []float64) float64 {
+		variance, costs := math.Exp(2*p[k]), f.unitCosts(p, units)
+		for i, row := range rows {
+			mean := math.Log(dot(costs, row))
+			if f.heap > 0 {
+				mean += p[k+2] * heaps[i]
+			}
+			residuals[i] = scattered{logs[i] - mean, variance, 1}
+		}
+		if v := logPrior(prior, p) + launchesLikelihood(residuals, launches, math.Exp(2*p[k+1])); !math.IsNaN(v) {
+			return v
+		}
+		return math.Inf(-1)
+	}
+	random := rand.New(rand.NewPCG(seed, uint64(len(of))))
+	start, rounds := chainsOf(prior, random), coldRounds
+	if begin != nil && len(begin.chains[0]) == len(prior) {
+		start, rounds = begin.chains, warmRounds
+	}
+	f.kept, f.chains = draws(density, start, rounds, random)
+	return f
+}
+
+// with are the observations that have a figure.
+func with(figure Figure, all []Observation) (of []Observation) {
+	for _, o := range all {
+		if v, has := o.Measured[figure]; has && positive(v) {
+			of = append(of, o)
+		}
+	}
+	return of
+}
+
+// commonHeap is the geometric mean of the heaps; 0 where one is not known.
+func commonHeap(of []Observation) float64 {
+	sum := 0.0
+	for _, o := range of {
+		if o.Setup.HeapMiB <= 0 {
+			return 0
+		}
+		sum += math.Log(o.Setup.HeapMiB)
+	}
+	return math.Exp(sum / float64(len(of)))
+}
+
+// heapOf is the logarithm of a heap over the common one.
+func (f *costFit) heapOf(s Setup) float64 {
+	if f.heap == 0 || s.HeapMiB <= 0 {
+		return 0
+	}
+	return math.Log(s.HeapMiB / f.heap)
+}
+
+// at are draws of the figure in a step of a launch that was not measured; reach is the further scatter of what lies beyond the measurements.
+func (f *costFit) at(l Load, s Setup, reach float64, random *rand.Rand) []float64 {
+	k, row, heap := len(f.terms), f.row(l, s), f.heapOf(s)
+	out, units := make([]float64, len(f.kept)), make([]float64, k)
+	for i, p := range f.kept {
+		scatter := math.Sqrt(math.Exp(2*p[k]) + math.Exp(2*p[k+1]) + reach*reach)
+		v := math.Log(f.unit*dot(f.unitCosts(p, units), row)) + scatter*random.NormFloat64()
+		if f.heap > 0 {
+			v += p[k+2] * heap
+		}
+		out[i] = math.Exp(v)
+	}
+	return out
+}
+
+// more are draws of what one load costs more than another, times a factor, without the scatter of a step.
+func (f *costFit) more(from, to Load, s Setup, factor float64) []float64 {
+	out, units, row := make([]float64, len(f.kept)), make([]float64, len(f.terms)), f.row(to, s)
+	for k, v := range f.row(from, s) {
+		row[k] -= v
+	}
+	heap := f.heapOf(s)
+	for i, p := range f.kept {
+		out[i] = factor * f.unit * dot(f.unitCosts(p, units), row)
+		if f.heap > 0 {
+			out[i] *= math.Exp(p[len(f.terms)+2] * heap)
+		}
+	}
+	return out
+}
+
+// quantiles are those of draws.
+func quantiles(draws []float64, shares ...float64) []float64 {
+	sorted := append([]float64{}, draws...)
+	sort.Float64s(sorted)
+	out := make([]float64, len(shares))
+	for i, share := range shares {
+		at := share * float64(len(sorted)-1)
+		low := int(at)
+		high := min(low+1, len(sorted)-1)
+		out[i] = sorted[low]
+		if sorted[high] != sorted[low] { // infinite ones are not subtracted
+			out[i] += (at - float64(low)) * (sorted[high] - sorted[low])
+		}
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package predict
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Rounds of the sampler: of a fit that begins with draws from the prior, and of one that begins with another fit's.
+const (
+	coldRounds = 1500
+	warmRounds = 500
+	// keptDraws are how many draws are kept of a posterior, about.
+	keptDraws = 1000
+)
+
+// draws samples a density, given as its logarithm, by differential evolution: of many chains each proposes a step along the difference of two others
+// (ter Braak, "A Markov Chain Monte Carlo version of the genetic algorithm Differential Evolution", 2006), so that no scale has to be known beforehand. It
+// returns what the second half of the rounds visited, thinned, with the chains' end, from which another fit may begin.
+func draws(density func([]float64) float64, chains [][]float64, rounds int, random *rand.Rand) (kept, end [][]float64) {
+	d, n := len(chains[0]), len(chains)
+	at, now := make([][]float64, n), make([]float64, n)
+	for i, c := range chains {
+		at[i] = append([]float64{}, c...)
+		now[i] = density(c)
+	}
+	step := 2.38 / math.Sqrt(2*float64(d))
+	every := max(1, rounds/2*n/keptDraws)
+	proposal := make([]float64, d)
+	for round, visited := 0, 0; round < rounds; round++ {
+		scale := step
+		if round%10 == 9 {
+			scale = 1 // from one mode to another
+		}
+		for i := range at {
+			a, b := random.IntN(n), random.IntN(n)
+			for k := range proposal {
+				proposal[k] = at[i][k] + scale*(at[a][k]-at[b][k]) + 1e-4*random.NormFloat64()
+			}
+			if then := density(proposal); then >= now[i] || math.Log(random.Float64()) < then-now[i] {
+				copy(at[i], proposal)
+				now[i] = then
+			}
+			if visited++; round >= rounds/2 && visited%every == 0 {
+				kept = append(kept, append([]float64{}, at[i]...))
+			}
+		}
+	}
+	return kept, at
+}
+
+// chainsOf are starting points drawn from a prior.
+func chainsOf(prior []normal, random *rand.Rand) (chains [][]float64) {
+	for range max(24, 3*len(prior)) {
+		c := make([]float64, len(prior))
+		for k, p := range prior {
+			c[k] = p.mean + p.deviation*random.NormFloat64()
+		}
+		chains = append(chains, c)
+	}
+	return chains
+}
+
+// normal is a prior of one parameter.
+type normal struct{ mean, deviation float64 }
+
+func logPrior(prior []normal, p []float64) (sum float64) {
+	for k, n := range prior {
+		z := (p[k] - n.mean) / n.deviation
+		sum -= z * z / 2
+	}
+	return sum
+}
+
+// scattered is a residual with its variance, and how much of the launch's own effect is in it.
+type scattered struct{ residual, variance, share float64 }
+
+// launchesLikelihood is the logarithm of the likelihood of residuals, launch by launch: the steps of a launch share an effect, whose variance is between.
+func launchesLikelihood(residuals []scattered, launches [][]int, between float64) (sum float64) {
+	for _, launch := range launches {
+		var squares, shares, both float64
+		for _, i := range launch {
+			r := residuals[i]
+			if r.variance == 0 {
+				continue // nothing was measured
+			}
+			sum -= math.Log(r.variance) / 2
+			squares += r.residual * r.residual / r.variance
+			shares += r.share * r.share / r.variance
+			both += r.share * r.residual / r.variance
+		}
+		inflated := 1 + between*shares
+		sum -= math.Log(inflated)/2 + (squares-between*both*both/inflated)/2
+	}
+	return sum
+}

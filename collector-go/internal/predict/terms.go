@@ -1,0 +1,89 @@
+package predict
+
+import (
+	"math"
+	"slices"
+)
+
+// term is what a cost can be proportional to.
+type term struct {
+	name string
+	of   func(Load, Setup) float64
+}
+
+// The terms. Each record is matched with each query, hence their product.
+var (
+	perTopology = term{"the topology", func(Load, Setup) float64 { return 1 }}
+	perExecutor = term{"an executor", func(_ Load, s Setup) float64 { return s.all() }}
+	perRecord   = term{"a record", func(l Load, _ Setup) float64 { return float64(l.RecordsPerSecond) }}
+	perQuery    = term{"a query", func(l Load, _ Setup) float64 { return l.Queries }}
+	perMatch    = term{"a record matched with a query", func(l Load, _ Setup) float64 { return l.Queries * float64(l.RecordsPerSecond) }}
+)
+
+// basis is the terms of a fit, each divided by its largest value among what was measured.
+type basis struct {
+	terms []term
+	most  []float64
+}
+
+// newBasis takes the terms of which something is known: one that is 0 or unknown in any step, or 0 in all, shows nothing.
+func newBasis(of []Observation, candidates ...term) (b basis) {
+	for _, t := range candidates {
+		most, known := 0.0, true
+		for _, o := range of {
+			v := t.of(o.Load, o.Setup)
+			known = known && !math.IsNaN(v)
+			most = max(most, v)
+		}
+		if known && most > 0 {
+			b.terms, b.most = append(b.terms, t), append(b.most, most)
+		}
+	}
+	return b
+}
+
+// has reports whether one of the terms is there.
+func (b basis) has(wanted ...term) bool {
+	return slices.ContainsFunc(b.terms, func(t term) bool {
+		return slices.ContainsFunc(wanted, func(w term) bool { return w.name == t.name })
+	})
+}
+
+// row are the terms' values at a load.
+func (b basis) row(l Load, s Setup) []float64 {
+	row := make([]float64, len(b.terms))
+	for k, t := range b.terms {
+		row[k] = t.of(l, s) / b.most[k]
+	}
+	return row
+}
+
+// unitCosts are the terms' costs of their logarithms, into a slice that is long enough.
+func (b basis) unitCosts(logs, into []float64) []float64 {
+	for k := range b.terms {
+		into[k] = math.Exp(logs[k])
+	}
+	return into[:len(b.terms)]
+}
+
+// dot is the sum of a row by its unit costs.
+func dot(units, row []float64) (sum float64) {
+	for k, v := range row {
+		sum += v * units[k]
+	}
+	return sum
+}
+
+// launchesOf are the places of observations, launch by launch.
+func launchesOf(of []Observation) (groups [][]int) {
+	at := map[string]int{}
+	for i, o := range of {
+		g, known := at[o.Launch]
+		if !known {
+			g = len(groups)
+			at[o.Launch], groups = g, append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}

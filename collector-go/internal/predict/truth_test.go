@@ -1,0 +1,183 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
+)
+
+// truth is a made-up topology whose every figure is known.
+type truth struct {
+	base, executor, record, query, match float64 // cores, of all workers
+	filterRecord, filterMatch            float64 // of the filter bolts alone
+	service, wait, overload              float64
+	step, launch, latency                float64 // relative standard deviations
+}
+
+func between(random *rand.Rand, low, high float64) float64 {
+	return low * math.Pow(high/low, random.Float64())
+}
+
+const truthRecords = 2000.0
+
+// newTruth has figures of the size of a small cluster: at 2,000 records/s one filter bolt is full at 60 to 600 queries.
+func newTruth(random *rand.Rand) truth {
+	return truth{
+		base: between(random, 0.1, 1), executor: between(random, 0.005, 0.05), record: between(random, 5e-5, 4e-4), query: between(random, 1e-4, 4e-3), match: between(random, 2e-7, 2e-6),
+		filterRecord: between(random, 2e-5, 2e-4), filterMatch: between(random, 5e-7, 5e-6), service: between(random, 1, 10), wait: between(random, 0.2, 2), overload: between(random, 1e-3, 1e-2),
+		step: between(random, 0.02, 0.08), launch: between(random, 0.01, 0.08), latency: between(random, 0.05, 0.25),
+	}
+}
+
+func (w truth) cpu(l Load, s Setup) float64 {
+	r := float64(l.RecordsPerSecond)
+	return w.base + w.executor*s.all() + w.record*r + w.query*l.Queries + w.match*r*l.Queries
+}
+
+func (w truth) utilization(l Load, s Setup) float64 {
+	r := float64(l.RecordsPerSecond)
+	return (w.filterRecord*r + w.filterMatch*r*l.Queries) / s.filterBolts()
+}
+
+func (w truth) ms(utilization float64) float64 {
+	return w.service * (1 + w.wait*queue(utilization, w.overload))
+}
+
+// launched is what a launch differs by from the next.
+type launched struct{ cpu, filter float64 }
+
+func (w truth) launches(random *rand.Rand) launched {
+	return launched{math.Exp(w.launch * random.NormFloat64()), math.Exp(w.launch * random.NormFloat64())}
+}
+
+func (w truth) measure(l Load, s Setup, in launched, random *rand.Rand) map[Figure]float64 {
+	u := w.utilization(l, s) * in.filter * math.Exp(0.02*random.NormFloat64())
+	return map[Figure]float64{CPU: w.cpu(l, s) * in.cpu * math.Exp(w.step*random.NormFloat64()), Latency: w.ms(u) * math.Exp(w.latency*random.NormFloat64())}
+}
+
+// capacity is the most queries of a launch.
+func (w truth) capacity(s Setup, in launched, limit float64) float64 {
+	return largest(func(v float64) bool {
+		return w.ms(in.filter*w.utilization(Load{v, truthRecords}, s)) <= limit
+	})
+}
+
+func setupOf(filterBolts float64) Setup {
+	return Setup{Executors: map[string]float64{tuning.FilterBolt: filterBolts, "JoinBolt": 2, "DataSource": 2}}
+}
+
+// observed are launches of 1, 2 and 4 filter bolts, twice each, with queries up to what fills them.
+func (w truth) observed(random *rand.Rand) (all []Observation) {
+	for _, bolts := range []float64{1, 2, 4} {
+		full := bolts / (w.filterMatch * truthRecords)
+		for repeat := range 2 {
+			in := w.launches(random)
+			for _, share := range []float64{0, 0.3, 0.6, 0.9, 1.1} {
+				l := Load{math.Round(share * full), truthRecords}
+				all = append(all, Observation{World: "made up", Launch: fmt.Sprint(bolts, repeat), Configuration: fmt.Sprint(bolts), Load: l, Setup: setupOf(bolts),
+					Measured: w.measure(l, setupOf(bolts), in, random)})
+			}
+		}
+	}
+	return all
+}
+
+// An interval of 95% of a step, or of a capacity, of a configuration that was never run holds it 95 times of 100.
+func TestIntervalsHoldTheTruth(t *testing.T) {
+	worlds := 24
+	if os.Getenv("BULLET_METRICS_LONG") != "" {
+		worlds = 1000
+	}
+	const limit = 200
+	random, inside, asked, off := rand.New(rand.NewPCG(18, 3)), map[string]int{}, map[string]int{}, []float64{}
+	for range worlds {
+		w := newTruth(random)
+		m, err := Fit(w.observed(random), 0.95)
+		require.NoError(t, err)
+		for _, bolts := range []float64{3, 6} {
+			s, in := setupOf(bolts), w.launches(random)
+			full := bolts / (w.filterMatch * truthRecords)
+			l := Load{math.Round(full * 0.7 * random.Float64()), truthRecords}
+			p := m.Predict(Question{Load: l, Setup: s, LimitMs: limit})
+			measured := w.measure(l, s, in, random)
+			hold := func(name string, v float64, e tuning.Estimate) {
+				asked[name]++
+				if tuning.Figure(v) >= e.Low && tuning.Figure(v) <= e.High {
+					inside[name]++
+				}
+			}
+			for _, f := range p.Figures {
+				if v, has := measured[Figure(f.Name)]; has {
+					hold(f.Name, v, f.Estimate)
+				}
+			}
+			require.Len(t, p.Capacity, 2)
+			capacity := w.capacity(s, in, limit)
+			hold("capacity", capacity, p.Capacity[0].Estimate)
+			off = append(off, math.Abs(float64(p.Capacity[0].Value)/capacity-1))
+		}
+	}
+	for name, n := range asked {
+		share := float64(inside[name]) / float64(n)
+		t.Logf("%s: %d of %d, %.1f%%", name, inside[name], n, 100*share)
+		assert.GreaterOrEqual(t, share, 0.90, name)
+	}
+	assert.Len(t, asked, 3)
+	t.Logf("median error of the capacity %.1f%%", 100*float64(median(off)))
+	assert.Less(t, float64(median(off)), CapacityErrorGoal)
+}
+
+// A cluster 58 times as large is answered, with how far that is, in an interval that holds the truth and is no point.
+func TestALargerClusterIsAnsweredWithItsReach(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 1162))
+	w := newTruth(random)
+	m, err := Fit(w.observed(random), 0.95)
+	require.NoError(t, err)
+	s := Setup{Executors: map[string]float64{tuning.FilterBolt: 512, "JoinBolt": 2, "DataSource": 648}}
+	l := Load{680, 756_000}
+	p := m.Predict(Question{Load: l, Setup: s, LimitMs: 200, Machine: tuning.Machine{CPUCores: 47, MemoryMiB: tuning.Unknown}})
+	assert.Equal(t, "756,000 records/s: 378 x the most measured, 2,000", p.Beyond[0].Text())
+	assert.Equal(t, "1,162 executors in all: 145 x the most measured, 8", p.Beyond[2].Text())
+	cpu := p.Figures[2]
+	require.Equal(t, string(CPU), cpu.Name)
+	truth := tuning.Figure(w.cpu(l, s))
+	assert.True(t, cpu.Low < truth && truth < cpu.High, "%v holds %v", cpu, truth)
+	assert.Greater(t, float64(cpu.High/cpu.Low), 4.0, "so far beyond nothing is sharp")
+	assert.Contains(t, p.Notes, "all steps had 2,000 records/s: what another number costs is the model's word, and its interval holds every split")
+	assert.True(t, p.Machines.Low < p.Machines.High)
+}
+
+// The nearer, the narrower; and the same question has the same answer to the last digit.
+func TestIntervalsWidenWithTheirReach(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	w := newTruth(random)
+	observed := w.observed(random)
+	m, err := Fit(observed, 0.95)
+	require.NoError(t, err)
+	width := func(m *Model, queries float64) float64 {
+		p := m.Predict(Question{Load: Load{queries, truthRecords}, Setup: setupOf(4)})
+		require.Equal(t, string(CPU), p.Figures[2].Name)
+		return float64((p.Figures[2].High - p.Figures[2].Low) / p.Figures[2].Value)
+	}
+	most := observed[len(observed)-1].Load.Queries
+	assert.Less(t, 1.2*width(m, most/2), width(m, 8*most))
+	again, err := Fit(observed, 0.95)
+	require.NoError(t, err)
+	assert.Equal(t, m.Predict(Question{Load: Load{50, truthRecords}, Setup: setupOf(3), LimitMs: 200}), again.Predict(Question{Load: Load{50, truthRecords}, Setup: setupOf(3), LimitMs: 200}))
+	half, err := Fit(observed, 0.5)
+	require.NoError(t, err)
+	assert.Less(t, width(half, most), 0.6*width(m, most))
+}
+
+func TestTooFewStepsAreAnError(t *testing.T) {
+	w := newTruth(rand.New(rand.NewPCG(1, 1)))
+	_, err := Fit(w.observed(rand.New(rand.NewPCG(1, 1)))[:2], 0.95)
+	assert.ErrorIs(t, err, ErrTooFew)
+}
