@@ -60,7 +60,7 @@ func (o *optimizeOptions) runTrials(parent context.Context, s *optimization, out
 	}
 	shown := o.conclude(s, runner, out)
 	if ended != nil {
-		shown = fmt.Errorf("%w; the same command goes on (--out %s)", ended, player.dir)
+		shown = errors.Join(fmt.Errorf("%w; the same command goes on (--out %s)", ended, player.dir), shown)
 	}
 	return errors.Join(shown, stopped)
 }
@@ -144,7 +144,7 @@ type trialEngine struct {
 	launcher campaign.Launcher // nil while there is none
 }
 
-// enter takes the place of a local cluster. On one that is there nothing is to be taken: each trial's launch says where it is.
+// enter takes the place of a local cluster. On one that is there nothing is to be taken: the experiment's file has its address.
 func (t *trialEngine) enter(ctx context.Context) error {
 	plan := t.study.LaunchPlan()
 	if plan.Launch != rundir.LocalLaunch {

@@ -8,7 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// leastMeasured is how many slices a step that ends early has: what limited it is to be told of them.
+// leastMeasured is how many slices a step that ends early has: with fewer its limiter cannot be judged.
 const leastMeasured = 3
 
 // untilCertain waits for a step's end. Where the plan wants no more than a verdict it returns at the end of the slice in which it was certain that the
@@ -35,7 +35,7 @@ func (s *Session) untilCertain(ctx context.Context, measured, end time.Time, sta
 	return end, s.until(ctx, end, status)
 }
 
-// latencyLimit is what the mean filter latency may be, ms; unknown where no goal says so.
+// latencyLimit is what the mean filter latency may be, ms; unknown without a goal of it.
 func (s *Session) latencyLimit() tuning.Figure {
 	for _, g := range s.o.Plan.Goals {
 		if g.Figure == tuning.FilterLatency && g.Statistic == tuning.Mean {

@@ -24,7 +24,7 @@ type Need struct {
 	Enough tuning.Figure `json:"enough"`
 	// Tried is the easiest value that may be tried.
 	Tried string `json:"tried_to"`
-	// Covered says whether the space has the value that is enough.
+	// Covered is whether the space has the value that is enough.
 	Covered bool `json:"covered"`
 }
 

@@ -135,7 +135,9 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 		t.Seconds = float64(row.Seconds)
 	}
 	shown := s.Target.Judge(t)
-	s.disturb(&t, float64(t.Noise), p, attempt)
+	if attempt > len(exact) { // each row as it was measured, then what might have been
+		s.disturb(&t, float64(t.Noise), p, attempt)
+	}
 	if t.Verdict = s.Target.Judge(t); row.Verdict != "" && row.Verdict != shown { // for a reason that no figure shows, or of figures that nobody kept
 		t.Verdict = row.Verdict
 	}

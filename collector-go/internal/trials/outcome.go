@@ -140,7 +140,7 @@ func (u Used) Findings() (all []string) {
 	return all
 }
 
-// ranOutOfHeap reports whether a log that a trial kept says so.
+// ranOutOfHeap reports whether a log that a trial kept has the error.
 func ranOutOfHeap(logs string) bool {
 	files, _ := filepath.Glob(filepath.Join(logs, "worker*"))
 	return slices.ContainsFunc(files, func(path string) bool {

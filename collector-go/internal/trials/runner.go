@@ -15,7 +15,7 @@ import (
 
 // Engine plays trials on a cluster, one at a time.
 type Engine interface {
-	// Play runs a trial into its directory, or goes on with one that was cut off there. An error is that nothing was learned of the configuration; that
+	// Play runs a trial into its directory, or goes on with one that was cut off there. An error is that nothing of the configuration was found; that
 	// ctx ended is ctx's cause, and the directory can be gone on with.
 	Play(ctx context.Context, o Order) (Outcome, error)
 }

@@ -33,7 +33,7 @@ type Study struct {
 // Open reads the experiment of a search's file, and checks that trials can be run by both: all faults have their file, line and field.
 func Open(file *study.File) (*Study, error) {
 	if file.Experiment == "" {
-		return nil, file.Fault("experiment", "is missing: trials on a cluster are launched and measured as an experiment's file says; name one, or a space given as data with --simulate")
+		return nil, file.Fault("experiment", "is missing: trials on a cluster are launched and measured by an experiment's file; name one, or a space given as data with --simulate")
 	}
 	space, err := file.Space()
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Study) LaunchPlan() rundir.Plan {
 	return s.Plan(Order{Point: p, Label: s.Space.Text(p)})
 }
 
-// TrialSeconds is about how long a trial takes: as the file says, else by the experiment's plan.
+// TrialSeconds is about how long a trial takes: by the file, else by the experiment's plan.
 func (s *Study) TrialSeconds() float64 {
 	if s.File.TrialTime > 0 {
 		return s.File.TrialSeconds()

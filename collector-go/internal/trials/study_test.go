@@ -34,7 +34,7 @@ func TestATrialIsOneStepAtTheTarget(t *testing.T) {
 		goals = append(goals, g.String())
 	}
 	assert.Equal(t, []string{"end source lag at most 1,000 records", "max filter latency at most 200 ms", "completeness at least 99%", "share of failed queries at most 0%"}, goals,
-		"the experiment's other goals hold too, and its first of a latency says which one is meant")
+		"the experiment's other goals hold too, and its first of a latency is the one that is meant")
 	assert.Empty(t, plan.CostLoads)
 	assert.Greater(t, s.TrialSeconds(), 100.0)
 	assert.Equal(t, 3, s.LaunchPlan().Trials[0].Workers)
