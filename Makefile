@@ -133,12 +133,12 @@ proto: toolchain build/tools/go.stamp build/tools/java.stamp ## Generate Go and 
 	@$(run) $(call generate,$(CURDIR))
 
 .PHONY: test-proto
-test-proto: toolchain build/tools/go.stamp build/tools/java.stamp ## Lint the schema; check that the generated code is current
-	@$(run) cd proto && buf lint && buf format --diff --exit-code
+test-proto: toolchain build/tools/go.stamp build/tools/java.stamp ## Lint the schema; check that it breaks no release's (proto/releases), and that the generated code is current
+	@$(run) cd proto && buf lint && buf format --diff --exit-code && for release in releases/*.binpb; do buf breaking --against "$$release" || exit; done
 	@$(run) $(call generate,$(CURDIR)/build/generated); \
 	  for part in collector-go/gen plugin-java/src/generated/java; do \
 	    diff -r "$$part" "build/generated/$$part" || { echo "$$part is not what proto/ says: type make proto" >&2; exit 1; }; done
-	@echo "proto: lint, format and generated code passed"
+	@echo "proto: lint, format, breaking changes and generated code passed"
 
 # --- tests -----------------------------------------------------------------------------------------------------------------------
 
@@ -292,7 +292,8 @@ FUZZ_SECONDS ?= 10
 PROGRAM ?= build/bullet-metrics
 
 .PHONY: golden-data
-golden-data: | build/toolchain.env ## Keep the data directory of a release, of which every later program must answer each sample (PROGRAM=BINARY)
+golden-data: build/tools/go.stamp ## Keep a release's schema, and a data directory of its program (PROGRAM=BINARY), of which every later one must answer each sample
+	@$(run) cd proto && buf build --exclude-source-info --output releases/$$(cat ../VERSION).binpb
 	@$(run) cd collector-go && PROGRAM='$(abspath $(PROGRAM))' go test -tags golden -count=1 -v -run GoldenData ./internal/releasetest
 
 .PHONY: fuzz
