@@ -28,6 +28,10 @@ func TestSettingsMakeASetup(t *testing.T) {
 	assert.Equal(t, 3072.0, s.HeapMiB)
 	assert.Equal(t, 128.0, s.Executors["DataSpout"])
 	assert.Equal(t, 256.0, s.Executors["DataSource"])
+	assert.Equal(t, 30.0, s.Pending)
+	for options, mib := range map[string]float64{"-XX:+UseG1GC -Xmx128m": 128, "-Xmx64m -Xmx2g": 2048, "-Xmx1048576": 1, "-Xmx512K": 0.5, "-XX:+UseG1GC": 3072} {
+		assert.Equal(t, mib, over.Over(Settings{"topology.worker.childopts": options}).Whole().HeapMiB, options)
+	}
 }
 
 func TestARequestIsAddedUp(t *testing.T) {
@@ -42,7 +46,8 @@ func TestARequestIsAddedUp(t *testing.T) {
 }
 
 func TestSettingsAreChecked(t *testing.T) {
-	ignored, err := conf.Check(Settings{"bullet.topology.filter.bolt.parallelism": "6", "topology.max.spout.pending": "100", "bullet.topology.filter.bolt.cpu.load": "50"})
+	ignored, err := conf.Check(Settings{"bullet.topology.filter.bolt.parallelism": "6", "topology.max.spout.pending": "100", "bullet.topology.filter.bolt.cpu.load": "50",
+		"topology.worker.childopts": "-Xmx512m"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"topology.max.spout.pending"}, ignored)
 	_, err = conf.Check(Settings{"bullet.topology.filter.bolts.parallelism": "6"})
