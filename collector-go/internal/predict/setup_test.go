@@ -56,6 +56,16 @@ func TestSettingsAreChecked(t *testing.T) {
 	assert.ErrorContains(t, err, `"six" is no positive number`)
 }
 
+// unknownAsZero makes what is unknown comparable.
+func unknownAsZero(all []Reach) []Reach {
+	for i := range all {
+		if !all[i].Times.Known() {
+			all[i].Times = 0
+		}
+	}
+	return all
+}
+
 func TestTheReach(t *testing.T) {
 	observed := []Observation{{Load: Load{100, 1000}, Setup: setupOf(1)}, {Load: Load{400, 1010}, Setup: setupOf(3)}}
 	assert.Empty(t, reach(observed, Load{300, 1005}, setupOf(2)))
@@ -67,5 +77,8 @@ func TestTheReach(t *testing.T) {
 	assert.Equal(t, []string{"2 DSLBolt executors: never measured", "6 FilterBolt executors: 2 x the most measured, 3", "720 queries: 1.8 x the most measured, 400",
 		"12 executors in all: 1.71 x the most measured, 7"}, texts)
 	assert.InDelta(t, 0.2, scatter([]Reach{{Asked: 2, Most: 1, Times: 2}, {Times: tuning.Unknown}, {load: true, Asked: 1, Least: 8, Most: 8, Times: 8}}), 1e-9)
+	alone := []Observation{{Load: Load{100, 1000}, Setup: Setup{}.With(tuning.FilterBolt, 2)}}
+	assert.Equal(t, []Reach{{What: "DataSource executors", Asked: 2}, {What: "JoinBolt executors", Asked: 2}},
+		unknownAsZero(reach(alone, Load{100, 1000}, setupOf(2))), "a table's filter bolts are no smaller topology than a whole one")
 	assert.Equal(t, "10 queries: the least measured, 100, is 10 x that", reach(observed, Load{10, 1000}, setupOf(2))[0].Text())
 }
