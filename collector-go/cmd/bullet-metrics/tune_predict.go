@@ -144,7 +144,7 @@ func (o *predictOptions) run(args []string, out io.Writer) error {
 	}
 	answers, err := predict.Predict(predict.Worlds(sources), asked, *o.confidence)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w%s", err, predict.LeftOut(sources))
 	}
 	return o.show.write(out, answers, answers.Document())
 }

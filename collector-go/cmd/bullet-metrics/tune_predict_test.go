@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,6 +70,11 @@ func TestPredictOfAnExperimentsStepsAndOfARunsConfiguration(t *testing.T) {
 	a := predicted(t, "../../../topology/experiments/test7.yaml", "--from", test7Table, "--query-records-per-s", "68400")
 	assert.Len(t, a.Answers[0].Predictions, 7+8+7+6+7+5+3+2)
 	assert.Equal(t, 4.0, a.Answers[0].Predictions[0].Setup.Executors["FilterBolt"])
+	drawn := t.TempDir()
+	text, err := tune(t, "predict", "--from", test7Table, "--set", "bullet.topology.filter.bolt.parallelism=12", "--queries", "100,200,300", "--figures", drawn, "--output", "markdown")
+	require.NoError(t, err)
+	assert.Contains(t, text, "predicted-latency-1.svg")
+	assert.FileExists(t, filepath.Join(drawn, "predicted-latency-1.png"))
 
 	a = predicted(t, "--from", sampleRun, "--set", "bullet.topology.filter.bolt.parallelism=3", "--set", "topology.worker.max.heap.size.mb=768", "--queries", "20,60")
 	require.Len(t, a.Answers[0].Predictions, 2)

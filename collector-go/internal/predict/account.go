@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -139,22 +140,42 @@ func busyTable(all []Busy) document.Table {
 		}))
 }
 
-// figure is the latency over the questions' queries, where there are several.
+// figure is the latency over the questions' queries, of each configuration that was asked with several.
 func (a Answer) figure(number int) (f chart.Figure, drawn bool) {
-	points, bars := chart.Points{Name: "predicted", Colour: chart.Series(0)}, chart.Points{Colour: chart.Series(0), Low: []float64{}}
+	plot := chart.Plot{Name: fmt.Sprintf("predicted-latency-%d", number+1), Title: "Predicted filter latency, with its interval", XLabel: "queries", YLabel: "ms", LogY: true, Crop: true,
+		Limit: chart.NoLimit}
+	byConfiguration := map[string][2]int{}
 	for _, p := range a.Predictions {
 		for _, e := range p.Figures {
-			if e.Name == string(Latency) && e.High.Known() {
-				points.X, points.Y = append(points.X, p.Load.Queries), append(points.Y, float64(e.Value))
-				bars.X, bars.Low, bars.High = append(bars.X, p.Load.Queries), append(bars.Low, float64(e.Low)), append(bars.High, float64(e.High))
+			if e.Name != string(Latency) || !e.High.Known() {
+				continue
+			}
+			name := key(p.Setup)
+			at, known := byConfiguration[name]
+			if !known {
+				colour := chart.Series(len(byConfiguration))
+				at = [2]int{len(plot.Points), len(plot.Points) + 1}
+				byConfiguration[name] = at
+				plot.Points = append(plot.Points, chart.Points{Colour: colour, Low: []float64{}}, chart.Points{Name: p.configuration(), Colour: colour})
+			}
+			bars, points := &plot.Points[at[0]], &plot.Points[at[1]]
+			points.X, points.Y = append(points.X, p.Load.Queries), append(points.Y, float64(e.Value))
+			bars.X, bars.Low, bars.High = append(bars.X, p.Load.Queries), append(bars.Low, float64(e.Low)), append(bars.High, float64(e.High))
+			drawn = drawn || len(points.X) > 1
+			if p.LimitMs > 0 {
+				plot.Limit = chart.Limit{At: p.LimitMs, Name: "limit"}
 			}
 		}
 	}
-	if len(points.X) < 2 {
-		return f, false
+	return plot.Figure(), drawn
+}
+
+// configuration is what the legend calls it.
+func (p *Prediction) configuration() string {
+	if n := p.Setup.filterBolts(); n > 0 {
+		return tuning.Digits(tuning.Figure(n)) + " filter bolts"
 	}
-	return chart.Plot{Name: fmt.Sprintf("predicted-latency-%d", number+1), Title: "Predicted filter latency, with its interval", XLabel: "queries", YLabel: "ms", LogY: true, Crop: true,
-		Points: []chart.Points{bars, points}}.Figure(), true
+	return cmp.Or(p.Label, "predicted")
 }
 
 func counted(n int, one, several string) string {

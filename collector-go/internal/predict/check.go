@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
@@ -81,11 +82,11 @@ func Validate(sources []*Source, confidence float64) (*Check, error) {
 	worlds := Worlds(sources)
 	for _, w := range worlds {
 		if err := c.world(w.Observations, w.LimitMs); err != nil {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s: %v", w.Observations[0].Step, err))
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: %v", strings.Join(w.From, ", "), err))
 		}
 	}
 	if len(c.Steps) == 0 {
-		return nil, fmt.Errorf("nothing to check: %w", ErrTooFew)
+		return nil, fmt.Errorf("nothing to check: %w%s", ErrTooFew, LeftOut(sources))
 	}
 	c.Worlds = len(worlds)
 	c.summarize()

@@ -50,7 +50,8 @@ func TestPredictionsOfTheDocumentsTables(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/predict.md")
 	require.NoError(t, err)
 	for _, section := range c.Document().Sections[:2] {
-		assert.Contains(t, string(page), strings.TrimSpace(section.Blocks[0].Table.Markdown()), "docs/predict.md: %s", section.Title)
+		table := strings.TrimSpace(section.Blocks[0].Table.Markdown())
+		assert.True(t, strings.Contains(string(page), table), "docs/predict.md, %s:\n%s", section.Title, table)
 	}
 }
 
@@ -85,6 +86,9 @@ func TestARunsDirectoryIsReadAsItsTable(t *testing.T) {
 	assert.Equal(t, 200.0, run.LimitMs)
 	both := opened(t, "../report/testdata/runs")
 	assert.Len(t, both, 2, "a directory of runs")
+	search := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(search, "trials", "01-one"), os.DirFS("../report/testdata/runs/test7")))
+	assert.Len(t, opened(t, search), 1, "a search's directory, whose trials are runs")
 }
 
 // Of a run's steps are taken CPU, GC, heap and latency; one that the host starved is not.

@@ -3,6 +3,7 @@ package predict
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 )
 
@@ -36,6 +37,9 @@ func fitCost(figure Figure, all []Observation, terms []term, begin *costFit, see
 	of := with(figure, all)
 	if len(of) < leastSteps {
 		return nil
+	}
+	if figure == CPU && leastHeap(of) > 0 {
+		terms = append(slices.Clone(terms), perPressure)
 	}
 	f := &costFit{basis: newBasis(of, terms...), unit: 1}
 	if len(f.terms) == 0 {

@@ -16,7 +16,8 @@ import (
 // log-normal, a launch's by another, and the latency itself by a third. Where the busy share of the filter bolts was measured, it is a second figure of the same utilization.
 type latencyFit struct {
 	basis
-	bolts        float64 // the most filter bolts, by which they are divided; 1 where they are not known
+	bolts        float64 // the most filter bolts, by which they are divided; 0 where they are not known
+	heap         float64 // the least heap of a worker, 0 where it was the same in all
 	unit         float64 // ms, the least latency that was measured
 	kept, chains [][]float64
 	launches     int
@@ -32,13 +33,14 @@ const (
 	ofStep            // the utilization's, step by step
 	ofLaunch          // the utilization's, launch by launch
 	ofBusy            // the measured busy share over the utilization
+	ofHeap            // what the least heap adds to the work, as a share of it; only where steps differ in it
 	latencyParameters
 )
 
 // Priors: more bolts hold about in proportion more; latency scatters by 15%, give or take a factor of 2; utilization by 3%, that of launches alike.
 var latencyPriors = [latencyParameters]normal{
 	ofService: {-0.1, 0.3}, ofWait: {-1, 1.2}, ofOverload: {math.Log(0.003), 1.5}, ofPower: {1, 0.2}, ofLatency: {math.Log(0.15), 0.7},
-	ofStep: {math.Log(0.03), 0.7}, ofLaunch: {math.Log(0.03), 0.9}, ofBusy: {0, 0.3},
+	ofStep: {math.Log(0.03), 0.7}, ofLaunch: {math.Log(0.03), 0.9}, ofBusy: {0, 0.3}, ofHeap: {-1.5, 1.5},
 }
 
 // mostBusy is the busy share beyond which it shows only that the bolts are full.
@@ -59,9 +61,17 @@ func queueSlope(utilization, overload float64) float64 {
 // bounds of what is still a utilization, so that a draw from a prior is no infinity.
 const leastUtilization, mostUtilization = 1e-6, 1e3
 
-// utilization is by a draw what a row asks of so many bolts (over the most).
-func (f *latencyFit) utilization(p, units, row []float64, bolts float64) float64 {
-	u := dot(f.unitCosts(p, units), row) / math.Pow(bolts, p[len(f.terms)+ofPower])
+// capability is what a setup has to work with: its filter bolts over the most, and the square of the least heap over its own, by which garbage collection takes the
+// more of its time.
+type capability struct{ bolts, pressure float64 }
+
+// utilization is by a draw what a row asks of a setup.
+func (f *latencyFit) utilization(p, units, row []float64, c capability) float64 {
+	q := p[len(f.terms):]
+	u := dot(f.unitCosts(p, units), row) / math.Pow(c.bolts, q[ofPower])
+	if f.heap > 0 {
+		u *= 1 + math.Exp(q[ofHeap])*c.pressure
+	}
 	return math.Min(mostUtilization, math.Max(leastUtilization, u))
 }
 
@@ -86,7 +96,7 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	if len(of) < leastSteps {
 		return nil
 	}
-	f := &latencyFit{basis: newBasis(of, latencyTerms...), bolts: 1, unit: math.Inf(1)}
+	f := &latencyFit{basis: newBasis(of, latencyTerms...), bolts: 1, heap: leastHeap(of), unit: math.Inf(1)}
 	if f.has(perRecord) { // a record's cost is that of the topology where its rate was the same in all
 		f.basis = newBasis(of, latencyTerms[:len(latencyTerms)-1]...)
 	}
@@ -100,9 +110,9 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	if !known {
 		f.bolts = 0
 	}
-	rows, bolts, logs, busy := make([][]float64, len(of)), make([]float64, len(of)), make([]float64, len(of)), make([]float64, len(of))
+	rows, bolts, logs, busy := make([][]float64, len(of)), make([]capability, len(of)), make([]float64, len(of)), make([]float64, len(of))
 	for i, o := range of {
-		rows[i], bolts[i], logs[i] = f.row(o.Load, o.Setup), f.boltsOf(o.Setup), math.Log(o.Measured[Latency]/f.unit)
+		rows[i], bolts[i], logs[i] = f.row(o.Load, o.Setup), f.of(o.Setup), math.Log(o.Measured[Latency]/f.unit)
 		if share := o.Measured[BusyOf(tuning.FilterBolt)] / o.Setup.filterBolts(); share > 0 && share < mostBusy {
 			busy[i] = math.Log(share)
 		}
@@ -111,7 +121,10 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	for range k {
 		prior = append(prior, unitCostPrior)
 	}
-	prior = append(prior, latencyPriors[:]...)
+	prior = append(prior, latencyPriors[:ofHeap]...)
+	if f.heap > 0 {
+		prior = append(prior, latencyPriors[ofHeap])
+	}
 	launches, latencies, shares, units := launchesOf(of), make([]scattered, len(of)), make([]scattered, len(of)), make([]float64, k)
 	f.launches = len(launches)
 	density := func(p []float64) float64 {
@@ -140,12 +153,16 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	return f
 }
 
-// boltsOf are the filter bolts over the most that were measured.
-func (f *latencyFit) boltsOf(s Setup) float64 {
-	if f.bolts == 0 || s.filterBolts() <= 0 {
-		return 1
+// of is what a setup has, over what was measured; the most and much where nothing is known.
+func (f *latencyFit) of(s Setup) capability {
+	c := capability{bolts: 1}
+	if f.bolts > 0 && s.filterBolts() > 0 {
+		c.bolts = s.filterBolts() / f.bolts
 	}
-	return s.filterBolts() / f.bolts
+	if f.heap > 0 && s.HeapMiB > 0 {
+		c.pressure = f.heap * f.heap / (s.HeapMiB * s.HeapMiB)
+	}
+	return c
 }
 
 // drawn is one launch and step of a posterior.
@@ -171,7 +188,7 @@ func (d drawn) ms(utilization float64) float64 {
 
 // at are draws of the latency in ms.
 func (f *latencyFit) at(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
-	row, bolts, units := f.row(l, s), f.boltsOf(s), make([]float64, len(f.terms))
+	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {
 		out = append(out, f.unit*d.ms(f.utilization(p, units, row, bolts)))
 	})
@@ -180,7 +197,7 @@ func (f *latencyFit) at(l Load, s Setup, reach float64, random *rand.Rand) (out 
 
 // utilizations are draws of the filter bolts' utilization.
 func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
-	row, bolts, units := f.row(l, s), f.boltsOf(s), make([]float64, len(f.terms))
+	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {
 		out = append(out, d.factor*f.utilization(p, units, row, bolts))
 	})
@@ -189,7 +206,7 @@ func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.R
 
 // capacities are draws of the most load along an axis whose latency is at most a limit; infinite where no load reaches it, 0 where none holds.
 func (f *latencyFit) capacities(along func(float64) Load, s Setup, limit, reach float64, random *rand.Rand) (out []float64) {
-	bolts, units := f.boltsOf(s), make([]float64, len(f.terms))
+	bolts, units := f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {
 		holds := func(v float64) bool {
 			return f.unit*d.ms(f.utilization(p, units, f.row(along(v), s), bolts)) <= limit

@@ -115,6 +115,8 @@ type Prediction struct {
 	Label string `json:"label,omitempty"`
 	Load  Load   `json:"load"`
 	Setup Setup  `json:"setup"`
+	// LimitMs is the latency that the capacity is at, 0 for none.
+	LimitMs float64 `json:"limit_ms"`
 	// Beyond is what lies outside of the measurements, the farthest first; Scatter by how much that widens the intervals, as a relative standard deviation.
 	Beyond   []Reach    `json:"beyond_measured"`
 	Scatter  float64    `json:"beyond_scatter_ratio"`
@@ -147,7 +149,7 @@ func (m *Model) estimate(draws []float64) tuning.Estimate {
 
 // Predict answers a question.
 func (m *Model) Predict(q Question) *Prediction {
-	p := &Prediction{Label: q.Label, Load: q.Load, Setup: q.Setup, Figures: []Forecast{}, Busy: []Busy{}, Capacity: []Forecast{}, Costs: []Forecast{}, Notes: []string{}, Request: q.Request}
+	p := &Prediction{Label: q.Label, Load: q.Load, Setup: q.Setup, LimitMs: q.LimitMs, Figures: []Forecast{}, Busy: []Busy{}, Capacity: []Forecast{}, Costs: []Forecast{}, Notes: []string{}, Request: q.Request}
 	p.Beyond = reach(m.observed, q.Load, q.Setup)
 	p.Scatter = scatter(p.Beyond)
 	m.notes(p, q)

@@ -184,7 +184,7 @@ func world(run *rundir.Run) string {
 }
 
 // key names a setup.
-func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB) } // maps are printed in the order of their keys
+func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB, s.Pending) } // maps are printed in the order of their keys
 
 // evidenceBolts are the bolts of which a step knows how many executors they have.
 func evidenceBolts(step rundir.Step) (all []tuning.BoltEvidence) {

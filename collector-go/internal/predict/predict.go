@@ -22,6 +22,8 @@ type Setup struct {
 	Executors map[string]float64 `json:"executors"`
 	Workers   float64            `json:"workers,omitempty"`
 	HeapMiB   float64            `json:"heap_mib,omitempty"`
+	// Pending is max spout pending: no figure follows it, but steps that differ in it are no repeats.
+	Pending float64 `json:"max_spout_pending,omitempty"`
 }
 
 // filterBolts are the executors that match records with queries.

@@ -50,9 +50,14 @@ func dimensions(of []Observation, asked Setup) (all []dimension) {
 		{"queries", true, func(l Load, _ Setup) float64 { return l.Queries }},
 		{"records/s", true, func(l Load, _ Setup) float64 { return float64(l.RecordsPerSecond) }},
 		{"workers", false, func(_ Load, s Setup) float64 { return s.Workers }},
+		{"of max spout pending", false, func(_ Load, s Setup) float64 { return s.Pending }},
 		{"MiB of a worker's heap", false, func(_ Load, s Setup) float64 { return s.HeapMiB }},
 	}
-	if len(asked.Executors) > 1 {
+	known := 0
+	for _, o := range of {
+		known = max(known, len(o.Setup.Executors))
+	}
+	if len(asked.Executors) > 1 && known != 1 { // of steps that know one component alone there is no sum
 		all = append(all, dimension{"executors in all", false, func(_ Load, s Setup) float64 { return s.all() }})
 	}
 	names := maps.Clone(asked.Executors)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ const (
 	workersSetting = "topology.workers"
 	heapSetting    = "topology.worker.max.heap.size.mb"
 	ackersSetting  = "topology.acker.executors"
+	pendingSetting = "topology.max.spout.pending"
 	dslSpout       = "bullet.topology.dsl.spout"
 	dslBolt        = "bullet.topology.dsl.bolt"
 	bulletSpout    = "bullet.topology.bullet.spout"
@@ -100,7 +102,31 @@ func (s Settings) Setup(of Setup) Setup {
 	if n, known := s.number(heapSetting); known {
 		of.HeapMiB = n
 	}
+	for _, name := range childopts {
+		if mib, known := heapOf(s.get(name)); known {
+			of.HeapMiB = mib
+		}
+	}
+	if n, known := s.number(pendingSetting); known {
+		of.Pending = n
+	}
 	return of
+}
+
+// childopts are where a worker's -Xmx may stand; the last on its command line holds.
+var childopts = []string{"worker.childopts", "topology.worker.childopts", "topology.worker.gc.childopts"}
+
+var mostHeap = regexp.MustCompile(`-Xmx(\d+)([kKmMgG]?)`)
+
+// heapOf is the heap that a JVM's options bound, in MiB.
+func heapOf(options string) (mib float64, known bool) {
+	all := mostHeap.FindAllStringSubmatch(options, -1)
+	if len(all) == 0 {
+		return 0, false
+	}
+	last := all[len(all)-1]
+	n, err := strconv.ParseFloat(last[1], 64)
+	return n * map[string]float64{"": 1.0 / (1 << 20), "k": 1.0 / (1 << 10), "m": 1, "g": 1 << 10}[strings.ToLower(last[2])], err == nil
 }
 
 // Whole is the setup of settings that are all there are: Bullet's single tick spout and a metrics consumer beside what they name.
@@ -162,7 +188,7 @@ func (s Settings) modelled() (names []string) {
 
 // Check returns an error for a setting that is not known here, with the nearest that is, and the names of those whose effect is not in the model.
 func (s Settings) Check(over Settings) (ignored []string, err error) {
-	known := append(s.modelled(), "topology.max.spout.pending", "topology.worker.childopts", "topology.worker.gc.childopts")
+	known := append(append(s.modelled(), pendingSetting), childopts...)
 	for name := range s {
 		known = append(known, name)
 		if plain, handedOn := strings.CutPrefix(name, custom); handedOn {
@@ -183,6 +209,7 @@ func (s Settings) Check(over Settings) (ignored []string, err error) {
 			}
 			return nil, fmt.Errorf("setting %q is none of the topology's%s", name, hint)
 		case strings.HasSuffix(name, ".load"), s.get(plain) == over[name]:
+		case slices.Contains(childopts, plain) && mostHeap.MatchString(over[name]):
 		case !slices.Contains(s.modelled(), plain):
 			ignored = append(ignored, name)
 		default:

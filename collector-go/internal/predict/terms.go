@@ -20,6 +20,21 @@ var (
 	perMatch    = term{"a record matched with a query", func(l Load, _ Setup) float64 { return l.Queries * float64(l.RecordsPerSecond) }}
 )
 
+// perPressure is what records cost in garbage collection beyond what they cost in much heap: little heap is collected the more often, and each time for less.
+var perPressure = term{"a record in little heap", func(l Load, s Setup) float64 { return float64(l.RecordsPerSecond) / (s.HeapMiB * s.HeapMiB) }}
+
+// leastHeap is the least heap of a worker where the steps differ in it; 0 where they do not, or it is not known of one.
+func leastHeap(of []Observation) float64 {
+	least, most := math.Inf(1), 0.0
+	for _, o := range of {
+		least, most = math.Min(least, o.Setup.HeapMiB), math.Max(most, o.Setup.HeapMiB)
+	}
+	if len(of) == 0 || most <= least*(1+beside) {
+		return 0
+	}
+	return least
+}
+
 // basis is the terms of a fit, each divided by its largest value among what was measured.
 type basis struct {
 	terms []term
@@ -32,7 +47,7 @@ func newBasis(of []Observation, candidates ...term) (b basis) {
 		most, known := 0.0, true
 		for _, o := range of {
 			v := t.of(o.Load, o.Setup)
-			known = known && !math.IsNaN(v)
+			known = known && !math.IsNaN(v) && !math.IsInf(v, 0)
 			most = max(most, v)
 		}
 		if known && most > 0 {

@@ -181,3 +181,48 @@ func TestTooFewStepsAreAnError(t *testing.T) {
 	_, err := Fit(w.observed(rand.New(rand.NewPCG(1, 1)))[:2], 0.95)
 	assert.ErrorIs(t, err, ErrTooFew)
 }
+
+// Little heap is collected the more often: it takes CPU, and leaves the filter bolts less time for their work.
+func TestLittleHeapCostsCPUAndCapacity(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 12))
+	w := newTruth(random)
+	w.launch, w.step, w.latency = 0.02, 0.02, 0.05
+	pressed := func(heap float64) float64 { return 128 * 128 / (heap * heap) }
+	measure := func(l Load, s Setup) map[Figure]float64 {
+		u := w.utilization(l, s) * (1 + 0.8*pressed(s.HeapMiB))
+		cpu := w.cpu(l, s) * (1 + 0.5*pressed(s.HeapMiB))
+		return map[Figure]float64{CPU: cpu * math.Exp(w.step*random.NormFloat64()), Latency: w.ms(u) * math.Exp(w.latency*random.NormFloat64()),
+			GC: 0.5 * w.cpu(l, s) * pressed(s.HeapMiB) * math.Exp(w.step*random.NormFloat64())}
+	}
+	var all []Observation
+	for _, heap := range []float64{128, 256, 512} {
+		for _, bolts := range []float64{1, 2} {
+			s := setupOf(bolts)
+			s.HeapMiB = heap
+			for _, share := range []float64{0, 0.2, 0.4, 0.6, 0.8} {
+				l := Load{math.Round(share * bolts / (w.filterMatch * truthRecords)), truthRecords}
+				all = append(all, Observation{World: "made up", Launch: key(s), Configuration: key(s), Load: l, Setup: s, Measured: measure(l, s)})
+			}
+		}
+	}
+	m, err := Fit(all, 0.95)
+	require.NoError(t, err)
+	at := func(heap float64) *Prediction {
+		s := setupOf(2)
+		s.HeapMiB = heap
+		return m.Predict(Question{Load: Load{math.Round(1 / (w.filterMatch * truthRecords)), truthRecords}, Setup: s, LimitMs: 200})
+	}
+	little, between, much := at(128), at(180), at(512)
+	gc := func(p *Prediction) tuning.Figure { return p.Figures[3].Value }
+	require.Equal(t, string(GC), much.Figures[3].Name)
+	assert.Greater(t, float64(little.Capacity[0].Value), 0.0)
+	assert.Less(t, float64(little.Capacity[0].High), float64(much.Capacity[0].Low), "little heap holds clearly fewer queries")
+	assert.InEpsilon(t, 16, float64(gc(little)/gc(much)), 0.3)
+	s := setupOf(2)
+	s.HeapMiB = 180
+	assert.True(t, between.Capacity[0].Low < between.Capacity[0].Value && between.Capacity[0].Value < much.Capacity[0].Value)
+	for i, truth := range map[int]float64{2: w.cpu(between.Load, s) * (1 + 0.5*pressed(180)), 3: 0.5 * w.cpu(between.Load, s) * pressed(180)} {
+		f := between.Figures[i]
+		assert.True(t, float64(f.Low) <= truth && truth <= float64(f.High), "%v holds %g", f, truth)
+	}
+}

@@ -1,9 +1,12 @@
 package predict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -66,6 +69,11 @@ func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 	if errors.Is(err, rundir.ErrNoRun) {
 		var unreadable []error
 		runs, unreadable, err = rundir.List(path)
+		if err == nil && len(runs)+len(unreadable) == 0 { // a search's directory has its trials below
+			if below, others, wrong := rundir.List(filepath.Join(path, rundir.TrialsDir)); wrong == nil {
+				runs, unreadable = below, others
+			}
+		}
 		if err == nil {
 			err = errors.Join(unreadable...)
 		}
@@ -85,6 +93,20 @@ func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// LeftOut is why steps of the sources were left out, in brackets; "" where none was.
+func LeftOut(sources []*Source) string {
+	var all []string
+	for _, s := range sources {
+		for _, why := range slices.Sorted(maps.Keys(s.LeftOut)) {
+			all = append(all, fmt.Sprintf("%s of %s: %s", counted(s.LeftOut[why], "step", "steps"), s.Name, why))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (left out: " + strings.Join(all, "; ") + ")"
 }
 
 // Asked is a question as a person puts it: what is not given is the world's own.
@@ -160,7 +182,7 @@ func Predict(worlds []*World, asked []Asked, confidence float64) (*Answers, erro
 	for _, w := range worlds {
 		m, err := Fit(w.Observations, confidence)
 		if err != nil {
-			out.Notes = append(out.Notes, fmt.Sprintf("%s: %v", w.Observations[0].Step, err))
+			out.Notes = append(out.Notes, fmt.Sprintf("%s: %v", strings.Join(w.From, ", "), err))
 			continue
 		}
 		answer := Answer{From: w.From, Steps: len(w.Observations)}
@@ -184,7 +206,7 @@ func Predict(worlds []*World, asked []Asked, confidence float64) (*Answers, erro
 		}
 	}
 	if len(out.Answers) == 0 {
-		return nil, fmt.Errorf("nothing can be predicted: %s", strings.Join(out.Notes, "; "))
+		return nil, fmt.Errorf("nothing can be predicted: %s", cmp.Or(strings.Join(out.Notes, "; "), ErrTooFew.Error()))
 	}
 	return out, nil
 }
