@@ -93,6 +93,21 @@ sbom: build build/bom ## Write what the program, the plugin's jar and the topolo
 	@build/bom program --out out/sbom/bullet-metrics.cdx.json --version '$(version)' build/bullet-metrics $(page_packages)
 	@build/bom check out/sbom/*.cdx.json
 
+# --- releases ------------------------------------------------------------------------------------------------------------------
+
+.PHONY: release
+release: toolchain | build/toolchain.env ## Make the release of the commit that is checked out into dist/: tarballs, .deb, .rpm, image, plugin, bill of materials, sums
+	@$(run) .ci/release dist
+	@cat dist/SHA256SUMS
+
+# Which program is asked: a release's, such as that of its tarball.
+PROGRAM ?= build/bullet-metrics
+
+.PHONY: golden-data
+golden-data: build/tools/go.stamp ## Keep a release's schema, and a data directory of its program (PROGRAM=BINARY), of which every later one must answer each sample
+	@$(run) cd proto && buf build --exclude-source-info --output releases/$$(cat ../VERSION).binpb
+	@$(run) cd collector-go && PROGRAM='$(abspath $(PROGRAM))' go test -tags golden -count=1 -v -run GoldenData ./internal/releasetest
+
 # --- generated code --------------------------------------------------------------------------------------------------------------
 
 protoc_version := $(shell sed -nE 's|.*<protobuf.version>(.*)</protobuf.version>.*|\1|p' pom.xml)
@@ -280,14 +295,6 @@ check: test-proto build/tools/staticcheck ## Check format, lint, generated code,
 
 # How long each target is fuzzed, s.
 FUZZ_SECONDS ?= 10
-
-# Which program is asked: a release's, such as that of its tarball.
-PROGRAM ?= build/bullet-metrics
-
-.PHONY: golden-data
-golden-data: build/tools/go.stamp ## Keep a release's schema, and a data directory of its program (PROGRAM=BINARY), of which every later one must answer each sample
-	@$(run) cd proto && buf build --exclude-source-info --output releases/$$(cat ../VERSION).binpb
-	@$(run) cd collector-go && PROGRAM='$(abspath $(PROGRAM))' go test -tags golden -count=1 -v -run GoldenData ./internal/releasetest
 
 .PHONY: fuzz
 fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, one after the other (FUZZ_SECONDS=60 for a minute each), and play the plugin's packs from another seed
