@@ -100,6 +100,24 @@ release: toolchain | build/toolchain.env ## Make the release of the commit that 
 	@$(run) .ci/release dist
 	@cat dist/SHA256SUMS
 
+# The release before, whose data this one goes on with; 0.1.0 had no packages.
+before_commit := e38d7bb5bdb7015b0b90e622e19905d00705b31d
+before_version := 0.1.0
+
+build/before-$(before_version): | build/toolchain.env
+	@echo "building bullet-metrics $(before_version)"
+	@rm -rf build/before && mkdir -p build/before && git archive $(before_commit) | tar -x -C build/before
+	@$(run) cd build/before/collector-go && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(before_version)' -o ../../../$@ ./cmd/bullet-metrics
+	@rm -rf build/before
+
+.PHONY: test-release
+test-release: toolchain build/before-$(before_version) ## Make the release of this commit twice, from fresh clones, and try it: sums, packages, image, an upgrade and back (root on Debian)
+	@rm -rf build/test-release; for n in 1 2; do git clone --quiet . build/test-release/$$n; $(MAKE) -C build/test-release/$$n release >/dev/null; done
+	@$(run) export DIST=$$PWD/build/test-release/1/dist AGAIN=$$PWD/build/test-release/2/dist BEFORE=$$PWD/build/before-$(before_version); \
+	  (cd collector-go/tools/release && CGO_ENABLED=0 go vet . && CGO_ENABLED=0 go test -count=1 -timeout 20m .); \
+	  cd collector-go && go test -c -tags release -o ../build/packages.test ./e2e/packages && cd e2e/packages && unshare --mount --propagation private ../../../build/packages.test -test.timeout 10m
+	@rm -rf build/test-release; echo "release passed"
+
 # Which program is asked: a release's, such as that of its tarball.
 PROGRAM ?= build/bullet-metrics
 
