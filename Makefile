@@ -100,6 +100,39 @@ sbom: build build/bom ## Write what the program, the plugin's jar and the topolo
 	@build/bom program --out out/sbom/bullet-metrics.cdx.json --version '$(version)' build/bullet-metrics $(page_packages)
 	@build/bom check out/sbom/*.cdx.json
 
+# --- releases ------------------------------------------------------------------------------------------------------------------
+
+.PHONY: release
+release: toolchain | build/toolchain.env ## Make the release of the commit that is checked out into dist/: tarballs, .deb, .rpm, image, plugin, bill of materials, sums
+	@$(run) .ci/release dist
+	@cat dist/SHA256SUMS
+
+# The release before, whose data this one goes on with; 0.1.0 had no packages.
+before_commit := e38d7bb5bdb7015b0b90e622e19905d00705b31d
+before_version := 0.1.0
+
+build/before-$(before_version): | build/toolchain.env
+	@echo "building bullet-metrics $(before_version)"
+	@rm -rf build/before && mkdir -p build/before && git archive $(before_commit) | tar -x -C build/before
+	@$(run) cd build/before/collector-go && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(before_version)' -o ../../../$@ ./cmd/bullet-metrics
+	@rm -rf build/before
+
+.PHONY: test-release
+test-release: toolchain build/before-$(before_version) ## Make the release of this commit twice, from fresh clones, and try it: sums, packages, image, an upgrade and back (root on Debian)
+	@rm -rf build/test-release; for n in 1 2; do git clone --quiet . build/test-release/$$n; $(MAKE) -C build/test-release/$$n release >/dev/null; done
+	@$(run) export DIST=$$PWD/build/test-release/1/dist AGAIN=$$PWD/build/test-release/2/dist BEFORE=$$PWD/build/before-$(before_version); \
+	  (cd collector-go/tools/release && CGO_ENABLED=0 go vet . && CGO_ENABLED=0 go test -count=1 -timeout 20m .); \
+	  cd collector-go && go test -c -tags release -o ../build/packages.test ./e2e/packages && cd e2e/packages && unshare --mount --propagation private ../../../build/packages.test -test.timeout 10m
+	@rm -rf build/test-release; echo "release passed"
+
+# Which program is asked: a release's, such as that of its tarball.
+PROGRAM ?= build/bullet-metrics
+
+.PHONY: golden-data
+golden-data: build/tools/go.stamp ## Keep a release's schema, and a data directory of its program (PROGRAM=BINARY), of which every later one must answer each sample
+	@$(run) cd proto && buf build --exclude-source-info --output releases/$$(cat ../VERSION).binpb
+	@$(run) cd collector-go && PROGRAM='$(abspath $(PROGRAM))' go test -tags golden -count=1 -v -run GoldenData ./internal/releasetest
+
 # --- generated code --------------------------------------------------------------------------------------------------------------
 
 protoc_version := $(shell sed -nE 's|.*<protobuf.version>(.*)</protobuf.version>.*|\1|p' pom.xml)
@@ -287,14 +320,6 @@ check: test-proto build/tools/staticcheck ## Check format, lint, generated code,
 
 # How long each target is fuzzed, s.
 FUZZ_SECONDS ?= 10
-
-# Which program is asked: a release's, such as that of its tarball.
-PROGRAM ?= build/bullet-metrics
-
-.PHONY: golden-data
-golden-data: build/tools/go.stamp ## Keep a release's schema, and a data directory of its program (PROGRAM=BINARY), of which every later one must answer each sample
-	@$(run) cd proto && buf build --exclude-source-info --output releases/$$(cat ../VERSION).binpb
-	@$(run) cd collector-go && PROGRAM='$(abspath $(PROGRAM))' go test -tags golden -count=1 -v -run GoldenData ./internal/releasetest
 
 .PHONY: fuzz
 fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, one after the other (FUZZ_SECONDS=60 for a minute each), and play the plugin's packs from another seed

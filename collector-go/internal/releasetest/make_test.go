@@ -4,7 +4,6 @@ package releasetest
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -16,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -45,20 +43,21 @@ func TestMakeGoldenData(t *testing.T) {
 	for i := range all {
 		all[i] = reading(start.Add(time.Duration(i)*time.Second), i)
 	}
-	first := serve(t, program, dir)
-	s := connect(t, first.grpc)
+	serve := func() *Served {
+		return Start(t, exec.Command(program, "serve", "--data-dir", dir, "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--store-embedded-retention-time", "0s"))
+	}
+	first := serve()
+	s := connect(t, first.GRPC)
 	Deliver(t, s, all[:stored]...)
-	first.await(t, `storm_requests_total{topology="golden"}`, start.Add(40*time.Second))
+	await(t, first, `storm_requests_total{topology="golden"}`, start.Add(40*time.Second))
 	Deliver(t, s, all[stored:]...)
-	require.NoError(t, first.process.Process.Kill())
-	_ = first.process.Wait() // it was killed
+	first.Kill(t)
 	packed := pack(t, dir)
 
-	second := serve(t, program, dir)
-	Close(t, second.grpc)
-	second.await(t, `storm_requests_total{topology="golden"}`, start.Add((readings-1)*time.Second))
-	require.NoError(t, second.process.Process.Signal(os.Interrupt))
-	require.NoError(t, second.process.Wait())
+	second := serve()
+	Close(t, second.GRPC)
+	await(t, second, `storm_requests_total{topology="golden"}`, start.Add((readings-1)*time.Second))
+	second.Stop(t)
 	r := Release{Version: version, At: start.Add((readings + 10) * time.Second).UTC()}
 	answer, err := exec.Command(program, "query", dir, Selector, "--time", r.At.Format(time.RFC3339), "--output", "json").Output()
 	require.NoError(t, err)
@@ -70,40 +69,12 @@ func TestMakeGoldenData(t *testing.T) {
 	require.NoError(t, os.WriteFile("testdata/"+version+".tar.gz", packed, 0o644))
 }
 
-// served is a collector.
-type served struct {
-	process    *exec.Cmd
-	grpc, http string
-}
-
-var up = regexp.MustCompile(`msg="collector is up" .*grpc=(\S+) http=(\S+)`)
-
-// serve starts the program and returns when it answers.
-func serve(t *testing.T, program, dir string) served {
-	p := exec.Command(program, "serve", "--data-dir", dir, "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--store-embedded-retention-time", "0s")
-	output, err := p.StdoutPipe()
-	require.NoError(t, err)
-	p.Stderr = p.Stdout
-	require.NoError(t, p.Start())
-	t.Cleanup(func() { _ = p.Process.Kill() })
-	lines := bufio.NewScanner(output)
-	for lines.Scan() {
-		t.Log(lines.Text())
-		if at := up.FindStringSubmatch(lines.Text()); at != nil {
-			go func() { _, _ = io.Copy(io.Discard, output) }()
-			return served{p, at[1], at[2]}
-		}
-	}
-	require.Fail(t, "the collector ended before it was up")
-	return served{}
-}
-
 // await returns when the newest sample of a series is of a time, or later.
-func (s served) await(t *testing.T, series string, at time.Time) {
+func await(t *testing.T, s *Served, series string, at time.Time) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for tick := time.NewTicker(200 * time.Millisecond); ; {
-		response, err := http.Get("http://" + s.http + "/api/v1/query?" + url.Values{"query": {series + "[1h]"}}.Encode())
+		response, err := http.Get("http://" + s.HTTP + "/api/v1/query?" + url.Values{"query": {series + "[1h]"}}.Encode())
 		require.NoError(t, err)
 		answer, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
