@@ -46,10 +46,14 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 		if len(to) > first && follows(&to[len(to)-1], c) {
 			last = &to[len(to)-1]
 		} else {
+			var values []float64
+			if n := len(to); n < cap(to) && to[:n+1][n].Given {
+				values = to[:n+1][n].Values[:0]
+			}
 			to = append(to, run.Run{FirstMs: c.firstMs, StepMs: c.stepMs})
 			last = &to[len(to)-1]
 			if !c.distributions {
-				last.Values = make([]float64, 0, ahead(pieces[i:], maxMs))
+				last.Values, last.Given = slices.Grow(values, ahead(pieces[i:], maxMs)), true
 			}
 		}
 		err := p.column(c, last)
@@ -121,7 +125,7 @@ func (p *Part) column(c *piece, to *run.Run) error {
 			}
 		}
 	} else {
-		to.Values = append(to.Values, make([]float64, c.places)...)
+		to.Values = slices.Grow(to.Values, c.places)[:before+c.places]
 		if present, err = column.Floats(src, to.Values[before:]); err != nil {
 			to.Values = to.Values[:before]
 		}

@@ -50,8 +50,9 @@ func (c *computing) compute() bool {
 	}
 	switch {
 	case alone:
+		function := c.series.windows.Function
 		for i := range c.all {
-			c.windows.addRun(&c.all[i])
+			c.windows.addRun(&c.all[i], function == plan.Rate || function == plan.Increase)
 		}
 		if !c.windows.inOrder() {
 			return false

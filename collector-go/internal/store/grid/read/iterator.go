@@ -49,13 +49,19 @@ func (it *iterator) reset(s *series) {
 	*it = iterator{series: s, skip: it.skip[:0], runs: it.runs[:0], from: it.from[:0], all: it.all[:0], open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
 }
 
-// release lets go of what was decoded.
+// release lets go of what was decoded; what was given to us takes what is decoded next.
 func (it *iterator) release() {
 	if it.held > 0 {
 		it.series.plan.Release(it.held)
 		it.held = 0
 	}
-	clear(it.runs[:cap(it.runs)])
+	for i := range it.runs {
+		r := &it.runs[i]
+		if *r = (run.Run{Values: r.Values, Given: r.Given}); !r.Given {
+			r.Values = nil
+		}
+	}
+	it.runs = it.runs[:0]
 	it.at.Run = nil
 }
 

@@ -19,6 +19,8 @@ type Run struct {
 	Present []uint64
 	// Values has one for each place; what stands in a place without a slice means nothing. A gap's marker is Prometheus' stale NaN.
 	Values []float64
+	// Given means that Values are the caller's: where it leaves them behind the end of what it appends runs to, the next ones may take their place.
+	Given bool
 	// Histograms has one for each place. In a place that holds a slice, nil is a gap's marker.
 	Histograms []*histogram.Histogram
 }
