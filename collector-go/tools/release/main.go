@@ -92,12 +92,12 @@ func (r *release) lay(arch string) error {
 	}{
 		{filepath.Join(r.programs, arch, program), program, 0o755},
 		{r.jar(".jar"), plugin + ".jar", 0o644},
-		{filepath.Join(r.tree, "packaging", "bullet-metrics.yaml"), "bullet-metrics.yaml", 0o644},
-		{filepath.Join(r.tree, "packaging", "bullet-metrics.service"), "bullet-metrics.service", 0o644},
-		{filepath.Join(r.tree, "packaging", "bullet-metrics.sysusers"), "bullet-metrics.sysusers", 0o644},
-		{filepath.Join(r.tree, "packaging", "scripts", "postinstall"), "scripts/postinstall", 0o755},
-		{filepath.Join(r.tree, "packaging", "scripts", "preremove"), "scripts/preremove", 0o755},
-		{filepath.Join(r.tree, "packaging", "scripts", "postremove"), "scripts/postremove", 0o755},
+		{filepath.Join(r.tree, "collector-go", "packaging", "bullet-metrics.yaml"), "bullet-metrics.yaml", 0o644},
+		{filepath.Join(r.tree, "collector-go", "packaging", "bullet-metrics.service"), "bullet-metrics.service", 0o644},
+		{filepath.Join(r.tree, "collector-go", "packaging", "bullet-metrics.sysusers"), "bullet-metrics.sysusers", 0o644},
+		{filepath.Join(r.tree, "collector-go", "packaging", "scripts", "postinstall"), "scripts/postinstall", 0o755},
+		{filepath.Join(r.tree, "collector-go", "packaging", "scripts", "preremove"), "scripts/preremove", 0o755},
+		{filepath.Join(r.tree, "collector-go", "packaging", "scripts", "postremove"), "scripts/postremove", 0o755},
 		{filepath.Join(r.tree, "LICENSE"), "LICENSE", 0o644},
 		{filepath.Join(r.tree, "CHANGELOG.md"), "CHANGELOG.md", 0o644},
 	} {

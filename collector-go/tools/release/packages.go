@@ -11,9 +11,9 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// writePackages writes the .deb and the .rpm of packaging/nfpm.yaml.
+// writePackages writes the .deb and the .rpm of collector-go/packaging/nfpm.yaml.
 func (r *release) writePackages(arch string) error {
-	text, err := os.ReadFile(filepath.Join(r.tree, "packaging", "nfpm.yaml"))
+	text, err := os.ReadFile(filepath.Join(r.tree, "collector-go", "packaging", "nfpm.yaml"))
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (r *release) writePackage(text []byte, kind, arch string) error {
 		return map[string]string{"VERSION": r.version, "ARCH": arch}[name]
 	})
 	if err != nil {
-		return fmt.Errorf("packaging/nfpm.yaml: %w", err)
+		return fmt.Errorf("collector-go/packaging/nfpm.yaml: %w", err)
 	}
 	info, err := config.Get(kind)
 	if err != nil {

@@ -46,7 +46,7 @@ func (r *release) writePlugin() error {
 
 // writeCompose writes the example for compose, with the release's image.
 func (r *release) writeCompose() error {
-	text, err := os.ReadFile(filepath.Join(r.tree, "packaging", "compose.yaml"))
+	text, err := os.ReadFile(filepath.Join(r.tree, "collector-go", "packaging", "compose.yaml"))
 	if err != nil {
 		return err
 	}

@@ -195,7 +195,7 @@ func TestTheRPMIsReadBack(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []string{program, "0", m.version, "1", of}, []string{name.Name, name.Epoch, name.Version, name.Release, name.Arch})
 		for tag, script := range map[int]string{rpm.POSTIN: "postinstall", rpm.PREUN: "preremove", rpm.POSTUN: "postremove"} {
-			want, err := os.ReadFile("../../../packaging/scripts/" + script)
+			want, err := os.ReadFile("../../packaging/scripts/" + script)
 			require.NoError(t, err)
 			got, err := p.Header.GetString(tag)
 			require.NoError(t, err)
