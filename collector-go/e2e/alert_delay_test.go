@@ -23,7 +23,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
 )
 
-// The causes: as many topologies as there are phases of tick, slice and evaluation to be tried, spread over the time in which all repeat.
+// The causes: as many topologies as there are phases of tick, slice and evaluation to be tried, spread over the time in
+// which all repeat.
 const (
 	causes       = 24
 	phasesRepeat = 30 * time.Second // slices of 10 s, evaluations each 15 s
@@ -35,9 +36,9 @@ const (
 	delayGoal    = 90 * time.Second // and the alert's "for"
 )
 
-// How late alerts are with the settings and rules as they come: from the first slowed record, and from the last sample, to what a real
-// Alertmanager tells people. It takes ten minutes, so that make bench-alerts alone runs it. What the plugin would send of a topology each
-// 10 s is made up here, the collector and all behind it is real.
+// How late alerts are with the settings and rules as they come: from the first slowed record, and from the last sample,
+// to what a real Alertmanager tells people. It takes ten minutes, so that make bench-alerts alone runs it. What the
+// plugin would send of a topology each 10 s is made up here, the collector and all behind it is real.
 func TestDelayOfAlerts(t *testing.T) {
 	if !inFullTime() {
 		t.Skip("make bench-alerts runs it")

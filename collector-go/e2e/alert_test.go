@@ -28,19 +28,23 @@ import (
 const (
 	ruleScale    = 0.25
 	ruleInterval = 2 * time.Second
-	// lookback is how long a value stands for a worker that returns false more: 5 minutes by default, within which missing samples change nothing.
+	// lookback is how long a value stands for a worker that returns false more: 5 minutes by default, within which
+	// missing samples change nothing.
 	lookback = "60s"
-	// How long a topology is missed of which only its stopping is known: an hour, and here two minutes, within which it is missed first.
+	// How long a topology is missed of which only its stopping is known: an hour, and here two minutes, within which it
+	// is missed first.
 	stoppedLasts, stoppedLastsHere = "> 3600)", "> 120)"
 )
 
-// inFullTime says that make bench-alerts runs: slices, rules and all that goes with them are as they come, and everything takes its time.
+// inFullTime says that make bench-alerts runs: slices, rules and all that goes with them are as they come, and
+// everything takes its time.
 func inFullTime() bool { return os.Getenv("BULLET_METRICS_BENCH_ALERTS") != "" }
 
 // ruleOffset is how far the rules look back here, as in any collector: tick, slice and lateness.
 func ruleOffset(o stack.Options) time.Duration { return time.Second + o.SliceWidth + o.SliceLateness }
 
-// withAlerts has the collector tell an Alertmanager, by default of the alerts in a quarter of their time in the place of its own.
+// withAlerts has the collector tell an Alertmanager, by default of the alerts in a quarter of their time in the place
+// of its own.
 func withAlerts(t *testing.T, o *stack.Options, manager *alertmanagertest.Alertmanager) {
 	t.Helper()
 	o.CollectorFlags = []string{"--alertmanager-urls", manager.URL}
@@ -65,14 +69,15 @@ const (
 
 var latencyAlerts = []string{meanAlert, p99Alert}
 
-// A bolt that has nothing to do looks for tuples once a second: a record waits for half of that in the mean, whatever the machine.
+// A bolt that has nothing to do looks for tuples once a second: a record waits for half of that in the mean, whatever
+// the machine.
 var sleepyBolts = []string{
 	"bullet.topology.custom.topology.bolt.wait.strategy=org.apache.storm.policy.WaitStrategyPark",
 	"bullet.topology.custom.topology.bolt.wait.park.microsec=1000000",
 }
 
-// The run until now has woken nobody for its latency, unless this machine has been too slow for it; the same topology with filter bolts that sleep does on
-// any machine. Where the alert stands already, it stands on.
+// The run until now has woken nobody for its latency, unless this machine has been too slow for it; the same topology
+// with filter bolts that sleep does on any machine. Where the alert stands already, it stands on.
 func slowFilterWakesSomebody(t *testing.T, b *bench) {
 	b.assertToldOnlyWhatWasMeasured(t)
 	for name, told := range b.slowFilters(t) {
@@ -89,8 +94,8 @@ func slowFilterWakesSomebody(t *testing.T, b *bench) {
 	b.awaitReason(t, b.slowedAt)
 }
 
-// slowFilters has the topology run with bolts that sleep, and returns what was told of its latency by then. What other tests need it for they need whether
-// or not the one that is about it passed.
+// slowFilters has the topology run with bolts that sleep, and returns what was told of its latency by then. What other
+// tests need it for they need whether or not the one that is about it passed.
 func (b *bench) slowFilters(t *testing.T) map[string]alertmanagertest.Alert {
 	t.Helper()
 	if b.slowedAt.IsZero() {
@@ -107,8 +112,8 @@ func (b *bench) slowFilters(t *testing.T) map[string]alertmanagertest.Alert {
 	return all
 }
 
-// awaitLatencyAlert waits until the rules look at a slow slice after a time, find the latency above the limit, and the alert fires; it is what was told
-// of it last.
+// awaitLatencyAlert waits until the rules look at a slow slice after a time, find the latency above the limit, and the
+// alert fires; it is what was told of it last.
 func (b *bench) awaitLatencyAlert(t *testing.T, name, expression string, since time.Time) (told alertmanagertest.Alert) {
 	t.Helper()
 	b.await(t, name+" of slow records", func(ctx context.Context) bool {
@@ -127,7 +132,8 @@ func (b *bench) awaitLatencyAlert(t *testing.T, name, expression string, since t
 	return told
 }
 
-// firstSlowSlice is the end of the first slice after a time in which Bullet's mean is above the limit, where there is one.
+// firstSlowSlice is the end of the first slice after a time in which Bullet's mean is above the limit, where there is
+// one.
 func (b *bench) firstSlowSlice(t *testing.T, since time.Time) (end time.Time, is bool) {
 	t.Helper()
 	now := time.Now()
@@ -155,8 +161,8 @@ const (
 
 var latencyExpressions = map[string]string{meanAlert: meanExpression, p99Alert: p99Expression}
 
-// assertToldOnlyWhatWasMeasured finds the watchdog told once, from the first evaluation on and through the collector's restart, and no
-// latency alert unless records were late by what the rules recorded.
+// assertToldOnlyWhatWasMeasured finds the watchdog told once, from the first evaluation on and through the collector's
+// restart, and no latency alert unless records were late by what the rules recorded.
 func (b *bench) assertToldOnlyWhatWasMeasured(t *testing.T) {
 	t.Helper()
 	told := b.manager.Told()
@@ -226,7 +232,8 @@ func (b *bench) toldOf(name, topology, worker, status string, since time.Time) (
 	return all
 }
 
-// awaitReason asks as somebody who was woken does, until the answer names the setting that was changed and the latency that moved.
+// awaitReason asks as somebody who was woken does, until the answer names the setting that was changed and the latency
+// that moved.
 func (b *bench) awaitReason(t *testing.T, changed time.Time) {
 	t.Helper()
 	var answer []byte
@@ -245,7 +252,8 @@ func (b *bench) awaitReason(t *testing.T, changed time.Time) {
 	assert.Contains(t, string(answer), meanAlert+" firing since ")
 }
 
-// assertLatencyStands finds the latency alerts firing when there is no latency any more to go by, and nobody told of their end.
+// assertLatencyStands finds the latency alerts firing when there is no latency any more to go by, and nobody told of
+// their end.
 func (b *bench) assertLatencyStands(t *testing.T, since time.Time) {
 	t.Helper()
 	b.await(t, "the latency to be unknown to the rules", func(ctx context.Context) bool {
@@ -265,7 +273,8 @@ func (b *bench) assertLatencyStands(t *testing.T, since time.Time) {
 	}
 }
 
-// active are the collector's firing alerts, each with since when it fires on only for its keep_firing_for; "" where its condition holds.
+// active are the collector's firing alerts, each with since when it fires on only for its keep_firing_for; "" where its
+// condition holds.
 func (b *bench) active(t *testing.T) map[string]string {
 	t.Helper()
 	response, err := http.Get("http://" + b.options.HTTPListen + "/api/v1/alerts")

@@ -26,16 +26,19 @@ const (
 	workers    = 2
 	recordRate = 100 // a second: enough for each task to have some in every slice, little enough for a machine of which others have most
 	sliceWidth = 10 * time.Second
-	// patience ends a test that hangs. What is waited for is an event: how long it takes says how busy the machine is, and nothing of what is tested.
+	// patience ends a test that hangs. What is waited for is an event: how long it takes says how busy the machine is,
+	// and nothing of what is tested.
 	patience = 10 * time.Minute
 )
 
 // What a machine that others have most of needs to do the same, only later.
 var (
 	patientTopology = []string{
-		// The join bolt waits so many ticks of 100 ms for what filter bolts have of a query past its time; Bullet's 3 are short.
+		// The join bolt waits so many ticks of 100 ms for what filter bolts have of a query past its time; Bullet's 3
+		// are short.
 		"bullet.topology.join.bolt.query.post.finish.buffer.ticks=30",
-		// A worker that did not say for 30 s that it lives is ended by Storm. One that was killed is seen to have ended at once.
+		// A worker that did not say for 30 s that it lives is ended by Storm. One that was killed is seen to have ended
+		// at once.
 		"bullet.topology.custom.topology.worker.timeout.secs=300",
 		// Storm's counts are held against the hook's: exact ones, not an estimate from one tuple in twenty.
 		"bullet.topology.custom.topology.stats.sample.rate=1.0",

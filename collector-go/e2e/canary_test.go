@@ -16,21 +16,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/load"
 )
 
-// canaryLife is how long each of the canary's queries lives: much longer than it takes to reach the filter bolts, which a busy machine needs half a second
-// for and which costs it records. There is one of each class in canaryEvery, few for such a machine too.
+// canaryLife is how long each of the canary's queries lives: much longer than it takes to reach the filter bolts, which
+// a busy machine needs half a second for and which costs it records. There is one of each class in canaryEvery, few for
+// such a machine too.
 const (
 	canaryLife  = 8 * time.Second
 	canaryEvery = 2 * time.Second
 )
 
-// leastComplete is 1 but for what a starved machine's filters get too late, or bring too late: see "A RAW query and its LIMIT" in
-// topology/README.md.
+// leastComplete is 1 but for what a starved machine's filters get too late, or bring too late: see "A RAW query and its
+// LIMIT" in topology/README.md.
 const leastComplete = 0.8
 
 // fewestQueries of each class are enough for what is said of them.
 const fewestQueries = 5.0
 
-// awaitQueries waits until so many queries of each class are stored, which takes as long as the machine is slow, and returns the slice end by which they are.
+// awaitQueries waits until so many queries of each class are stored, which takes as long as the machine is slow, and
+// returns the slice end by which they are.
 func (b *bench) awaitQueries(t *testing.T, end time.Time, fewest float64) time.Time {
 	t.Helper()
 	for began := time.Now(); ; end = end.Add(sliceWidth) {
@@ -43,7 +45,8 @@ func (b *bench) awaitQueries(t *testing.T, end time.Time, fewest float64) time.T
 	}
 }
 
-// The canary's program beside the topology: every class is answered, completely, and PromQL has its latencies while the canary goes on.
+// The canary's program beside the topology: every class is answered, completely, and PromQL has its latencies while the
+// canary goes on.
 func canaryFlies(t *testing.T, b *bench) {
 	var said bytes.Buffer
 	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "canary", "--url", b.options.GatewayListen, "--collector", b.options.GRPCListen,

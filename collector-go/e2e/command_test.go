@@ -19,8 +19,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
 )
 
-// elsewhere is an experiment on a cluster that somebody else has brought up. Its submit command runs the topology's main class with Storm's
-// client class path, as storm jar does; its kill command asks Nimbus.
+// elsewhere is an experiment on a cluster that somebody else has brought up. Its submit command runs the topology's
+// main class with Storm's client class path, as storm jar does; its kill command asks Nimbus.
 const elsewhere = `experiment: elsewhere
 title: A cluster that others run
 analysis: concurrency
@@ -49,9 +49,9 @@ launch:
   slice_lateness: 2s
 `
 
-// An experiment is run on a cluster that is there by its operator's own commands; the run is killed when its first topology's workers are
-// up, and goes on without leaving that one on the cluster. Not before: a topology that ends while a Supervisor fetches its files may take
-// the Supervisor with it, which on this cluster nobody starts again.
+// An experiment is run on a cluster that is there by its operator's own commands; the run is killed when its first
+// topology's workers are up, and goes on without leaving that one on the cluster. Not before: a topology that ends
+// while a Supervisor fetches its files may take the Supervisor with it, which on this cluster nobody starts again.
 func TestATuneRunOnACluster(t *testing.T) {
 	t.Parallel()
 	o := stack.DefaultOptions(filepath.Join(t.TempDir(), "cluster"), buildDir(t))

@@ -57,8 +57,8 @@ func watch(t *testing.T, pid int, every time.Duration, stop <-chan struct{}) usa
 	}
 }
 
-// How often the kernel is asked, between which what it says is known, and how far it may be from what is counted since the process' start: the kernel counts in
-// hundredths of a second.
+// How often the kernel is asked, between which what it says is known, and how far it may be from what is counted since
+// the process' start: the kernel counts in hundredths of a second.
 const (
 	cpuGrain = 20 * time.Millisecond
 	cpuApart = 0.05 // seconds
@@ -74,8 +74,9 @@ type watchedCPU struct {
 	watchers sync.WaitGroup
 }
 
-// watchCPU begins to keep what the kernel says of the workers, beside what else is measured. Both that and what is stored are held against the samplers' own
-// samples when the journal can be read: a sample has its time, of which a slice returns false more than that it is in it.
+// watchCPU begins to keep what the kernel says of the workers, beside what else is measured. Both that and what is
+// stored are held against the samplers' own samples when the journal can be read: a sample has its time, of which a
+// slice returns false more than that it is in it.
 func (b *bench) watchCPU(t *testing.T) *watchedCPU {
 	t.Helper()
 	pids := b.pids(t)
@@ -101,7 +102,8 @@ func (w *watchedCPU) end(t *testing.T, b *bench) {
 	require.NoError(t, err)
 }
 
-// cpuIsTheProcess finds in the samplers' samples the CPU time that the kernel said at their times, and in each stored total one of its slice's samples.
+// cpuIsTheProcess finds in the samplers' samples the CPU time that the kernel said at their times, and in each stored
+// total one of its slice's samples.
 func cpuIsTheProcess(t *testing.T, b *bench, watched *watchedCPU) {
 	k := readJournal(t, b.options.DataDir)
 	totals := map[string]map[int64]float64{} // by worker and time, user and system

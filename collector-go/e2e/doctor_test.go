@@ -26,7 +26,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/stack"
 )
 
-// clinic is a cluster on which topologies are submitted with one thing wrong each, and a doctor who is asked about them.
+// clinic is a cluster on which topologies are submitted with one thing wrong each, and a doctor who is asked about
+// them.
 type clinic struct {
 	*stack.Stack
 	options stack.Options
@@ -103,8 +104,9 @@ func workerLog(t *testing.T, c *clinic, name string) []string {
 	return []string{"--log", found[len(found)-1]}
 }
 
-// Each fault is made on a real cluster, and the doctor names it: by what it sees of the ports, of Nimbus, of a worker's log and of the collector.
-// A file that is no YAML, and a jar that is nowhere, are never submitted: these two are judged as they stand.
+// Each fault is made on a real cluster, and the doctor names it: by what it sees of the ports, of Nimbus, of a worker's
+// log and of the collector. A file that is no YAML, and a jar that is nowhere, are never submitted: these two are
+// judged as they stand.
 func TestDoctorOnACluster(t *testing.T) {
 	if !playLong() {
 		t.Skip("make test-long plays it")
@@ -192,7 +194,8 @@ func startTLSCollector(t *testing.T) string {
 	return address
 }
 
-// jarOnTheSubmitterOnly holds the Supervisor still between the submission, which has the jar, and the start of the workers, which do not.
+// jarOnTheSubmitterOnly holds the Supervisor still between the submission, which has the jar, and the start of the
+// workers, which do not.
 func (c *clinic) jarOnTheSubmitterOnly(t *testing.T) {
 	const name = "patient-jar"
 	supervisor := c.Pids()["supervisor"]

@@ -23,7 +23,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// drpcServer is Storm 1.2.4's DRPC server with a topology that holds each query for as long as it says (topology/drpc-storm).
+// drpcServer is Storm 1.2.4's DRPC server with a topology that holds each query for as long as it says
+// (topology/drpc-storm).
 type drpcServer struct {
 	address string
 

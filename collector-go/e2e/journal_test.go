@@ -17,8 +17,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// sampled is a sample of a worker's sampler. Those of one pack have its number: a pack is one value on its way through Storm and the plugin, and one
-// block from there, so that nothing is lost out of its middle.
+// sampled is a sample of a worker's sampler. Those of one pack have its number: a pack is one value on its way through
+// Storm and the plugin, and one block from there, so that nothing is lost out of its middle.
 type sampled struct {
 	timeMs int64
 	value  float64
@@ -107,13 +107,15 @@ const unsentPack = 15 * time.Second
 // leastOfASeries is of how many samples a series must be to say something: of some packs.
 const leastOfASeries = 30
 
-// What a sender drops for these reasons is a sample that nobody has; values that no sample can be of, and what comes when a topology is ended, are none.
+// What a sender drops for these reasons is a sample that nobody has; values that no sample can be of, and what comes
+// when a topology is ended, are none.
 var losses = []pb.DropReason{pb.DropReason_DROP_REASON_QUEUE_FULL, pb.DropReason_DROP_REASON_EXPIRED, pb.DropReason_DROP_REASON_SERIES_LIMIT, pb.DropReason_DROP_REASON_INTERNAL}
 
-// The journal is read alone, after the collector has ended: every sample that the workers' samplers took is there, once, also around the collector's
-// kill. No clock is needed for that: a batch has a number in its sender's epoch, what a sender dropped is counted, and samples leave their worker
-// in packs. A sampler that a busy machine wakes late takes fewer samples, and loses none. A worker that was killed lost the pack that it had not handed
-// over, and those that others sent to it: what is younger is left out, and workers of which little is left.
+// The journal is read alone, after the collector has ended: every sample that the workers' samplers took is there,
+// once, also around the collector's kill. No clock is needed for that: a batch has a number in its sender's epoch, what
+// a sender dropped is counted, and samples leave their worker in packs. A sampler that a busy machine wakes late takes
+// fewer samples, and loses none. A worker that was killed lost the pack that it had not handed over, and those that
+// others sent to it: what is younger is left out, and workers of which little is left.
 func journalHasEverySample(t *testing.T, b *bench) {
 	k := readJournal(t, b.options.DataDir)
 	lost := 0
@@ -142,8 +144,8 @@ func journalHasEverySample(t *testing.T, b *bench) {
 		}
 		read++
 		acknowledged += len(all)
-		// Storm asks for a pack no sooner than its interval after the one before: one that is missing takes so long a time with it, less what
-		// a busy machine was late for the one before.
+		// Storm asks for a pack no sooner than its interval after the one before: one that is missing takes so long a
+		// time with it, less what a busy machine was late for the one before.
 		packIsMissing := time.Duration(series.PackSpanMs) * time.Millisecond / 2
 		for i := 1; i < len(all); i++ {
 			gap := time.Duration(all[i].timeMs-all[i-1].timeMs) * time.Millisecond

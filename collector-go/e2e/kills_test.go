@@ -23,7 +23,8 @@ const restartedAlert = "BulletWorkerRestarted"
 // missedFor is how long the rules miss a worker before somebody is told, in a quarter of the time: the alert's own for.
 const missedFor = 15 * time.Second
 
-// assertMissedOnlyIfAway finds nobody woken about a worker that was killed and is back, unless the rules did not see its heap for as long as that takes.
+// assertMissedOnlyIfAway finds nobody woken about a worker that was killed and is back, unless the rules did not see
+// its heap for as long as that takes.
 func (b *bench) assertMissedOnlyIfAway(t *testing.T, worker string) {
 	t.Helper()
 	seen, err := b.collector.Slices(t.Context(), fmt.Sprintf(`topology_worker:bullet_worker_heap_used_bytes:present2m{topology=%q,worker=%q}`, topology, worker), b.started, time.Now())
@@ -50,9 +51,10 @@ func consumerOf(w experiment.KnownWorker) bool {
 	return slices.ContainsFunc(w.Components, func(c experiment.ComponentTasks) bool { return strings.HasPrefix(c.Component, "__metrics") })
 }
 
-// A worker is killed while the Supervisor cannot start it again: somebody is told which one is missing. Then the topology is rebalanced to one worker, so
-// that the tasks of both are elsewhere or together: nobody misses a worker that Storm took away, and nobody is told that the latency is well, since the
-// worker that is left is as slow as the two were.
+// A worker is killed while the Supervisor cannot start it again: somebody is told which one is missing. Then the
+// topology is rebalanced to one worker, so that the tasks of both are elsewhere or together: nobody misses a worker
+// that Storm took away, and nobody is told that the latency is well, since the worker that is left is as slow as the
+// two were.
 func workerAwayThenRebalanced(t *testing.T, b *bench) {
 	if !playLong() {
 		t.Skip("make test-long and make chaos play it")
@@ -113,7 +115,8 @@ func (b *bench) resolvedSince(name string, since time.Time) (ends []time.Time) {
 	return ends
 }
 
-// awaitMissing waits until the rules have not had a recorded series, which they had before, for longer than an alert about that takes to fire.
+// awaitMissing waits until the rules have not had a recorded series, which they had before, for longer than an alert
+// about that takes to fire.
 func (b *bench) awaitMissing(t *testing.T, series string) {
 	t.Helper()
 	b.await(t, "the rules to miss "+series, func(ctx context.Context) bool {
@@ -131,8 +134,9 @@ func (b *bench) awaitMissing(t *testing.T, series string) {
 // playLong says that make test-long or make chaos plays: what takes minutes more than make test may.
 func playLong() bool { return os.Getenv("BULLET_METRICS_LONG") != "" }
 
-// Three topologies are killed, one of them where make bench-alerts measures. Of the first nobody says so but its consumer, as it is closed: somebody is told that nothing is known of it, and nobody
-// that its latency is well; that ends after its time. Of the second an annotation says so, of the third Nimbus: nobody is woken.
+// Three topologies are killed, one of them where make bench-alerts measures. Of the first nobody says so but its
+// consumer, as it is closed: somebody is told that nothing is known of it, and nobody that its latency is well; that
+// ends after its time. Of the second an annotation says so, of the third Nimbus: nobody is woken.
 func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 	if !playLong() && !inFullTime() {
 		t.Skip("make test-long and make chaos play it")

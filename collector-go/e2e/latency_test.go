@@ -17,8 +17,8 @@ import (
 // The window, and how far the hook may be from what Storm and Bullet say of the same task.
 const (
 	latencyWindow = 30 * time.Second
-	// Storm's own counts come by another tick than the hook's: at both ends of the window the two may be apart by what a task gets
-	// between them, though by about the same.
+	// Storm's own counts come by another tick than the hook's: at both ends of the window the two may be apart by what
+	// a task gets between them, though by about the same.
 	countTolerance = 0.05
 	meanTolerance  = 0.01
 	meanGrain      = 0.001 // seconds: Bullet's mean is of whole milliseconds
@@ -41,7 +41,8 @@ func (b *bench) ask(t *testing.T, at time.Time, format string, arguments ...any)
 	return answer
 }
 
-// The latency hook in the real FilterBolts: the distribution is there, and of the same records as Storm's counts and Bullet's mean.
+// The latency hook in the real FilterBolts: the distribution is there, and of the same records as Storm's counts and
+// Bullet's mean.
 func recordLatencies(t *testing.T, b *bench) {
 	const records = `,component="FilterBolt",stream="default",source!~"QuerySpout|TickSpout|ReplayBolt|__.*"`
 	from := nextSliceEnd(nextSliceEnd(time.Now()))
@@ -79,8 +80,9 @@ func recordLatencies(t *testing.T, b *bench) {
 // fewestMeans of tasks and slices are enough to compare.
 const fewestMeans = 6
 
-// meansAgree holds the hook's mean of each task and interval against Bullet's own. A busy machine is late with a report, which is then in the slice after
-// its own: what has none is not compared, nor what then has two, and later slices are waited for where too few are left.
+// meansAgree holds the hook's mean of each task and interval against Bullet's own. A busy machine is late with a
+// report, which is then in the slice after its own: what has none is not compared, nor what then has two, and later
+// slices are waited for where too few are left.
 func (b *bench) meansAgree(t *testing.T, from, to time.Time, latencies string) {
 	t.Helper()
 	compared, furthest, late := 0, 0.0, map[string]bool{}
@@ -112,7 +114,8 @@ func queryLatencies(t *testing.T, b *bench) {
 	}
 	completed := selector("bullet_query_engine_latency_seconds", `,outcome="complete"`)
 	assert.Equal(t, map[string]float64{"": heldQueries}, b.ask(t, end, "histogram_count(sum(%s))", completed))
-	// From JoinBolt's seeing it, which is after the client's sending it, to its end, which is before the client's answer.
+	// From JoinBolt's seeing it, which is after the client's sending it, to its end, which is before the client's
+	// answer.
 	b.assertAsLongAsClientsSaw(t, b.ask(t, end, "histogram_avg(sum(%s))", completed)[""], 1)
 	b.assertAsLongAsClientsSaw(t, b.ask(t, end, "histogram_quantile(0.5, sum(%s))", completed)[""], bucketRatio)
 	created := selector("bullet_query_created_latency_seconds", `,outcome="complete"`)
@@ -122,7 +125,8 @@ func queryLatencies(t *testing.T, b *bench) {
 	assert.Equal(t, map[string]float64{"": 0}, b.ask(t, end, "sum(%s)", selector("bullet_latency_hook_left_out_total", "")), "nothing failed or was missed")
 }
 
-// assertAsLongAsClientsSaw holds what the hook says of the held queries to their life and to what their clients saw of it, but for a factor.
+// assertAsLongAsClientsSaw holds what the hook says of the held queries to their life and to what their clients saw of
+// it, but for a factor.
 func (b *bench) assertAsLongAsClientsSaw(t *testing.T, seconds, factor float64) {
 	t.Helper()
 	assert.GreaterOrEqual(t, seconds, heldFor.Seconds()/factor)

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nimbusRelay stands where the collector looks for Nimbus. Until it is opened nobody listens there: then the collector is as one to which no Nimbus is known.
+// nimbusRelay stands where the collector looks for Nimbus. Until it is opened nobody listens there: then the collector
+// is as one to which no Nimbus is known.
 type nimbusRelay struct {
 	address  string
 	answered atomic.Int64 // connections that Nimbus has answered and that have ended

@@ -30,7 +30,8 @@ var settingOf = map[string]string{
 	"__acker":    "bullet.topology.custom.topology.acker.executors",
 }
 
-// topologyIsKnown compares what the collector tells with what was submitted, and with the processes that the machine has.
+// topologyIsKnown compares what the collector tells with what was submitted, and with the processes that the machine
+// has.
 func topologyIsKnown(t *testing.T, b *bench) {
 	var known experiment.Topology
 	b.await(t, "every task to be placed", func(ctx context.Context) bool {
@@ -114,7 +115,8 @@ func assertPids(t *testing.T, b *bench, known experiment.Topology) {
 	assert.Equal(t, want, got)
 }
 
-// workerKilled kills the worker that the metrics consumer runs in: it comes back at its place as another process, and that is told.
+// workerKilled kills the worker that the metrics consumer runs in: it comes back at its place as another process, and
+// that is told.
 func workerKilled(t *testing.T, b *bench) {
 	before, err := b.collector.Topology(t.Context(), topology)
 	require.NoError(t, err)

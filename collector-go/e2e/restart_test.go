@@ -42,8 +42,9 @@ func (b *bench) ofWorkers(t *testing.T, metric string, from, to time.Time) map[s
 	return found
 }
 
-// assertKilledOnce holds what is stored around a worker's kill to what must be: one restart more for that worker and none for any other,
-// totals that never fall, and between its last samples and the first of its new process a gap, in what is stored and in PromQL.
+// assertKilledOnce holds what is stored around a worker's kill to what must be: one restart more for that worker and
+// none for any other, totals that never fall, and between its last samples and the first of its new process a gap, in
+// what is stored and in PromQL.
 func (b *bench) assertKilledOnce(t *testing.T, victim string, before map[string]tuning.Figure) {
 	t.Helper()
 	ofVictim := ",worker=" + strconv.Quote(victim)
@@ -71,7 +72,8 @@ func (b *bench) assertKilledOnce(t *testing.T, victim string, before map[string]
 	}
 	b.assertTotalsNeverFall(t)
 
-	// A slice that holds the kill may have what came before it, and one that holds the new process' start what came after.
+	// A slice that holds the kill may have what came before it, and one that holds the new process' start what came
+	// after.
 	lastMay, firstMay := nextSliceEnd(b.workerKilledAt), back.Add(-sliceWidth)
 	t.Logf("%s was killed at %s and is back with the slice of %s", victim, b.workerKilledAt.Format(time.TimeOnly), back.Format(time.TimeOnly))
 	heap, err := b.slices(t.Context(), "bullet_worker_heap_used_bytes", ofVictim, b.started, back)
@@ -103,8 +105,9 @@ func (b *bench) assertTotalsNeverFall(t *testing.T) {
 // awayFor is how long a worker that starts again sends nothing at least, seconds.
 const awayFor = 5
 
-// assertMissed finds the victim's samples missing in what is told of the collection, and its interval as it is configured. How far apart samples were is
-// stored once in 30 s, and a busy machine misses some before: both are waited for.
+// assertMissed finds the victim's samples missing in what is told of the collection, and its interval as it is
+// configured. How far apart samples were is stored once in 30 s, and a busy machine misses some before: both are waited
+// for.
 func (b *bench) assertMissed(t *testing.T, victim string) {
 	t.Helper()
 	b.await(t, "the collection to tell of the gap", func(ctx context.Context) bool {

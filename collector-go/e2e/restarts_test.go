@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// collectorKilledAgain kills the collector as often as make chaos orders, while the topology runs: what was answered before each kill is answered after it, no
-// exception leaves the plugin, and the topology reads records meanwhile.
+// collectorKilledAgain kills the collector as often as make chaos orders, while the topology runs: what was answered
+// before each kill is answered after it, no exception leaves the plugin, and the topology reads records meanwhile.
 func collectorKilledAgain(t *testing.T, b *bench) {
 	ordered := os.Getenv("BULLET_METRICS_CHAOS_RESTARTS")
 	if ordered == "" {
@@ -34,7 +34,8 @@ func collectorKilledAgain(t *testing.T, b *bench) {
 	assert.Greater(t, rate, 0.0)
 }
 
-// assertNothingLeftThePlugin reads what the workers logged: no thread of Storm's died, and no stack of the plugin's was printed.
+// assertNothingLeftThePlugin reads what the workers logged: no thread of Storm's died, and no stack of the plugin's was
+// printed.
 func (b *bench) assertNothingLeftThePlugin(t *testing.T) {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(b.options.Dir, "storm", "logs", "workers-artifacts", "*", "*", "worker.log"))
@@ -50,7 +51,8 @@ func (b *bench) assertNothingLeftThePlugin(t *testing.T) {
 	}
 }
 
-// recordsPerSecond is how many records the sources read a second in the slices of a time: the mean, half of its 95% interval, and of how many slices.
+// recordsPerSecond is how many records the sources read a second in the slices of a time: the mean, half of its 95%
+// interval, and of how many slices.
 func (b *bench) recordsPerSecond(t *testing.T, from, to time.Time) (mean, half float64, slices int) {
 	t.Helper()
 	series, err := b.slices(t.Context(), "bullet_source_records_total", "", from, to)

@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench/goal"
 )
 
-// day is 500 workers for as much of a day as is taken: what is older than 24 h is refused, and sending takes time itself.
+// day is 500 workers for as much of a day as is taken: what is older than 24 h is refused, and sending takes time
+// itself.
 func (s *session) day(name, what string, recorded bool) scenario {
 	full := 8280
 	if recorded {
@@ -69,10 +70,12 @@ func (s *session) day(name, what string, recorded bool) scenario {
 	return scenario{name, what, goals, sh.String(), []subject{ours, theirs("victoria"), theirs("prometheus")}}
 }
 
-// asks is how often a question is asked after a first time, whose answer is compared: their mean counts, so that what is collected as garbage now and then does.
+// asks is how often a question is asked after a first time, whose answer is compared: their mean counts, so that what
+// is collected as garbage now and then does.
 const asks = 5
 
-// ask asks a day's questions of a server that was started again, compares the first answer to each with what was sent, and adds what the others cost.
+// ask asks a day's questions of a server that was started again, compares the first answer to each with what was sent,
+// and adds what the others cost.
 func (s *session) ask(ctx context.Context, p *bench.Process, sh shape, startMs int64, ours bool, out figures) error {
 	truth := answer.NewTruth(sh.rows(s.seed), startMs, sh.step.Milliseconds(), sh.steps)
 	for _, q := range answer.Questions(topology, sh.width.Milliseconds()) {

@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench/goal"
 )
 
-// growth is the scenarios of goal 10: the same messages each time, of 1,000 samples (of 100 where senders grow), and what a sample costs without defining the series.
+// growth is the scenarios of goal 10: the same messages each time, of 1,000 samples (of 100 where senders grow), and
+// what a sample costs without defining the series.
 func (s *session) growth() (all []scenario) {
 	for _, g := range goal.Growth {
 		for _, size := range g.Sizes {

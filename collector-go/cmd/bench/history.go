@@ -18,7 +18,8 @@ import (
 // historySeries is how many series a history has, of hosts of ten metrics.
 const historySeries = 1000
 
-// writeHistory writes hours of slices into a store that no collector has yet, up to a day ago: a collector takes nothing that is as old.
+// writeHistory writes hours of slices into a store that no collector has yet, up to a day ago: a collector takes
+// nothing that is as old.
 func writeHistory(ctx context.Context, dir string, hours int, every time.Duration) (err error) {
 	o := grid.DefaultOptions()
 	o.RetentionTime, o.RetentionBytes = 0, 0

@@ -1,6 +1,7 @@
-// Command bench measures the collector beside its peers, in one run, and judges the ten goals: docs/benchmarks.md says what they are. It starts each server
-// itself, one at a time, on loopback, in an empty directory, checks what it sent through queries, and keeps each measurement in bench.json as soon as it is
-// made: a run that was interrupted goes on where it was. Whether a goal is met is a line of its table, not its exit code.
+// Command bench measures the collector beside its peers, in one run, and judges the ten goals: docs/benchmarks.md says
+// what they are. It starts each server itself, one at a time, on loopback, in an empty directory, checks what it sent
+// through queries, and keeps each measurement in bench.json as soon as it is made: a run that was interrupted goes on
+// where it was. Whether a goal is met is a line of its table, not its exit code.
 package main
 
 import (

@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 )
 
-// patience is how long what was written may take to answer, once enough is in slices: one stream may be behind the others.
+// patience is how long what was written may take to answer, once enough is in slices: one stream may be behind the
+// others.
 const patience = time.Minute
 
 // filled is our collector with a load in it.

@@ -12,8 +12,8 @@ import (
 // profileSeconds is how long one of the CPU profiles lasts that follow each other while a server is measured.
 const profileSeconds = 10
 
-// profile takes CPU profiles of the server, NAME-1.pprof and so on (pprof adds up those that it is given), until the returned function is
-// called, which waits for the last.
+// profile takes CPU profiles of the server, NAME-1.pprof and so on (pprof adds up those that it is given), until the
+// returned function is called, which waits for the last.
 func (v *server) profile(s *session, name string) (stop func() error) {
 	if v.pprof == "" {
 		return func() error { return nil }

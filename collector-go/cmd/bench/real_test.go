@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The built program and the floor are measured, little of each, and a peer that is not there is named; what was measured is not measured again.
+// The built program and the floor are measured, little of each, and a peer that is not there is named; what was
+// measured is not measured again.
 func TestOursAndTheFloorAreMeasured(t *testing.T) {
 	build, err := filepath.Abs("../../../build")
 	require.NoError(t, err)

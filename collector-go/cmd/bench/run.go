@@ -33,7 +33,8 @@ func (s *session) begin() (*goal.File, error) {
 	return f, nil
 }
 
-// open is the file of a run that goes on, or of a new one. Where pieces are measured again, a run that is complete goes on too.
+// open is the file of a run that goes on, or of a new one. Where pieces are measured again, a run that is complete goes
+// on too.
 func (s *session) open(again bool) (*goal.File, error) {
 	f, err := s.begin()
 	if err != nil {

@@ -31,7 +31,8 @@ func (s *session) openPeer(name string) (peer.Peer, error) {
 	return kind.Open(s.tools)
 }
 
-// hold starts a peer, sends a shape's rows to it, waits until all of them answer and it no longer works on them, and checks count and sum.
+// hold starts a peer, sends a shape's rows to it, waits until all of them answer and it no longer works on them, and
+// checks count and sum.
 func (s *session) hold(ctx context.Context, name, dir string, sh shape) (*held, error) {
 	p, err := s.openPeer(name)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Command bom writes bills of materials, and looks up what is known against what they list. `make sbom` and `make check-vulnerabilities` use it.
+// Command bom writes bills of materials, and looks up what is known against what they list. `make sbom` and `make
+// check-vulnerabilities` use it.
 package main
 
 import (

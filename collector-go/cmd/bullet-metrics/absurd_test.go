@@ -15,7 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 )
 
-// sampled is a batch of series that each have a value every 10 s, up to end; values gives that of a series at a place in time.
+// sampled is a batch of series that each have a value every 10 s, up to end; values gives that of a series at a place
+// in time.
 func sampled(sequence uint64, end time.Time, series []*pb.SeriesDefinition, places int, values func(series, at int) float64) *pb.Batch {
 	columns := &pb.SampleColumns{BaseTimeMs: end.UnixMilli() - int64(places)*10_000}
 	for i, s := range series {
@@ -83,7 +84,8 @@ func TestNamesThatCollideAreCounted(t *testing.T) {
 	}
 }
 
-// The distributions of a backlog that spans hours, handed over at once beside floats of the same times, are all in slices and answer.
+// The distributions of a backlog that spans hours, handed over at once beside floats of the same times, are all in
+// slices and answer.
 func TestDistributionsOfABacklog(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	end := time.Now().Add(-time.Minute).Truncate(10 * time.Second)
@@ -105,7 +107,8 @@ func TestDistributionsOfABacklog(t *testing.T) {
 	assert.Zero(t, r.books()["refused late"])
 }
 
-// A collector that nobody configured takes as many series of a topology as proto/ states, whose numbers are held to the door's own.
+// A collector that nobody configured takes as many series of a topology as proto/ states, whose numbers are held to the
+// door's own.
 func TestTheDoorsDefaultsAreTheSettings(t *testing.T) {
 	limits, door, slices := config.Default().Limits, ingest.DefaultOptions(), slicer.DefaultOptions()
 	assert.Equal(t, door.MaxTopologySeries, limits.SeriesPerTopology)

@@ -15,7 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// alertsClient is a canary that asks topology b RAW queries: every 10 s it reports how long ten of them took, and how complete they were.
+// alertsClient is a canary that asks topology b RAW queries: every 10 s it reports how long ten of them took, and how
+// complete they were.
 type alertsClient struct {
 	host                    string
 	seconds, complete       float64
@@ -82,8 +83,8 @@ func (w *alertsWorld) stop(c *alertsClient) {
 	w.die(c)
 }
 
-// What fires where clients see queries that are slow or lack records, and the clients come and go: an alert ends with a good value, or where its client
-// said that it ends, and not because another one is well.
+// What fires where clients see queries that are slow or lack records, and the clients come and go: an alert ends with a
+// good value, or where its client said that it ends, and not because another one is well.
 func TestAlertsOfClientsEndWithAGoodValueOrAWord(t *testing.T) {
 	const (
 		slow, lacking = "QueryLatencyP99High b raw", "QueriesIncomplete b raw"

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What fires where streams stop in part, where a topology is killed, rebalanced or loses a worker, and on a healthy day: exactly what is so. Each
-// case begins with two workers of topology b, of which h1's filter is slow; now is what fires at its end, and ever what fired until then.
+// What fires where streams stop in part, where a topology is killed, rebalanced or loses a worker, and on a healthy
+// day: exactly what is so. Each case begins with two workers of topology b, of which h1's filter is slow; now is what
+// fires at its end, and ever what fired until then.
 func TestAlertsThatFireAreExactlyTheRightOnes(t *testing.T) {
 	const (
 		mean, p99    = "FilterLatencyMeanHigh b", "FilterLatencyP99High b"

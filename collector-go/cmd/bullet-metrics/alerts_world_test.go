@@ -35,8 +35,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// alertsWorld is a collector whose time is the test's: journal, feed with catalogue and slicer, grid store, registry and rules are the real
-// ones, and the rules are evaluated as of its time.
+// alertsWorld is a collector whose time is the test's: journal, feed with catalogue and slicer, grid store, registry
+// and rules are the real ones, and the rules are evaluated as of its time.
 type alertsWorld struct {
 	t         *testing.T
 	now       time.Time
@@ -56,8 +56,8 @@ type alertsWorld struct {
 	ever map[string]bool // alerts that fired, with what distinguishes them
 }
 
-// alertsWorker is a worker that runs one task of FilterBolt and one of JoinBolt, and the metrics consumer that has its samples. Every 10 s it reports its heap,
-// what FilterBolt executed, and a mean latency with its distribution.
+// alertsWorker is a worker that runs one task of FilterBolt and one of JoinBolt, and the metrics consumer that has its
+// samples. Every 10 s it reports its heap, what FilterBolt executed, and a mean latency with its distribution.
 type alertsWorker struct {
 	host             string
 	filter           int32 // task of FilterBolt; JoinBolt's is 10 more, the consumer's 20 more
@@ -248,7 +248,8 @@ func (w *alertsWorld) pass(d time.Duration) {
 	}
 }
 
-// evaluate waits until all that came is in store and registry, keeps the collector's own figures as alerting.Own does, and evaluates the rules.
+// evaluate waits until all that came is in store and registry, keeps the collector's own figures as alerting.Own does,
+// and evaluates the rules.
 func (w *alertsWorld) evaluate() {
 	w.writing.Wait()
 	had := uint64(w.journal.Durable())

@@ -84,8 +84,8 @@ func (o *benchIngest) validate() error {
 	return o.Ingest.Validate()
 }
 
-// ingestResult is what the command prints as JSON. Units end the names; what is not known is null. The first figures are those of the step
-// with the most rows a second, rejected is of all steps.
+// ingestResult is what the command prints as JSON. Units end the names; what is not known is null. The first figures
+// are those of the step with the most rows a second, rejected is of all steps.
 type ingestResult struct {
 	RowsPerS            float64                `json:"rows_per_s"`
 	SamplesPerS         float64                `json:"samples_per_s"`

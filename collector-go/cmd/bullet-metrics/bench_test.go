@@ -34,7 +34,8 @@ func keys(t *testing.T, text []byte) (all []string) {
 	return all
 }
 
-// A small run with a collector of its own: what was written is counted and added up by the command itself, which fails where it differs.
+// A small run with a collector of its own: what was written is counted and added up by the command itself, which fails
+// where it differs.
 func TestBenchIngest(t *testing.T) {
 	t.Setenv(asProgram, "1")
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")

@@ -84,7 +84,8 @@ func TestCanaryRefusesWhatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// On a Bullet without our record source somebody's own queries are asked, by their names, and judged by what is expected of them.
+// On a Bullet without our record source somebody's own queries are asked, by their names, and judged by what is
+// expected of them.
 func TestCanaryAsksSomebodysOwnBQL(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -55,7 +55,8 @@ type plugin struct {
 
 const gaugesOfAWorker = 5
 
-// plug opens a stream of a topology that carries these workers, whose clocks may be off. It returns when its series are acknowledged.
+// plug opens a stream of a topology that carries these workers, whose clocks may be off. It returns when its series are
+// acknowledged.
 func (r *running) plug(topology string, number byte, workers []string, off ...time.Duration) *plugin {
 	connection, err := grpc.NewClient(r.col.grpcListener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(r.t, err)
@@ -179,8 +180,8 @@ func workersNamed(prefix string, n int) (names []string) {
 	return names
 }
 
-// Nearly a day of 500 workers that comes in one go, over four streams that drift until they are an hour apart: whatever was acknowledged answers,
-// nothing is late.
+// Nearly a day of 500 workers that comes in one go, over four streams that drift until they are an hour apart: whatever
+// was acknowledged answers, nothing is late.
 func TestADayInOneGo(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	const step, streams, workers = 30 * time.Second, 4, 500 / 4
@@ -220,8 +221,8 @@ func TestADayInOneGo(t *testing.T) {
 	assert.Equal(t, uint64(streams*workers*gaugesOfAWorker*steps), books["in_slices"]+books["open"], "%v", books)
 }
 
-// A topology whose clock is two hours behind beside one on time: both answer in full, and the skew is there to see. One three hours ahead
-// is refused at the door, by name, and harms nobody.
+// A topology whose clock is two hours behind beside one on time: both answer in full, and the skew is there to see. One
+// three hours ahead is refused at the door, by name, and harms nobody.
 func TestClocksThatAreWrong(t *testing.T) {
 	c := settings(t.TempDir())
 	r := startCollector(t, c)
@@ -287,8 +288,8 @@ func get(t *testing.T, r *running, path string) []byte {
 	return body
 }
 
-// The first samples that are ever refused of a topology, in one burst, are an alert that an Alertmanager hears of, by the rules that come with
-// the program, twenty times as fast; of the topology beside it nobody hears.
+// The first samples that are ever refused of a topology, in one burst, are an alert that an Alertmanager hears of, by
+// the rules that come with the program, twenty times as fast; of the topology beside it nobody hears.
 func TestAClockAheadIsAnAlert(t *testing.T) {
 	type posted struct{ Labels map[string]string }
 	heard := make(chan posted, 1000)

@@ -34,8 +34,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/timeline"
 )
 
-// collector is every room of the program, joined. Data flows ingest -> journal -> feed -> store -> query -> httpapi; it is opened
-// from the store's end and closed from the door's.
+// collector is every room of the program, joined. Data flows ingest -> journal -> feed -> store -> query -> httpapi; it
+// is opened from the store's end and closed from the door's.
 type collector struct {
 	logger       *slog.Logger
 	grpcListener net.Listener
@@ -80,8 +80,8 @@ type task struct {
 	done   chan struct{}
 }
 
-// openCollector reads what the settings name and takes the ports, and reports all that is wrong with either: a taken port hides no mistake in
-// a file. Only then does it touch data, so that a second collector touches none.
+// openCollector reads what the settings name and takes the ports, and reports all that is wrong with either: a taken
+// port hides no mistake in a file. Only then does it touch data, so that a second collector touches none.
 func openCollector(c config.Config, logger *slog.Logger) (_ *collector, err error) {
 	private := secretsOf(c)
 	col := &collector{logger: private.logger(logger), failed: make(chan error, 11)}
@@ -286,8 +286,8 @@ func (col *collector) unready() string {
 	return ""
 }
 
-// start lets everything run. The channel receives the first part that failed. The journal records that the collector started before the
-// door opens: no producer is connected until then.
+// start lets everything run. The channel receives the first part that failed. The journal records that the collector
+// started before the door opens: no producer is connected until then.
 func (col *collector) start() <-chan error {
 	now := time.Now().UnixMilli()
 	for _, mark := range []journal.Entry{&journal.Started{TimeMs: now}, &journal.Tick{TimeMs: now}} { // at a tick slices are handed on
@@ -351,8 +351,8 @@ func (col *collector) tick(ctx context.Context) error {
 	}
 }
 
-// close lets no more in, brings what was taken into the store, and closes everything, within ctx. What does not get there in time
-// is in the journal, and the next start brings it.
+// close lets no more in, brings what was taken into the store, and closes everything, within ctx. What does not get
+// there in time is in the journal, and the next start brings it.
 func (col *collector) close(ctx context.Context) error {
 	col.door.end(ctx)
 	col.clock.end(ctx)

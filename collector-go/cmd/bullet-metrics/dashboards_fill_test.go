@@ -29,9 +29,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/remote"
 )
 
-// What the dashboards' expressions are run against: recorded runs, replayed through the whole collector; beside them what no capture has,
-// made up; and the collector's own figures, scraped from a running one. All of it goes into our store and, by our remote write, into a real
-// Prometheus.
+// What the dashboards' expressions are run against: recorded runs, replayed through the whole collector; beside them
+// what no capture has, made up; and the collector's own figures, scraped from a running one. All of it goes into our
+// store and, by our remote write, into a real Prometheus.
 
 // Bullet with a worker that is killed, and a word count on Storm 1.2, whose queues are others.
 var recorded = []string{"capture-killed-2.8.3", "capture-storm-1.2.4"}
@@ -145,8 +145,8 @@ func (v *inventory) define(kind metric.Kind, names []string) slice.Ref {
 func rising(by float64) func(int) float64 { return func(i int) float64 { return by * float64(i) } }
 func always(v float64) func(int) float64  { return func(int) float64 { return v } }
 
-// madeUp is what no capture has: what the worker's sampler, the latency hook, the load program and a source over Kafka send, and samples that are
-// late. The first two are packed bytes, which a capture holds as Java wrote them.
+// madeUp is what no capture has: what the worker's sampler, the latency hook, the load program and a source over Kafka
+// send, and samples that are late. The first two are packed bytes, which a capture holds as Java wrote them.
 func madeUp() *inventory {
 	v := &inventory{names: map[string]bool{}}
 	for i, worker := range []string{"127.0.0.1:10068", "127.0.0.1:10287"} {
@@ -188,8 +188,8 @@ func madeUp() *inventory {
 	return v
 }
 
-// scraped adds the figures of a collector that took samples, closed slices and answered, as a Prometheus that scrapes it has them; its totals rise by
-// what they are with each slice.
+// scraped adds the figures of a collector that took samples, closed slices and answered, as a Prometheus that scrapes
+// it has them; its totals rise by what they are with each slice.
 func (v *inventory) scraped(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	r.send(minute(1, time.Now().Add(-30*time.Second)))

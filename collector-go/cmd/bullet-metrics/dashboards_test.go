@@ -33,8 +33,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
-// These tests run every expression of dashboards, alerts and runbooks over recorded runs, by our API and by a real Prometheus of our library's version
-// that our remote write fed: `go test -tags dashboards`. Prometheus is built from source, some four minutes of CPU the first time.
+// These tests run every expression of dashboards, alerts and runbooks over recorded runs, by our API and by a real
+// Prometheus of our library's version that our remote write fed: `go test -tags dashboards`. Prometheus is built from
+// source, some four minutes of CPU the first time.
 
 // servers are the two that are asked.
 type servers struct{ ours, real string }
@@ -101,7 +102,8 @@ func TestDashboardsAlertsAndRunbooksGetTheSameAnswersAsFromPrometheus(t *testing
 	t.Run("runbooks", func(t *testing.T) { s.runbooks(t) })
 }
 
-// A collector evaluates every rule without an error, and the watchdog fires. What its own dashboard shows of it is there.
+// A collector evaluates every rule without an error, and the watchdog fires. What its own dashboard shows of it is
+// there.
 func TestDashboardsRulesAreEvaluatedByTheCollector(t *testing.T) {
 	t.Parallel()
 	c := settings(t.TempDir())
@@ -146,7 +148,8 @@ func TestDashboardsRulesAreEvaluatedByTheCollector(t *testing.T) {
 	}
 }
 
-// onceUsed are figures that are there only when samples came, were refused or something is damaged; the other test has those that it needs.
+// onceUsed are figures that are there only when samples came, were refused or something is damaged; the other test has
+// those that it needs.
 var onceUsed = []string{"bullet_metrics_feed_slices_total", "bullet_metrics_ingest_batches_total", "bullet_metrics_ingest_topology_rejected_samples_total",
 	"bullet_metrics_embedded_slices_rejected_total", "bullet_metrics_embedded_damaged_total", "bullet_metrics_worker_tasks", "bullet_metrics_topology_ended_timestamp_seconds",
 	"bullet_metrics_client_stopped_timestamp_seconds"}
@@ -154,7 +157,8 @@ var onceUsed = []string{"bullet_metrics_feed_slices_total", "bullet_metrics_inge
 // reporting is how far apart the reports of the captures are: Storm's minute. Grafana's $__rate_interval is four of it.
 const reporting = time.Minute
 
-// dashboards: every query of every committed panel finds something for one of the recorded topologies, and the same by both.
+// dashboards: every query of every committed panel finds something for one of the recorded topologies, and the same by
+// both.
 func (s servers) dashboards(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(dashboardsHome, "*.json"))
 	require.NoError(t, err)

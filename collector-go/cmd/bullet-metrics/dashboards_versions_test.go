@@ -29,8 +29,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// repeated is a capture twice, the second time later: that of Storm 1.2 has one report of each figure, from which no rate comes. Its counts are since
-// the report before, so that the same again is a report as it could follow.
+// repeated is a capture twice, the second time later: that of Storm 1.2 has one report of each figure, from which no
+// rate comes. Its counts are since the report before, so that the same again is a report as it could follow.
 func repeated(t *testing.T, capture string, later time.Duration) string {
 	text, err := os.ReadFile(captureFile(capture))
 	require.NoError(t, err)

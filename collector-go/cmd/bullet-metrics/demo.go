@@ -35,8 +35,8 @@ const (
 	demoConf = "topology/bullet-topology/conf/bullet_settings.yaml"
 )
 
-// Times of a bounded demo. The least is what a topology's start takes twice; one that is short has shorter steps; reporting takes the
-// topology's end, the figures and the report's pictures.
+// Times of a bounded demo. The least is what a topology's start takes twice; one that is short has shorter steps;
+// reporting takes the topology's end, the figures and the report's pictures.
 const (
 	leastDemo     = time.Minute
 	shortDemo     = 5 * time.Minute
@@ -94,7 +94,8 @@ leaves the data directory usable; a second Ctrl-C hastens it.`,
 	return command
 }
 
-// experiment is the demo's file as the flags and the environment change it, with the text that the run's directory keeps.
+// experiment is the demo's file as the flags and the environment change it, with the text that the run's directory
+// keeps.
 func (o *demoOptions) experiment(secondsGiven bool) (*spec.File, []byte, error) {
 	if text := os.Getenv(secondsVariable); text != "" && !secondsGiven {
 		seconds, err := strconv.Atoi(text)
@@ -135,8 +136,8 @@ func (o *demoOptions) experiment(secondsGiven bool) (*spec.File, []byte, error) 
 
 func (o *demoOptions) bound() time.Duration { return time.Duration(o.seconds) * time.Second }
 
-// fit shortens the steps of a demo that is bounded, and leaves out those that it has no time for: the record source makes the matching
-// records of the largest step all the while.
+// fit shortens the steps of a demo that is bounded, and leaves out those that it has no time for: the record source
+// makes the matching records of the largest step all the while.
 func (o *demoOptions) fit(file *spec.File) {
 	if o.seconds == 0 {
 		return

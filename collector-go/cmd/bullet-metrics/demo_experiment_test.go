@@ -32,7 +32,8 @@ func places(t *testing.T, plan rundir.Plan) (all []float64) {
 	return all
 }
 
-// The file in the binary is a whole experiment: it measures a query's cost, climbs until a goal is missed, and then is done, not failed.
+// The file in the binary is a whole experiment: it measures a query's cost, climbs until a goal is missed, and then is
+// done, not failed.
 func TestTheDemosOwnExperiment(t *testing.T) {
 	plan := demoPlan(t, demoOptions{})
 	assert.Equal(t, []float64{0, 25, 50, 50, 25, 0}, plan.CostLoads)

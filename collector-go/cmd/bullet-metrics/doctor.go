@@ -114,7 +114,8 @@ func (o *doctorOptions) examine(ctx context.Context) (doctor.Report, error) {
 	}
 }
 
-// collector is whom to ask; nil for nobody. It is assumed where nobody named it, and nothing else says that one is meant.
+// collector is whom to ask; nil for nobody. It is assumed where nobody named it, and nothing else says that one is
+// meant.
 func (o *doctorOptions) collector() (asked *client.Client, assumed bool, err error) {
 	to := o.to
 	switch to.collector {

@@ -153,7 +153,8 @@ func TestDoctorHearsOfAnOutageFromTheCollector(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
-// Nobody at the usual address is no failure where something else was to be looked at, and one where a topology was asked for.
+// Nobody at the usual address is no failure where something else was to be looked at, and one where a topology was
+// asked for.
 func TestDoctorAsksTheUsualCollector(t *testing.T) {
 	o := doctorOptions{jar: "a"}
 	asked, assumed, err := o.collector()

@@ -24,15 +24,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// editionDir is where an older program kept its slices, as blocks of Prometheus' tsdb; convertedFile, in it, records up to where they
-// have been taken over.
+// editionDir is where an older program kept its slices, as blocks of Prometheus' tsdb; convertedFile, in it, records up
+// to where they have been taken over.
 const (
 	editionDir    = "embedded"
 	convertedFile = "converted"
 )
 
-// conversion takes the slices of an older program over into the grid store, an hour of them at a time, so that it can end anywhere and go
-// on at the next start: what is taken over twice is stored once.
+// conversion takes the slices of an older program over into the grid store, an hour of them at a time, so that it can
+// end anywhere and go on at the next start: what is taken over twice is stored once.
 type conversion struct {
 	edition  *blocks.Edition
 	store    *grid.Store

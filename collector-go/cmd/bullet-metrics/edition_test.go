@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// What a collector of the first edition kept is what one of today answers with, slice by slice, and the journal is read on from its cursor.
+// What a collector of the first edition kept is what one of today answers with, slice by slice, and the journal is read
+// on from its cursor.
 func TestADirectoryOfTheFirstEditionIsConverted(t *testing.T) {
 	dir := blockstest.FirstEdition(t)
 	edition, err := blocks.OpenEdition(filepath.Join(dir, editionDir))

@@ -23,8 +23,8 @@ import (
 // engine runs experiments into directories: tune run's, and the demo's.
 type engine struct {
 	build string
-	// work is where a local cluster runs: its state and logs, of which each trial keeps its part. One run at a time holds it: it ends what
-	// a killed one before it left there.
+	// work is where a local cluster runs: its state and logs, of which each trial keeps its part. One run at a time
+	// holds it: it ends what a killed one before it left there.
 	work    string
 	stack   stack.Options
 	options campaign.Options

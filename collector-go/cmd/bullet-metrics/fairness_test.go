@@ -126,8 +126,8 @@ func (g *guest) get(path string) int {
 	return response.StatusCode
 }
 
-// Whatever one client takes of what there is a bounded number of, it is refused by name, and the batches and queries of another are
-// answered as before.
+// Whatever one client takes of what there is a bounded number of, it is refused by name, and the batches and queries of
+// another are answered as before.
 func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 	c := settings(t.TempDir())
 	c.Limits.Streams, c.Limits.SeriesPerTopology, c.Limits.SamplesPerSecondPerTopology = 12, 1000, 100
@@ -138,7 +138,8 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 	require.NoError(t, err)
 	newest := time.Now().Truncate(10 * time.Second).Add(-10 * time.Minute)
 	sent := 0
-	// goesOn: ten seconds of the good client are acknowledged, whole, a new stream of its opens, and what it asks is answered.
+	// goesOn: ten seconds of the good client are acknowledged, whole, a new stream of its opens, and what it asks is
+	// answered.
 	goesOn := func(t *testing.T) {
 		newest = newest.Add(10 * time.Second)
 		acknowledgement := steady.send(gauges(1, 1, newest)).GetAcknowledgement()

@@ -11,11 +11,13 @@ import (
 	"time"
 )
 
-// Go's collector lets the heap grow by as much again as lives in it: a small heap is collected all the time, a large one takes twice its
-// size. What is spent at a given rate of allocation is least, for the memory that all heaps together take, where the room that a heap gets rises with
-// the square root of what lives in it times what it allocates a second (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory Use,
-// OOPSLA 2022). Here what lives is mostly series, and a busy collector allocates tens of MB a second for messages whatever their number; beyond
-// that it gets no more room. One that idles, or is sent a sample a second, needs a quarter of the room: it collects less than once in ten seconds.
+// Go's collector lets the heap grow by as much again as lives in it: a small heap is collected all the time, a large
+// one takes twice its size. What is spent at a given rate of allocation is least, for the memory that all heaps
+// together take, where the room that a heap gets rises with the square root of what lives in it times what it allocates
+// a second (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory Use, OOPSLA 2022). Here what lives is
+// mostly series, and a busy collector allocates tens of MB a second for messages whatever their number; beyond that it
+// gets no more room. One that idles, or is sent a sample a second, needs a quarter of the room: it collects less than
+// once in ten seconds.
 const (
 	evenHeapBytes = 256 << 20 // a heap of which so much lives gets as much again
 	busyBytes     = 32 << 20  // allocated a second: so much and more takes all of the room
@@ -34,7 +36,8 @@ func roomPercent(liveBytes uint64, bytesPerS float64) int {
 	return int(min(max(percent, leastPercent), mostPercent))
 }
 
-// tendGarbage sets how far the heap may grow, by what lives in it, until stop is called. Who sets GOGC or GOMEMLIMIT has the say.
+// tendGarbage sets how far the heap may grow, by what lives in it, until stop is called. Who sets GOGC or GOMEMLIMIT
+// has the say.
 func tendGarbage() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if bytes, is := memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup"); is {
@@ -94,8 +97,8 @@ func (a *allocation) take(bytes uint64, now time.Time) {
 	a.bytes, a.at = bytes, now
 }
 
-// memoryLimit is how much memory the process may have by its control group, of version 2 or 1, or by one above it; false where there is
-// no limit that can be read.
+// memoryLimit is how much memory the process may have by its control group, of version 2 or 1, or by one above it;
+// false where there is no limit that can be read.
 func memoryLimit(of, mounted string) (bytes int64, is bool) {
 	text, err := os.ReadFile(of)
 	if err != nil {

@@ -119,7 +119,8 @@ type loadRun struct {
 	linesMu    sync.Mutex
 	linesErr   error
 	began, end time.Time
-	// mostUnderWay is the most queries that were under way at a time; active is what the topology counted, nil where that is not known.
+	// mostUnderWay is the most queries that were under way at a time; active is what the topology counted, nil where
+	// that is not known.
 	mostUnderWay int
 	active       *load.Active
 }

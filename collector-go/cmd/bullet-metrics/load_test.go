@@ -24,8 +24,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/exit"
 )
 
-// fakeBullet is a gateway whose topology answers a RAW query when its limit of matching records is made, as the record source makes
-// them: record k at k/rate.
+// fakeBullet is a gateway whose topology answers a RAW query when its limit of matching records is made, as the record
+// source makes them: record k at k/rate.
 type fakeBullet struct {
 	mu      sync.Mutex
 	control struct {
@@ -212,7 +212,8 @@ func TestLoadSaysThatNobodyIsThere(t *testing.T) {
 	assert.Contains(t, text, "--source none")
 }
 
-// Somebody's own BQL is asked where there is no record source, and what is expected of its answers is a threshold's figure.
+// Somebody's own BQL is asked where there is no record source, and what is expected of its answers is a threshold's
+// figure.
 func TestLoadAsksSomebodysOwnBQL(t *testing.T) {
 	t.Parallel()
 	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// loading is how far a collector is that was just started: what had been acknowledged before is read again from the journal, and until it is
-// in the store an answer would lack it, and an alert about it be missing. Samples are taken meanwhile.
+// loading is how far a collector is that was just started: what had been acknowledged before is read again from the
+// journal, and until it is in the store an answer would lack it, and an alert about it be missing. Samples are taken
+// meanwhile.
 type loading struct {
 	from, had uint64        // journal positions: where reading begins, and what the journal had at the start
 	position  func() uint64 // up to where everything answers
@@ -55,8 +56,8 @@ func (col *collector) load(ctx context.Context) error {
 	return col.rules.Run(ctx, func() { close(col.loading.done) })
 }
 
-// loaded waits until answers have all that was acknowledged before the start, and the alerts of then. Where ctx ends before, the error
-// says how far that is.
+// loaded waits until answers have all that was acknowledged before the start, and the alerts of then. Where ctx ends
+// before, the error says how far that is.
 func (col *collector) loaded(ctx context.Context) error {
 	l := col.loading
 	if l == nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// After a SIGKILL the very first answers have what had been acknowledged, and the alerts that were active. The copy of a running collector's
-// directory is what a kill leaves: nothing is closed, and all since the last checkpoint is in the journal alone.
+// After a SIGKILL the very first answers have what had been acknowledged, and the alerts that were active. The copy of
+// a running collector's directory is what a kill leaves: nothing is closed, and all since the last checkpoint is in the
+// journal alone.
 func TestTheFirstAnswersAfterAKillAreWhole(t *testing.T) {
 	c := settings(filepath.Join(t.TempDir(), "data"))
 	rules := filepath.Join(t.TempDir(), "own.yml")

@@ -1,5 +1,5 @@
-// Command bullet-metrics watches and tunes Bullet on Apache Storm. Each subcommand is a file of this package, which joins the
-// rooms under internal/ and decides nothing itself.
+// Command bullet-metrics watches and tunes Bullet on Apache Storm. Each subcommand is a file of this package, which
+// joins the rooms under internal/ and decides nothing itself.
 package main
 
 import (

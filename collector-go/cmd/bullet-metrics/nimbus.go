@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 )
 
-// killings reports to the registry the topologies that Nimbus had and has killed, so that nobody is alerted by their silence.
+// killings reports to the registry the topologies that Nimbus had and has killed, so that nobody is alerted by their
+// silence.
 type killings struct {
 	every   time.Duration // how often Nimbus is asked
 	ask     func(ctx context.Context) ([]nimbus.Topology, error)
@@ -38,7 +39,8 @@ func (k *killings) run(ctx context.Context) error {
 	}
 }
 
-// look asks once. A topology that Nimbus never had since this process began is not known to be killed where it is not there: it may be another cluster's.
+// look asks once. A topology that Nimbus never had since this process began is not known to be killed where it is not
+// there: it may be another cluster's.
 func (k *killings) look(ctx context.Context) {
 	found, err := k.ask(ctx)
 	if err != nil {

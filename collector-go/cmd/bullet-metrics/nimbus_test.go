@@ -25,8 +25,8 @@ func (a *annotations) Annotate(_ context.Context, one registry.Annotation) (regi
 	return one, a.refuse
 }
 
-// A topology that Nimbus had is reported as killed once, when Nimbus reports it as killed or has it no more; nothing is concluded from a Nimbus that does not answer, nor
-// of topologies that it never had.
+// A topology that Nimbus had is reported as killed once, when Nimbus reports it as killed or has it no more; nothing is
+// concluded from a Nimbus that does not answer, nor of topologies that it never had.
 func TestWhatNimbusKilledIsReported(t *testing.T) {
 	var listed []nimbus.Topology
 	var fails error

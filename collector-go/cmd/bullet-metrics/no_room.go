@@ -8,8 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// unlessFull is what went wrong as something was closed, unless only room on the disk was missing: that is no failure, since the journal, which is
-// closed in order, has what was acknowledged.
+// unlessFull is what went wrong as something was closed, unless only room on the disk was missing: that is no failure,
+// since the journal, which is closed in order, has what was acknowledged.
 func (col *collector) unlessFull(what string, err error) error {
 	if err != nil && onlyRoomIsMissing(err) {
 		col.logger.Warn("there is no room on the disk for what was held; the next start goes on from the journal", "of", what, "error", err)

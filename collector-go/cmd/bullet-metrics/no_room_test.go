@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// A collector that is stopped while the disk is full ends with 0, since the journal has what was acknowledged; with anything else beside that it fails.
+// A collector that is stopped while the disk is full ends with 0, since the journal has what was acknowledged; with
+// anything else beside that it fails.
 func TestOnlyRoomIsMissing(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "grid/7.part", Err: syscall.ENOSPC}
 	lacks := fmt.Errorf("grid store: lacks 1 MiB of %w: free space", grid.ErrNoRoom)

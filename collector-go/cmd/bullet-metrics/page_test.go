@@ -47,8 +47,8 @@ const firing = `groups:
         annotations: {summary: waits, runbook_url: 'javascript:document.title=1'}
 `
 
-// The page is driven by the system's Chromium over three collectors: one with a recorded run, a made-up topology that reports now, alerts,
-// annotations and a run; one that nobody has reported to; one without a store.
+// The page is driven by the system's Chromium over three collectors: one with a recorded run, a made-up topology that
+// reports now, alerts, annotations and a run; one that nobody has reported to; one without a store.
 func TestPageInABrowser(t *testing.T) {
 	c := settings(t.TempDir())
 	c.Embedded.RetentionTime, c.Rules.BuiltIn = 0, false
@@ -107,11 +107,12 @@ func TestPageHasTheSnippetsLines(t *testing.T) {
 
 func (r *running) address() string { return "http://" + r.col.httpListener.Addr().String() }
 
-// hostileSteal is what the hypervisor takes of each host in ten seconds, ms, in the second half of the time: of the third 7.5% of its four CPUs, of the others
-// less than is shown.
+// hostileSteal is what the hypervisor takes of each host in ten seconds, ms, in the second half of the time: of the
+// third 7.5% of its four CPUs, of the others less than is shown.
 var hostileSteal = []int{0, 1_900, 3_000}
 
-// sendHostile sends twenty minutes of three workers with names that nobody should choose. The second reports nothing for three minutes.
+// sendHostile sends twenty minutes of three workers with names that nobody should choose. The second reports nothing
+// for three minutes.
 func (r *running) sendHostile(end time.Time) {
 	const readings = 120
 	batch := &pb.Batch{Epoch: bytes.Repeat([]byte{9}, 16), Sequence: 1, OldestHeldSequence: 1, SendTimeMs: time.Now().UnixMilli(),

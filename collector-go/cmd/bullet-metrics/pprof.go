@@ -13,8 +13,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
 )
 
-// profiles serves Go's profiles of this process under /debug/pprof/ until ctx is done. They show what runs and what is in memory, so
-// the settings allow loopback addresses only, and a page elsewhere is refused, whose name resolves to one or who asks for ours.
+// profiles serves Go's profiles of this process under /debug/pprof/ until ctx is done. They show what runs and what is
+// in memory, so the settings allow loopback addresses only, and a page elsewhere is refused, whose name resolves to one
+// or who asks for ours.
 func profiles(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

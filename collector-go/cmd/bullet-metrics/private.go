@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// othersBits are what nobody beside the owner's group may do in a data directory, and what that group may not: 0640 for files and 0750 for
-// directories are the most.
+// othersBits are what nobody beside the owner's group may do in a data directory, and what that group may not: 0640 for
+// files and 0750 for directories are the most.
 const othersBits = 0o027
 
 // ownDirs are what a collector makes in its data directory.
 var ownDirs = []string{"journal", "feeds", "registry", "stores", "rules", gridDir, editionDir}
 
-// keepPrivate lets what this process makes from now on be read by nobody else, whatever a library asks for, and takes that from what is
-// there: the data directory may have been made for all to read.
+// keepPrivate lets what this process makes from now on be read by nobody else, whatever a library asks for, and takes
+// that from what is there: the data directory may have been made for all to read.
 func keepPrivate(dataDir string, logger *slog.Logger) error {
 	syscall.Umask(syscall.Umask(othersBits) | othersBits)
 	tightened := 0

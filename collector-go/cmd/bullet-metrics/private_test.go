@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 )
 
-// D6: in a data directory that was made for all to read nothing that the collector makes can be read by others, what was there included.
+// D6: in a data directory that was made for all to read nothing that the collector makes can be read by others, what
+// was there included.
 func TestNothingInADataDirectoryIsForOthers(t *testing.T) {
 	before := syscall.Umask(0)
 	defer syscall.Umask(before)

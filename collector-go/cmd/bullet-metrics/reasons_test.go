@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/experiment"
 )
 
-// What limited a topology is judged from what a client would read, without being one: the port asks for a token, which the collector has not.
+// What limited a topology is judged from what a client would read, without being one: the port asks for a token, which
+// the collector has not.
 func TestACollectorJudgesFromItsOwnSlices(t *testing.T) {
 	dir := t.TempDir()
 	c := settings(dir)

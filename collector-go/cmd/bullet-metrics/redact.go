@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 )
 
-// secrets are texts that are not to be said: what comes after the question mark in a store's URL, such as ?token=. Libraries put URLs into
-// their errors, and errors are logged.
+// secrets are texts that are not to be said: what comes after the question mark in a store's URL, such as ?token=.
+// Libraries put URLs into their errors, and errors are logged.
 type secrets []string
 
 // hidden stands where a secret was.

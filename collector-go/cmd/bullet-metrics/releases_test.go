@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/releasetest"
 )
 
-// This program goes on with what a collector of each release left when it was killed: every sample that was stored or acknowledged is answered, as
-// that release answers it.
+// This program goes on with what a collector of each release left when it was killed: every sample that was stored or
+// acknowledged is answered, as that release answers it.
 func TestTheDataOfEveryReleaseIsKept(t *testing.T) {
 	for _, release := range releasetest.All(t) {
 		t.Run(release.Version, func(t *testing.T) {

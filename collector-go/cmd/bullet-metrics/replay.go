@@ -354,7 +354,8 @@ func (s *intake) give(ref slice.Ref) {
 	s.given[name][s.texts[ref]] = true
 }
 
-// metrics is how many series of each metric of the captures were stored; those of the collection itself are not of them.
+// metrics is how many series of each metric of the captures were stored; those of the collection itself are not of
+// them.
 func (s *intake) metrics() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -131,7 +131,8 @@ func read(t *testing.T, path string) (all []*capture.Point) {
 	}
 }
 
-// checkBullet: no number of Bullet's is missing. Every slice that a number falls into is there, gauges and totals alike.
+// checkBullet: no number of Bullet's is missing. Every slice that a number falls into is there, gauges and totals
+// alike.
 func checkBullet(t *testing.T, dir, file string) {
 	canonical := strings.NewReplacer("bullet_filter_latency", "bullet_filter_latency_mean_seconds", "bullet_created_queries", "bullet_created_queries_total",
 		"bullet_improper_queries", "bullet_improper_queries_total", "bullet_rate_exceeded_queries", "bullet_rate_exceeded_queries_total",
@@ -186,8 +187,8 @@ func checkCounters(t *testing.T, dir string, r replayed) {
 	assert.Positive(t, totals)
 }
 
-// Storm 2.2 reports a spout's acknowledged tuples both as increments, by stream, and as a running total without streams. DataSource has
-// one stream, so that both must agree, task by task.
+// Storm 2.2 reports a spout's acknowledged tuples both as increments, by stream, and as a running total without
+// streams. DataSource has one stream, so that both must agree, task by task.
 func TestTotalsFromDeltasAreStormsOwn(t *testing.T) {
 	raw := map[string][]float64{} // Storm's totals, by task
 	for _, p := range read(t, captureFile("capture-storm-2.2.0")) {
@@ -239,8 +240,9 @@ func checkCreatedQueries(t *testing.T, name string) {
 	}
 }
 
-// A worker of this capture is killed with -9 (topology/captures/README.md has the time): it restarted once and no other did, its slices end
-// before the kill and begin after it, and between them PromQL has nothing of it, whatever the metric.
+// A worker of this capture is killed with -9 (topology/captures/README.md has the time): it restarted once and no other
+// did, its slices end before the kill and begin after it, and between them PromQL has nothing of it, whatever the
+// metric.
 func TestAKilledWorkerIsARestartAndAGap(t *testing.T) {
 	const (
 		victim, other      = "127.0.0.1:10068", "127.0.0.1:10287"
@@ -261,7 +263,8 @@ func TestAKilledWorkerIsARestartAndAGap(t *testing.T) {
 	assert.Equal(t, []float64{0, 1}, slices.Compact(restarts[victim]), "once, and counted from 0")
 	assert.Equal(t, []float64{0}, slices.Compact(restarts[other]))
 
-	// The reports of bullet_active_queries are 5 s apart: one came 3 s before the kill, and 12 s are no gap of slices of 10 s.
+	// The reports of bullet_active_queries are 5 s apart: one came 3 s before the kill, and 12 s are no gap of slices
+	// of 10 s.
 	all := everything(t, dir, fmt.Sprintf(`{worker=%q,__name__!~"bullet_metrics_.*|bullet_active_queries.*"}`, victim))
 	require.Greater(t, len(all), 100)
 	for _, s := range all {
@@ -328,7 +331,8 @@ func TestACaptureWithoutPrepare(t *testing.T) {
 	assert.Equal(t, "word", ask(t, whole, "storm_worker_uptime_seconds")[0].Metric["topology"])
 }
 
-// Several captures go into one directory at once, one after the other or again, whatever their times, and each is whole.
+// Several captures go into one directory at once, one after the other or again, whatever their times, and each is
+// whole.
 func TestCapturesOfOneDirectory(t *testing.T) {
 	all := []string{captureFile("capture-replay-2.8.3"), captureFile("capture-storm-2.8.4"), captureFile("capture-storm-1.2.4"), captureFile("capture-storm-2.2.0")}
 	const count = `count by (topology) (last_over_time({__name__!=""}[2d]))`

@@ -57,8 +57,8 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 // builtInRules is what the API calls the file of the alerts that come with the program.
 const builtInRules = "bullet-metrics.rules.yaml"
 
-// queryOffset is how far behind the clock all slices of a source that is on time are closed: the journal's tick, a slice's width and
-// its lateness.
+// queryOffset is how far behind the clock all slices of a source that is on time are closed: the journal's tick, a
+// slice's width and its lateness.
 func queryOffset(s config.Slice) time.Duration { return time.Second + s.Width + s.Lateness }
 
 // ruleFiles reads the operator's rules.

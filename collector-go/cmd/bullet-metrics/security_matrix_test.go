@@ -375,7 +375,8 @@ func putBetween(page, mark, text string) (string, bool) {
 	return before + begin + text + end + after, found && ended
 }
 
-// A collector that nobody configured lets in this machine and refuses every configuration that would let in more unasked.
+// A collector that nobody configured lets in this machine and refuses every configuration that would let in more
+// unasked.
 func TestWhatIsNotSafeDoesNotStart(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := accesstest.NewAuthority(t, "ours").Issue(dir, "server", time.Now().Add(time.Hour))

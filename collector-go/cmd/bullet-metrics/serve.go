@@ -76,8 +76,8 @@ func readSettings(cmd *cobra.Command, file string, c *config.Config) (lines conf
 // flagOf is the flag of a setting's key.
 func flagOf(key string) string { return config.Setting{Key: key}.Flag() }
 
-// fitDisk lowers what bounds nobody has set to the data directory's disk, and returns the disk's size in bytes; 0 where it is not known, as
-// where there is no such path yet that could be made: then opening it fails.
+// fitDisk lowers what bounds nobody has set to the data directory's disk, and returns the disk's size in bytes; 0 where
+// it is not known, as where there is no such path yet that could be made: then opening it fails.
 func fitDisk(c *config.Config, given func(key string) bool) int64 {
 	_, size, err := disk.System{}.Free(nearest(c.DataDir))
 	if err != nil {

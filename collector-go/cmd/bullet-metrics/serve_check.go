@@ -65,8 +65,8 @@ func (f checkFailed) ExitCode() int {
 	return exit.Failed
 }
 
-// checkServe looks at everything that a collector of these settings needs, and prints it, the worst first. ofSettings is what is wrong with the
-// settings themselves: what could be read of them is looked at all the same.
+// checkServe looks at everything that a collector of these settings needs, and prints it, the worst first. ofSettings
+// is what is wrong with the settings themselves: what could be read of them is looked at all the same.
 func checkServe(ctx context.Context, c config.Config, lines config.Lines, ofSettings error, out io.Writer) error {
 	all := allWrong(ofSettings)
 	if ofSettings == nil {

@@ -58,7 +58,8 @@ func lookAtDisk(c config.Config, holder string) []looked {
 	return []looked{{fine, says}}
 }
 
-// sizeBelow is what the files below a directory hold, bytes; 0 where it is not there. A file that goes meanwhile counts nothing.
+// sizeBelow is what the files below a directory hold, bytes; 0 where it is not there. A file that goes meanwhile counts
+// nothing.
 func sizeBelow(dir string) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

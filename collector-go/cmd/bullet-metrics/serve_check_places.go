@@ -65,8 +65,8 @@ func holderOf(c config.Config) string {
 	return disk.System{}.Holder(journal.LockFile(filepath.Join(c.DataDir, "journal")))
 }
 
-// lookAtAddresses takes each address and gives it back. One that is taken is no fault where a collector runs on this data directory: the
-// check is for its next start.
+// lookAtAddresses takes each address and gives it back. One that is taken is no fault where a collector runs on this
+// data directory: the check is for its next start.
 func lookAtAddresses(c config.Config, holder string) (all []looked) {
 	addresses := []struct{ key, address string }{{"grpc.listen", c.GRPC.Listen}, {"http.listen", c.HTTP.Listen}, {"pprof", c.Pprof}}
 	for _, a := range addresses {
@@ -141,8 +141,8 @@ func lookAtOthers(ctx context.Context, c config.Config) []looked {
 	return all
 }
 
-// reached asks for what stands at a URL. A store answers a GET of where it takes POSTs in many ways: it is reached unless it asks for
-// other credentials or fails.
+// reached asks for what stands at a URL. A store answers a GET of where it takes POSTs in many ways: it is reached
+// unless it asks for other credentials or fails.
 func reached(ctx context.Context, key, address string, access commonconfig.HTTPClientConfig) looked {
 	err := visit(ctx, address, access)
 	var failed *url.Error

@@ -12,8 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/forward"
 )
 
-// checkNamed reads the files and directories that settings name, those about who may enter apart, and returns all that is wrong with them. It
-// is asked before a port or the data directory is touched, so that none of these faults hides behind another.
+// checkNamed reads the files and directories that settings name, those about who may enter apart, and returns all that
+// is wrong with them. It is asked before a port or the data directory is touched, so that none of these faults hides
+// behind another.
 func checkNamed(c config.Config) error {
 	return errors.Join(checkRules(c), callees(c, false, &alerting.Options{}), checkStores(c), checkRuns(c.Runs))
 }

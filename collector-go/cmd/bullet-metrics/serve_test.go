@@ -270,7 +270,8 @@ func (r *running) topologies() []json.RawMessage {
 	return answer.Data
 }
 
-// A directory that is removed under a running collector is named by /-/ready, and what would be lost with it is not acknowledged.
+// A directory that is removed under a running collector is named by /-/ready, and what would be lost with it is not
+// acknowledged.
 func TestRemovedDirectoriesAreNoticed(t *testing.T) {
 	for name, want := range map[string]string{"journal": "accepts no writes", gridDir: "was removed"} {
 		t.Run(name, func(t *testing.T) {

@@ -18,12 +18,12 @@ func (interrupted) Error() string { return "interrupted" }
 
 func (interrupted) ExitCode() int { return exit.Interrupted }
 
-// sameSignal is how long after the first signal another one counts as the same: make and timeout pass on what the terminal has
-// sent already.
+// sameSignal is how long after the first signal another one counts as the same: make and timeout pass on what the
+// terminal has sent already.
 const sameSignal = time.Second
 
-// onSignals ends ctx at the first signal and closes hasten at the second. The signals stay ours to the end: the children are in
-// groups of their own, and only we can end them.
+// onSignals ends ctx at the first signal and closes hasten at the second. The signals stay ours to the end: the
+// children are in groups of their own, and only we can end them.
 func onSignals(parent context.Context, say *terminal) (ctx context.Context, hasten <-chan struct{}) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals, hurry := make(chan os.Signal, 2), make(chan struct{})

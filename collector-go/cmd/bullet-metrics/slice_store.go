@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// sliceStore is the store inside the collector, as the program sees it: slices go in through a feed, and PromQL reads them.
+// sliceStore is the store inside the collector, as the program sees it: slices go in through a feed, and PromQL reads
+// them.
 type sliceStore interface {
 	feed.Store
 	storage.Queryable

@@ -25,7 +25,8 @@ type networkStore struct {
 	feeder task
 }
 
-// While a network store is behind, so much goes to it at once: a minute of a small topology, or some requests' worth of a large one.
+// While a network store is behind, so much goes to it at once: a minute of a small topology, or some requests' worth of
+// a large one.
 const (
 	catchUpTicks  = 60
 	catchUpSlices = 20_000
@@ -112,8 +113,8 @@ func (col *collector) startNetwork() {
 	col.run(&col.releaser, col.relieve)
 }
 
-// endNetwork gives stores on the network a moment for what they still lack; a store that is down is not waited for, since the next start
-// goes on where this one ends.
+// endNetwork gives stores on the network a moment for what they still lack; a store that is down is not waited for,
+// since the next start goes on where this one ends.
 func (col *collector) endNetwork(ctx context.Context) {
 	moment, cancel := context.WithTimeout(ctx, lastMoment)
 	defer cancel()

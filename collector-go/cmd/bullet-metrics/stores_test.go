@@ -62,8 +62,8 @@ func toReceiver(url string) *config.Store {
 	return &config.Store{URL: url, Timeout: 5 * time.Second, MaxSlices: 100, MaxBytes: 1 << 20}
 }
 
-// Without a store of its own the collector sends what it is sent, says over HTTP whom to ask, and neither waits for a store that is
-// down nor ends later for it.
+// Without a store of its own the collector sends what it is sent, says over HTTP whom to ask, and neither waits for a
+// store that is down nor ends later for it.
 func TestACollectorWithoutAStoreOfItsOwn(t *testing.T) {
 	up, down := newReceiver(t), httptest.NewServer(nil)
 	down.Close()

@@ -72,7 +72,8 @@ func TestOptimizeEndsWhereTestSevenEnded(t *testing.T) {
 	assert.True(t, r.Proven)
 }
 
-// The authors raised the queries step by step; with queries as what is tried, where less is easier, the search ends at the same capacities.
+// The authors raised the queries step by step; with queries as what is tried, where less is easier, the search ends at
+// the same capacities.
 func TestOptimizeFindsTheCapacitiesOfTestSeven(t *testing.T) {
 	rows := strings.Replace(textOf(t, searches+"test7-space.yaml"), "[filter, queries,", "[filter, held,", 1)
 	rows = rows[:strings.Index(rows, "settings:")] + rows[strings.Index(rows, "table:"):]

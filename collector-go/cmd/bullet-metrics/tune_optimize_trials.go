@@ -19,7 +19,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/trials"
 )
 
-// searchesDir is where the trials of searches are kept unless a flag names another place: each search's in a directory of its own.
+// searchesDir is where the trials of searches are kept unless a flag names another place: each search's in a directory
+// of its own.
 const searchesDir = "out/optimize"
 
 // bestFile is, below a search's directory, the best configuration as lines of a settings file.
@@ -144,7 +145,8 @@ type trialEngine struct {
 	launcher campaign.Launcher // nil while there is none
 }
 
-// enter takes the place of a local cluster. On one that is there nothing is to be taken: the experiment's file has its address.
+// enter takes the place of a local cluster. On one that is there nothing is to be taken: the experiment's file has its
+// address.
 func (t *trialEngine) enter(ctx context.Context) error {
 	plan := t.study.LaunchPlan()
 	if plan.Launch != rundir.LocalLaunch {

@@ -97,7 +97,8 @@ func (r *refusing) Launch(_ context.Context, _ rundir.PlannedTrial, name string)
 func (r *refusing) End(context.Context, string, bool) error { r.ended++; return nil }
 func (r *refusing) Stop(<-chan struct{}) error              { return nil }
 
-// A trial is a run's directory; one that was not measured is gone on with there, and one that was is not launched again.
+// A trial is a run's directory; one that was not measured is gone on with there, and one that was is not launched
+// again.
 func TestATrialOfASearchIsARun(t *testing.T) {
 	_, s := smallSearch(t)
 	launcher, dir := &refusing{}, t.TempDir()
@@ -178,8 +179,8 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 	assert.ErrorContains(t, o.conclude(s, runner, &out), "34 of 36 configurations of the grid are left")
 }
 
-// commanded is the small search with its topologies launched by a command, in a directory of the test's. It gives the search's file, where its trials are kept, and
-// where the names of ended topologies are noted.
+// commanded is the small search with its topologies launched by a command, in a directory of the test's. It gives the
+// search's file, where its trials are kept, and where the names of ended topologies are noted.
 func commanded(t *testing.T, submit string) (path, out, ended string) {
 	t.Helper()
 	dir := t.TempDir()

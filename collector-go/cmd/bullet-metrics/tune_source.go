@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Where measurements come from: a CSV file, or the directory of a run, whose figures are the same that its report has as CSV.
+// Where measurements come from: a CSV file, or the directory of a run, whose figures are the same that its report has
+// as CSV.
 
 // measured is a table, wherever it came from.
 type measured[T any] struct {
@@ -48,7 +49,8 @@ var tableOf = map[rundir.Analysis]string{
 	rundir.OfTimeline:    "a record's way through Bullet",
 }
 
-// openRun opens the run whose directory path is, or the trial, which is then its only one; nil where path is none, so that it is read as a file.
+// openRun opens the run whose directory path is, or the trial, which is then its only one; nil where path is none, so
+// that it is read as a file.
 func openRun(path string) (*report.RunReport, error) {
 	if about, err := os.Stat(path); err != nil || !about.IsDir() {
 		return nil, nil

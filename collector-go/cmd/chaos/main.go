@@ -1,5 +1,5 @@
-// Command chaos plays the faults of docs/reliability.md against the built program and prints what came of them as a table, also as chaos.json.
-// It exits with 1 where a promise was not kept.
+// Command chaos plays the faults of docs/reliability.md against the built program and prints what came of them as a
+// table, also as chaos.json. It exits with 1 where a promise was not kept.
 package main
 
 import (

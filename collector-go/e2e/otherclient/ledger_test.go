@@ -25,8 +25,9 @@ const (
 	leastKills             = 5
 )
 
-// Nothing that was acknowledged is lost or taken twice, whoever wrote the client: the collector is killed while it takes samples, the client
-// cuts streams too, and in the end the slices are those of the client's ledger, to the sample.
+// Nothing that was acknowledged is lost or taken twice, whoever wrote the client: the collector is killed while it
+// takes samples, the client cuts streams too, and in the end the slices are those of the client's ledger, to the
+// sample.
 func TestTheLedgerOfAClientInPython(t *testing.T) {
 	dir, grpc, http := t.TempDir(), freeAddress(t), freeAddress(t)
 	ledger := filepath.Join(dir, "ledger.jsonl")
@@ -72,8 +73,8 @@ func TestTheLedgerOfAClientInPython(t *testing.T) {
 	assert.Contains(t, found, "the ledger has")
 }
 
-// The sender keeps to the schema against a server that is scripted to refuse, to cut and to demand: what a real collector does only
-// when it is in need.
+// The sender keeps to the schema against a server that is scripted to refuse, to cut and to demand: what a real
+// collector does only when it is in need.
 func TestTheClientsOwnTests(t *testing.T) {
 	out, err := python("-m", "unittest", "-q", "sender_test").CombinedOutput()
 	assert.NoError(t, err, string(out))

@@ -1,6 +1,6 @@
-// Package access decides who may do what on a port: by tokens, client certificates, users with passwords, or nothing at all. It owns the
-// files that say so, looks at them while the collector runs, and counts and logs whom it turned away. It knows neither gRPC nor what is
-// behind a door, but that there are reading, writing, and topologies.
+// Package access decides who may do what on a port: by tokens, client certificates, users with passwords, or nothing at
+// all. It owns the files that say so, looks at them while the collector runs, and counts and logs whom it turned away.
+// It knows neither gRPC nor what is behind a door, but that there are reading, writing, and topologies.
 package access
 
 import (
@@ -34,7 +34,8 @@ type Peer struct {
 
 // Caller is who was let in.
 type Caller struct {
-	// Name is "token 1a2b3c4d" (the hash's first digits), "certificate NAME", "user NAME" or "address 10.0.0.1": whose share of places counts.
+	// Name is "token 1a2b3c4d" (the hash's first digits), "certificate NAME", "user NAME" or "address 10.0.0.1": whose
+	// share of places counts.
 	Name string
 	// Until is when the caller's certificate ends; zero where there is none.
 	Until time.Time

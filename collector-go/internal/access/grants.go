@@ -18,8 +18,8 @@ import (
 //
 //	WHO SCOPES [TOPOLOGY ...]
 //
-// WHO is the SHA-256 of a token in hex, cert:NAME or user:NAME; SCOPES are read, write, both with a comma, or none. docs/security.md has
-// the rest. The file holds no token: `printf %s "$TOKEN" | sha256sum` makes a hash.
+// WHO is the SHA-256 of a token in hex, cert:NAME or user:NAME; SCOPES are read, write, both with a comma, or none.
+// docs/security.md has the rest. The file holds no token: `printf %s "$TOKEN" | sha256sum` makes a hash.
 type grants struct {
 	tokens       []tokenGrant
 	certificates map[string]grant // by name, "*" for all

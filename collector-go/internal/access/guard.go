@@ -20,7 +20,8 @@ import (
 const (
 	// lookEvery is how often the files are looked at; what was revoked is so by then.
 	lookEvery = time.Second
-	// patience is how long files may be broken before nobody is let in by what they said: somebody may be writing them just now.
+	// patience is how long files may be broken before nobody is let in by what they said: somebody may be writing them
+	// just now.
 	patience = 2 * time.Second
 	// repeatEvery is how often it is said again that files are broken.
 	repeatEvery = time.Minute
@@ -44,8 +45,8 @@ type Guard struct {
 	config   *tls.Config   // of what identity and pair are; nil until it is asked for
 }
 
-// Open reads the files. It fails where they cannot be used, and where they would let everybody in though nobody said so; errors name the
-// file, the line and what to write there, or the settings.
+// Open reads the files. It fails where they cannot be used, and where they would let everybody in though nobody said
+// so; errors name the file, the line and what to write there, or the settings.
 func Open(o Options) (*Guard, error) {
 	if o.Now == nil {
 		o.Now = time.Now

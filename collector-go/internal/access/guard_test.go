@@ -301,7 +301,8 @@ func TestCertificates(t *testing.T) {
 		})
 	}
 
-	// What was good in the handshake is looked at again: the authority may be another one by now, or the certificate's time over.
+	// What was good in the handshake is looked at again: the authority may be another one by now, or the certificate's
+	// time over.
 	open := peer(plugin)
 	d.clock = time.Now().Add(2 * time.Hour)
 	d.requireRefused(open, Need{Write, "A"}, Certificate, "no longer, good")

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// identity is who may do what, as the files say it: the token file, the web configuration file, and the clients' authority. It does not
-// change once it is made.
+// identity is who may do what, as the files say it: the token file, the web configuration file, and the clients'
+// authority. It does not change once it is made.
 type identity struct {
 	grants  *grants // nil: there is no token file
 	writers *grants // of the file that is asked of writers alone
@@ -190,8 +190,8 @@ func readPair(files contents, c web.TLSConfig) (p pair, err error) {
 	return p, nil
 }
 
-// config is TLS as exporter-toolkit makes it of both, without a look at the disk. A session is not resumed where clients show certificates:
-// what was revoked since would not be looked at.
+// config is TLS as exporter-toolkit makes it of both, without a look at the disk. A session is not resumed where
+// clients show certificates: what was revoked since would not be looked at.
 func (i *identity) config(p pair, protocols []string) (*tls.Config, error) {
 	c := i.tls
 	c.TLSCertPath, c.TLSKeyPath, c.ClientCAs = "", "", ""

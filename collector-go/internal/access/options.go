@@ -27,7 +27,8 @@ type Options struct {
 	TokenFile string
 	// WriteTokenFile is asked of writers where TokenFile is "": the file of the port that samples come in by.
 	WriteTokenFile string
-	// WebConfigFile is in the format of prometheus/exporter-toolkit: TLS, client certificates, users, headers. HTTP's alone.
+	// WebConfigFile is in the format of prometheus/exporter-toolkit: TLS, client certificates, users, headers. HTTP's
+	// alone.
 	WebConfigFile string
 	// TLS is what gRPC's settings name; its zero value is plain text.
 	TLS TLSFiles

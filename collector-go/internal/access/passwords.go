@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
-// Bounds of passwords: so many wait to be looked at, shared between addresses, since one look takes 60 ms of a core; so many that were right
-// are remembered, by a hash of this process' own.
+// Bounds of passwords: so many wait to be looked at, shared between addresses, since one look takes 60 ms of a core; so
+// many that were right are remembered, by a hash of this process' own.
 const (
 	maxWaiting = 8
 	maxKnown   = 1024

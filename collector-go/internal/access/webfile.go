@@ -24,8 +24,8 @@ func defaultWeb() web.Config {
 	return web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13}, HTTPConfig: web.HTTPConfig{HTTP2: true}}
 }
 
-// readWeb reads a web configuration file. Errors name the file, and the line and the nearest known key where there is one; they never
-// repeat a value.
+// readWeb reads a web configuration file. Errors name the file, and the line and the nearest known key where there is
+// one; they never repeat a value.
 func readWeb(path string, text []byte) (web.Config, error) {
 	c := defaultWeb()
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -46,7 +46,8 @@ var (
 	unknownField = regexp.MustCompile(`unknown field "([^"]*)"`)
 )
 
-// webFault has the YAML library's words with the place that they are about; what it draws of the source stays out, with its passwords.
+// webFault has the YAML library's words with the place that they are about; what it draws of the source stays out, with
+// its passwords.
 func webFault(path string, err error) error {
 	first := yamlfile.FirstLine(err)
 	place := faultPlace.FindStringSubmatch(first)

@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// Accepted are vulnerabilities that somebody looked at and that change nothing for us, each until a day: then it is looked at again.
+// Accepted are vulnerabilities that somebody looked at and that change nothing for us, each until a day: then it is
+// looked at again.
 type Accepted map[string]time.Time
 
-// ParseAccepted reads lines of an identifier, the last day (YYYY-MM-DD) and a reason, empty lines and those of # left out.
+// ParseAccepted reads lines of an identifier, the last day (YYYY-MM-DD) and a reason, empty lines and those of # left
+// out.
 func ParseAccepted(text string) (Accepted, error) {
 	accepted := Accepted{}
 	number := 0

@@ -1,5 +1,5 @@
-// Package advisory finds what is known against parts of a bill of materials, in a database of vulnerabilities. It knows packages by their URL alone, and
-// will never know whether the code that is vulnerable is reached.
+// Package advisory finds what is known against parts of a bill of materials, in a database of vulnerabilities. It knows
+// packages by their URL alone, and will never know whether the code that is vulnerable is reached.
 package advisory
 
 import (
@@ -41,8 +41,9 @@ type answer struct {
 	} `json:"results"`
 }
 
-// Known takes package URLs with versions and returns the identifiers of what is known against each package that anything is known against. With an error nothing was proved: the database
-// could not be reached, or answered in another way than OSV's.
+// Known takes package URLs with versions and returns the identifiers of what is known against each package that
+// anything is known against. With an error nothing was proved: the database could not be reached, or answered in
+// another way than OSV's.
 func (d Database) Known(ctx context.Context, purls []string) (map[string][]string, error) {
 	known := map[string][]string{}
 	var open []query

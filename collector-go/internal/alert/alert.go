@@ -1,5 +1,6 @@
-// Package alert is what wakes people: alerts and the recorded series that they go by, as data, written as Prometheus' rule file and
-// as Grafana's provisioning. It owns their limits and words. It does not know who evaluates them, nor who is notified.
+// Package alert is what wakes people: alerts and the recorded series that they go by, as data, written as Prometheus'
+// rule file and as Grafana's provisioning. It owns their limits and words. It does not know who evaluates them, nor who
+// is notified.
 package alert
 
 import (
@@ -49,20 +50,23 @@ type Alert struct {
 	Unit  Unit
 	// For is how long it must be so; Keep is how long it fires on after it is no longer so (keep_firing_for).
 	For, Keep time.Duration
-	// Hold is how long the last value stands where there is none any more: missing data must not resolve an alert. It stands for
-	// the labels HoldBy, and as long as none of those has a value and nobody knows that the topology was killed.
+	// Hold is how long the last value stands where there is none any more: missing data must not resolve an alert. It
+	// stands for the labels HoldBy, and as long as none of those has a value and nobody knows that the topology was
+	// killed.
 	Hold   time.Duration
 	HoldBy []string
-	// Raised is the recorded series of what each worker has to do with it, where Value is of a topology: the worker's own value while
-	// Value is bad, what is well (0; 1 of a ratio that must not fall) while it is good and where the worker has left. Then what stands is what each
-	// worker said last: one that is silent is not well because others are. HoldBy are its labels. Of what clients measure the worker is the client,
-	// which has left where it said that it ends.
+	// Raised is the recorded series of what each worker has to do with it, where Value is of a topology: the worker's
+	// own value while Value is bad, what is well (0; 1 of a ratio that must not fall) while it is good and where the
+	// worker has left. Then what stands is what each worker said last: one that is silent is not well because others
+	// are. HoldBy are its labels. Of what clients measure the worker is the client, which has left where it said that
+	// it ends.
 	Raised string
 	// Summary and Description may name {label} and {value}.
 	Summary, Description string
 	// More goes on after the description, in templates of Prometheus alone.
 	More string
-	// Grafana's rules have no recorded series; Grafana is the expression there, where writing the recorded series out would not do.
+	// Grafana's rules have no recorded series; Grafana is the expression there, where writing the recorded series out
+	// would not do.
 	Grafana string
 }
 
@@ -95,7 +99,8 @@ func (a Alert) levels() []string {
 	return strings.Split(level, "_")
 }
 
-// unlessKilled ends what clients measure of a topology that was killed: they go on asking, and get no answer. What workers measure ends by itself.
+// unlessKilled ends what clients measure of a topology that was killed: they go on asking, and get no answer. What
+// workers measure ends by itself.
 func (a Alert) unlessKilled() string {
 	if slices.Contains(a.levels(), "class") {
 		return "\nunless on (topology) " + killed
@@ -115,7 +120,8 @@ func (a Alert) compared() string {
 // Runbook is the name of the alert's page under docs/runbooks, without .md.
 func (a Alert) Runbook() string { return a.Name }
 
-// RunbookURL is where people read it: below the address at which a collector serves its runbooks, which ends with a slash.
+// RunbookURL is where people read it: below the address at which a collector serves its runbooks, which ends with a
+// slash.
 func (a Alert) RunbookURL(runbooks string) string { return runbooks + a.Runbook() }
 
 // Runbooks is where a collector with the default address serves them.

@@ -94,7 +94,8 @@ func TestRecordedSeries(t *testing.T) {
 	}
 }
 
-// groupedBy are the labels of what an expression finds: those of its first aggregation, or of the recorded series that it begins with.
+// groupedBy are the labels of what an expression finds: those of its first aggregation, or of the recorded series that
+// it begins with.
 func groupedBy(e parser.Expr) (labels string) {
 	parser.Inspect(e, func(node parser.Node, _ []parser.Node) error {
 		switch n := node.(type) {

@@ -46,9 +46,9 @@ type grafanaRange struct {
 	To   int `yaml:"to"`
 }
 
-// GrafanaRules is Grafana's provisioning of the same alerts, over the data source of that uid. Grafana has no recorded series of
-// ours: expressions are written out. It keeps an alert's last state where its query finds nothing, and holds a topology's while others are found.
-// Alerts lead to their pages below runbooks, a URL that ends with a slash.
+// GrafanaRules is Grafana's provisioning of the same alerts, over the data source of that uid. Grafana has no recorded
+// series of ours: expressions are written out. It keeps an alert's last state where its query finds nothing, and holds
+// a topology's while others are found. Alerts lead to their pages below runbooks, a URL that ends with a slash.
 func GrafanaRules(sourceUID, runbooks string) []byte {
 	group := grafanaGroup{OrgID: 1, Name: GroupName, Folder: "Bullet", Interval: duration(Interval)}
 	for _, a := range alerts {
@@ -81,7 +81,8 @@ func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
 	return r
 }
 
-// holdsEach: each series of the value is held by itself. One of a worker that has left is 0; those of a reason come and go.
+// holdsEach: each series of the value is held by itself. One of a worker that has left is 0; those of a reason come and
+// go.
 func (a Alert) holdsEach() bool {
 	level, _, _ := strings.Cut(a.Value, ":")
 	return a.Hold > 0 && (a.Raised != "" || level == strings.Join(a.HoldBy, "_"))

@@ -42,14 +42,15 @@ type annotations struct {
 	RunbookURL  string `yaml:"runbook_url,omitempty"`
 }
 
-// PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment. It is evaluated once an
-// interval, offset behind the clock. Alerts lead to their pages below runbooks, a URL that ends with a slash.
+// PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment. It is
+// evaluated once an interval, offset behind the clock. Alerts lead to their pages below runbooks, a URL that ends with
+// a slash.
 func PrometheusRules(interval, offset time.Duration, runbooks string) []byte {
 	return rules(interval, offset, 1, runbooks)
 }
 
-// ScaledRules are the same rules with every window, for and keep_firing_for of theirs multiplied by scale, to the millisecond: a quarter lets a
-// test see in a minute what takes four. What decides, limits and expressions, stays.
+// ScaledRules are the same rules with every window, for and keep_firing_for of theirs multiplied by scale, to the
+// millisecond: a quarter lets a test see in a minute what takes four. What decides, limits and expressions, stays.
 func ScaledRules(interval, offset time.Duration, scale float64) []byte {
 	return rules(interval, offset, scale, Runbooks)
 }

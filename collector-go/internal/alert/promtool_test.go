@@ -18,8 +18,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
 )
 
-// These tests run promtool of our library's version: `go test -tags dashboards`. It is built from source, which takes some four
-// minutes of CPU the first time and a second or two afterwards.
+// These tests run promtool of our library's version: `go test -tags dashboards`. It is built from source, which takes
+// some four minutes of CPU the first time and a second or two afterwards.
 
 // committed is where the rule file and its unit tests are.
 const committed = "../../../dashboards/prometheus"
@@ -49,8 +49,8 @@ func TestRulesPassPromtool(t *testing.T) {
 	}
 }
 
-// withRulesItNeeds is a copy of a file of unit tests that evaluates the rules which it names, and what they are made of, and no others: promtool
-// evaluates all of a rule file every 15 s of each test.
+// withRulesItNeeds is a copy of a file of unit tests that evaluates the rules which it names, and what they are made
+// of, and no others: promtool evaluates all of a rule file every 15 s of each test.
 func withRulesItNeeds(t *testing.T, tests string) string {
 	text, err := os.ReadFile(tests)
 	require.NoError(t, err)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// What the collector knows of those that it does not hear (its own figures, on /metrics): where tasks are reported from, and that a
-// topology was killed.
+// What the collector knows of those that it does not hear (its own figures, on /metrics): where tasks are reported
+// from, and that a topology was killed.
 const (
 	workerTasks = "bullet_metrics_worker_tasks"
 	ended       = "bullet_metrics_topology_ended_timestamp_seconds"
@@ -66,8 +66,8 @@ const (
 	stoppedLasts = 3600
 )
 
-// ofGone is 0 for each worker that has left: the tasks that a selector chooses, of those that it had, are all reported from elsewhere, or its
-// topology was killed.
+// ofGone is 0 for each worker that has left: the tasks that a selector chooses, of those that it had, are all reported
+// from elsewhere, or its topology was killed.
 func ofGone(tasks string) string {
 	return fmt.Sprintf("sum by (topology, worker) (%s) == 0\nor\n0 * sum by (topology, worker) (%s) and on (topology) %s", tasks, workerTasks, killed)
 }
@@ -77,23 +77,24 @@ func ofRaised(ofWorker, of string, limit float64, gone string) string {
 	return fmt.Sprintf("%s and on (topology) %s > %g\nor\n0 * %[1]s\nor\n%[4]s", ofWorker, of, limit, gone)
 }
 
-// ofClientGone is 0 for each client that said that it ends, and where the topology was killed, by class. What it counts last stands for the 5 minutes
-// after it, in which every rule sees it.
+// ofClientGone is 0 for each client that said that it ends, and where the topology was killed, by class. What it counts
+// last stands for the 5 minutes after it, in which every rule sees it.
 const ofClientGone = `0 * count by (topology, class, worker) (last_over_time(bullet_query_outcomes_total[5m])) and on (topology, worker) ` + clientStopped + `
 or
 0 * count by (topology, class, worker) (last_over_time(bullet_query_outcomes_total[5m])) and on (topology) ` + killed
 
-// refused is how many samples of a topology the collector refuses a second. The counter is there from the first of them on: where there was
-// none 5 minutes ago, all that it has counts, since rate() sees nothing of what a counter begins with.
+// refused is how many samples of a topology the collector refuses a second. The counter is there from the first of them
+// on: where there was none 5 minutes ago, all that it has counts, since rate() sees nothing of what a counter begins
+// with.
 const refused = `sum by (topology, reason) (
   bullet_metrics_ingest_topology_rejected_samples_total / 300 unless bullet_metrics_ingest_topology_rejected_samples_total offset 5m
   or
   rate(bullet_metrics_ingest_topology_rejected_samples_total[5m])
 )`
 
-// The series that alerts go by. "> -Inf" leaves out what is no number, so that NaN counts as missing. Where a
-// number stands alone it is deriv() of the total, which never falls here: rate() would sink while samples stop, and with it the alert.
-// A worker that has left is 0 in what is held of each: what it said last is forgotten for good.
+// The series that alerts go by. "> -Inf" leaves out what is no number, so that NaN counts as missing. Where a number
+// stands alone it is deriv() of the total, which never falls here: rate() would sink while samples stop, and with it
+// the alert. A worker that has left is 0 in what is held of each: what it said last is forgotten for good.
 var recordings = []Recording{
 	{workersPresent, `count by (topology, worker) (present_over_time(bullet_worker_heap_used_bytes[2m]))`},
 	{workersCount, `count by (topology) (` + workersPresent + `)`},
@@ -150,8 +151,9 @@ func spelledOut(expression string) string {
 // brokenFiles finds the ports of which a file cannot be used, with the number of collectors that cannot.
 const brokenFiles = `sum by (port) (bullet_metrics_security_files_broken)`
 
-// blind finds what reported and does not any more: topologies, single workers of topologies that do report, and the filter latency of workers that
-// report and either filter records or stand above the limit with what they said last, and the queries of clients that raised an alert and are silent. A topology that was killed is no loss, nor one of
+// blind finds what reported and does not any more: topologies, single workers of topologies that do report, and the
+// filter latency of workers that report and either filter records or stand above the limit with what they said last,
+// and the queries of clients that raised an alert and are silent. A topology that was killed is no loss, nor one of
 // which only its stopping is known, once that is an hour ago; nor is a worker whose tasks are elsewhere.
 var blind = fmt.Sprintf(`(
   last_over_time(%s[1d]) unless %[1]s
@@ -174,8 +176,9 @@ or
 %[10]s`, workersCount, killed, ended, stoppedLasts, workersPresent, gone, blindOf("bullet_filter_latency_mean_seconds", meanRaised), blindOf("bullet_filter_latency_seconds", p99Raised),
 	blindOfClient("bullet_query_latency_seconds", queryRaised, ">", queryLimit), blindOfClient("bullet_query_result_completeness_ratio", incompleteRaised, "<", completeLimit))
 
-// blindOf finds workers that report now, but not this metric. Those that report nothing, as all do while the metrics consumer's worker starts again, are
-// missed by their heap and in its time: where its slices end without a gap's marker, two minutes later.
+// blindOf finds workers that report now, but not this metric. Those that report nothing, as all do while the metrics
+// consumer's worker starts again, are missed by their heap and in its time: where its slices end without a gap's
+// marker, two minutes later.
 func blindOf(metric, raised string) string {
 	return fmt.Sprintf(`label_replace(
   last_over_time(%s[1d]) unless %[1]s

@@ -22,7 +22,8 @@ const day = 24 * time.Hour
 
 var (
 	ofWorker = []string{"topology", "worker"}
-	// A client of queries has a class for each kind that it asks, and is a worker by its labels ("HOST:0"), though it is none.
+	// A client of queries has a class for each kind that it asks, and is a worker by its labels ("HOST:0"), though it
+	// is none.
 	ofClient = []string{"topology", "class", "worker"}
 )
 
@@ -103,7 +104,8 @@ var alerts = []Alert{
 		Description: "The plugin in {topology} dropped {value} samples in the last 10 minutes before they reached the collector, for the reason {reason}. They are gaps in every figure.",
 	},
 	{
-		// Nothing is held where the figure is missing: it is the collector's own, and one that restarts refuses nothing.
+		// Nothing is held where the figure is missing: it is the collector's own, and one that restarts refuses
+		// nothing.
 		Name: "BulletMetricsRefusing", Severity: Warning,
 		Value: rejectedSamples + " > 0", Bare: true, Unit: Number,
 		For: time.Minute, Keep: 5 * time.Minute,
@@ -112,7 +114,8 @@ var alerts = []Alert{
 		Grafana:     refused,
 	},
 	{
-		// Nothing is held where the figure is missing: it is the collector's own, and one that starts with a file that is broken does not.
+		// Nothing is held where the figure is missing: it is the collector's own, and one that starts with a file that
+		// is broken does not.
 		Name: "BulletMetricsSecurityFilesBroken", Severity: Critical,
 		Value: brokenFiles + " > 0", Bare: true, Unit: Number, Grafana: brokenFiles,
 		For: time.Minute, Keep: 2 * time.Minute,

@@ -28,8 +28,9 @@ type Evaluator struct {
 	logger   *slog.Logger
 }
 
-// New returns an evaluator that asks engine and keeps what rules give in results; engine must see the results too, so that rules
-// can build on recorded series. It starts nothing. An error names the file and line of every rule that cannot be.
+// New returns an evaluator that asks engine and keeps what rules give in results; engine must see the results too, so
+// that rules can build on recorded series. It starts nothing. An error names the file and line of every rule that
+// cannot be.
 func New(engine *query.Engine, results *Results, options Options) (*Evaluator, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -88,9 +89,10 @@ func ask(engine *query.Engine) rules.QueryFunc {
 	}
 }
 
-// Run evaluates the rules until ctx is done; then no rule runs any more, and alerts that wait have been sent or given up within
-// Options.SendTimeout. It calls restored once the alerts that were active when the last collector ended are active again (those for which it
-// is still so), which takes one evaluation of every rule and waits for no interval. It runs once.
+// Run evaluates the rules until ctx is done; then no rule runs any more, and alerts that wait have been sent or given
+// up within Options.SendTimeout. It calls restored once the alerts that were active when the last collector ended are
+// active again (those for which it is still so), which takes one evaluation of every rule and waits for no interval. It
+// runs once.
 func (e *Evaluator) Run(ctx context.Context, restored func()) error {
 	if err := e.rules.Update(e.options.Interval, e.names, labels.EmptyLabels(), e.options.ExternalURL.String(), nil); err != nil {
 		return fmt.Errorf("alerting: %w", err) // New has checked the files

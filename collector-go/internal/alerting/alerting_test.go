@@ -18,7 +18,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
-// A tsdb that fails to open leaves the goroutine of its log behind (TestResultsAreDisposable); once a start, since Results look for room first.
+// A tsdb that fails to open leaves the goroutine of its log behind (TestResultsAreDisposable); once a start, since
+// Results look for room first.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/prometheus/prometheus/tsdb/wlog.(*WL).run"))
 }
@@ -189,8 +190,8 @@ func TestARestartKeepsAnAlertPending(t *testing.T) {
 	assert.WithinDuration(t, began.Add(2*time.Minute), active[0].ActiveAt, 30*time.Second, "what it was away does not count, all before does")
 }
 
-// An alert that fired when the collector ended fires again at once, however short its "for" and however long its interval: Alertmanager would
-// take it for ended, and whoever requests alerts would see none.
+// An alert that fired when the collector ended fires again at once, however short its "for" and however long its
+// interval: Alertmanager would take it for ended, and whoever requests alerts would see none.
 func TestAnAlertThatFiredIsNotPendingAfterARestart(t *testing.T) {
 	const firing = "groups: [{name: g, interval: 1h, rules: [{alert: Slow, expr: 'bullet_filter_latency_mean_seconds > 0.2', for: 5m}]}]"
 	dir := t.TempDir()

@@ -80,7 +80,8 @@ func TestARestartDoesNotResolveAnAlert(t *testing.T) {
 	assert.Equal(t, []alertmanagertest.Alert{began}, manager.Told())
 }
 
-// An Alertmanager that is not there and one that never answers hold up neither rules nor the one that hears, and are counted.
+// An Alertmanager that is not there and one that never answers hold up neither rules nor the one that hears, and are
+// counted.
 func TestAlertmanagersThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	manager := alertmanagertest.Start(t)

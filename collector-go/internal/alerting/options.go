@@ -30,20 +30,20 @@ type Options struct {
 	Files []File
 	// Interval is how often groups are evaluated that do not say it themselves. 15 s by default.
 	Interval time.Duration
-	// QueryOffset is how far behind the clock groups are evaluated that do not say it themselves: by then the slices of a source
-	// that is on time are closed. It is the journal's tick, a slice's width and its lateness.
+	// QueryOffset is how far behind the clock groups are evaluated that do not say it themselves: by then the slices of
+	// a source that is on time are closed. It is the journal's tick, a slice's width and its lateness.
 	QueryOffset time.Duration
 	// Retention is how long results are kept. 15 days by default.
 	Retention time.Duration
-	// Alertmanagers are called with every alert that fires or is resolved: http or https, the path that the Alertmanager is
-	// served under.
+	// Alertmanagers are called with every alert that fires or is resolved: http or https, the path that the
+	// Alertmanager is served under.
 	Alertmanagers []*url.URL
 	// Client is how Alertmanagers are called: TLS, credentials. Redirects are never followed.
 	Client commonconfig.HTTPClientConfig
 	// SendTimeout bounds one call of an Alertmanager. 10 s by default, as Prometheus has it.
 	SendTimeout time.Duration
-	// QueueCapacity is how many alerts wait for each Alertmanager; the oldest go beyond it, and are counted. 10,000 by default,
-	// as Prometheus has it.
+	// QueueCapacity is how many alerts wait for each Alertmanager; the oldest go beyond it, and are counted. 10,000 by
+	// default, as Prometheus has it.
 	QueueCapacity int
 	// ResendDelay is the shortest time between two notifications of one alert. 1 min by default, as Prometheus has it.
 	ResendDelay time.Duration
@@ -99,8 +99,8 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// Paths are the rule files that patterns name, in their order. A pattern that matches nothing is an error: a rule that is missed is
-// an alert that never comes.
+// Paths are the rule files that patterns name, in their order. A pattern that matches nothing is an error: a rule that
+// is missed is an alert that never comes.
 func Paths(patterns []string) (all []string, err error) {
 	for _, pattern := range patterns {
 		found, bad := filepath.Glob(pattern)

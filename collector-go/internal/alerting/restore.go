@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// restore evaluates every group at once and brings back since when its alerts are active. The library does so after two intervals, in
-// which nobody would be notified of an alert; that it need not do so again, its RestoreForState notes itself.
+// restore evaluates every group at once and brings back since when its alerts are active. The library does so after two
+// intervals, in which nobody would be notified of an alert; that it need not do so again, its RestoreForState notes
+// itself.
 //
-// The groups do not run yet (they wait for the manager's Run), so that nothing else evaluates them. Each is evaluated between two of its
-// rounds, so that what the last collector recorded in them stays as it is.
+// The groups do not run yet (they wait for the manager's Run), so that nothing else evaluates them. Each is evaluated
+// between two of its rounds, so that what the last collector recorded in them stays as it is.
 func (e *Evaluator) restore(ctx context.Context) {
 	for _, group := range e.rules.RuleGroups() {
 		now := time.Now().Truncate(time.Millisecond)

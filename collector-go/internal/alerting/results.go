@@ -19,9 +19,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
-// Results keeps what rules give: recorded series, ALERTS and ALERTS_FOR_STATE, and the collector's own figures. Nothing here is
-// acknowledged to anybody, and rules give it again: so it is disposable. Files that are damaged are removed, and without room nothing is
-// kept until there is some; neither keeps the collector from starting or rules from being evaluated.
+// Results keeps what rules give: recorded series, ALERTS and ALERTS_FOR_STATE, and the collector's own figures. Nothing
+// here is acknowledged to anybody, and rules give it again: so it is disposable. Files that are damaged are removed,
+// and without room nothing is kept until there is some; neither keeps the collector from starting or rules from being
+// evaluated.
 type Results struct {
 	dir     string
 	options *tsdb.Options

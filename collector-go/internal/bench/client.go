@@ -17,7 +17,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// client is one sender: a stream, the hosts whose rows it sends, and the batches that are under way. One goroutine sends.
+// client is one sender: a stream, the hosts whose rows it sends, and the batches that are under way. One goroutine
+// sends.
 type client struct {
 	load   Load
 	hosts  []int

@@ -1,5 +1,6 @@
-// Package bench measures a collector: it makes rows that follow from a seed, sends them as so many clients, and holds what the collector's
-// queries answer against them. It owns the rows, the clients and how a server is measured; it will never know what a figure is judged by.
+// Package bench measures a collector: it makes rows that follow from a seed, sends them as so many clients, and holds
+// what the collector's queries answer against them. It owns the rows, the clients and how a server is measured; it will
+// never know what a figure is judged by.
 package bench
 
 import (
@@ -47,8 +48,8 @@ type Written struct {
 // perSlice is how many steps a slice takes.
 func (w Written) perSlice() int { return int(max(1, w.WidthMs/w.StepMs)) }
 
-// Check asks the collector how much it has, and compares: slices and, where they are known, sums. A sum of whole numbers is exact, though the
-// slices of several samples hold their mean.
+// Check asks the collector how much it has, and compares: slices and, where they are known, sums. A sum of whole
+// numbers is exact, though the slices of several samples hold their mean.
 func (w Written) Check(ctx context.Context, v *Server) error {
 	slices := w.Steps / w.perSlice()
 	if slices < 1 {
@@ -93,7 +94,8 @@ func (w Written) checkMetric(ctx context.Context, v *Server, metric, slices int,
 	return nil
 }
 
-// rounding is how far two sums of the same numbers may be apart, as a ratio, where the order in which they were added up differs.
+// rounding is how far two sums of the same numbers may be apart, as a ratio, where the order in which they were added
+// up differs.
 const rounding = 1e-9
 
 // Same says whether two sums of the same values agree: exactly, or but for rounding.

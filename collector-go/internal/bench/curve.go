@@ -18,8 +18,8 @@ const rise = 1.05
 // leastSteps are measured whatever they bring: a curve of two points says nothing.
 const leastSteps = 4
 
-// Curve steps through numbers of clients, until rejections appear, throughput no longer rises, or none is left. Where exactly these were asked
-// for, all are measured. It returns the steps that were, and why it ended.
+// Curve steps through numbers of clients, until rejections appear, throughput no longer rises, or none is left. Where
+// exactly these were asked for, all are measured. It returns the steps that were, and why it ended.
 func Curve(ctx context.Context, clients []int, all bool, measure func(ctx context.Context, clients int) (Step, error)) (steps []Step, by string, err error) {
 	best := 0.0
 	for _, n := range clients {

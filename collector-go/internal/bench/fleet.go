@@ -41,8 +41,8 @@ type Load struct {
 type Target struct {
 	// Address is the collector's gRPC, host:port.
 	Address string
-	// Loopback says that it is on this machine: clients then come from addresses of their own, as workers do, since an address has but its
-	// share of the streams.
+	// Loopback says that it is on this machine: clients then come from addresses of their own, as workers do, since an
+	// address has but its share of the streams.
 	Loopback bool
 	// TLS says how connections are protected, TokenFile holds the token that the collector wants; "" for none.
 	TLS       sender.TLS
@@ -156,8 +156,8 @@ func (f *Fleet) Define() error { return f.each((*client).define) }
 // errBroken is of clients that end since another has failed.
 var errBroken = errors.New("another client failed")
 
-// Send sends up to so many further steps; it ends before where until has passed, with a number of steps that is a multiple of whole. All
-// clients end at the same step. It returns how many were sent.
+// Send sends up to so many further steps; it ends before where until has passed, with a number of steps that is a
+// multiple of whole. All clients end at the same step. It returns how many were sent.
 func (f *Fleet) Send(ctx context.Context, steps, whole int, until time.Time) (int, error) {
 	begun := f.clients[0].at.Load()
 	f.finished = begun + int64(steps/whole*whole)

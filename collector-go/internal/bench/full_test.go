@@ -13,8 +13,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// fullAtTimes is a collector without room for every third batch when it comes first; what follows such a batch is skipped until it comes again,
-// as the protocol has it.
+// fullAtTimes is a collector without room for every third batch when it comes first; what follows such a batch is
+// skipped until it comes again, as the protocol has it.
 type fullAtTimes struct {
 	pb.UnimplementedIngestServiceServer
 	mu    sync.Mutex

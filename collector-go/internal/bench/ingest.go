@@ -37,11 +37,13 @@ type Step struct {
 	Rows    int     `json:"rows"`
 	Samples int     `json:"samples"`
 	Seconds float64 `json:"seconds"`
-	// RowsPerS and SamplesPerS are what was checked over the time until every slice of it could be queried; AckedRowsPerS counts up to the acknowledgement alone.
+	// RowsPerS and SamplesPerS are what was checked over the time until every slice of it could be queried;
+	// AckedRowsPerS counts up to the acknowledgement alone.
 	RowsPerS      float64 `json:"rows_per_s"`
 	SamplesPerS   float64 `json:"samples_per_s"`
 	AckedRowsPerS float64 `json:"acknowledged_rows_per_s"`
-	// SamplesPerCPUSecond is by the server's CPU without that of definitions and of the queries that check; 0 where it could not be measured.
+	// SamplesPerCPUSecond is by the server's CPU without that of definitions and of the queries that check; 0 where it
+	// could not be measured.
 	SamplesPerCPUSecond float64          `json:"samples_per_server_cpu_second"`
 	CPUSeconds          float64          `json:"server_cpu_seconds"`
 	DefiningCPUSeconds  float64          `json:"server_cpu_seconds_of_definitions"`
@@ -119,8 +121,8 @@ type bases struct {
 	stages                               StageReading
 }
 
-// Measure sends rows from so many clients, waits until all answer, and checks that they do. A collector that has no room for so many streams
-// gives a step with a rejection and no rows.
+// Measure sends rows from so many clients, waits until all answer, and checks that they do. A collector that has no
+// room for so many streams gives a step with a rejection and no rows.
 func (o *Ingest) Measure(ctx context.Context, clients int) (Step, error) {
 	r := &run{Ingest: o, clients: clients, step: Step{Clients: clients}}
 	defer r.clear()
@@ -290,7 +292,8 @@ func (r *run) send(ctx context.Context) error {
 	return r.check(ctx, written)
 }
 
-// patience is how long what was written may take to answer, once enough is in slices: one client's may be behind the others'.
+// patience is how long what was written may take to answer, once enough is in slices: one client's may be behind the
+// others'.
 const patience = time.Minute
 
 // check compares until it agrees; its CPU is not the samples'.

@@ -22,8 +22,8 @@ type Paced struct {
 
 const journaled = "bullet_metrics_ingest_journaled_samples_total"
 
-// Pace sends each host's row every Step as it falls due, over so many streams, one message a host, spread over the time. Every sample must be
-// acknowledged and, by the collector's books, journaled.
+// Pace sends each host's row every Step as it falls due, over so many streams, one message a host, spread over the
+// time. Every sample must be acknowledged and, by the collector's books, journaled.
 func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	r := &run{Ingest: o, clients: streams}
 	defer r.clear()

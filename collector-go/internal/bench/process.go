@@ -39,13 +39,14 @@ func FreeAddress() (string, error) {
 // readyEvery is how often it is looked whether a server that was started answers.
 const readyEvery = 20 * time.Millisecond
 
-// Start starts a program that serves HTTP at base, and waits until the path ready answers. What it prints is added to the file log. Whoever
-// started it ends it: by End, or by Kill.
+// Start starts a program that serves HTTP at base, and waits until the path ready answers. What it prints is added to
+// the file log. Whoever started it ends it: by End, or by Kill.
 func Start(ctx context.Context, program string, arguments []string, base, ready, log string) (*Process, error) {
 	return StartCommand(ctx, exec.Command(program, arguments...), base, ready, log)
 }
 
-// StartCommand is Start of a command that has an environment of its own. The server ends where this process ends without having ended it.
+// StartCommand is Start of a command that has an environment of its own. The server ends where this process ends
+// without having ended it.
 func StartCommand(ctx context.Context, command *exec.Cmd, base, ready, log string) (*Process, error) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o750); err != nil {
 		return nil, err
@@ -93,8 +94,8 @@ func (p *Process) CPU(context.Context) (time.Duration, error) {
 	return time.Duration(user+system) * 10 * time.Millisecond, nil // USER_HZ is 100 on every Linux
 }
 
-// ThreadsCPU is what the process' present threads have used so far, to the nanosecond, where CPU counts in steps of 10 ms. What a thread used that has ended
-// since is missing: it is for short measurements.
+// ThreadsCPU is what the process' present threads have used so far, to the nanosecond, where CPU counts in steps of 10
+// ms. What a thread used that has ended since is missing: it is for short measurements.
 func (p *Process) ThreadsCPU() (sum time.Duration, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.Command.Process.Pid))
 	if err != nil {

@@ -28,8 +28,8 @@ func (r *run) questions() []Question {
 	}
 }
 
-// Ask writes rows as Measure does, and asks the questions of a day about them. An own collector restarts in between, so that what is asked
-// comes from the disk.
+// Ask writes rows as Measure does, and asks the questions of a day about them. An own collector restarts in between, so
+// that what is asked comes from the disk.
 func (o *Ingest) Ask(ctx context.Context, clients int, told func(Question)) (Step, []Question, error) {
 	r := &run{Ingest: o, clients: clients, step: Step{Clients: clients}}
 	defer r.clear()

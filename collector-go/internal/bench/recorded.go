@@ -29,7 +29,8 @@ func mustReadRecording(text string) (all [2][]float64) {
 	return all
 }
 
-// RecordedRows are rows whose values are recorded heap and CPU of a JVM in turns, from a place on that follows from the seed, the host and the metric.
+// RecordedRows are rows whose values are recorded heap and CPU of a JVM in turns, from a place on that follows from the
+// seed, the host and the metric.
 func RecordedRows(seed uint64, hosts, metrics int) *Rows {
 	return &Rows{Hosts: hosts, Metrics: metrics, Seed: seed, recorded: true}
 }

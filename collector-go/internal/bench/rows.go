@@ -6,8 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Rows are TSBS' cpu-only rows: for each host, at each step, one value a metric, a random walk of deviation 1 within 0 to 100. They follow
-// from the seed, whoever sends which of them. After NewRows it is read only, and safe from any goroutine.
+// Rows are TSBS' cpu-only rows: for each host, at each step, one value a metric, a random walk of deviation 1 within 0
+// to 100. They follow from the seed, whoever sends which of them. After NewRows it is read only, and safe from any
+// goroutine.
 type Rows struct {
 	Hosts, Metrics int
 	Seed           uint64

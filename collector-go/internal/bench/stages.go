@@ -29,8 +29,8 @@ func StageNames() (all []string) {
 	return all
 }
 
-// Stage is how long one stage took, ms, and how often it was passed: by a batch, by a group of them (journal), or by what was handed to the
-// store at once (write).
+// Stage is how long one stage took, ms, and how often it was passed: by a batch, by a group of them (journal), or by
+// what was handed to the store at once (write).
 type Stage struct {
 	Count uint64 `json:"count"`
 	Quantiles

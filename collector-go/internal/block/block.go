@@ -129,7 +129,8 @@ func (b *Block) checkValues() error {
 	return fmt.Errorf("codec %d is not known", b.Codec)
 }
 
-// Floats appends the values of the cells that hold a sample, in the order of the cells. The block must have been checked.
+// Floats appends the values of the cells that hold a sample, in the order of the cells. The block must have been
+// checked.
 func (b *Block) Floats(to []float64) []float64 {
 	if b.Codec == Trimmed {
 		return appendTrimmed(to, b.Values, b.Samples())
@@ -159,8 +160,8 @@ func (b *Block) Floats(to []float64) []float64 {
 	return to
 }
 
-// FirstNonNumber is the place, among the samples, of the first value that is NaN or infinite; -1 where there is none. The block must
-// have been checked.
+// FirstNonNumber is the place, among the samples, of the first value that is NaN or infinite; -1 where there is none.
+// The block must have been checked.
 func (b *Block) FirstNonNumber() int {
 	if b.Codec == Trimmed {
 		return nonNumberTrimmed(b.Values, b.Samples())
@@ -174,8 +175,8 @@ func (b *Block) FirstNonNumber() int {
 	return -1
 }
 
-// numbersUntil is an offset up to which all doubles are numbers. It looks at eight at a time (0.4 ns a value, against 1 ns one by one): where
-// all bits of an exponent are set, one more carries into the sign's place.
+// numbersUntil is an offset up to which all doubles are numbers. It looks at eight at a time (0.4 ns a value, against 1
+// ns one by one): where all bits of an exponent are set, one more carries into the sign's place.
 func numbersUntil(doubles []byte) (offset int) {
 	const one = 1 << 52
 	rest := doubles

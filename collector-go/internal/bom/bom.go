@@ -1,5 +1,5 @@
-// Package bom holds bills of materials: what a program or a jar is made of, as CycloneDX 1.6 in JSON. It knows how to read, write and judge one and how
-// to make one of a Go program. It will never know what is wrong with a part.
+// Package bom holds bills of materials: what a program or a jar is made of, as CycloneDX 1.6 in JSON. It knows how to
+// read, write and judge one and how to make one of a Go program. It will never know what is wrong with a part.
 package bom
 
 import (
@@ -75,8 +75,8 @@ func Read(path string) (BOM, error) {
 	return b, nil
 }
 
-// Validate holds a bill to what CycloneDX's schema requires, and to what makes it of use: parts that have a version and a package URL. All faults are
-// in the error.
+// Validate holds a bill to what CycloneDX's schema requires, and to what makes it of use: parts that have a version and
+// a package URL. All faults are in the error.
 func (b BOM) Validate() error {
 	var faults []error
 	if b.Format != "CycloneDX" {

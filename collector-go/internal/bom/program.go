@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Program makes the bill of a Go program from what the linker wrote into it: its modules and Go's standard library. With names what it carries beside
-// them, by package URL.
+// Program makes the bill of a Go program from what the linker wrote into it: its modules and Go's standard library.
+// With names what it carries beside them, by package URL.
 func Program(path, version string, with []string) (BOM, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {

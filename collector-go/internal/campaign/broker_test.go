@@ -22,8 +22,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// brokered is a topology that reads its records from a broker: the gateway tells of who makes them, who is never late, and only the
-// collector of what the topology read.
+// brokered is a topology that reads its records from a broker: the gateway tells of who makes them, who is never late,
+// and only the collector of what the topology read.
 type brokered struct {
 	*fakeTopology
 	carries float64       // the most that it reads, records/s
@@ -99,7 +99,8 @@ func (b *brokered) Slices(ctx context.Context, selector string, from, to time.Ti
 	return series, nil
 }
 
-// The producer makes whatever it is asked for. What the topology read of that is the catch-up, and what the producer made is nobody's figure.
+// The producer makes whatever it is asked for. What the topology read of that is the catch-up, and what the producer
+// made is nobody's figure.
 func TestCatchingUpThroughABroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -141,7 +142,8 @@ load: {queries: 5, duration: 10s, matching_per_second: 1.2}
 launch: {local: {workers: 1, worker_heap: 384MiB}, slice_width: 5s, slice_lateness: 2s}
 `
 
-// What a step left unread is not the next one's; a topology that cannot read it in time is waited for, and what is left is told.
+// What a step left unread is not the next one's; a topology that cannot read it in time is waited for, and what is left
+// is told.
 func TestAStepBeginsWithNothingUnread(t *testing.T) {
 	for name, c := range map[string]struct {
 		carries float64
@@ -173,7 +175,8 @@ func TestAStepBeginsWithNothingUnread(t *testing.T) {
 	}
 }
 
-// A source that was told to pause while what was unread was read makes its records again, at a rate that is no other than before.
+// A source that was told to pause while what was unread was read makes its records again, at a rate that is no other
+// than before.
 func TestAPausedSourceGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -213,7 +216,8 @@ launch:
   slice_lateness: 2s
 `
 
-// Nobody steers the records; their rate is the collector's figure. The host is the load client's: that nothing of it is idle says nothing.
+// Nobody steers the records; their rate is the collector's figure. The host is the load client's: that nothing of it is
+// idle says nothing.
 func TestRecordsThatNobodySteers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, say := newWorld(), &journal{}

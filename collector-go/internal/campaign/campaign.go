@@ -1,6 +1,7 @@
-// Package campaign runs an experiment: the trials of its plan one after the other, into a run's directory, from which it can go on
-// after an interrupt. It decides in which order what is measured and what a failure means; what a step is, and how it is judged, it
-// leaves to internal/experiment and internal/tuning. A trial that cannot be measured ends no other.
+// Package campaign runs an experiment: the trials of its plan one after the other, into a run's directory, from which
+// it can go on after an interrupt. It decides in which order what is measured and what a failure means; what a step is,
+// and how it is judged, it leaves to internal/experiment and internal/tuning. A trial that cannot be measured ends no
+// other.
 package campaign
 
 import (
@@ -20,8 +21,8 @@ import (
 type Options struct {
 	// Deadline is when no further step is begun; the zero time for none.
 	Deadline time.Time
-	// Bound is how long it may take from the first topology's submission to the end of the last step, 0 for as long as it takes: a step
-	// that would end later is not begun, but for the first LeastSteps.
+	// Bound is how long it may take from the first topology's submission to the end of the last step, 0 for as long as
+	// it takes: a step that would end later is not begun, but for the first LeastSteps.
 	Bound      time.Duration
 	LeastSteps int
 	// Lateness is the collector's.
@@ -77,8 +78,8 @@ func (c *Campaign) tell(e rundir.Event) error {
 	return c.writer.Tell(e)
 }
 
-// Run runs what is left of the plan. The result is there unless ctx ended first or the directory could not be written; the
-// directory can then be gone on with.
+// Run runs what is left of the plan. The result is there unless ctx ended first or the directory could not be written;
+// the directory can then be gone on with.
 func (c *Campaign) Run(ctx context.Context) (*rundir.Result, error) {
 	if err := c.begin(); err != nil {
 		return nil, err

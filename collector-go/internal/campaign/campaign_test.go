@@ -182,7 +182,8 @@ func TestAPartThatDiesFailsItsTrialOnly(t *testing.T) {
 	})
 }
 
-// Ctrl-C in the middle of the second trial; then the rest: finished steps stay as they are, to the byte, and nothing is counted twice.
+// Ctrl-C in the middle of the second trial; then the rest: finished steps stay as they are, to the byte, and nothing is
+// counted twice.
 func TestAnInterruptedRunGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

@@ -26,7 +26,8 @@ type CommandOptions struct {
 	// Collector is its HTTP, "host:port" or a URL; Access is how it lets us in.
 	Collector string
 	Access    experiment.CollectorAccess
-	// Gateway is the query gateway; "" where neither queries nor records go through it. NoSource says that no records are steered.
+	// Gateway is the query gateway; "" where neither queries nor records go through it. NoSource says that no records
+	// are steered.
 	Gateway  string
 	NoSource bool
 	// DRPC are the servers that queries go through, in turn; none for the gateway.
@@ -45,7 +46,8 @@ type Leftover struct {
 	Name  string
 }
 
-// LeftoverOf finds the launch of a run that nobody ended: the last one that was begun, unless the run was interrupted in order.
+// LeftoverOf finds the launch of a run that nobody ended: the last one that was begun, unless the run was interrupted
+// in order.
 func LeftoverOf(run *rundir.Run) *Leftover {
 	var left *Leftover
 	for _, e := range run.Events {
@@ -140,8 +142,8 @@ func (l *Command) Launch(ctx context.Context, t rundir.PlannedTrial, name string
 	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf, Around: around}, nil
 }
 
-// endLeftover ends what a killed run left, since its queries would be answered twice and its workers be in the way. That the command fails
-// is told: most often the topology is not there any more.
+// endLeftover ends what a killed run left, since its queries would be answered twice and its workers be in the way.
+// That the command fails is told: most often the topology is not there any more.
 func (l *Command) endLeftover(ctx context.Context, marks experiment.Marks) error {
 	left := l.options.Leftover
 	if left == nil {

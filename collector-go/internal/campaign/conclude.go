@@ -55,8 +55,8 @@ func rows(plan rundir.Plan, trials []rundir.Trial) (rows []rundir.RowResult) {
 	return rows
 }
 
-// verdictOf is the verdict of a row: by its capacity where a goal asks for one, else by its steps. Where a miss is what the search
-// looks for, a row that was bracketed, or held to its end, is OK.
+// verdictOf is the verdict of a row: by its capacity where a goal asks for one, else by its steps. Where a miss is what
+// the search looks for, a row that was bracketed, or held to its end, is OK.
 func verdictOf(plan rundir.Plan, steps []rundir.Step, interval tuning.Interval) tuning.Verdict {
 	for _, g := range plan.Goals {
 		if g.Figure == tuning.CapacityFigure {
@@ -87,7 +87,8 @@ func capacityVerdict(g tuning.Goal, interval tuning.Interval) tuning.Verdict {
 	return tuning.Inconclusive
 }
 
-// overall is FAIL if a row failed, else inconclusive if one could not be judged or a trial not be measured, else limited, else OK.
+// overall is FAIL if a row failed, else inconclusive if one could not be judged or a trial not be measured, else
+// limited, else OK.
 func overall(r rundir.Result) tuning.Verdict {
 	verdicts := []tuning.Verdict{}
 	for _, row := range r.Rows {

@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Describer is a launcher that asks each topology before its end what it was, keeps that with its trial, and puts the first that tells
-// into the run's manifest.
+// Describer is a launcher that asks each topology before its end what it was, keeps that with its trial, and puts the
+// first that tells into the run's manifest.
 type Describer struct {
 	Launcher
 	run    *rundir.Run

@@ -32,8 +32,8 @@ type world struct {
 	cpu func(since time.Duration) float64
 	// worker is the CPU that a topology's worker has used so long after its launch; nil for none.
 	worker func(since time.Duration) time.Duration
-	// away reports whether the collector does not answer at a moment, stale whether no slice closes any more; nil for never. mute has no worker
-	// report, lossy loses the last record of each query.
+	// away reports whether the collector does not answer at a moment, stale whether no slice closes any more; nil for
+	// never. mute has no worker report, lossy loses the last record of each query.
 	away, stale func() bool
 	mute, lossy bool
 	// behind makes something of each topology that lies behind a broker; nil for none.

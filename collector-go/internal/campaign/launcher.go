@@ -8,14 +8,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
-// Launcher brings a topology up and ends it. One topology runs at a time. Local and Command are such; all methods belong to one
-// goroutine.
+// Launcher brings a topology up and ends it. One topology runs at a time. Local and Command are such; all methods
+// belong to one goroutine.
 type Launcher interface {
-	// Launch submits a trial's topology under a name, and returns when the cluster has taken it. After an error, End is still to be
-	// called.
+	// Launch submits a trial's topology under a name, and returns when the cluster has taken it. After an error, End is
+	// still to be called.
 	Launch(ctx context.Context, t rundir.PlannedTrial, name string) (*Launched, error)
-	// End ends the topology that was launched last, and keeps its logs in a directory. It takes bounded time. When broken is true what
-	// the topology ran on is not trusted any more, and is brought up anew for the next.
+	// End ends the topology that was launched last, and keeps its logs in a directory. It takes bounded time. When
+	// broken is true what the topology ran on is not trusted any more, and is brought up anew for the next.
 	End(ctx context.Context, logs string, broken bool) error
 	// Stop ends everything; it is called once, at the end. When hasten is closed it takes only what killing takes.
 	Stop(hasten <-chan struct{}) error

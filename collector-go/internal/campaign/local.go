@@ -18,7 +18,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Local launches on a cluster of this machine, which it brings up with the first topology and again after one that broke.
+// Local launches on a cluster of this machine, which it brings up with the first topology and again after one that
+// broke.
 type Local struct {
 	options  stack.Options
 	log      *slog.Logger
@@ -93,8 +94,8 @@ func (l *Local) around() experiment.Around {
 	return a
 }
 
-// Enter takes the cluster's directory, and ends what a killed run left there; a launch does so where nobody did. An error wraps
-// stack.ErrBusy where another run holds it.
+// Enter takes the cluster's directory, and ends what a killed run left there; a launch does so where nobody did. An
+// error wraps stack.ErrBusy where another run holds it.
 func (l *Local) Enter(ctx context.Context) (err error) {
 	if l.running == nil {
 		l.running, err = stack.Enter(ctx, l.options, l.log)
@@ -126,7 +127,8 @@ func (l *Local) up(ctx context.Context) error {
 // quietLimit is how long the gateway remembers what a source said, and some.
 const quietLimit = 15 * time.Second
 
-// sourceIsQuiet waits until the gateway has forgotten the source of the topology before: what it said is not the next one's.
+// sourceIsQuiet waits until the gateway has forgotten the source of the topology before: what it said is not the next
+// one's.
 func (l *Local) sourceIsQuiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietLimit, fmt.Errorf("the record source of the topology before still reports after %s", quietLimit))
 	defer cancel()
@@ -204,8 +206,8 @@ func (l *Local) Stop(hasten <-chan struct{}) error {
 // gatewayQueries is how many queries the gateway holds at the same time, by its default.
 const gatewayQueries = 2000
 
-// drpcFunction is what the topology answers unless it is set otherwise, and drpcOwnThreads how many threads the DRPC server's HTTP port keeps
-// from calls: Jetty's acceptor and its selector.
+// drpcFunction is what the topology answers unless it is set otherwise, and drpcOwnThreads how many threads the DRPC
+// server's HTTP port keeps from calls: Jetty's acceptor and its selector.
 const (
 	drpcFunction   = "bullet-query"
 	drpcOwnThreads = 2

@@ -49,8 +49,8 @@ func loads(steps []rundir.Step, kind rundir.StepKind) (all []float64) {
 	return all
 }
 
-// First what a query costs, by mirrored loads of at most half of what is expected, each begun with no query under way; then the capacity,
-// ascending, and its two bounds once more.
+// First what a query costs, by mirrored loads of at most half of what is expected, each begun with no query under way;
+// then the capacity, ascending, and its two bounds once more.
 func TestTheCostIsMeasuredBeforeTheCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, say := newWorld(), &journal{}
@@ -103,7 +103,8 @@ func TestTheCostGoesOnAfterAnInterrupt(t *testing.T) {
 	})
 }
 
-// The warm-up ends when a record costs what it did before, whatever it takes up to the start-up's limit; then it is noted.
+// The warm-up ends when a record costs what it did before, whatever it takes up to the start-up's limit; then it is
+// noted.
 func TestAStartUpEndsWhenARecordCostsWhatItDid(t *testing.T) {
 	for name, c := range map[string]struct {
 		compiling   time.Duration
@@ -138,7 +139,8 @@ func TestAStartUpEndsWhenARecordCostsWhatItDid(t *testing.T) {
 	}
 }
 
-// What only queries have the workers do is compiled while the start-up's queries are held; without them it is in the first load's CPU.
+// What only queries have the workers do is compiled while the start-up's queries are held; without them it is in the
+// first load's CPU.
 func TestStartUpQueriesEndBeforeTheFirstStep(t *testing.T) {
 	const compiling, steady = 50.0, 0.25 // s after the first query, in which the workers need a core more; cores else
 	for name, c := range map[string]struct {
@@ -215,7 +217,8 @@ func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
 	})
 }
 
-// Where nothing but the verdict is wanted, a step ends once it is certain to miss its goal, and has the verdict of a whole one.
+// Where nothing but the verdict is wanted, a step ends once it is certain to miss its goal, and has the verdict of a
+// whole one.
 func TestAStepEndsOnceItIsCertainToFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		capacity float64

@@ -81,7 +81,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// For 2 s within a step the topology takes up no query. Those that were meant to start then come late, and the tail says so.
+// For 2 s within a step the topology takes up no query. Those that were meant to start then come late, and the tail
+// says so.
 func TestAStallWithinAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stall := &stretch{from: 20 * time.Second, length: 2 * time.Second}

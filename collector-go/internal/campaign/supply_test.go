@@ -44,7 +44,8 @@ func TestAStarvedHostNamesWhoseShareRose(t *testing.T) {
 	})
 }
 
-// A source that makes a hundred of the hundreds of records that a step asks for leaves no step OK, although every goal is met.
+// A source that makes a hundred of the hundreds of records that a step asks for leaves no step OK, although every goal
+// is met.
 func TestAStepOfTooFewRecordsIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

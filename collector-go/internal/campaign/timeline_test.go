@@ -39,8 +39,8 @@ launch:
   slice_lateness: 2s
 `
 
-// A run of two timelines is interrupted in the second: the first is kept to the letter, the second is measured anew, and no query of what
-// was cut off is in it.
+// A run of two timelines is interrupted in the second: the first is kept to the letter, the second is measured anew,
+// and no query of what was cut off is in it.
 func TestAFinishedTimelineIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

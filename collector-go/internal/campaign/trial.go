@@ -52,7 +52,8 @@ func (c *Campaign) trial(ctx context.Context, t *rundir.Trial) error {
 // endLimit bounds the end of a topology.
 const endLimit = 2 * time.Minute
 
-// announceEnd tells the collector that the topology is about to be killed on purpose: nobody is to be woken since it says no more.
+// announceEnd tells the collector that the topology is about to be killed on purpose: nobody is to be woken since it
+// says no more.
 func (c *Campaign) announceEnd(ctx context.Context, marks experiment.Marks, name string) {
 	if marks == nil {
 		return
@@ -81,7 +82,8 @@ func (c *Campaign) name(t *rundir.Trial) string {
 	return name
 }
 
-// measure opens a session of a launched topology and measures what the trial lacks. What was measured is kept also when it fails.
+// measure opens a session of a launched topology and measures what the trial lacks. What was measured is kept also when
+// it fails.
 func (c *Campaign) measure(parent context.Context, t *rundir.Trial, name string, launched *Launched) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
@@ -117,8 +119,8 @@ func (c *Campaign) measure(parent context.Context, t *rundir.Trial, name string,
 	return err
 }
 
-// bound turns the time that a bounded run may take into its deadline, and returns when the first step is to begin so that the least number
-// of steps fit in; the zero time where nothing is bounded.
+// bound turns the time that a bounded run may take into its deadline, and returns when the first step is to begin so
+// that the least number of steps fit in; the zero time where nothing is bounded.
 func (c *Campaign) bound(submitted time.Time) (firstStepBy time.Time) {
 	if c.options.Bound == 0 {
 		return time.Time{}
@@ -160,7 +162,8 @@ type order struct {
 	attempt int
 }
 
-// next is what a trial lacks: the loads of a query's cost in their order, then what the search for the capacity asks for.
+// next is what a trial lacks: the loads of a query's cost in their order, then what the search for the capacity asks
+// for.
 func (c *Campaign) next(t *rundir.Trial) (order, bool) {
 	searched := rundir.Measured(t.Steps)
 	loads := c.run.Plan.CostLoads
@@ -177,7 +180,8 @@ func (c *Campaign) next(t *rundir.Trial) (order, bool) {
 	return order{kindOf(t, value), value, attempt}, more
 }
 
-// affordsCost reports whether there is time for the loads of a query's cost that are left, and for the search after them.
+// affordsCost reports whether there is time for the loads of a query's cost that are left, and for the search after
+// them.
 func (c *Campaign) affordsCost(done int) bool {
 	plan := c.run.Plan
 	if c.options.Deadline.IsZero() {

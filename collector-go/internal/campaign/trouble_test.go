@@ -17,8 +17,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// An interrupt may come at any moment: in the warm-up, in a load of the cost, while a step is settled, in the search. The run ends at once and
-// leaves no query under way (the bubble fails the test when a goroutine is left), and a resumption measures what is missing, nothing twice.
+// An interrupt may come at any moment: in the warm-up, in a load of the cost, while a step is settled, in the search.
+// The run ends at once and leaves no query under way (the bubble fails the test when a goroutine is left), and a
+// resumption measures what is missing, nothing twice.
 func TestAnInterruptEndsARunAtOnce(t *testing.T) {
 	for _, after := range []time.Duration{0, 10 * time.Second, 45 * time.Second, 61 * time.Second, 3 * time.Minute, 347 * time.Second, 8 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

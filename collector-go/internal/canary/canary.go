@@ -1,5 +1,6 @@
-// Package canary asks a topology a query of each class at a fixed rate, for as long as it runs, and keeps how long they took: as samples
-// for a collector, and as lines by minute and by hour. It knows queries and samples; it knows nothing of the topology behind.
+// Package canary asks a topology a query of each class at a fixed rate, for as long as it runs, and keeps how long they
+// took: as samples for a collector, and as lines by minute and by hour. It knows queries and samples; it knows nothing
+// of the topology behind.
 package canary
 
 import (

@@ -35,11 +35,12 @@ const (
 	zeroThreshold = 0.0005
 )
 
-// maxRatios bounds the completeness samples between two readings; more are left out, and counted as such by their number alone.
+// maxRatios bounds the completeness samples between two readings; more are left out, and counted as such by their
+// number alone.
 const maxRatios = 1000
 
-// Recorder turns outcomes of queries into samples for a collector: since its start, how long the queries of each class took and how they
-// ended; and how complete each answer was. It is safe for concurrent use.
+// Recorder turns outcomes of queries into samples for a collector: since its start, how long the queries of each class
+// took and how they ended; and how complete each answer was. It is safe for concurrent use.
 type Recorder struct {
 	reading, every time.Duration
 
@@ -73,8 +74,8 @@ func NewRecorder(reading, every time.Duration, classes ...load.Class) *Recorder 
 	return r
 }
 
-// Add takes an outcome. Queries that timed out or were missed count with how long they took at least; those that the end of the program
-// cut off do not count.
+// Add takes an outcome. Queries that timed out or were missed count with how long they took at least; those that the
+// end of the program cut off do not count.
 func (r *Recorder) Add(o load.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,8 +20,9 @@ type Sample struct {
 	Value float64 // may be NaN or infinite: the door refuses such
 }
 
-// flattened are the numbers of a value and how many of its parts are none, as the plugin's Flattener has them: a number is one
-// sample, a map one for each number in it at any depth up to maxDepth; nulls are skipped, anything else is counted.
+// flattened are the numbers of a value and how many of its parts are none, as the plugin's Flattener has them: a number
+// is one sample, a map one for each number in it at any depth up to maxDepth; nulls are skipped, anything else is
+// counted.
 type flattened struct {
 	samples     []Sample
 	unsupported int

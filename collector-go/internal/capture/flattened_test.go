@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite topology/captures/flattened")
 
-// topology/captures/flattened has what every capture flattens to: component, name, keys, shape, and how many numbers. The plugin's
-// FlattenedCapturesTest holds its own Flattener to the same files.
+// topology/captures/flattened has what every capture flattens to: component, name, keys, shape, and how many numbers.
+// The plugin's FlattenedCapturesTest holds its own Flattener to the same files.
 func TestCapturesFlattenAsInThePlugin(t *testing.T) {
 	captures := filepath.Join("..", "..", "..", "topology", "captures")
 	files, err := filepath.Glob(filepath.Join(captures, "*.jsonl"))

@@ -1,6 +1,6 @@
 // Package capture reads captures: what Storm handed to a metrics consumer, a line of JSON for each data point
-// (topology/captures/README.md, docs/replay.md). It owns their format and flattens values as the plugin does. It does not know
-// what a metric means, nor what becomes of it.
+// (topology/captures/README.md, docs/replay.md). It owns their format and flattens values as the plugin does. It does
+// not know what a metric means, nor what becomes of it.
 package capture
 
 import (
@@ -77,8 +77,8 @@ func NewReader(name string, r io.Reader) *Reader {
 	return &Reader{name: name, lines: lines}
 }
 
-// Next is the next data point; events and empty lines are passed over. io.EOF at the end. After a *LineError the next call goes
-// on behind that line; any other error is the file's, and final.
+// Next is the next data point; events and empty lines are passed over. io.EOF at the end. After a *LineError the next
+// call goes on behind that line; any other error is the file's, and final.
 func (r *Reader) Next() (*Point, error) {
 	for r.lines.Scan() {
 		r.line++

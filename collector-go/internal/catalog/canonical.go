@@ -22,8 +22,8 @@ func (c *canonical) unit() string {
 	return ""
 }
 
-// spread are the names of the least and greatest sample of a gauge's slice: "_min" and "_max" stand before the unit. "" for
-// what has no spread.
+// spread are the names of the least and greatest sample of a gauge's slice: "_min" and "_max" stand before the unit. ""
+// for what has no spread.
 func (c *canonical) spread() (least, greatest string) {
 	if c.kind != metric.KindGauge || c.is(single) {
 		return "", ""
@@ -60,11 +60,12 @@ func (c *canonical) allLabels() []string {
 // mostBytes is more memory than any machine has; what is above says "no limit" (a cgroup without one reports 2^63).
 const mostBytes = 1 << 60
 
-// mostCount is how far a float counts by ones. What is above was never counted, and a total that took it in would not rise any more.
+// mostCount is how far a float counts by ones. What is above was never counted, and a total that took it in would not
+// rise any more.
 const mostCount = 1 << 53
 
-// bounds are the values that make sense. A JVM says -1 for a limit that it does not have, and Storm divides by it; what Storm
-// and Bullet count is never negative.
+// bounds are the values that make sense. A JVM says -1 for a limit that it does not have, and Storm divides by it; what
+// Storm and Bullet count is never negative.
 func (c *canonical) bounds() (least, most float64) {
 	switch {
 	case c.is(signed):

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// The metrics of the collection itself, which the slicer makes for each worker and metric, never for a task. Those of a worker and
-// metric have a value where it changes, which holds up to the next one, and at least every CollectionHolds; those of a worker, which are
-// the sums over its metrics, have one every 30 s.
+// The metrics of the collection itself, which the slicer makes for each worker and metric, never for a task. Those of a
+// worker and metric have a value where it changes, which holds up to the next one, and at least every CollectionHolds;
+// those of a worker, which are the sums over its metrics, have one every 30 s.
 const (
 	CollectionPrefix   = "bullet_metrics_collection_"
 	CollectionInterval = CollectionPrefix + "interval_seconds"
@@ -30,15 +30,16 @@ const (
 	CollectionWorkerRatio   = CollectionPrefix + "worker_interval_seen_ratio"
 )
 
-// CollectionPeriod is how often a worker's own series have a value, in its event time; what changes of a metric is stored at the same
-// times. CollectionHolds is how far to look back for the newest value of a metric's series: it is written again each hour, and the
-// slices of a metric with a long interval close late.
+// CollectionPeriod is how often a worker's own series have a value, in its event time; what changes of a metric is
+// stored at the same times. CollectionHolds is how far to look back for the newest value of a metric's series: it is
+// written again each hour, and the slices of a metric with a long interval close late.
 const (
 	CollectionPeriod = 30 * time.Second
 	CollectionHolds  = 2 * time.Hour
 )
 
-// CollectionSkewLimit is by how much a worker's clock may be off, beyond doubt: alert, page and doctor hold CollectionSkew to it.
+// CollectionSkewLimit is by how much a worker's clock may be off, beyond doubt: alert, page and doctor hold
+// CollectionSkew to it.
 const CollectionSkewLimit = 500 * time.Millisecond
 
 // Limits are the metrics in which -1, or more memory than there is, says that there is no limit.
@@ -49,8 +50,8 @@ func Lazy() map[string]bool {
 	return namesOfThose(func(m *canonical) bool { return slices.Contains(m.allLabels(), "stream") })
 }
 
-// Steady are the metrics whose every series comes every interval for as long as its task runs, by name: one that the table does not have, as
-// a user's own, may not.
+// Steady are the metrics whose every series comes every interval for as long as its task runs, by name: one that the
+// table does not have, as a user's own, may not.
 func Steady() map[string]bool {
 	return namesOfThose(func(m *canonical) bool { return !m.is(intermittent) })
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// Several series may tell the same story: Storm's heap and the sampler's, one metric at two intervals, two names that become
-// one. At any time one of those that are awake is stored. Which one depends on the names alone, not on the order in which
-// they came.
+// Several series may tell the same story: Storm's heap and the sampler's, one metric at two intervals, two names that
+// become one. At any time one of those that are awake is stored. Which one depends on the names alone, not on the order
+// in which they came.
 
 // wake lets a series take part again.
 func (s *State) wake(id uint32) {
@@ -35,7 +35,8 @@ func (s *State) wake(id uint32) {
 	s.decide(e.hash)
 }
 
-// sleep takes a series out until it is heard again. Its topology's other series sleep with it, so nothing is decided anew.
+// sleep takes a series out until it is heard again. Its topology's other series sleep with it, so nothing is decided
+// anew.
 func (s *State) sleep(id uint32) {
 	e := s.entries.get(id)
 	if e.is(asleep) {
@@ -77,8 +78,8 @@ func (s *State) decide(hash uint64) {
 	}
 }
 
-// newest leaves out the ids of which a later one names the very same series: the journal has forgotten them, and what comes of the series
-// comes under the later one.
+// newest leaves out the ids of which a later one names the very same series: the journal has forgotten them, and what
+// comes of the series comes under the later one.
 func (s *State) newest(ids []uint32) []uint32 {
 	if len(ids) == 1 {
 		return ids

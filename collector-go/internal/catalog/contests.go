@@ -2,8 +2,8 @@ package catalog
 
 import "slices"
 
-// contests are the ids of series that may have the same labels, by the labels' hash. Nearly all hashes have one id alone; a list for each
-// would take three times the memory.
+// contests are the ids of series that may have the same labels, by the labels' hash. Nearly all hashes have one id
+// alone; a list for each would take three times the memory.
 type contests struct {
 	alone map[uint64]uint32
 	lists map[uint64][]uint32 // of two and more

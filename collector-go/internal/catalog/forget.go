@@ -6,9 +6,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// Forget drops series of which no sample will come under their ids again, and returns the verdicts on others that follow: what a forgotten
-// series overruled is stored from now on. The slicer is to be detached from the forgotten ones first. Ids that are not known do not
-// matter. The result is valid until the next call.
+// Forget drops series of which no sample will come under their ids again, and returns the verdicts on others that
+// follow: what a forgotten series overruled is stored from now on. The slicer is to be detached from the forgotten ones
+// first. Ids that are not known do not matter. The result is valid until the next call.
 func (s *State) Forget(ids []uint32) []Change {
 	s.changes = s.changes[:0]
 	var hashes []uint64 // of contests that are to be decided again

@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// A series that was idle for a day comes back under another id: that is stored, though the first was awake when it was forgotten.
+// A series that was idle for a day comes back under another id: that is stored, though the first was awake when it was
+// forgotten.
 func TestASeriesThatComesBackIsStored(t *testing.T) {
 	s := NewState(DefaultOptions())
 	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, new(heap(60_000)))))

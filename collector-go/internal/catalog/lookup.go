@@ -23,7 +23,8 @@ type leavingRow struct {
 	name, key pattern
 }
 
-// table is the catalogue in the form in which it is asked: rows by their exact name, or else by pattern in the order written.
+// table is the catalogue in the form in which it is asked: rows by their exact name, or else by pattern in the order
+// written.
 type table struct {
 	exact    map[string][]*row
 	patterns []*row
@@ -144,8 +145,8 @@ func tidy(name, value string) label {
 	return label{name, strings.ReplaceAll(value, metric.KeySeparator, "/")}
 }
 
-// peerName is "host:port": java.net.InetSocketAddress prints one without a host name as "/127.0.0.1:6700". Storm until 2.2 names
-// the other end of a connection by its supervisor, as "NodeInfo(node:ID, port:[6700])": that is "ID:6700".
+// peerName is "host:port": java.net.InetSocketAddress prints one without a host name as "/127.0.0.1:6700". Storm until
+// 2.2 names the other end of a connection by its supervisor, as "NodeInfo(node:ID, port:[6700])": that is "ID:6700".
 func peerName(value string) string {
 	value = strings.TrimPrefix(value, "/")
 	if found, ok := nodeInfo.match(value); ok {

@@ -37,12 +37,13 @@ type flags uint8
 
 const (
 	plain flags = 0
-	// intermittent: it is absent where there is nothing to report, or its labels come and go, so that a sample that is not there is not
-	// missing. Bullet's mean latency is none without records; a replay has a target, a connection a peer, for as long as it lasts; a client
-	// of the canary queries when it queries; Storm reports a ticket, a first report and back-pressure when there is one.
+	// intermittent: it is absent where there is nothing to report, or its labels come and go, so that a sample that is
+	// not there is not missing. Bullet's mean latency is none without records; a replay has a target, a connection a
+	// peer, for as long as it lasts; a client of the canary queries when it queries; Storm reports a ticket, a first
+	// report and back-pressure when there is one.
 	intermittent flags = 1 << (iota - 1)
-	// sampled: Storm counts or times it on a sample of the tuples (topology.stats.sample.rate, 0.05 unless set), scaled up:
-	// org.apache.storm.stats and, from 2.3, org.apache.storm.metrics2.TaskMetrics.
+	// sampled: Storm counts or times it on a sample of the tuples (topology.stats.sample.rate, 0.05 unless set), scaled
+	// up: org.apache.storm.stats and, from 2.3, org.apache.storm.metrics2.TaskMetrics.
 	sampled
 	// signed: it may be below zero, as a mean latency between two hosts, whose clocks differ, or a ticket's age.
 	signed

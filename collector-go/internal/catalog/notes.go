@@ -46,8 +46,8 @@ func infoSeries(name string, pairs ...string) metric.Series {
 	return metric.Series{Labels: builder.Labels(), Kind: metric.KindGauge}
 }
 
-// Histogram is a wire histogram in the form of the stores: bucket counts as differences, checked. Negative observations are
-// not part of it (HistogramSample.negative_count).
+// Histogram is a wire histogram in the form of the stores: bucket counts as differences, checked. Negative observations
+// are not part of it (HistogramSample.negative_count).
 func Histogram(sample *bulletmetricsv1.HistogramSample) (*histogram.Histogram, error) {
 	h := &histogram.Histogram{
 		Schema:        sample.GetSchema(),

@@ -2,8 +2,8 @@ package catalog
 
 import "strings"
 
-// pattern is a name in which "{label}" stands for any text that is not empty. A placeholder takes the shortest text that lets
-// the rest match, and the last one all that is left.
+// pattern is a name in which "{label}" stands for any text that is not empty. A placeholder takes the shortest text
+// that lets the rest match, and the last one all that is left.
 type pattern struct {
 	literals []string // one more than labels
 	labels   []string

@@ -2,11 +2,12 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 
-// Some of Storm's names count since the last report until 2.2 (org.apache.storm.metric.api.CountMetric) and since the process
-// started from 2.3, in one shape under one name: __skipped-max-spout-ms is such. A capture need not say its Storm's release, and a
-// plugin says it beside its samples, so what a topology reports decides: until 2.2 all its executors report their queues, and
-// what they count, as maps, and from 2.3 none does. A task reports all of these at once. So a topology is known before its second
-// report; what its first report said is the same by either reading, since both count from 0.
+// Some of Storm's names count since the last report until 2.2 (org.apache.storm.metric.api.CountMetric) and since the
+// process started from 2.3, in one shape under one name: __skipped-max-spout-ms is such. A capture need not say its
+// Storm's release, and a plugin says it beside its samples, so what a topology reports decides: until 2.2 all its
+// executors report their queues, and what they count, as maps, and from 2.3 none does. A task reports all of these at
+// once. So a topology is known before its second report; what its first report said is the same by either reading,
+// since both count from 0.
 
 // ofOldStorm reports whether a series is one that only a Storm until 2.2 sends.
 func ofOldStorm(raw *metric.Raw) bool {
@@ -14,7 +15,8 @@ func ofOldStorm(raw *metric.Raw) bool {
 	return raw.Shape == metric.ShapeMap && len(rows) > 0 && rows[0].when == untilStorm22
 }
 
-// heardOld counts the awake series of a topology that tell its Storm's release. The first makes the rules of others new.
+// heardOld counts the awake series of a topology that tell its Storm's release. The first makes the rules of others
+// new.
 func (s *State) heardOld(name string) {
 	t := s.topology(name)
 	if t.old++; t.old > 1 {

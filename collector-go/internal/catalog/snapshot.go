@@ -95,9 +95,10 @@ func readCounts(d *metric.Decoder, counts map[string]uint64) {
 	}
 }
 
-// Resume returns every verdict that is not Dormant, those that take a series away first. A feed applies them after it restored catalogue and
-// slicer, so that a program with a newer table than the one that wrote the checkpoint acts by its own; of those that store a series only
-// where the slicer has it, as for the others Judge says so when they are heard.
+// Resume returns every verdict that is not Dormant, those that take a series away first. A feed applies them after it
+// restored catalogue and slicer, so that a program with a newer table than the one that wrote the checkpoint acts by
+// its own; of those that store a series only where the slicer has it, as for the others Judge says so when they are
+// heard.
 func (s *State) Resume() []Change {
 	s.changes = s.changes[:0]
 	for id, e := range s.entries.all() {

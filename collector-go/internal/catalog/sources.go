@@ -2,8 +2,8 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 
-// source is a row of the table from what Storm, Bullet or our sampler calls a number to what we call it. In name and key,
-// "{label}" takes the text in its place for that label of the metric.
+// source is a row of the table from what Storm, Bullet or our sampler calls a number to what we call it. In name and
+// key, "{label}" takes the text in its place for that label of the metric.
 type source struct {
 	name        string // as metric.Raw has it
 	key         string // path into a map, joined by "/" (a slash within a key is `\/`); "" for a plain number
@@ -35,8 +35,8 @@ const (
 	untilStorm22       // a map that all executors report until Storm 2.2, and none from 2.3 on (release.go)
 )
 
-// sources of what the worker's sampler reports (DESIGN, decision 15). GC counts and times are keyed by the JVM's name of the
-// collector.
+// sources of what the worker's sampler reports (DESIGN, decision 15). GC counts and times are keyed by the JVM's name
+// of the collector.
 var samplerSources = []source{
 	{"cpu.user_ms", "", "bullet_worker_cpu_seconds_total", "mode=user", cumulative, ms, "sampler", always},
 	{"cpu.system_ms", "", "bullet_worker_cpu_seconds_total", "mode=system", cumulative, ms, "sampler", always},
@@ -171,7 +171,8 @@ var stormSources = []source{
 	{"__send-iconnection-reconnects-{peer}", "", "storm_connection_reconnects_total", "", cumulative, one, "2.3 on", always},
 	{"__send-iconnection-pending-{peer}", "", "storm_connection_pending_messages", "", instant, one, "2.3 on", always},
 
-	// CPU, heap, collections and start time: the sampler's, where it reports. Sigar's first CPU is since the process started.
+	// CPU, heap, collections and start time: the sampler's, where it reports. Sigar's first CPU is since the process
+	// started.
 	{"CPU", "user-ms", "bullet_worker_cpu_seconds_total", "mode=user", delta, ms, "storm-metrics' CPUMetric on any", unlessSampler},
 	{"CPU", "sys-ms", "bullet_worker_cpu_seconds_total", "mode=system", delta, ms, "storm-metrics' CPUMetric on any", unlessSampler},
 	{"memory.heap.used", "", "bullet_worker_heap_used_bytes", "", instant, one, "2.2 on", unlessSampler},

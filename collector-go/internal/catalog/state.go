@@ -1,6 +1,7 @@
-// Package catalog knows what every number that Storm, Bullet and our own sampler send is called here, what it counts from, and
-// in which unit. It owns the table of canonical metrics (metrics.go, sources.go; proto/METRICS.md is made from them) and, for
-// each feed, which of several series that tell the same story is stored. It will never know a time, a slice or a store.
+// Package catalog knows what every number that Storm, Bullet and our own sampler send is called here, what it counts
+// from, and in which unit. It owns the table of canonical metrics (metrics.go, sources.go; proto/METRICS.md is made
+// from them) and, for each feed, which of several series that tell the same story is stored. It will never know a time,
+// a slice or a store.
 package catalog
 
 import (
@@ -40,13 +41,13 @@ type Change struct {
 
 // Options bound a State.
 type Options struct {
-	// MaxSeries is how many series it remembers. Past it, series that have slept since their topology was started anew are
-	// forgotten; where there is none, new series are refused.
+	// MaxSeries is how many series it remembers. Past it, series that have slept since their topology was started anew
+	// are forgotten; where there is none, new series are refused.
 	MaxSeries int
 }
 
-// DefaultOptions hold the series of the largest cluster that one collector is meant for, some generations over; a series
-// takes about 60 bytes, less its name, which is the definer's.
+// DefaultOptions hold the series of the largest cluster that one collector is meant for, some generations over; a
+// series takes about 60 bytes, less its name, which is the definer's.
 func DefaultOptions() Options { return Options{MaxSeries: 2 << 20} }
 
 // State is what one feed has learned of its series, by the journal's ids. It is for one goroutine.
@@ -101,9 +102,9 @@ func NewState(o Options) *State {
 	}
 }
 
-// Define takes the name of a series and returns the verdicts that are new: its own, and those that it overturns. Defining an
-// id again with the same name changes nothing. The name is kept as it is, and must not change: the journal has it already, and a copy would
-// be half of what a series takes here. The result is valid until the next call.
+// Define takes the name of a series and returns the verdicts that are new: its own, and those that it overturns.
+// Defining an id again with the same name changes nothing. The name is kept as it is, and must not change: the journal
+// has it already, and a copy would be half of what a series takes here. The result is valid until the next call.
 func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	s.changes = s.changes[:0]
 	if s.entries.get(id) != nil || !s.room() {
@@ -114,8 +115,9 @@ func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	return s.changes
 }
 
-// TopologyStarted takes the id of a topology as a producer gives it. One that was not heard before is a new start under the
-// same name: its workers may report other metrics at other intervals, so all its series sleep until they are heard again.
+// TopologyStarted takes the id of a topology as a producer gives it. One that was not heard before is a new start under
+// the same name: its workers may report other metrics at other intervals, so all its series sleep until they are heard
+// again.
 func (s *State) TopologyStarted(name, id string) []Change {
 	s.changes = s.changes[:0]
 	t := s.topology(name)
@@ -128,8 +130,9 @@ func (s *State) TopologyStarted(name, id string) []Change {
 	return s.changes
 }
 
-// Judge says what becomes of a sample whose series the slicer does not hold, and counts it unless its series is Stored: then
-// the changes, which are never empty, are to be applied and the sample is to be added again. A dormant series wakes.
+// Judge says what becomes of a sample whose series the slicer does not hold, and counts it unless its series is Stored:
+// then the changes, which are never empty, are to be applied and the sample is to be added again. A dormant series
+// wakes.
 func (s *State) Judge(id uint32) (Verdict, []Change) { return s.JudgeSamples(id, 1) }
 
 // JudgeSamples is Judge for several samples of a series at once.
@@ -232,7 +235,8 @@ func (s *State) topology(name string) *topology {
 	return t
 }
 
-// heard takes an id and says whether it tells nothing new. The first of all is nothing new either: nothing came before it.
+// heard takes an id and says whether it tells nothing new. The first of all is nothing new either: nothing came before
+// it.
 func (t *topology) heard(id string) bool {
 	for _, start := range t.starts {
 		if start == id {

@@ -141,8 +141,8 @@ func TestSeriesAreBounded(t *testing.T) {
 	assert.Equal(t, ReasonSeriesLimit, verdict.Reason, "1 was forgotten")
 }
 
-// Which of several series is stored depends on which are awake, not on the order in which they came; and a restored state
-// knows the same.
+// Which of several series is stored depends on which are awake, not on the order in which they came; and a restored
+// state knows the same.
 func TestVerdictsDoNotDependOnOrder(t *testing.T) {
 	all := []metric.Raw{heap(60_000), heap(10_000), sampledHeap(), sampledGC(), heap(0)}
 	rapid.Check(t, func(t *rapid.T) {

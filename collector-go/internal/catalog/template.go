@@ -12,14 +12,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// template is what the table alone says of all series of one name, key, shape and temporality, whatever worker and task they are of.
+// template is what the table alone says of all series of one name, key, shape and temporality, whatever worker and task
+// they are of.
 type template struct {
 	rule    metric.Rule // less worker, labels and intervals
 	labels  []labelPart // by their names
 	leftOut string      // why it is never stored; "" where it may be
 	yields  bool        // left out where the worker's sampler reports
 	unknown bool
-	// byRelease says that it counts from the last report where the topology's Storm is of 2.2 or before; the rule is for a later one.
+	// byRelease says that it counts from the last report where the topology's Storm is of 2.2 or before; the rule is
+	// for a later one.
 	byRelease bool
 }
 
@@ -48,7 +50,8 @@ type templateKey struct {
 	temporality metric.Temporality
 }
 
-// templates are those that were used. Thousands of workers report under the same few hundred names: the table is asked once for each.
+// templates are those that were used. Thousands of workers report under the same few hundred names: the table is asked
+// once for each.
 type templates struct {
 	known map[templateKey]*template
 
@@ -169,8 +172,8 @@ func labelParts(name string, of scope, said []label) []labelPart {
 	return parts
 }
 
-// unknownTemplate lets a number pass that the table does not have: a user's own metric, or one of a Storm to come. It keeps its
-// name under storm_; its path in a map becomes the label key.
+// unknownTemplate lets a number pass that the table does not have: a user's own metric, or one of a Storm to come. It
+// keeps its name under storm_; its path in a map becomes the label key.
 func unknownTemplate(raw *metric.Raw) *template {
 	m := canonical{name: "storm_" + sanitise(raw.Name), kind: unknownKind(raw), scope: ofTask}
 	if m.kind == metric.KindCounter && !strings.HasSuffix(m.name, "_total") {

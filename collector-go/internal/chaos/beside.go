@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// verifyBeside is Verify where others sent things too, on purpose, that are refused or late: that some are is no broken promise.
+// verifyBeside is Verify where others sent things too, on purpose, that are refused or late: that some are is no broken
+// promise.
 func (l *Ledger) verifyBeside(ctx context.Context, http string) (Outcome, error) {
 	o, err := l.Verify(ctx, http)
 	var broken []string

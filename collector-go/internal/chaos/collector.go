@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// Collector is the program under trial as a process of its own. Its methods are for one goroutine, but for the asking ones.
+// Collector is the program under trial as a process of its own. Its methods are for one goroutine, but for the asking
+// ones.
 type Collector struct {
 	binary   string
 	settings Settings
@@ -260,7 +261,8 @@ func (p *point) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// storedSlices are what is stored under a selector from one time, exclusive, to another, inclusive: the samples as they are.
+// storedSlices are what is stored under a selector from one time, exclusive, to another, inclusive: the samples as they
+// are.
 func storedSlices(ctx context.Context, address, selector string, from, to time.Time) ([]answered, error) {
 	query := url.Values{"query": {fmt.Sprintf("%s[%dms]", selector, to.Sub(from).Milliseconds())},
 		"time": {strconv.FormatFloat(float64(to.UnixMilli())/1000, 'f', 3, 64)}}

@@ -61,8 +61,8 @@ func (g *Ground) Directory(name string) (string, error) {
 // patience is for what happens soon on a machine that is not too busy.
 const patience = time.Minute
 
-// Ports are drawn from below the range from which the system takes those of outgoing connections: a collector that is killed finds its own
-// free again.
+// Ports are drawn from below the range from which the system takes those of outgoing connections: a collector that is
+// killed finds its own free again.
 const firstPort, ports = 18_000, 14_000
 
 // freeAddress is one on loopback that nobody listens at.
@@ -78,7 +78,8 @@ func freeAddress() (string, error) {
 	return "", fmt.Errorf("no free port on loopback: %w", err)
 }
 
-// Start starts a collector and waits until it is ready. Slices are one second wide, so that each sample that a Producer makes is one of its own.
+// Start starts a collector and waits until it is ready. Slices are one second wide, so that each sample that a Producer
+// makes is one of its own.
 func (g *Ground) Start(ctx context.Context, settings Settings) (*Collector, error) {
 	var err error
 	if settings.DataDir == "" {

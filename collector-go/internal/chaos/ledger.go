@@ -48,7 +48,8 @@ func (l *Ledger) Acknowledged() (samples int64) {
 // freshLimit is how soon a fresh write must be acknowledged once a fault has ended.
 const freshLimit = 5 * time.Second
 
-// AwaitFresh waits until each producer has had one more batch acknowledged that was not sent before. What is beyond 5 s is a broken promise, in words.
+// AwaitFresh waits until each producer has had one more batch acknowledged that was not sent before. What is beyond 5 s
+// is a broken promise, in words.
 func (l *Ledger) AwaitFresh(ctx context.Context) (broken []string, err error) {
 	begun := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -64,8 +65,8 @@ func (l *Ledger) AwaitFresh(ctx context.Context) (broken []string, err error) {
 	return broken, nil
 }
 
-// Finish lets producers make no more, waits until all they have sent is acknowledged, and moves the collector's event time on so that what they
-// have sent is closed. It may be called again.
+// Finish lets producers make no more, waits until all they have sent is acknowledged, and moves the collector's event
+// time on so that what they have sent is closed. It may be called again.
 func (l *Ledger) Finish(ctx context.Context) error {
 	var all []error
 	for _, p := range l.all() {
@@ -81,12 +82,14 @@ func (l *Ledger) Stop() {
 	}
 }
 
-// verifyLimit ends a Verify that hangs: that waits for what is acknowledged to answer. How long it takes to ask for an hour's ledger has no limit.
+// verifyLimit ends a Verify that hangs: that waits for what is acknowledged to answer. How long it takes to ask for an
+// hour's ledger has no limit.
 const verifyLimit = 10 * time.Minute
 
-// Verify finishes the producers, waits until the last sample of each answers, and then asks for all of them: every acknowledged sample answers
-// once, nothing answers that was not sent, and the books of /metrics balance. What is missing is lost; a row that destroyed something, or
-// made a bound drop it, moves that to its own column. http is the collector's address.
+// Verify finishes the producers, waits until the last sample of each answers, and then asks for all of them: every
+// acknowledged sample answers once, nothing answers that was not sent, and the books of /metrics balance. What is
+// missing is lost; a row that destroyed something, or made a bound drop it, moves that to its own column. http is the
+// collector's address.
 func (l *Ledger) Verify(ctx context.Context, http string) (Outcome, error) {
 	waiting, cancel := context.WithTimeout(ctx, verifyLimit)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// loris is a connection that sends a byte a second of something that never ends, and does everything else as it should: it reads, and answers pings
-// between its frames.
+// loris is a connection that sends a byte a second of something that never ends, and does everything else as it should:
+// it reads, and answers pings between its frames.
 type loris struct {
 	connection net.Conn
 	drip       func(ctx context.Context) error // sends the next byte

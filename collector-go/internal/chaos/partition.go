@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Network is a producer's side and a collector's, with a router between them at which links fail: three network namespaces. It needs root and `ip`.
+// Network is a producer's side and a collector's, with a router between them at which links fail: three network
+// namespaces. It needs root and `ip`.
 type Network struct {
 	producer, router, collector string
 }
@@ -103,8 +104,9 @@ func ip(ctx context.Context, arguments ...string) error {
 	return nil
 }
 
-// DialFrom connects from within a namespace. A socket belongs to the namespace of the thread that makes it, wherever it is used then. The thread goes back
-// to its own: it must not end, since a collector ends with the thread that started it.
+// DialFrom connects from within a namespace. A socket belongs to the namespace of the thread that makes it, wherever it
+// is used then. The thread goes back to its own: it must not end, since a collector ends with the thread that started
+// it.
 func (n *Network) DialFrom(namespace string) func(ctx context.Context, address string) (net.Conn, error) {
 	return func(ctx context.Context, address string) (connection net.Conn, err error) {
 		runtime.LockOSThread()
@@ -139,7 +141,8 @@ func enter(namespace string) (back func() error, err error) {
 	return func() error { return errors.Join(unix.Setns(int(own.Fd()), unix.CLONE_NEWNET), own.Close()) }, nil
 }
 
-// unanswered is how long what was sent may be without an answer of the other side's system before a connection is given up.
+// unanswered is how long what was sent may be without an answer of the other side's system before a connection is given
+// up.
 const unanswered = 4 * time.Second
 
 // answersSoon lets the system give a connection up that is led nowhere, as the keepalive of a sender does.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Play plays a row on ground whose Dir it empties before, and afterwards where every promise was kept: else the collector's log and data stay for
-// whoever looks into it. That a row could not be played is in its outcome as broken.
+// Play plays a row on ground whose Dir it empties before, and afterwards where every promise was kept: else the
+// collector's log and data stay for whoever looks into it. That a row could not be played is in its outcome as broken.
 func Play(ctx context.Context, row Row, ground Ground, tries int) Result {
 	begun := time.Now()
 	outcome, err := play(ctx, row, &ground, tries)

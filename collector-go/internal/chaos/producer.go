@@ -16,14 +16,16 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// ProducerOptions say what a producer sends, and how fast. Its batches are numbered from 1; each holds one sample of each of its series.
+// ProducerOptions say what a producer sends, and how fast. Its batches are numbered from 1; each holds one sample of
+// each of its series.
 type ProducerOptions struct {
 	// Topology and Host name it; "" for names of its own. No two producers of a ledger may share both.
 	Topology, Host string
 	// Series is how many samples a batch has; 20 where it is 0.
 	Series int
-	// From is the event time of the first batch, whole seconds; ten hours ago where it is zero. Step is from batch to batch, whole seconds, 1 s where it
-	// is 0: an hour of event time with 1 s goes by with 3,600 batches, whatever time that takes. No batch is made before its time.
+	// From is the event time of the first batch, whole seconds; ten hours ago where it is zero. Step is from batch to
+	// batch, whole seconds, 1 s where it is 0: an hour of event time with 1 s goes by with 3,600 batches, whatever time
+	// that takes. No batch is made before its time.
 	From time.Time
 	Step time.Duration
 	// Pause is between batches that are made; 0 for as fast as they are acknowledged.
@@ -227,8 +229,8 @@ func (p *Producer) AwaitFresh(ctx context.Context) error {
 	return p.AwaitAcknowledged(ctx, next)
 }
 
-// Finish makes no more batches, waits for what was sent, and sends the end: a sample of another series two minutes on, at which the collector
-// closes all before it.
+// Finish makes no more batches, waits for what was sent, and sends the end: a sample of another series two minutes on,
+// at which the collector closes all before it.
 func (p *Producer) Finish(ctx context.Context) error {
 	p.change(func() {
 		if p.last == unbounded {

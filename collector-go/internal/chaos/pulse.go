@@ -18,8 +18,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Pulse is a good client at a steady rate, whatever the answers: it knows how long each batch took to be acknowledged, from when it was to be sent. It
-// begins before a fault does, and does not end for it.
+// Pulse is a good client at a steady rate, whatever the answers: it knows how long each batch took to be acknowledged,
+// from when it was to be sent. It begins before a fault does, and does not end for it.
 type Pulse struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -156,8 +156,8 @@ func (p *Pulse) Stop() {
 	<-p.ended
 }
 
-// Beat is a good client of a collector, and one of a second collector on the same machine that nothing is done to: what the machine's other work costs,
-// the attack's own among it, both feel.
+// Beat is a good client of a collector, and one of a second collector on the same machine that nothing is done to: what
+// the machine's other work costs, the attack's own among it, both feel.
 type Beat struct {
 	tried, control *Pulse
 	beside         *Collector
@@ -191,8 +191,8 @@ func (b *Beat) Stop() {
 	_ = os.RemoveAll(b.beside.DataDir())
 }
 
-// A good client's p99 during a fault may be twice what it is without: before it, or at the same time beside it, whichever is more. Differences below
-// that of one write to a disk that others use too are none.
+// A good client's p99 during a fault may be twice what it is without: before it, or at the same time beside it,
+// whichever is more. Differences below that of one write to a disk that others use too are none.
 const (
 	mostSlower  = 2
 	oneDiskWait = 25 * time.Millisecond

@@ -158,7 +158,8 @@ func (r *Receiver) Await(ctx context.Context, points int64) error {
 	}
 }
 
-// Verify holds what it has against what producers had acknowledged: each sample is a slice of its own, and the last total is the sum of all.
+// Verify holds what it has against what producers had acknowledged: each sample is a slice of its own, and the last
+// total is the sum of all.
 func (r *Receiver) Verify(l *Ledger) (lost, doubled int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

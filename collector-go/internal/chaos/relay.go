@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Relay stands between two programs and does to their connections what networks do. It loses no byte of a connection that lasts: what a network loses,
-// TCP sends again.
+// Relay stands between two programs and does to their connections what networks do. It loses no byte of a connection
+// that lasts: what a network loses, TCP sends again.
 type Relay struct {
 	listener net.Listener
 	dial     func(ctx context.Context) (net.Conn, error)
@@ -25,10 +25,11 @@ type Relay struct {
 
 // Weather is what becomes of connections. Its zero value is fair.
 type Weather struct {
-	// HoldUp and HoldDown let nothing pass from who connects, or to it, until the weather changes: a partition, of one direction or both. Connections
-	// are taken and led nowhere meanwhile where HoldUp is set.
+	// HoldUp and HoldDown let nothing pass from who connects, or to it, until the weather changes: a partition, of one
+	// direction or both. Connections are taken and led nowhere meanwhile where HoldUp is set.
 	HoldUp, HoldDown bool
-	// Delay is the longest that a piece waits, each connection by a share of it that is drawn for it, so that connections overtake each other.
+	// Delay is the longest that a piece waits, each connection by a share of it that is drawn for it, so that
+	// connections overtake each other.
 	Delay time.Duration
 	// Latency is for every piece towards who connects.
 	Latency time.Duration

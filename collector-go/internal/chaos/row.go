@@ -1,5 +1,6 @@
-// Package chaos plays faults against the built program and holds it to docs/reliability.md: a ledger, kept outside of the program, knows
-// what was acknowledged, and asks for it again. It knows the program's protocol, its HTTP API and its command line, and none of its insides.
+// Package chaos plays faults against the built program and holds it to docs/reliability.md: a ledger, kept outside of
+// the program, knows what was acknowledged, and asks for it again. It knows the program's protocol, its HTTP API and
+// its command line, and none of its insides.
 package chaos
 
 import (
@@ -16,7 +17,8 @@ type Row struct {
 	Fault string
 	// Full is how many tries make the row whole, at scale 1.
 	Full int
-	// Short is how many tries `make test` plays; 0 where its other tests play the fault already, or where the row is about time or memory.
+	// Short is how many tries `make test` plays; 0 where its other tests play the fault already, or where the row is
+	// about time or memory.
 	Short int
 	// Long is set for a row about time or memory, whose length --skip-long spares.
 	Long bool

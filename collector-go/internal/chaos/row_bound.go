@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The bounded half of row 7: a store is away for longer than the journal has room for. The collector goes on taking samples, the journal stays at its
-// bound, and once the store is back it has all but the oldest, which are counted.
+// The bounded half of row 7: a store is away for longer than the journal has room for. The collector goes on taking
+// samples, the journal stays at its bound, and once the store is back it has all but the oldest, which are counted.
 const (
 	boundedJournal = 1 << 20
 	boundedSegment = 64 << 10
@@ -75,7 +75,8 @@ func playBeyondTheBound(ctx context.Context, g *Ground) (o Outcome, err error) {
 	return o, c.Stop()
 }
 
-// writeOver waits until the journal has been written so many bytes, and returns the most that it took and the longest that a fresh write did.
+// writeOver waits until the journal has been written so many bytes, and returns the most that it took and the longest
+// that a fresh write did.
 func writeOver(ctx context.Context, c *Collector, l *Ledger, bytes float64) (largest int64, slowest time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
@@ -132,7 +133,8 @@ func (r *Receiver) hasLast(l *Ledger) bool {
 	return true
 }
 
-// verifyWithGaps is Verify where slices may be missing: totals go on behind a gap from where they were, with none, some or all of what lies in it.
+// verifyWithGaps is Verify where slices may be missing: totals go on behind a gap from where they were, with none, some
+// or all of what lies in it.
 func (r *Receiver) verifyWithGaps(l *Ledger) (lost, doubled int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,8 +15,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// clocks is row 11: clocks step by a second to twelve hours. A try is a producer whose clock steps, against the program, and a history in which the
-// collector's does, inside the process: the system lets nobody step the clock of one process.
+// clocks is row 11: clocks step by a second to twelve hours. A try is a producer whose clock steps, against the
+// program, and a history in which the collector's does, inside the process: the system lets nobody step the clock of
+// one process.
 func clocks() Row {
 	return Row{Number: 11, Fault: "clocks", Full: 1000, Short: 6, Try: playClocks}
 }
@@ -147,7 +148,8 @@ func (s *stepping) play(ctx context.Context, address string, try int, random *ra
 	return broken, nil
 }
 
-// step is one of a second to twelve hours, in either direction, and none that ends within a minute of what may be ahead.
+// step is one of a second to twelve hours, in either direction, and none that ends within a minute of what may be
+// ahead.
 func step(random *rand.Rand) time.Duration {
 	d := time.Second + time.Duration(random.Int64N(int64([]time.Duration{5 * time.Minute, time.Hour, 12*time.Hour - time.Second}[random.IntN(3)])))
 	if d > aheadLimit-2*time.Minute && d < aheadLimit+2*time.Minute {

@@ -106,7 +106,8 @@ func watchLimits(ctx context.Context, c *Collector) (most func() (connections, s
 // dialing bounds the connections that are made at a time: the system's own queue is not under trial.
 const dialing = 64
 
-// flood connects from many addresses and keeps what it gets, up to what one process may have open, until all have connected.
+// flood connects from many addresses and keeps what it gets, up to what one process may have open, until all have
+// connected.
 func flood(ctx context.Context, c *Collector, connections int) error {
 	var all sync.WaitGroup
 	places := make(chan struct{}, dialing)
@@ -139,7 +140,8 @@ func flood(ctx context.Context, c *Collector, connections int) error {
 	return failure
 }
 
-// manyStreams opens streams on one connection, all at once, and returns how many were open at a time. Those beyond the limit wait at the client.
+// manyStreams opens streams on one connection, all at once, and returns how many were open at a time. Those beyond the
+// limit wait at the client.
 func manyStreams(ctx context.Context, c *Collector, streams int) (int, error) {
 	connection, err := grpc.NewClient("passthrough:///"+c.GRPC(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

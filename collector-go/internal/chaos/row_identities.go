@@ -18,8 +18,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// identities is row 16: who may not send, and certificates and tokens that change in mid-stream. A try is one of the wrong callers, or a rotation: there
-// are as many of these as rounds through all callers.
+// identities is row 16: who may not send, and certificates and tokens that change in mid-stream. A try is one of the
+// wrong callers, or a rotation: there are as many of these as rounds through all callers.
 func identities() Row {
 	return Row{Number: 16, Fault: "identities", Full: 300, Short: 12, Try: playIdentities}
 }
@@ -209,7 +209,8 @@ func sendOne(stream pb.IngestService_ExportClient, sequence uint64) error {
 // revokedWithin is what docs/security.md promises; a second more is for the machine.
 const revokedWithin = 5 * time.Second
 
-// rotate replaces the server's certificate and revokes a token in mid-stream: that stream ends with its code, all others go on, and reconnect.
+// rotate replaces the server's certificate and revokes a token in mid-stream: that stream ends with its code, all
+// others go on, and reconnect.
 func (t *identityTrial) rotate(ctx context.Context, good tls.Certificate, broken *[]string) error {
 	hour := time.Now().Add(time.Hour)
 	pair, err := t.ours.client("other", hour)

@@ -13,7 +13,8 @@ func kill() Row {
 	return Row{Number: 1, Fault: "SIGKILL", Full: 1000, Short: 12, Try: playKills}
 }
 
-// killsOfADirectory bounds what the data directory grows to: so many kills, then what was acknowledged is held against it, and another begins.
+// killsOfADirectory bounds what the data directory grows to: so many kills, then what was acknowledged is held against
+// it, and another begins.
 const killsOfADirectory = 100
 
 func playKills(ctx context.Context, g *Ground, tries int) (Outcome, error) {

@@ -5,8 +5,9 @@ import (
 	"runtime"
 )
 
-// These rows are played on a disk in memory, in the tests of the rooms that write: no process on a real disk can be stopped at its every call, or
-// lose its power ten thousand times. The tests themselves hold what was acknowledged against what is there.
+// These rows are played on a disk in memory, in the tests of the rooms that write: no process on a real disk can be
+// stopped at its every call, or lose its power ten thousand times. The tests themselves hold what was acknowledged
+// against what is there.
 
 // crash is row 2: the machine or the process ends at every call of the disk, and before every acknowledgement.
 func crash() Row {
@@ -34,7 +35,8 @@ func inputOutput() Row {
 	return p.row(Row{Number: 6, Fault: "I/O errors", Full: 50}, "write", "sync", "create", "rename", "remove", "syncdir", "truncate", "sealed_segments", "refused", "not_ready")
 }
 
-// everything is the row behind the table's: producers, network, journal, feeds and stores in one goroutine under one seed, and any of the faults at any time.
+// everything is the row behind the table's: producers, network, journal, feeds and stores in one goroutine under one
+// seed, and any of the faults at any time.
 func everything() Row {
 	p := property{pkg: "./internal/feed", test: "TestSimulation", first: "sim.first", count: "sim.seeds", atOnce: 250}
 	return p.row(Row{Number: 25, Fault: "all at once", Full: 20_000}, "kills", "power_losses", "disk_errors", "fills", "cuts", "partitions", "clock_steps", "store_away", "duplicates", "late",

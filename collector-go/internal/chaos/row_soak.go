@@ -17,7 +17,8 @@ const (
 	readings = 20
 )
 
-// settled is how long a life must be for its memory to be held to its first third's: the store writes every ten minutes, and keeps until then.
+// settled is how long a life must be for its memory to be held to its first third's: the store writes every ten
+// minutes, and keeps until then.
 const settled = 10 * time.Minute
 
 // taken is what a process has.
@@ -76,8 +77,8 @@ func playSoak(ctx context.Context, g *Ground, _ int) (o Outcome, err error) {
 	return o, c.Stop()
 }
 
-// live lets a life pass, and returns what the process had at a third of it and at its end, each the least of a third's readings: what is
-// collected as garbage at the next turn counts for nothing.
+// live lets a life pass, and returns what the process had at a third of it and at its end, each the least of a third's
+// readings: what is collected as garbage at the next turn counts for nothing.
 func live(ctx context.Context, c *Collector, life time.Duration) (first, last taken, err error) {
 	for n := range readings {
 		if err := wait(ctx, life/readings); err != nil {

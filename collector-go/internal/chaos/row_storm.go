@@ -13,12 +13,14 @@ import (
 	"time"
 )
 
-// The rows that need Storm are played by the tests of a real cluster (collector-go/e2e) and by the plugin's own measuring programs (plugin-java/bench): what
-// they say at their end is held to the table here. `make chaos` builds both.
+// The rows that need Storm are played by the tests of a real cluster (collector-go/e2e) and by the plugin's own
+// measuring programs (plugin-java/bench): what they say at their end is held to the table here. `make chaos` builds
+// both.
 
-// worker is row 18: SIGKILL of a worker under load; one that stays away and is rebalanced away, and topologies that are killed, are played with it, since
-// each goes by the alerts that wake somebody; a part of the row is the SIGKILL alone, since the others take eight minutes. TestRunningTopology plays them in
-// make test-long too, and the worker's SIGKILL in make test.
+// worker is row 18: SIGKILL of a worker under load; one that stays away and is rebalanced away, and topologies that are
+// killed, are played with it, since each goes by the alerts that wake somebody; a part of the row is the SIGKILL alone,
+// since the others take eight minutes. TestRunningTopology plays them in make test-long too, and the worker's SIGKILL
+// in make test.
 func worker() Row {
 	return Row{Number: 18, Fault: "worker killed", Full: 3, Long: true, Try: func(ctx context.Context, g *Ground, tries int) (all Outcome, err error) {
 		played, long := "TestRunningTopology/(collector_killed|measured|worker_killed|journal)", "BULLET_METRICS_LONG="
@@ -36,8 +38,8 @@ func worker() Row {
 	}}
 }
 
-// collectorRestarts is row 19: the collector killed again and again while a topology runs. So many kills in a run of the cluster, since the launcher gives up
-// a collector that died ten times.
+// collectorRestarts is row 19: the collector killed again and again while a topology runs. So many kills in a run of
+// the cluster, since the launcher gives up a collector that died ten times.
 func collectorRestarts() Row {
 	const killsOfARun = 8
 	return Row{Number: 19, Fault: "collector restarted", Full: 24, Long: true, Try: func(ctx context.Context, g *Ground, tries int) (all Outcome, err error) {
@@ -99,7 +101,8 @@ func keep(dir string, printed []byte) (path string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// What the plugin may cost its worker (the table's rows 19 and 20): of a core, so of a worker that has one, and of its heap.
+// What the plugin may cost its worker (the table's rows 19 and 20): of a core, so of a worker that has one, and of its
+// heap.
 const (
 	mostOfACorePPM      = 10_000
 	mostHeapGrowthBytes = 8 << 20
@@ -146,7 +149,8 @@ func held(kind string, f tally) Outcome {
 	return o
 }
 
-// heard reads the lines `tally: name=number ...`, later ones over earlier ones, and `measured: ...`, indented as tests print them or not.
+// heard reads the lines `tally: name=number ...`, later ones over earlier ones, and `measured: ...`, indented as tests
+// print them or not.
 func heard(said []byte) (figures tally, measured []string) {
 	figures = tally{}
 	for line := range bytes.Lines(said) {

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// upgrade is row 24: the program of today opens what older ones left. A try is a data directory, or a journal, of an older format: it is started over a
-// copy, and killed while it takes that over. What a collector then answers is what the older one had, also after it was opened once more, and it goes on.
+// upgrade is row 24: the program of today opens what older ones left. A try is a data directory, or a journal, of an
+// older format: it is started over a copy, and killed while it takes that over. What a collector then answers is what
+// the older one had, also after it was opened once more, and it goes on.
 func upgrade() Row {
 	return Row{Number: 24, Fault: "upgrade", Full: 40, Short: 3, Try: func(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {
 		killed := 0
@@ -39,8 +40,9 @@ type inheritance struct {
 	name string
 	// path is a packed data directory, or a directory of segments where it ends in none.
 	path string
-	// read is how many samples of its journal are read; where it is a data directory, slices is how many answer, and digest is that of answers' text. That
-	// they are what the older program's files hold is shown by TestADirectoryOfTheFirstEditionIsConverted, with that program's reader.
+	// read is how many samples of its journal are read; where it is a data directory, slices is how many answer, and
+	// digest is that of answers' text. That they are what the older program's files hold is shown by
+	// TestADirectoryOfTheFirstEditionIsConverted, with that program's reader.
 	read, slices int
 	digest       string
 }
@@ -103,7 +105,8 @@ func (i inheritance) play(ctx context.Context, g *Ground, try int) (o Outcome, k
 	return o, kills, os.RemoveAll(dir)
 }
 
-// takeOver starts a collector over a directory, and kills it up to three times before it is ready, as soon as 10 to 400 ms after its start.
+// takeOver starts a collector over a directory, and kills it up to three times before it is ready, as soon as 10 to 400
+// ms after its start.
 func (g *Ground) takeOver(ctx context.Context, dir string, try int) (c *Collector, kills int, err error) {
 	random := g.Random(try)
 	for range random.IntN(4) {

@@ -9,8 +9,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// What a producer sends counts: the samples of chaos_sent are what was added since the one before, and the collector stores their total at the end
-// of each slice. A slice holds one sample, so that its total less the one before is that sample's value, and twice it where it was counted twice.
+// What a producer sends counts: the samples of chaos_sent are what was added since the one before, and the collector
+// stores their total at the end of each slice. A slice holds one sample, so that its total less the one before is that
+// sample's value, and twice it where it was counted twice.
 const (
 	sentName   = "chaos_sent"
 	storedName = "storm_chaos_sent_total"
@@ -34,7 +35,8 @@ func (p *Producer) at(batch uint64) time.Time {
 	return p.options.From.Add(time.Duration(batch-1) * p.options.Step)
 }
 
-// batch is one as it is sent, less its definitions; the end is the one behind the last. It is the same however often it is made.
+// batch is one as it is sent, less its definitions; the end is the one behind the last. It is the same however often it
+// is made.
 func (p *Producer) batch(number uint64, end bool) *pb.Batch {
 	b := &pb.Batch{Epoch: p.epoch[:], Sequence: number, SendTimeMs: time.Now().UnixMilli()}
 	if end {

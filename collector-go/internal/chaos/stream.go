@@ -119,8 +119,8 @@ func (p *Producer) firstHeld() uint64 {
 	return p.acknowledged + 1
 }
 
-// awaitRoom waits until a batch may be sent: there is one, the window has room, or one before it was refused. While batches are under way an answer
-// must come in time.
+// awaitRoom waits until a batch may be sent: there is one, the window has room, or one before it was refused. While
+// batches are under way an answer must come in time.
 func (s *sendingStream) awaitRoom(ctx context.Context, next uint64) error {
 	p := s.p
 	for {

@@ -1,5 +1,5 @@
-// Package checkpoint keeps what a reader of the journal knows at a place of it, in files that are whole or not there. It never knows
-// what the state means.
+// Package checkpoint keeps what a reader of the journal knows at a place of it, in files that are whole or not there.
+// It never knows what the state means.
 package checkpoint
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
-// The most checkpoints kept; beyond it every second one of the older is thinned out. A store that has been behind for long
-// then replays more, not less.
+// The most checkpoints kept; beyond it every second one of the older is thinned out. A store that has been behind for
+// long then replays more, not less.
 const maxCheckpoints = 64
 
 // ErrNone means that a reader starts from the journal's oldest entry.
 var ErrNone = errors.New("no checkpoint at or before the cursor")
 
-// ErrNewer is for restore functions: a newer program wrote the state. It ends the search, since an older checkpoint in its place would
-// lose what the newer program knew.
+// ErrNewer is for restore functions: a newer program wrote the state. It ends the search, since an older checkpoint in
+// its place would lose what the newer program knew.
 var ErrNewer = errors.New("a newer version of bullet-metrics wrote it")
 
-// Files are those of one reader's directory, "checkpoint-<position>", each the reader's whole state right after the journal entry at
-// that position. The format is a page: docs/formats/checkpoint.md. For one goroutine.
+// Files are those of one reader's directory, "checkpoint-<position>", each the reader's whole state right after the
+// journal entry at that position. The format is a page: docs/formats/checkpoint.md. For one goroutine.
 type Files struct {
 	dir       string
 	fs        disk.FS
@@ -49,8 +49,8 @@ func Open(dir string, fs disk.FS) (*Files, error) {
 	if err := c.fs.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("make the directory of checkpoints: %w", err)
 	}
-	// What a process that was killed had written may be here and not yet durable: then a loss of power would take it back when the one
-	// before it is gone.
+	// What a process that was killed had written may be here and not yet durable: then a loss of power would take it
+	// back when the one before it is gone.
 	if err := c.fs.SyncDir(dir); err != nil {
 		return nil, fmt.Errorf("sync the directory of checkpoints: %w", err)
 	}
@@ -83,8 +83,9 @@ func (c *Files) path(p journal.Position) string {
 	return filepath.Join(c.dir, fmt.Sprintf("%s%020d", prefix, p))
 }
 
-// Newest restores the newest checkpoint at or before limit that can be read and restored, and returns its position. One that
-// cannot is named to unusable and passed over: the one before it only means a longer replay. An ErrNewer is returned with the file's name.
+// Newest restores the newest checkpoint at or before limit that can be read and restored, and returns its position. One
+// that cannot is named to unusable and passed over: the one before it only means a longer replay. An ErrNewer is
+// returned with the file's name.
 func (c *Files) Newest(limit journal.Position, restore func(state []byte) error, unusable func(path string, err error)) (journal.Position, error) {
 	for i := len(c.positions) - 1; i >= 0; i-- {
 		p := c.positions[i]
@@ -142,8 +143,8 @@ func (c *Files) Save(p journal.Position, state ...[]byte) error {
 	return nil
 }
 
-// Prune deletes what a restart would never read, given the store's cursor: every checkpoint before the newest at or before the
-// cursor. It returns the oldest position kept, 0 while there is none to start from.
+// Prune deletes what a restart would never read, given the store's cursor: every checkpoint before the newest at or
+// before the cursor. It returns the oldest position kept, 0 while there is none to start from.
 func (c *Files) Prune(cursor journal.Position) journal.Position {
 	first := 0
 	for i, p := range c.positions {
@@ -188,7 +189,8 @@ func (c *Files) Discard(p journal.Position) {
 	c.remove(func(i int) bool { return c.positions[i] > p })
 }
 
-// Check reads the checkpoints in a directory, changes nothing, and reports those that are damaged. fs is nil for the operating system's.
+// Check reads the checkpoints in a directory, changes nothing, and reports those that are damaged. fs is nil for the
+// operating system's.
 func Check(dir string, fs disk.FS, report func(file string, damage error)) error {
 	fs = orSystem(fs)
 	names, err := fs.ReadDir(dir)

@@ -14,14 +14,16 @@ import (
 
 // Access is how a collector lets its client in. What the files hold is read again when it changes.
 type Access struct {
-	// CA is a PEM file of the authority of the collector's certificate, "" for the system's; TokenFile holds the token that it asks for.
+	// CA is a PEM file of the authority of the collector's certificate, "" for the system's; TokenFile holds the token
+	// that it asks for.
 	CA, TokenFile string
 	// Cert and Key are PEM files of the client's own certificate, for a collector that asks for one.
 	Cert, Key string
 }
 
-// Client returns an HTTP client for a collector, and its address as a URL without a slash at its end: "host:port", which is https with a CA
-// or a certificate, http://host:port or https://host:port. A token does not go out in the clear, but to this machine.
+// Client returns an HTTP client for a collector, and its address as a URL without a slash at its end: "host:port",
+// which is https with a CA or a certificate, http://host:port or https://host:port. A token does not go out in the
+// clear, but to this machine.
 func (a Access) Client(address string) (string, *http.Client, error) {
 	if !strings.Contains(address, "://") {
 		scheme := "http://"

@@ -1,5 +1,6 @@
-// Package client asks a running collector over HTTP: PromQL through Prometheus' own client, and what only a collector answers. It owns how a
-// client is let in, how long and how large an answer may be, and what a refusal says; what is asked, and what answers mean, is the caller's.
+// Package client asks a running collector over HTTP: PromQL through Prometheus' own client, and what only a collector
+// answers. It owns how a client is let in, how long and how large an answer may be, and what a refusal says; what is
+// asked, and what answers mean, is the caller's.
 package client
 
 import (
@@ -75,8 +76,8 @@ func (c *Client) Vector(ctx context.Context, expression string, at time.Time) (m
 	return queryFor[model.Vector](ctx, c, expression, at)
 }
 
-// Slices reads the stored slices of the series that a selector names, with ends in (from, to]: a range selector gives what is stored, where
-// a range query would fill gaps from before.
+// Slices reads the stored slices of the series that a selector names, with ends in (from, to]: a range selector gives
+// what is stored, where a range query would fill gaps from before.
 func (c *Client) Slices(ctx context.Context, selector string, from, to time.Time) (model.Matrix, error) {
 	return queryFor[model.Matrix](ctx, c, fmt.Sprintf("%s[%dms]", selector, max(1, to.Sub(from).Milliseconds())), to)
 }

@@ -14,15 +14,16 @@ type Collection struct {
 	// Start and End are the time asked for, RFC 3339 in UTC.
 	Start string `json:"start"`
 	End   string `json:"end"`
-	// Complete is whether nothing that should be there is missing: there are samples, none is missing, nobody dropped any, and none was
-	// refused for want of room.
+	// Complete is whether nothing that should be there is missing: there are samples, none is missing, nobody dropped
+	// any, and none was refused for want of room.
 	Complete bool `json:"complete"`
 	// Samples are in slices, Missing should be; Late (of these) came too late, Refused were of no use.
 	Counts
 	// Dropped counts the samples that the plugin reports as dropped, by reason. These samples are among the missing.
 	Dropped map[string]uint64 `json:"dropped"`
-	// StormDropped are tuples that Storm dropped before the metrics consumer, since its receive queue was full; each is a task's whole report.
-	// Storm before 2.0 does not count them, and no Storm counts what topology.max.retain.metric.tuples throws away: these show as missing only.
+	// StormDropped are tuples that Storm dropped before the metrics consumer, since its receive queue was full; each is
+	// a task's whole report. Storm before 2.0 does not count them, and no Storm counts what
+	// topology.max.retain.metric.tuples throws away: these show as missing only.
 	StormDropped uint64 `json:"storm_dropped"`
 	// SkewLimitSeconds is how far a worker's clock may be off: the alert's limit.
 	SkewLimitSeconds float64  `json:"skew_limit_seconds"`
@@ -40,7 +41,8 @@ type Counts struct {
 // Worker is how the samples of one worker came.
 type Worker struct {
 	Worker string `json:"worker"`
-	// SkewSeconds is the median of how far its clock was ahead of the collector's beyond doubt, 0 where it may have been right; nil where unknown.
+	// SkewSeconds is the median of how far its clock was ahead of the collector's beyond doubt, 0 where it may have
+	// been right; nil where unknown.
 	SkewSeconds *float64 `json:"skew_seconds"`
 	// Restarts of its process in the time.
 	Restarts uint64 `json:"restarts"`
@@ -49,8 +51,9 @@ type Worker struct {
 	Metrics []Metric `json:"metrics"`
 }
 
-// Metric is how the samples of one metric of a worker came; nil is what is not known. While they come as they should, they are not
-// stored, but reckoned by their rate: Samples may then be wrong by as many as the metric has series, at either end of the time.
+// Metric is how the samples of one metric of a worker came; nil is what is not known. While they come as they should,
+// they are not stored, but reckoned by their rate: Samples may then be wrong by as many as the metric has series, at
+// either end of the time.
 type Metric struct {
 	Metric            string   `json:"metric"`
 	IntervalSeconds   *float64 `json:"interval_seconds"`
@@ -93,7 +96,8 @@ func (c *Counts) refuse(reason string, n uint64) {
 	c.Refused[reason] += n
 }
 
-// finish sums up and puts everything into order. A worker that has samples already keeps their number: it is the exact one.
+// finish sums up and puts everything into order. A worker that has samples already keeps their number: it is the exact
+// one.
 func (c *Collection) finish() {
 	c.Refused = map[string]uint64{}
 	for i := range c.Workers {

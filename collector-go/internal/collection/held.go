@@ -14,9 +14,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/catalog"
 )
 
-// What is stored of a metric has a value only where it changes: a value holds up to the next one, or to a marker behind which there is
-// none, and the samples go on at their rate. This file reckons back what each period had. What collectors of before stored each period
-// reads the same way: it has no rate, and a value for each period.
+// What is stored of a metric has a value only where it changes: a value holds up to the next one, or to a marker behind
+// which there is none, and the samples go on at their rate. This file reckons back what each period had. What
+// collectors of before stored each period reads the same way: it has no rate, and a value for each period.
 
 // holding is what holds of a metric's series at a time, by the hash of its labels without a name.
 func (r *reading) holding(expr string, at time.Time) (map[uint64]Value, error) {
@@ -35,7 +35,8 @@ func unnamed(ls labels.Labels) uint64 {
 	return labels.NewBuilder(ls).Del(model.MetricNameLabel).Labels().Hash()
 }
 
-// totals are what a total was before the time, and the least and greatest that is stored in it. They ignore markers: a total stays.
+// totals are what a total was before the time, and the least and greatest that is stored in it. They ignore markers: a
+// total stays.
 type totals struct{ before, first, last map[uint64]Value }
 
 func (r *reading) totals(name string) (t totals, err error) {
@@ -49,7 +50,8 @@ func (r *reading) totals(name string) (t totals, err error) {
 	return t, err
 }
 
-// from is the value from which a total rose: a series begins, again after a marker too, with what it was before it rose.
+// from is the value from which a total rose: a series begins, again after a marker too, with what it was before it
+// rose.
 func (t totals) from(series uint64) float64 {
 	if v, ok := t.before[series]; ok {
 		return v.Value
@@ -126,8 +128,8 @@ type reckoning struct {
 	writtenTo map[string]int64 // by worker, the newest period of all that is stored of it
 }
 
-// reckoned takes the newest total of each metric and lets it go on at its rate, interval by interval, up to the newest period that its
-// worker has.
+// reckoned takes the newest total of each metric and lets it go on at its rate, interval by interval, up to the newest
+// period that its worker has.
 func (r *reading) reckoned(at time.Time) (reckoning, error) {
 	out := reckoning{map[uint64]labels.Labels{}, map[uint64]float64{}, map[uint64]bool{}, map[uint64]int64{}, map[string]int64{}}
 	var found [5]map[uint64]Value
@@ -210,8 +212,8 @@ func (r *reading) intervals() error {
 	return nil
 }
 
-// unsaid puts a metric's interval before what is stored of what was seen of it: nothing is stored up to the first time that it is not well. It
-// reports whether the metric came when the time began.
+// unsaid puts a metric's interval before what is stored of what was seen of it: nothing is stored up to the first time
+// that it is not well. It reports whether the metric came when the time began.
 func (r *reading) unsaid(series uint64, stored []Value) (all []Value, held bool, err error) {
 	ls := stored[0].Labels
 	interval := r.metric(ls).IntervalSeconds
@@ -234,8 +236,8 @@ func (r *reading) unsaid(series uint64, stored []Value) (all []Value, held bool,
 	return append([]Value{first}, stored...), held, nil
 }
 
-// seen takes the median and the longest of what was seen in each period, of the values of one metric in order of time, of which the first
-// may be held from before the time.
+// seen takes the median and the longest of what was seen in each period, of the values of one metric in order of time,
+// of which the first may be held from before the time.
 func (r *reading) seen(values []Value, held bool) {
 	ls := values[0].Labels
 	periodMs := catalog.CollectionPeriod.Milliseconds()

@@ -2,7 +2,8 @@ package collection
 
 import "slices"
 
-// Join adds what came later: counts are summed, the longest interval is that of both, and anything else is the later one's.
+// Join adds what came later: counts are summed, the longest interval is that of both, and anything else is the later
+// one's.
 func (c *Collection) Join(later *Collection) *Collection {
 	if c == nil || later == nil {
 		if c == nil {

@@ -20,7 +20,8 @@ type Value struct {
 	TimeMs int64
 }
 
-// Ask answers an expression of PromQL at a time. A series' newest value counts for as long as holds, or as the engine has it where that is 0.
+// Ask answers an expression of PromQL at a time. A series' newest value counts for as long as holds, or as the engine
+// has it where that is 0.
 type Ask func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]Value, error)
 
 // maxBefore is how far before the start a total is looked for from which it rose; one that is not there rose from 0.

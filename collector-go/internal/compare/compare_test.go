@@ -78,7 +78,8 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 	assert.Equal(t, compare.NoneProven, back.Guard(0.5).Verdict)
 }
 
-// What a launch differs by from the next is not known of one: nothing is clear, and the guard states that nothing is provable.
+// What a launch differs by from the next is not known of one: nothing is clear, and the guard states that nothing is
+// provable.
 func TestOneLaunchASideTellsNoClearChange(t *testing.T) {
 	c, err := compare.Sides(side("much", "queries", 80, 120), side("little", "queries", 100, 150), 0.95)
 	require.NoError(t, err)
@@ -125,7 +126,8 @@ func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
 	assert.Equal(t, "no clear change", verdict)
 }
 
-// Queries that run for 30 s take 30 s and what the topology is late by: that alone is compared, where both sides have such queries.
+// Queries that run for 30 s take 30 s and what the topology is late by: that alone is compared, where both sides have
+// such queries.
 func TestTimesToResultAreWhatIsBeyondTheQuerysOwn(t *testing.T) {
 	of := func(own tuning.Figure, ms ...tuning.Figure) compare.Side {
 		s := side("one", "queries", 100)

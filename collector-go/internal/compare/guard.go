@@ -6,7 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// LeastLaunches is of how few launches of a baseline no regression is provable: the scatter of two is hardly known (t of 95% is 12.7).
+// LeastLaunches is of how few launches of a baseline no regression is provable: the scatter of two is hardly known (t
+// of 95% is 12.7).
 const LeastLaunches = 3
 
 // GuardVerdict is what a comparison with a baseline comes to.
@@ -24,7 +25,8 @@ type Guard struct {
 	// Allowed is by how much a figure may get worse, as a ratio.
 	Allowed float64      `json:"allowed_ratio"`
 	Verdict GuardVerdict `json:"verdict"`
-	// Regressions are the figures whose whole interval is worse than allowed, and capacities that lie below it, as sentences.
+	// Regressions are the figures whose whole interval is worse than allowed, and capacities that lie below it, as
+	// sentences.
 	Regressions []string `json:"regressions"`
 	// NotProvable is why of some figures a regression could not be proven.
 	NotProvable []string `json:"not_provable"`

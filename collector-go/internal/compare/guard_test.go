@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// drawn are launches of a configuration that has so much CPU, each of which differs from the next by a relative standard deviation.
+// drawn are launches of a configuration that has so much CPU, each of which differs from the next by a relative
+// standard deviation.
 func drawn(random *rand.Rand, launches int, mean, scatter float64) compare.Side {
 	c := compare.Configuration{Label: "one", Unit: "queries"}
 	for range launches {
@@ -46,7 +47,8 @@ func guarded(t *testing.T, before, after compare.Side, allowed float64) compare.
 	return c.Guard(allowed)
 }
 
-// A change of the allowed size is proven in at most one of 40 pairs (one end of an interval of 95%), a larger one in most.
+// A change of the allowed size is proven in at most one of 40 pairs (one end of an interval of 95%), a larger one in
+// most.
 func TestTheGuardIsAsSureAsItsInterval(t *testing.T) {
 	const pairs = 1000
 	for _, c := range []struct {

@@ -14,7 +14,8 @@ const NotClear = "~"
 const WorkersMean = "A worker's mean falls when the worker gets smaller, without the topology costing less: " +
 	"compare the figures of all workers, beside the number of workers."
 
-// Text is the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)"; the change itself where it is no multiple.
+// Text is the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)"; the change itself where it is no
+// multiple.
 func (f FigureChange) Text(confidence float64) string {
 	switch {
 	case !f.Change.Value.Known():

@@ -1,5 +1,5 @@
-// Package config is the collector's settings: their names, defaults and meaning, one YAML file and the same names as flags.
-// It opens no port and no directory.
+// Package config is the collector's settings: their names, defaults and meaning, one YAML file and the same names as
+// flags. It opens no port and no directory.
 package config
 
 import (
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Config is everything that an operator can set. The keys are those of the YAML file; docs/configuration.md is made from the
-// same table (see settings.go).
+// Config is everything that an operator can set. The keys are those of the YAML file; docs/configuration.md is made
+// from the same table (see settings.go).
 type Config struct {
 	DataDir      string
 	Shutdown     time.Duration
@@ -232,7 +232,8 @@ func (n Nimbus) validate() (err error) {
 	return err
 }
 
-// validateURL refuses what is not the URL of a server; "" is none. Credentials belong into a file, since a URL is logged.
+// validateURL refuses what is not the URL of a server; "" is none. Credentials belong into a file, since a URL is
+// logged.
 func validateURL(key, text string) error {
 	if text == "" {
 		return nil
@@ -254,8 +255,8 @@ func wholeSeconds(key string, d time.Duration) error {
 	return nil
 }
 
-// sliceWidth refuses what fits neither into a minute nor into an hour: sources report each 10 s or each minute, and slices that their
-// reports cross would hold now one report and now two.
+// sliceWidth refuses what fits neither into a minute nor into an hour: sources report each 10 s or each minute, and
+// slices that their reports cross would hold now one report and now two.
 func sliceWidth(key string, d time.Duration) error {
 	if err := wholeSeconds(key, d); err != nil {
 		return err
@@ -280,8 +281,8 @@ func validateListen(port, address string, insecure, secured bool, hint string) e
 		port, address, hint, port)
 }
 
-// likely is what may be meant by an address that is none: this machine, where there is a port alone, and the port's own number where a host
-// stands alone.
+// likely is what may be meant by an address that is none: this machine, where there is a port alone, and the port's own
+// number where a host stands alone.
 func likely(port, address string) string {
 	usual := map[string]string{"grpc": "127.0.0.1:4320", "http": "127.0.0.1:9320"}[port]
 	if n, err := strconv.ParseUint(address, 10, 16); err == nil && n > 0 {

@@ -47,7 +47,8 @@ type Lines struct {
 // Has reports whether the file sets a key.
 func (l Lines) Has(key string) bool { return l.of[key] > 0 }
 
-// Locate puts file and line before an error that begins with the key of a setting that the file has, and does so with each of several.
+// Locate puts file and line before an error that begins with the key of a setting that the file has, and does so with
+// each of several.
 func (l Lines) Locate(err error) error {
 	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what is joined at the top is several faults
 		var located []error
@@ -169,7 +170,8 @@ func (l *loader) give(name string, setting Setting, text string) error {
 	return setting.value.Set(text)
 }
 
-// textOf is a value as a flag would have it: of a setting that takes several, a list joined by commas; of one that takes pairs, a mapping as k=v.
+// textOf is a value as a flag would have it: of a setting that takes several, a list joined by commas; of one that
+// takes pairs, a mapping as k=v.
 func textOf(node ast.Node, kind string) (string, bool) {
 	switch n := node.(type) {
 	case *ast.SequenceNode:

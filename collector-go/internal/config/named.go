@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// anyName stands in a key for a name that the operator chooses: there may be several of what the key is about. In the file the name
-// stands in its place, "store.remote_write.mimir.url: URL"; on the command line it comes with the value,
+// anyName stands in a key for a name that the operator chooses: there may be several of what the key is about. In the
+// file the name stands in its place, "store.remote_write.mimir.url: URL"; on the command line it comes with the value,
 // "--store-remote-write-url mimir=URL", and the flag may be given several times.
 const anyName = "NAME"
 

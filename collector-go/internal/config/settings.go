@@ -81,8 +81,8 @@ func Settings(c *Config) []Setting {
 	})
 }
 
-// AddFlags makes a flag of every setting. A flag that is given wins over the file, whichever is read first: LoadFile leaves the
-// settings alone whose flags were given.
+// AddFlags makes a flag of every setting. A flag that is given wins over the file, whichever is read first: LoadFile
+// leaves the settings alone whose flags were given.
 func AddFlags(flags *pflag.FlagSet, c *Config) {
 	for _, s := range Settings(c) {
 		flag := flags.VarPF(s.value, s.Flag(), "", s.Usage)

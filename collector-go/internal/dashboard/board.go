@@ -1,5 +1,6 @@
-// Package dashboard is what we show in Grafana: boards as data, written as the JSON and YAML that Grafana reads. It owns the
-// panels' expressions and their words. It does not know how Grafana is reached, nor what answers the expressions.
+// Package dashboard is what we show in Grafana: boards as data, written as the JSON and YAML that Grafana reads. It
+// owns the panels' expressions and their words. It does not know how Grafana is reached, nor what answers the
+// expressions.
 package dashboard
 
 // Board is one dashboard: a subject, asked about in rows.
@@ -39,7 +40,8 @@ type Panel struct {
 	Limit float64
 	// Times multiplies what is shown, by a transformation of Grafana's; 0 for none. The store keeps base units.
 	Times float64
-	// Columns renames a table's columns; one with the name "" is hidden. Several queries are one table, joined by their labels.
+	// Columns renames a table's columns; one with the name "" is hidden. Several queries are one table, joined by their
+	// labels.
 	Columns map[string]string
 	// Bars are the renamed columns that are drawn as bars up to Limit.
 	Bars []string
@@ -79,7 +81,8 @@ type Variable struct {
 	Many bool
 }
 
-// The variables that most boards have. $reporting is the min step of every query: Grafana's $__rate_interval is at least four of it.
+// The variables that most boards have. $reporting is the min step of every query: Grafana's $__rate_interval is at
+// least four of it.
 var (
 	topology = Variable{Name: "topology", Label: "Topology", Description: "The topology that the panels are about.",
 		Values: "label_values(bullet_topology_info, topology)"}

@@ -1,7 +1,7 @@
 package dashboard
 
-// health is about the collector itself. How samples come is among the slices, bullet_metrics_collection_...; its other own figures, go_... and
-// process_... too, are those of its /metrics, which it keeps and a Prometheus may scrape.
+// health is about the collector itself. How samples come is among the slices, bullet_metrics_collection_...; its other
+// own figures, go_... and process_... too, are those of its /metrics, which it keeps and a Prometheus may scrape.
 var health = Board{
 	Name: "collector", Title: "Bullet Metrics: collector",
 	Description: "Whether the collector sees everything: how old the newest samples are, whether the books balance, what was lost and where, how fast it is.",

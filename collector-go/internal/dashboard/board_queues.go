@@ -4,12 +4,14 @@ const (
 	chosen       = `{topology="$topology",component=~"$component"}`
 	ofComponents = chosen + ")"
 
-	// What Storm 1 and 2 offer differs. Storm reports a bolt's capacity from 2.3 on; before, it is how often execute() is called times how long it takes.
+	// What Storm 1 and 2 offer differs. Storm reports a bolt's capacity from 2.3 on; before, it is how often execute()
+	// is called times how long it takes.
 	capacity = "(storm_capacity_ratio" + chosen + " or sum by (topology, worker, component, task) (rate(storm_executed_total" + chosen + "[$__rate_interval]) * storm_execute_latency_seconds" + chosen + ") unless on () count(storm_capacity_ratio" + ofTopology + "))"
 	// Storm reports how full a queue is from 2.0 on.
 	receiveFull  = "(storm_receive_queue_full_ratio" + chosen + " or storm_receive_queue_population" + chosen + " / storm_receive_queue_capacity" + chosen + ")"
 	transferFull = "(storm_transfer_queue_full_ratio" + ofTopology + " or storm_transfer_queue_population" + ofTopology + " / storm_transfer_queue_capacity" + ofTopology + ")"
-	// A tuple that finds the queue full is a failed insert from Storm 2.0 on; in Storm 1 it goes behind the queue, which thereby grows.
+	// A tuple that finds the queue full is a failed insert from Storm 2.0 on; in Storm 1 it goes behind the queue,
+	// which thereby grows.
 	foundFull = "(storm_receive_queue_insert_failures_per_second" + chosen + " or clamp_min(deriv(storm_receive_queue_overflow_population" + chosen + "[$__rate_interval]), 0))"
 
 	// boltWait leaves out who executes nothing: spouts.

@@ -1,7 +1,7 @@
 package dashboard
 
-// What Grafana reads: its dashboard schema v1, as far as the boards use it. dashboards/schema checks the result against the types
-// that Grafana publishes.
+// What Grafana reads: its dashboard schema v1, as far as the boards use it. dashboards/schema checks the result against
+// the types that Grafana publishes.
 
 type document struct {
 	UID           string       `json:"uid"`

@@ -60,8 +60,8 @@ func (a Access) yaml() string {
 	return plain.String() + "    secureJsonData:\n" + secret.String() + top.String()
 }
 
-// DataSource is the provisioning file of a data source: the collector's API, or a Prometheus that the collector writes to, at url.
-// Grafana asks by POST, and takes 10 s for how far apart samples are.
+// DataSource is the provisioning file of a data source: the collector's API, or a Prometheus that the collector writes
+// to, at url. Grafana asks by POST, and takes 10 s for how far apart samples are.
 func DataSource(url string, access Access) string {
 	return fmt.Sprintf(`# Where the dashboards' figures come from. Written by bullet-metrics grafana export.
 apiVersion: 1

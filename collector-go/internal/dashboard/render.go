@@ -90,14 +90,15 @@ func (v Variable) model() variableModel {
 	return m
 }
 
-// The collector serves annotations as series (internal/timeline): a step is a region for as long as its series is 1; a change is a
-// moment whose series holds when, in ms, which is what Grafana takes as a time.
+// The collector serves annotations as series (internal/timeline): a step is a region for as long as its series is 1; a
+// change is a moment whose series holds when, in ms, which is what Grafana takes as a time.
 const (
 	stepsExpr   = `bullet_annotation_active{topology="$topology",kind="step"}`
 	changesExpr = `bullet_annotation_start_seconds{topology="$topology",kind!~"step|restart"} * 1000`
 )
 
-// restartsExpr needs no annotations: it is drawn from any store that holds the slices. The value is when the worker's process started.
+// restartsExpr needs no annotations: it is drawn from any store that holds the slices. The value is when the worker's
+// process started.
 const restartsExpr = `bullet_worker_start_time_seconds{topology="$topology"} * 1000 and on (topology, worker) bullet_worker_restarts_total > 0`
 
 // alertsExpr is as Prometheus and the collector write alerts that fire: a region for as long as one does.

@@ -5,7 +5,8 @@ import "strconv"
 // latencyLimit is what Bullet's operators hold the filter latency to, in seconds.
 const latencyLimit = 0.2
 
-// stealLimit is the share of a machine's CPU time from which on that others have it is worth a look; the page's figure of CPU has it too.
+// stealLimit is the share of a machine's CPU time from which on that others have it is worth a look; the page's figure
+// of CPU has it too.
 const stealLimit = 0.05
 
 // sampledNote is said of what Storm counts on a sample of the tuples.

@@ -1,5 +1,5 @@
-// Package disk is the file system as those who keep something durably see it: the operating system's, or a test's that loses
-// power, fills up or fails (disktest). It knows nothing of what is kept.
+// Package disk is the file system as those who keep something durably see it: the operating system's, or a test's that
+// loses power, fills up or fails (disktest). It knows nothing of what is kept.
 package disk
 
 import (
@@ -15,7 +15,8 @@ type FS interface {
 	Create(name string) (File, error)
 	// Open opens a file for reading and writing.
 	Open(name string) (File, error)
-	// Rename gives a file another name in the same directory, taking the place of one that has it. It is durable after SyncDir.
+	// Rename gives a file another name in the same directory, taking the place of one that has it. It is durable after
+	// SyncDir.
 	Rename(from, to string) error
 	// Remove unlinks a file. It is gone for good after SyncDir.
 	Remove(name string) error
@@ -25,15 +26,16 @@ type FS interface {
 	ReadDir(dir string) ([]string, error)
 	// Free is how much can be written in a directory, and the size of its file system, bytes.
 	Free(dir string) (free, size uint64, err error)
-	// Lock takes a lock that ends with the process at the latest, and leaves holder in the file for others to read. When
-	// another has it, the error names the holder.
+	// Lock takes a lock that ends with the process at the latest, and leaves holder in the file for others to read.
+	// When another has it, the error names the holder.
 	Lock(name, holder string) (Lock, error)
 }
 
 // Lock is a lock that is held; Close gives it up.
 type Lock interface {
 	io.Closer
-	// Linked reports whether its name still leads to it. Where that does not, another process may have the lock of that name.
+	// Linked reports whether its name still leads to it. Where that does not, another process may have the lock of that
+	// name.
 	Linked() (bool, error)
 }
 
@@ -48,12 +50,14 @@ type File interface {
 	Truncate(size int64) error
 	// Size is the file's length in bytes.
 	Size() (int64, error)
-	// Linked reports whether the name under which the file was made or opened still leads to it: it was neither removed nor renamed.
+	// Linked reports whether the name under which the file was made or opened still leads to it: it was neither removed
+	// nor renamed.
 	Linked() (bool, error)
 }
 
-// WriteAside writes a file, of parts that follow each other, whole or not at all: under another name, synced, then renamed, and its directory synced. After an error
-// the file is as it was before, and nothing is left beside it that ReadDir would show but a name ending in AsideSuffix.
+// WriteAside writes a file, of parts that follow each other, whole or not at all: under another name, synced, then
+// renamed, and its directory synced. After an error the file is as it was before, and nothing is left beside it that
+// ReadDir would show but a name ending in AsideSuffix.
 func WriteAside(fs FS, dir, name string, parts ...[]byte) error {
 	aside := name + AsideSuffix
 	_ = fs.Remove(aside) // left by a crash

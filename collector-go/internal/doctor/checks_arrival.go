@@ -121,15 +121,15 @@ func seen(f Facts, kind Kind) Finding {
 	return ok(says)
 }
 
-// What a slice takes to close beside its own width, the interval of its samples and the collector's lateness: what a worker's sampler packs,
-// and the journal's tick. patience is for a machine that is slow to start.
+// What a slice takes to close beside its own width, the interval of its samples and the collector's lateness: what a
+// worker's sampler packs, and the journal's tick. patience is for a machine that is slow to start.
 const (
 	packAndTick = 11 * time.Second
 	patience    = 30 * time.Second
 )
 
-// firstClosed is when the first slices of a topology are closed: those in which its first reports came, which one interval later move the
-// workers' time past the end.
+// firstClosed is when the first slices of a topology are closed: those in which its first reports came, which one
+// interval later move the workers' time past the end.
 func (f Facts) firstClosed() time.Time {
 	c := f.Collector
 	interval := f.longestInterval()

@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
-// startTime is how long workers may take from a submission to the first batch: Supervisors fetch the jar, and workers start.
+// startTime is how long workers may take from a submission to the first batch: Supervisors fetch the jar, and workers
+// start.
 const startTime = 2 * time.Minute
 
 // runsWithoutUs reports that Nimbus has the topology, and that no consumer of the plugin is registered in it.
@@ -21,7 +22,8 @@ func ours(class string) bool {
 	return class == plugin.StormClass || class == plugin.BulletClass || class == plugin.EarlyClass
 }
 
-// submitted judges how the topology runs, by Nimbus. What Bullet was set to do and could not, it logs at INFO where it is submitted, and goes on.
+// submitted judges how the topology runs, by Nimbus. What Bullet was set to do and could not, it logs at INFO where it
+// is submitted, and goes on.
 func submitted(f Facts) Finding {
 	c := f.Cluster
 	switch {

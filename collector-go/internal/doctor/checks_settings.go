@@ -132,7 +132,8 @@ func written(f Facts) Finding {
 	return ok(classes + " names the plugin, whose register() tells Storm the rest")
 }
 
-// lateBullet is what shows that Bullet is 0.5.0 or later, for which the plugin's class for early ones does nothing; "" where nothing does.
+// lateBullet is what shows that Bullet is 0.5.0 or later, for which the plugin's class for early ones does nothing; ""
+// where nothing does.
 func (f Facts) lateBullet() string {
 	storm, _, known := f.topology().storm()
 	switch {

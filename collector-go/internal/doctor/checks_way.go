@@ -11,8 +11,8 @@ import (
 // arrives reports that batches come, whatever else there is to say of the way.
 func (f Facts) arrives() bool { return f.topology() != nil && f.topology().Alive }
 
-// address judges what stands at the plugin's addresses. Several are tried in order: one that takes samples is enough, but what stands at
-// another and is none of ours is named.
+// address judges what stands at the plugin's addresses. Several are tried in order: one that takes samples is enough,
+// but what stands at another and is none of ours is named.
 func address(f Facts) Finding {
 	if f.Settings == nil || f.Settings.Err != nil {
 		return unknown("not looked at: no settings that can be read")

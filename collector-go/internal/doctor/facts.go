@@ -1,5 +1,5 @@
-// Package doctor judges whether a topology's metrics get out, in the order in which they can fail: facts come in as values, findings
-// go out. It knows no jar, no file and no collector: whoever asks has looked.
+// Package doctor judges whether a topology's metrics get out, in the order in which they can fail: facts come in as
+// values, findings go out. It knows no jar, no file and no collector: whoever asks has looked.
 package doctor
 
 import (
@@ -17,7 +17,8 @@ type Facts struct {
 	Bullet string
 	// Ports are what answers at the settings' addresses, as seen from this machine, in their order.
 	Ports []Port
-	// Unreadable are the files that the settings name and that cannot be read on this machine, by the setting's name, with the reason.
+	// Unreadable are the files that the settings name and that cannot be read on this machine, by the setting's name,
+	// with the reason.
 	Unreadable map[string]string
 	Cluster    *Cluster
 	Logs       []Log
@@ -115,7 +116,8 @@ type Collector struct {
 	Width, Lateness time.Duration
 	// Refused are handshakes and streams that its gRPC port turned away within Lookback, by reason.
 	Refused map[string]int
-	// Unreached is what the plugin reported last of a time in which it reached no collector; "" for nothing within a day.
+	// Unreached is what the plugin reported last of a time in which it reached no collector; "" for nothing within a
+	// day.
 	Unreached string
 	// Skews are of each worker's clock.
 	Skews map[string]Skew
@@ -124,8 +126,8 @@ type Collector struct {
 	Now  time.Time
 }
 
-// Skew is how far a clock is ahead of the collector's, in seconds: Sure beyond doubt, 0 where it may be right; at least Least, at most Most, +Inf
-// where nothing bounds it.
+// Skew is how far a clock is ahead of the collector's, in seconds: Sure beyond doubt, 0 where it may be right; at least
+// Least, at most Most, +Inf where nothing bounds it.
 type Skew struct{ Sure, Least, Most float64 }
 
 // Topology is what the collector's registry has of it.

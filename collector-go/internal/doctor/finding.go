@@ -3,7 +3,8 @@ package doctor
 // Status is what became of a check.
 type Status string
 
-// A check is failed only by what was seen; what could not be looked at is unknown, and what cannot be there yet is waited for.
+// A check is failed only by what was seen; what could not be looked at is unknown, and what cannot be there yet is
+// waited for.
 const (
 	OK      Status = "OK"
 	Fail    Status = "FAIL"
@@ -51,7 +52,8 @@ func Examine(f Facts) Report {
 	return r
 }
 
-// Waits reports whether time alone may change the findings: something is waited for, or the topology has not reported, and nothing else failed.
+// Waits reports whether time alone may change the findings: something is waited for, or the topology has not reported,
+// and nothing else failed.
 func (r Report) Waits() bool {
 	waits := false
 	for _, f := range r.Findings {

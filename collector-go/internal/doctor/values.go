@@ -8,9 +8,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
-// custom is before the settings that Bullet hands to Storm after register().
-// setting is a value of the file, else of what the collector was told; source says which. In Bullet's file a setting of Storm's counts
-// only under the custom prefix.
+// custom is before the settings that Bullet hands to Storm after register(). setting is a value of the file, else of
+// what the collector was told; source says which. In Bullet's file a setting of Storm's counts only under the custom
+// prefix.
 func (f Facts) setting(name string) (value any, source string) {
 	if f.Settings != nil && f.Settings.Err == nil {
 		key := plugin.Custom + name

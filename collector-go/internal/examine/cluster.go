@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
-// Cluster asks Nimbus about a topology; where name is empty, about the only one there is. What goes wrong is in its Err.
+// Cluster asks Nimbus about a topology; where name is empty, about the only one there is. What goes wrong is in its
+// Err.
 func Cluster(ctx context.Context, addresses []string, name string) *doctor.Cluster {
 	c := &doctor.Cluster{Address: strings.Join(addresses, ", "), Topology: name}
 	c.Err = askNimbus(ctx, addresses, c)

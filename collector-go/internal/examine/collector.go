@@ -35,8 +35,8 @@ type topology struct {
 	Settings map[string]string `json:"settings"`
 }
 
-// Collector asks a running collector about a topology; where name is empty, about the only one there is. What goes wrong is in its Err.
-// Ages are by this machine's clock.
+// Collector asks a running collector about a topology; where name is empty, about the only one there is. What goes
+// wrong is in its Err. Ages are by this machine's clock.
 func Collector(ctx context.Context, asked *client.Client, name string, now time.Time) *doctor.Collector {
 	c := &doctor.Collector{Address: asked.Address(), Topology: name, Now: now, Skews: map[string]doctor.Skew{}, Seen: map[doctor.Kind]doctor.Sight{}}
 	c.Err = caller{asked}.ask(ctx, c)
@@ -88,8 +88,8 @@ func length(text string) time.Duration {
 	return time.Duration(d)
 }
 
-// refused asks whom the gRPC port turned away: the collector keeps its own figures, one a quarter of a minute. It is a hint, and no answer to
-// it is none.
+// refused asks whom the gRPC port turned away: the collector keeps its own figures, one a quarter of a minute. It is a
+// hint, and no answer to it is none.
 func (a caller) refused(ctx context.Context, c *doctor.Collector) {
 	found, err := a.client.Vector(ctx, fmt.Sprintf("sum by (reason) (increase(bullet_metrics_refused_total{port=\"grpc\"}[%s])) > 0", model.Duration(doctor.Lookback)), c.Now)
 	if err != nil {
@@ -132,7 +132,8 @@ func (t topology) facts() *doctor.Topology {
 	return found
 }
 
-// sights asks when the newest slice of each kind ended. A range is asked for, since only its samples keep their own times.
+// sights asks when the newest slice of each kind ended. A range is asked for, since only its samples keep their own
+// times.
 func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	for _, kind := range doctor.Kinds {
 		selector := fmt.Sprintf("{__name__=~%q, topology=%q}", strings.Join(kind.Metrics, "|"), c.Topology)
@@ -158,7 +159,8 @@ func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	return nil
 }
 
-// skews asks how far the workers' clocks are off: the newest that a slice has, since they are written each 30 s of a worker's time.
+// skews asks how far the workers' clocks are off: the newest that a slice has, since they are written each 30 s of a
+// worker's time.
 func (a caller) skews(ctx context.Context, c *doctor.Collector) error {
 	for name, set := range map[string]func(s *doctor.Skew, v float64){
 		catalog.CollectionSkew:      func(s *doctor.Skew, v float64) { s.Sure = v },

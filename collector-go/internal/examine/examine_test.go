@@ -72,7 +72,8 @@ func TestACollectorThatIsNone(t *testing.T) {
 	assert.ErrorContains(t, Collector(t.Context(), asked, "t", time.Now()).Err, "connection refused")
 }
 
-// troubleIn is what the doctor's log check has of a file: the beginning of each message that something must be done about.
+// troubleIn is what the doctor's log check has of a file: the beginning of each message that something must be done
+// about.
 func troubleIn(l doctor.Log) (all []string) {
 	for _, t := range l.Trouble {
 		if t.Message == nil {
@@ -84,9 +85,10 @@ func troubleIn(l doctor.Log) (all []string) {
 	return all
 }
 
-// testdata/worker.log and submission.log are what the plugin logged over the layout of Storm's worker.xml, while faults were made one after the
-// other: settings that are wrong, a collector that came late, samples and data points that are refused, TLS at one side, a port of HTTP, a token file
-// that is missing, a sampler and a hook that break. The two together have every message but the one that needs a fault of the plugin.
+// testdata/worker.log and submission.log are what the plugin logged over the layout of Storm's worker.xml, while faults
+// were made one after the other: settings that are wrong, a collector that came late, samples and data points that are
+// refused, TLS at one side, a port of HTTP, a token file that is missing, a sampler and a hook that break. The two
+// together have every message but the one that needs a fault of the plugin.
 func TestLogKnowsWhatWasRecorded(t *testing.T) {
 	known := map[*plugin.Message]bool{}
 	for _, path := range []string{"testdata/submission.log", "testdata/worker.log"} {

@@ -1,4 +1,5 @@
-// Package examine looks at what the doctor judges: a jar, a file of settings, a running collector. It judges nothing itself.
+// Package examine looks at what the doctor judges: a jar, a file of settings, a running collector. It judges nothing
+// itself.
 package examine
 
 import (
@@ -10,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 )
 
-// foreign are packages that the topology may have in another version; multi-release jars hold them under META-INF/versions too.
+// foreign are packages that the topology may have in another version; multi-release jars hold them under
+// META-INF/versions too.
 var foreign = map[string]string{"io/grpc/": "io.grpc", "io/netty/": "io.netty", "com/google/protobuf/": "com.google.protobuf",
 	"com/google/common/": "com.google.common"}
 

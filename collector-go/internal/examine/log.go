@@ -13,11 +13,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/plugin"
 )
 
-// mostLine is how much of a line of a log is looked at, bytes: an entry of topology.metrics.consumer.register with its argument has a few thousand.
+// mostLine is how much of a line of a log is looked at, bytes: an entry of topology.metrics.consumer.register with its
+// argument has a few thousand.
 const mostLine = 64 << 10
 
-// Log reads a log of a worker, or of a submission, for what the plugin logs and for classes of it that are missed. What goes wrong is in its
-// Err.
+// Log reads a log of a worker, or of a submission, for what the plugin logs and for classes of it that are missed. What
+// goes wrong is in its Err.
 func Log(path string) doctor.Log {
 	l := doctor.Log{Path: path}
 	f, err := os.Open(path)
@@ -75,8 +76,8 @@ func noteOurs(l *doctor.Log, before, text string) {
 	l.Trouble = append(l.Trouble, doctor.Trouble{Message: message, Line: plugin.LogMark + text})
 }
 
-// missesClass reports whether a line is of a class that could not be loaded: Java's own words, those of Storm's metrics consumer bolt, and
-// those of a topology that leaves a consumer out.
+// missesClass reports whether a line is of a class that could not be loaded: Java's own words, those of Storm's metrics
+// consumer bolt, and those of a topology that leaves a consumer out.
 func missesClass(line string) bool {
 	for _, words := range []string{"ClassNotFoundException", "NoClassDefFoundError", "Could not instantiate a class", "is left out"} {
 		if strings.Contains(line, words) {

@@ -22,8 +22,8 @@ const (
 	refusalWithin = 500 * time.Millisecond // in which a collector that wants a certificate ends a connection without one
 )
 
-// Port looks at what listens at one of the plugin's addresses, by a TLS handshake: who speaks plain text gives that away in what comes instead
-// of an answer. ca is the PEM file of the authority to trust, "" for the system's.
+// Port looks at what listens at one of the plugin's addresses, by a TLS handshake: who speaks plain text gives that
+// away in what comes instead of an answer. ca is the PEM file of the authority to trust, "" for the system's.
 func Port(ctx context.Context, address, ca string) doctor.Port {
 	p := doctor.Port{Address: address}
 	if p.WithPort, p.Invalid = withPort(address); p.Invalid != "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/doctor"
 )
 
-// Way looks at what the settings lead to from this machine: the files that they name, and what listens at the plugin's addresses.
+// Way looks at what the settings lead to from this machine: the files that they name, and what listens at the plugin's
+// addresses.
 func Way(ctx context.Context, settings *doctor.Settings) (ports []doctor.Port, unreadable map[string]string) {
 	if settings == nil || settings.Err != nil {
 		return nil, nil

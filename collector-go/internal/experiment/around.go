@@ -9,13 +9,14 @@ import (
 
 // Around is what is known of what is around a topology, and not by the collector.
 type Around struct {
-	// Endpoint is tuning.EndpointDRPC or tuning.EndpointGateway; EndpointCapacity how many queries it lets through at the same time, 0
-	// where that is not known.
+	// Endpoint is tuning.EndpointDRPC or tuning.EndpointGateway; EndpointCapacity how many queries it lets through at
+	// the same time, 0 where that is not known.
 	Endpoint         string
 	EndpointCapacity int
 	// Partitions are those of the Kafka topic that the spouts read, 0 where that is not known or there is none.
 	Partitions int
-	// HostOfClient says that the machine whose processors are looked at is the load client's, and none that workers run on.
+	// HostOfClient says that the machine whose processors are looked at is the load client's, and none that workers run
+	// on.
 	HostOfClient bool
 }
 

@@ -8,8 +8,8 @@ const (
 	lowestRate  = 50.0
 	highestRate = 50_000.0
 	maxReadings = 8
-	// closeEnough is how far from the target an idle ratio may be and still be taken, twice in a row: workers whose code is still
-	// being compiled need less and less for the same records.
+	// closeEnough is how far from the target an idle ratio may be and still be taken, twice in a row: workers whose
+	// code is still being compiled need less and less for the same records.
 	closeEnough = 0.04
 	// guessedBase is the busy ratio assumed to be there without any record, until two readings tell.
 	guessedBase = 0.15
@@ -22,7 +22,8 @@ const (
 // reading is one look at the host: what ratio was idle at a record rate.
 type reading struct{ rate, idle float64 }
 
-// calibration looks for the record rate that leaves a ratio of the host idle, taking the busy ratio as a line over the rate.
+// calibration looks for the record rate that leaves a ratio of the host idle, taking the busy ratio as a line over the
+// rate.
 type calibration struct {
 	targetIdle float64
 	readings   []reading
@@ -55,7 +56,8 @@ func (c *calibration) estimate(last reading) float64 {
 	return math.Round(min(max(rate, lowestRate), highestRate))
 }
 
-// base is the busy ratio at no records: where the line through the last two readings meets the axis, if that makes sense.
+// base is the busy ratio at no records: where the line through the last two readings meets the axis, if that makes
+// sense.
 func (c *calibration) base(last reading) float64 {
 	guess := min(guessedBase, (1-last.idle)/2)
 	if len(c.readings) < 2 || last.idle < saturated {

@@ -13,7 +13,8 @@ func TestNextSlice(t *testing.T) {
 	assert.Equal(t, int64(10_000), nextSlice(time.UnixMilli(10_000), 10*time.Second).UnixMilli())
 }
 
-// The host of the property is a line with noise; whatever the line, the calibration ends near the target or at its bounds.
+// The host of the property is a line with noise; whatever the line, the calibration ends near the target or at its
+// bounds.
 func TestCalibrationFindsTheRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := rapid.Float64Range(0.02, 0.5).Draw(t, "base")

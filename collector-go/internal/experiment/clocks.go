@@ -16,7 +16,8 @@ const collectionSkew = "bullet_metrics_collection_skew_seconds"
 // mostHosts bounds the rows of a timeline's table of clocks.
 const mostHosts = 256
 
-// addClocks adds to a timeline what is known of the clocks that stamped it: how many stand under each name, and those of the hosts.
+// addClocks adds to a timeline what is known of the clocks that stamped it: how many stand under each name, and those
+// of the hosts.
 func (s *Session) addClocks(t *tuning.Timeline, since time.Time) {
 	roles := s.roleClocks()
 	t.Notes = append(t.Notes, roles.Flag(t.Skews)...)

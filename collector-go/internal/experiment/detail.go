@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// detail adds to a step what its goals need not: the hook's percentiles of the filter latency, and who shared what. What could not be
-// read is noted.
+// detail adds to a step what its goals need not: the hook's percentiles of the filter latency, and who shared what.
+// What could not be read is noted.
 func (s *Session) detail(step *rundir.Step) {
 	if err := addDetail(s.ctx, s.ports.Slices, s.ports.Calculator, s.o.Topology, step); err != nil && s.ctx.Err() == nil {
 		step.Notes = append(step.Notes, fmt.Sprintf("what is kept beside the step's figures is missing: %v", err))

@@ -11,8 +11,9 @@ import (
 // leastMeasured is how many slices a step that ends early has: with fewer its limiter cannot be judged.
 const leastMeasured = 3
 
-// untilCertain waits for a step's end. Where the plan wants no more than a verdict it returns at the end of the slice in which it was certain that the
-// mean filter latency misses its goal, whatever the rest of the measured time brings. It returns when the step ended.
+// untilCertain waits for a step's end. Where the plan wants no more than a verdict it returns at the end of the slice
+// in which it was certain that the mean filter latency misses its goal, whatever the rest of the measured time brings.
+// It returns when the step ended.
 func (s *Session) untilCertain(ctx context.Context, measured, end time.Time, status func() string) (time.Time, error) {
 	if limit := s.latencyLimit(); s.o.Plan.EndEarly && limit.Known() {
 		for slice := measured.Add(leastMeasured * s.width); slice.Before(end); slice = slice.Add(s.width) {
@@ -45,7 +46,8 @@ func (s *Session) latencyLimit() tuning.Figure {
 	return tuning.Unknown
 }
 
-// leastMean is what the mean over tasks and slices of (from, end] comes to at least, ms: as if all slices after now had none.
+// leastMean is what the mean over tasks and slices of (from, end] comes to at least, ms: as if all slices after now had
+// none.
 func leastMean(tasks []Series, from, now, end time.Time, width time.Duration) tuning.Figure {
 	within := rundir.Span{From: from.UnixMilli(), To: now.UnixMilli()}
 	var least []tuning.Figure

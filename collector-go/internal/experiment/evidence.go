@@ -42,13 +42,15 @@ const evidenceLookback = 2 * time.Minute
 type Stretch struct {
 	From, To time.Time
 	Width    time.Duration
-	// Workers is how many are known to belong to the topology, so that those which have fallen silent are missed; 0 where that is not known.
+	// Workers is how many are known to belong to the topology, so that those which have fallen silent are missed; 0
+	// where that is not known.
 	Workers int
 }
 
-// GatherEvidence reads what the collector knows of what limited the topology in a stretch of time. What only others know is left unknown:
-// the endpoint and what the client saw, the client, the host, the Kafka partitions, the collector's share. What the collector does not
-// have is unknown too and noted; an error says that it could not be asked.
+// GatherEvidence reads what the collector knows of what limited the topology in a stretch of time. What only others
+// know is left unknown: the endpoint and what the client saw, the client, the host, the Kafka partitions, the
+// collector's share. What the collector does not have is unknown too and noted; an error says that it could not be
+// asked.
 func GatherEvidence(ctx context.Context, collector Stored, t Topology, of Stretch) (tuning.Evidence, error) {
 	g := &evidence{
 		reader: reader{ctx: ctx, stored: collector, topology: t.Name, from: of.From.Add(-evidenceLookback), to: of.To},

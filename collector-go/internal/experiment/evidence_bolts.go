@@ -61,8 +61,8 @@ func (g *evidence) busiest(b *tuning.BoltEvidence, tasks map[string]busyTask) {
 	}
 }
 
-// busyByTask is the share of the step that each task spent executing, by component and task: from Storm's capacity where it has one
-// (2.3 on), else from counts and mean latencies.
+// busyByTask is the share of the step that each task spent executing, by component and task: from Storm's capacity
+// where it has one (2.3 on), else from counts and mean latencies.
 func (g *evidence) busyByTask() map[string]map[string]busyTask {
 	oldest := g.To
 	for _, start := range g.started {
@@ -92,8 +92,8 @@ func addBusy(busy map[string]map[string]busyTask, labels map[string]string, rati
 	busy[component][task] = busyTask{labels["worker"], sum}
 }
 
-// busyFromCapacity undoes the window of Storm's capacity: the time that a task executed since its start is the capacity times the
-// window, plus that of one window earlier.
+// busyFromCapacity undoes the window of Storm's capacity: the time that a task executed since its start is the capacity
+// times the window, plus that of one window earlier.
 func (g *evidence) busyFromCapacity(s Series) tuning.Figure {
 	started, known := g.started[s.Labels["worker"]]
 	from := max(g.From, started)
@@ -141,8 +141,8 @@ func streamOf(labels map[string]string) [4]string {
 	return [4]string{labels["component"], labels["task"], labels["source"], labels["stream"]}
 }
 
-// executions are how many tuples were executed in the span's slices, as far as it is known how long one took, and how long they took together,
-// in seconds.
+// executions are how many tuples were executed in the span's slices, as far as it is known how long one took, and how
+// long they took together, in seconds.
 func executions(p rundir.Span, executed, took rundir.Slices) (tuples, seconds tuning.Figure) {
 	low, high := p.Within(executed)
 	for i := max(low, 1); i < high; i++ {

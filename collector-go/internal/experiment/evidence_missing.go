@@ -8,10 +8,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// miss counts the slices that there should be of the workers' CPU, and those that are not there, by what was seen of each worker in the step:
-// from its first slice to its last, at the distance that its slices have. What nobody sends, for want of the sampler or since the worker ended, is
-// no slice that the collector lost. How many workers had fallen silent at the step's end is counted apart: one that was moved to another
-// machine is not missed at the old one, and one that has been silent since long before the step is missed all the same.
+// miss counts the slices that there should be of the workers' CPU, and those that are not there, by what was seen of
+// each worker in the step: from its first slice to its last, at the distance that its slices have. What nobody sends,
+// for want of the sampler or since the worker ended, is no slice that the collector lost. How many workers had fallen
+// silent at the step's end is counted apart: one that was moved to another machine is not missed at the old one, and
+// one that has been silent since long before the step is missed all the same.
 func (g *evidence) miss(totals []rundir.Slices) {
 	there := reporting(totals)
 	workers := g.of.Workers
@@ -60,7 +61,8 @@ func reporting(all []rundir.Slices) map[int64]int {
 	return there
 }
 
-// wholeness notes what came late or was dropped on its way. A collector that cannot tell, as an older one, leaves it unknown.
+// wholeness notes what came late or was dropped on its way. A collector that cannot tell, as an older one, leaves it
+// unknown.
 func (g *evidence) wholeness(ctx context.Context, collector Stored) {
 	asked, can := collector.(Collections)
 	if !can {

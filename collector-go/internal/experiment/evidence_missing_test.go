@@ -25,8 +25,9 @@ func each(every, from, to float64, without ...float64) func(float64) float64 {
 	}
 }
 
-// Two workers belong to the topology. What is expected of the collector is what was seen: slices between a worker's first and its last, at its own
-// distance. A worker that fell silent is named as such, and nobody is blamed: it may have ended, or lack the sampler.
+// Two workers belong to the topology. What is expected of the collector is what was seen: slices between a worker's
+// first and its last, at its own distance. A worker that fell silent is named as such, and nobody is blamed: it may
+// have ended, or lack the sampler.
 func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t *testing.T) {
 	const start, end, hour = 31 * 60, 36 * 60, 3600
 	for name, c := range map[string]struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// underWay fills in what the load client saw of the queries in each of a step's slices: how many were under way, the mean over the slice, and
-// how many returned in it. All of the step's queries must have ended.
+// underWay fills in what the load client saw of the queries in each of a step's slices: how many were under way, the
+// mean over the slice, and how many returned in it. All of the step's queries must have ended.
 func (s *Session) underWay(all []tuning.QuerySlice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -85,8 +85,8 @@ func testTopology() Topology {
 	return t
 }
 
-// collected is an hour of a topology whose filters are 95% and 40% busy from minute 30 on and idle before, as Storm's ten-minute
-// window shows it.
+// collected is an hour of a topology whose filters are 95% and 40% busy from minute 30 on and idle before, as Storm's
+// ten-minute window shows it.
 func collected() *stored {
 	c := &stored{series: map[string][]Series{}}
 	windowed := func(ratio float64) func(float64) float64 {
@@ -168,7 +168,8 @@ func TestEvidenceIsGathered(t *testing.T) {
 	assert.False(t, e.Host.IdleRatio.Known(), "nobody told")
 }
 
-// The window is undone over a worker's whole life: long after the change, right at it, and in the worker's first minutes.
+// The window is undone over a worker's whole life: long after the change, right at it, and in the worker's first
+// minutes.
 func TestStormsCapacityWindowIsUndone(t *testing.T) {
 	for minute, want := range map[int]float64{0: 0, 20: 0, 30: 0.95, 41: 0.95, 54: 0.95} {
 		e := gatherAt(t, collected(), minute)
@@ -269,7 +270,8 @@ func TestCollectorsAreGatheredApart(t *testing.T) {
 	assert.Equal(t, []int64{evidenceStart.UnixMilli()}, run.Workers[0].StartsMs)
 }
 
-// What the run knows itself goes into the evidence: its load, what the client saw, the host and what is around the topology.
+// What the run knows itself goes into the evidence: its load, what the client saw, the host and what is around the
+// topology.
 func TestWhatTheRunKnowsIsEvidence(t *testing.T) {
 	from := evidenceStart.Add(31 * time.Minute).UnixMilli()
 	step := rundir.Step{

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Options of a JVM that are about its heap and what else bounds its memory, and those about its garbage collector. A collector's own
-// options begin with its name.
+// Options of a JVM that are about its heap and what else bounds its memory, and those about its garbage collector. A
+// collector's own options begin with its name.
 var (
 	ofHeap = regexp.MustCompile(`^-(?:Xm[snx]|Xss|XX:(?:(?:Initial|Min|Max|SoftMax)HeapSize|(?:Initial|Min|Max)RAMPercentage|MaxRAM|(?:Max)?NewSize|MaxDirectMemorySize` +
 		`|(?:Max)?MetaspaceSize|(?:Max)?PermSize|CompressedClassSpaceSize|ReservedCodeCacheSize|ThreadStackSize)=)`)

@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
-// A worker's CPU is user and system time together; both are known apart too, unless its system does not tell them apart.
+// A worker's CPU is user and system time together; both are known apart too, unless its system does not tell them
+// apart.
 func TestCPUIsGatheredTogetherAndApart(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	c.put(cpuMetric, rising(0.6), "worker", "h:1", "mode", "user")

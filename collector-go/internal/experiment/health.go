@@ -22,7 +22,8 @@ func (c *Collector) Collection(ctx context.Context, topology string, from, to ti
 	return whole, c.client.Call(ctx, http.MethodGet, path, nil, whole)
 }
 
-// gatherHealth notes how whole the run's figures are. A collector that cannot tell, as an older one, leaves the report without it.
+// gatherHealth notes how whole the run's figures are. A collector that cannot tell, as an older one, leaves the report
+// without it.
 func gatherHealth(ctx context.Context, collector Slices, topology string, from, to time.Time, run *rundir.Figures) {
 	if asked, can := collector.(Collections); can {
 		if whole, err := asked.Collection(ctx, topology, from, to); err == nil {

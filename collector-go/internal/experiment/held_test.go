@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// A late query of those that are held only leaves its place empty; where its latency is measured, being late is all of it.
+// A late query of those that are held only leaves its place empty; where its latency is measured, being late is all of
+// it.
 func TestHowLongQueriesAreHeld(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*rundir.Plan)

@@ -11,18 +11,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// What a topology takes of records is what its source emitted. Of a generator, which is a part of the topology, the gateway's status
-// says that, to the moment. Of a topology that reads from Kafka, or from a source that is not ours, that status is the record maker's
-// or nobody's; then it is what the collector stored.
+// What a topology takes of records is what its source emitted. Of a generator, which is a part of the topology, the
+// gateway's status says that, to the moment. Of a topology that reads from Kafka, or from a source that is not ours,
+// that status is the record maker's or nobody's; then it is what the collector stored.
 
-// readsThroughBroker tells whether records come through a broker, by bullet-dsl's spout, instead of being made by the source itself.
+// readsThroughBroker tells whether records come through a broker, by bullet-dsl's spout, instead of being made by the
+// source itself.
 func (t Topology) readsThroughBroker() bool {
 	name, _ := t.recordSpout()
 	return name == "DataSpout" || t.Settings["bullet.topology.dsl.spout.enable"] == "true"
 }
 
-// collected tells whether only the collector knows what the topology takes. That records come through a broker is known once the
-// topology's facts, or the bytes that its source read, are in.
+// collected tells whether only the collector knows what the topology takes. That records come through a broker is known
+// once the topology's facts, or the bytes that its source read, are in.
 func (s *Session) collected() bool {
 	if s.ports.Source == nil || s.throughBroker {
 		return true
@@ -43,8 +44,8 @@ func (s *Session) collected() bool {
 // recordSource is the component that emits records into the topology, in Bullet's own topology as in ours.
 const recordSource = `component="DataSource",stream="default"`
 
-// records are the totals of records that the topology took: its source's own, or else what Storm counted of the source's tuples,
-// which is an estimate from a sample.
+// records are the totals of records that the topology took: its source's own, or else what Storm counted of the
+// source's tuples, which is an estimate from a sample.
 func (r *reader) records() (series []Series, estimated bool) {
 	if series = r.read(recordsMetric); len(series) > 0 {
 		return series, false
@@ -61,8 +62,8 @@ func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (tuning.F
 	return within.Increases(slicesIn(series)) / tuning.Figure(within.Seconds()), read.err
 }
 
-// lagSince is how many records wait to be read, as of the newest slice that ended at a moment or later. told is false until there is
-// one; where nobody tells of a lag it is unknown.
+// lagSince is how many records wait to be read, as of the newest slice that ended at a moment or later. told is false
+// until there is one; where nobody tells of a lag it is unknown.
 func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Figure, told bool, err error) {
 	if !s.collected() {
 		status, err := s.ports.Source.Status(ctx)
@@ -78,7 +79,8 @@ func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Fi
 	return tuning.Unknown, n > 0 && other.TimesMs[n-1] >= moment.UnixMilli(), read.err
 }
 
-// takeIn puts what the collector says that the topology took into a step whose figures of records are the record maker's.
+// takeIn puts what the collector says that the topology took into a step whose figures of records are the record
+// maker's.
 func (s *Session) takeIn(step *rundir.Step, m tuning.StepMeasures) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	lag := tuning.Figure(step.RecordsLag)
@@ -182,9 +184,9 @@ const (
 	drainHistory = time.Minute // over which it is seen how much it reads
 )
 
-// drain waits until what earlier load left unread is read, so that no step has another's records: the catch-up's, those of a step that was
-// too much, or those that came before the launch. The source makes none meanwhile, as far as it can be told. It takes bounded time and
-// notes what is left then.
+// drain waits until what earlier load left unread is read, so that no step has another's records: the catch-up's, those
+// of a step that was too much, or those that came before the launch. The source makes none meanwhile, as far as it can
+// be told. It takes bounded time and notes what is left then.
 func (s *Session) drain(step *rundir.Step) error {
 	since := s.loaded
 	if since.IsZero() {
@@ -218,8 +220,8 @@ func (s *Session) drain(step *rundir.Step) error {
 	return nil
 }
 
-// finishQueries lets the queries of earlier load end, so that a load that is measured for its cost begins with none. It takes bounded time
-// and notes what is left then.
+// finishQueries lets the queries of earlier load end, so that a load that is measured for its cost begins with none. It
+// takes bounded time and notes what is left then.
 func (s *Session) finishQueries() {
 	s.held.Hold(0)
 	left := 0

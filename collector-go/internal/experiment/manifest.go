@@ -30,8 +30,8 @@ func entry(key, value string) rundir.Entry {
 	return rundir.Entry{Key: key, Value: rundir.Shown(key, value)}
 }
 
-// Settings are the entries of a Bullet YAML file as they are, then those laid over it, "key=value". Values of settings whose
-// names speak of secrets are not shown.
+// Settings are the entries of a Bullet YAML file as they are, then those laid over it, "key=value". Values of settings
+// whose names speak of secrets are not shown.
 func Settings(path string, over []string) ([]rundir.Entry, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -64,8 +64,8 @@ func (p *Proc) Describe() rundir.Machine {
 	return m
 }
 
-// network names the interfaces that lead out and are up, with their speeds where the kernel knows them: that of a virtual machine often
-// does not.
+// network names the interfaces that lead out and are up, with their speeds where the kernel knows them: that of a
+// virtual machine often does not.
 func network() string {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -85,8 +85,8 @@ func network() string {
 	return strings.Join(names, ", ")
 }
 
-// Told is what a topology told of itself, as a trial keeps it. heapLimit is of the worker with the largest heap, in bytes; unknown
-// where no worker reported one.
+// Told is what a topology told of itself, as a trial keeps it. heapLimit is of the worker with the largest heap, in
+// bytes; unknown where no worker reported one.
 func (t Topology) Told(heapLimit tuning.Figure) rundir.Told {
 	told := rundir.Told{
 		TopologyID: t.ID, Bullet: t.Versions.Bullet, Storm: t.Versions.Storm, WorkerJava: t.Versions.Java, Plugin: t.Versions.Plugin,
@@ -99,7 +99,8 @@ func (t Topology) Told(heapLimit tuning.Figure) rundir.Told {
 	return told
 }
 
-// HeapLimit asks how far the heap of a topology's worker can grow, in bytes, by the JVMs' own account; of several the largest.
+// HeapLimit asks how far the heap of a topology's worker can grow, in bytes, by the JVMs' own account; of several the
+// largest.
 func HeapLimit(ctx context.Context, collector Calculator, topology string, at time.Time) (tuning.Figure, error) {
 	return collector.Calculate(ctx, "max("+selector(topology, heapLimitMetric)+")", at)
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Mark is an annotation on the topology's time axis. One of the same id is the same mark: what is set later is added to it.
+// Mark is an annotation on the topology's time axis. One of the same id is the same mark: what is set later is added to
+// it.
 type Mark struct {
 	ID          string
 	Topology    string

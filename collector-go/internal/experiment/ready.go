@@ -25,7 +25,8 @@ const (
 	readingTime = 4 * time.Second
 )
 
-// poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is told when limit has passed.
+// poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is told when limit
+// has passed.
 func (s *Session) poll(ctx context.Context, limit time.Duration, what string, ask func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s for %s", limit, what))
 	defer cancel()
@@ -59,8 +60,8 @@ func (s *Session) awaitSource(ctx context.Context, limit time.Duration) error {
 	})
 }
 
-// setRate asks for background records, and for those that the queries look for, and waits until all tasks follow. A source that is not
-// ours makes what it makes.
+// setRate asks for background records, and for those that the queries look for, and waits until all tasks follow. A
+// source that is not ours makes what it makes.
 func (s *Session) setRate(ctx context.Context, rate float64) error {
 	if s.ports.Source == nil {
 		return nil

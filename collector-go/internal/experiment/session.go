@@ -1,6 +1,6 @@
-// Package experiment measures a running topology: it finds a record rate that the machine can bear, holds a load step by step, waits
-// for the collector's slices and judges each step. What is decided (calibration) is pure; the rest talks to the topology's gateway,
-// to the collector's PromQL and to /proc.
+// Package experiment measures a running topology: it finds a record rate that the machine can bear, holds a load step
+// by step, waits for the collector's slices and judges each step. What is decided (calibration) is pure; the rest talks
+// to the topology's gateway, to the collector's PromQL and to /proc.
 package experiment
 
 import (
@@ -25,14 +25,14 @@ type Calculator interface {
 
 // SessionOptions say what is measured in all steps of a session.
 type SessionOptions struct {
-	// Topology is the topology's name, Workers how many workers must report; Wait is how long its first records, and its workers' figures,
-	// may take, 0 for the usual.
+	// Topology is the topology's name, Workers how many workers must report; Wait is how long its first records, and
+	// its workers' figures, may take, 0 for the usual.
 	Topology string
 	Workers  int
 	Wait     time.Duration
 	Plan     rundir.Plan
-	// FirstStepBy is when the first step is to begin: no further reading of a calibration is begun that would take it longer, and the
-	// warm-up has half of the time until then. The zero time for no such limit.
+	// FirstStepBy is when the first step is to begin: no further reading of a calibration is begun that would take it
+	// longer, and the warm-up has half of the time until then. The zero time for no such limit.
 	FirstStepBy time.Time
 	// Lateness is the collector's; Trial and Run name the annotations.
 	Lateness time.Duration
@@ -41,7 +41,8 @@ type SessionOptions struct {
 	Around   Around
 }
 
-// Session measures a topology that runs, step by step, for as long as its caller wants. All methods but Close belong to one goroutine.
+// Session measures a topology that runs, step by step, for as long as its caller wants. All methods but Close belong to
+// one goroutine.
 type Session struct {
 	o         SessionOptions
 	ports     SessionPorts
@@ -56,8 +57,8 @@ type Session struct {
 	workers   int      // the most that are known to belong to the topology
 	// shares are the processes' in the last step that did not starve the host.
 	shares []tuning.ProcessShare
-	// throughBroker says that records come through Kafka, paused that the source was told to make none, loaded when the last load ended,
-	// offered what a step was to catch up.
+	// throughBroker says that records come through Kafka, paused that the source was told to make none, loaded when the
+	// last load ended, offered what a step was to catch up.
 	throughBroker, paused bool
 	loaded                time.Time
 	offered               *offer
@@ -79,8 +80,8 @@ type SessionPorts struct {
 	Facts      Facts
 }
 
-// Open awaits the topology's first records and returns a session of it. It is ended by ctx, and by its own end when the workers do
-// not report; Err tells why. Close must be called.
+// Open awaits the topology's first records and returns a session of it. It is ended by ctx, and by its own end when the
+// workers do not report; Err tells why. Close must be called.
 func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
 	query, err := load.NewQuery(load.Class(o.Plan.Load.Class), load.Parameters{
 		Limit: o.Plan.Load.QueryLimit, Duration: milliseconds(o.Plan.Load.QueryDurationMs), PerSecond: float64(o.Plan.Load.MatchingPerSecond),
@@ -101,8 +102,8 @@ func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted t
 	return s, nil
 }
 
-// awaitTopology waits for the first records. On a cluster that others run, the topology before may still be ending and emit; there, and
-// where the records are not ours, the workers must have reported first.
+// awaitTopology waits for the first records. On a cluster that others run, the topology before may still be ending and
+// emit; there, and where the records are not ours, the workers must have reported first.
 func (s *Session) awaitTopology() error {
 	if s.elsewhere() || s.ports.Source == nil {
 		if err := s.awaitWorkers(s.ctx, s.submitted); err != nil {
@@ -133,7 +134,8 @@ func (s *Session) cause(err error) error {
 	return err
 }
 
-// Calibrate finds the record rate that leaves the plan's share of the host idle without queries, once the workers are warm.
+// Calibrate finds the record rate that leaves the plan's share of the host idle without queries, once the workers are
+// warm.
 func (s *Session) Calibrate() (rundir.Calibration, error) {
 	err := s.setRate(s.ctx, firstRate)
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// awaitSlices waits until every series that the report is made of has its slice that ends at end, and so those of further selectors that
-// have any.
+// awaitSlices waits until every series that the report is made of has its slice that ends at end, and so those of
+// further selectors that have any.
 func (s *Session) awaitSlices(ctx context.Context, limit time.Duration, end time.Time, further ...string) error {
 	var behind []string
 	err := s.poll(ctx, limit, "the collector's last slices", func(ctx context.Context) (bool, error) {

@@ -58,8 +58,9 @@ func (g *sharing) flow(component string) *rundir.ComponentFlow {
 	return g.flows[component]
 }
 
-// Bounds below which Storm's figures of tuples tell nothing: it times a sample of them (one in twenty unless topology.stats.sample.rate says
-// another) in whole milliseconds, so that of few tuples, or of short ones, it has seen hardly a millisecond.
+// Bounds below which Storm's figures of tuples tell nothing: it times a sample of them (one in twenty unless
+// topology.stats.sample.rate says another) in whole milliseconds, so that of few tuples, or of short ones, it has seen
+// hardly a millisecond.
 const (
 	leastTuples  = 1000
 	leastSeconds = 1 // of execution, all tuples together
@@ -120,8 +121,8 @@ func (g *sharing) executions() {
 	}
 }
 
-// queues reads how long tuples waited for the bolts' tasks: the mean over the tuples, so that a queue to which little comes counts for
-// little.
+// queues reads how long tuples waited for the bolts' tasks: the mean over the tuples, so that a queue to which little
+// comes counts for little.
 func (g *sharing) queues() {
 	waits := g.read(queueWaitMetric, notOfSystem)
 	arrivals := g.read(queueArrivalsMetric, notOfSystem)
@@ -179,7 +180,8 @@ func (g *sharing) componentWait(series []Series, came map[[2]string]rundir.Slice
 
 func taskOf(s Series) [2]string { return [2]string{s.Labels["component"], s.Labels["task"]} }
 
-// waited is how many tuples a second came to a queue, added up over the span's slices, and that times how long one waited.
+// waited is how many tuples a second came to a queue, added up over the span's slices, and that times how long one
+// waited.
 func waited(p rundir.Span, wait, came rundir.Slices) (arrivals, waited tuning.Figure) {
 	low, high := p.Within(wait)
 	for i := low; i < high; i++ {
@@ -190,7 +192,8 @@ func waited(p rundir.Span, wait, came rundir.Slices) (arrivals, waited tuning.Fi
 	return arrivals, waited
 }
 
-// traffic reads what went from worker to worker, or where Storm does not tell these apart, what each worker had to send.
+// traffic reads what went from worker to worker, or where Storm does not tell these apart, what each worker had to
+// send.
 func (g *sharing) traffic() {
 	g.Traffic = []rundir.Traffic{}
 	type pair struct{ from, to string }

@@ -63,8 +63,8 @@ func TestQueueWaitAndExecuteTime(t *testing.T) {
 	assert.Empty(t, s.Traffic)
 }
 
-// From Storm 2.3 on the gauge is the mean of the last three sampled tuples in whole milliseconds: it was 0 in all 48 slices, and told as 0.0002 ms. Storm's
-// capacity is made of the same.
+// From Storm 2.3 on the gauge is the mean of the last three sampled tuples in whole milliseconds: it was 0 in all 48
+// slices, and told as 0.0002 ms. Storm's capacity is made of the same.
 func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	c.put(executedMetric, rising(1000), "component", "FilterBolt", "task", "3", "source", "DataSource", "stream", "default")
@@ -76,7 +76,8 @@ func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 	assert.Contains(t, filter.Note, "the last three tuples")
 }
 
-// What Storm sampled of an older topology says nothing of few tuples, nor of so short ones that it saw hardly a millisecond.
+// What Storm sampled of an older topology says nothing of few tuples, nor of so short ones that it saw hardly a
+// millisecond.
 func TestFewTuplesHaveNoExecuteTime(t *testing.T) {
 	for name, rate := range map[string]float64{"few": 1, "short": 1000} {
 		c := &stored{series: map[string][]Series{}}
@@ -88,7 +89,8 @@ func TestFewTuplesHaveNoExecuteTime(t *testing.T) {
 	}
 }
 
-// To a spout come acks: Storm's wait, from their population and arrivals, was 1,369 ms without a query. Nor is a wait known of few tuples.
+// To a spout come acks: Storm's wait, from their population and arrivals, was 1,369 ms without a query. Nor is a wait
+// known of few tuples.
 func TestSpoutsAndFewTuplesHaveNoWait(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	for component, arrivals := range map[string]float64{"QuerySpout": 100, "FilterBolt": 100, "JoinBolt": 1} {

@@ -183,8 +183,8 @@ func (s *Session) hold(step *rundir.Step, start, measured, end time.Time) (live 
 	return ended - time.Duration(began.Load()), nil
 }
 
-// openOptions bound an open loop by the probes that the source was asked for. There is room for all queries that can be under way at the
-// rate, however slow the topology is, so that it is never the client that keeps them back.
+// openOptions bound an open loop by the probes that the source was asked for. There is room for all queries that can be
+// under way at the rate, however slow the topology is, so that it is never the client that keeps them back.
 func openOptions(rate float64, length, life time.Duration, probes int) load.OpenOptions {
 	o := load.DefaultOpenOptions(rate, length)
 	o.Probes = max(1, min(o.Probes, probes))
@@ -296,8 +296,8 @@ func missedAlone(outcomes []tuning.GoalOutcome, figure tuning.GoalFigure) bool {
 	return missed
 }
 
-// evidenceOfOffer is what is known of what limited the topology while more records were offered than the step's. That the source makes
-// fewer than are offered is no lack then.
+// evidenceOfOffer is what is known of what limited the topology while more records were offered than the step's. That
+// the source makes fewer than are offered is no lack then.
 func (s *Session) evidenceOfOffer(plain rundir.Step) tuning.Evidence {
 	o := s.offered
 	fill(&plain, o.looks[0], o.looks[1])

@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// timeline runs the probe of a timeline step: in its warm-up queries that are not counted, then those that are. It ends with the last query, which may be after the step's end.
-// What went wrong is noted in the step.
+// timeline runs the probe of a timeline step: in its warm-up queries that are not counted, then those that are. It ends
+// with the last query, which may be after the step's end. What went wrong is noted in the step.
 func (s *Session) timeline(step *rundir.Step, measured, end time.Time) {
 	asked := s.o.Plan.Load
 	generated := asked.TimelineRecords == rundir.GeneratedRecords
@@ -38,7 +38,8 @@ func (s *Session) timeline(step *rundir.Step, measured, end time.Time) {
 	step.AddedDelayMs = &t.AddedDelay.Value
 }
 
-// The clocks that stamp stages, by their roles. Those of two workers may be one machine's, and a bolt's those of many machines.
+// The clocks that stamp stages, by their roles. Those of two workers may be one machine's, and a bolt's those of many
+// machines.
 const (
 	clientClock = "this host"
 	makerClock  = "the record's maker"

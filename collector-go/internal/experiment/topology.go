@@ -106,7 +106,8 @@ func (t Topology) flags() string {
 	return strings.Join(all, " ")
 }
 
-// recordSpout is the component that reads records, with its executors: bullet-dsl's spout before its bolt, else the source itself.
+// recordSpout is the component that reads records, with its executors: bullet-dsl's spout before its bolt, else the
+// source itself.
 func (t Topology) recordSpout() (string, tuning.Figure) {
 	for _, name := range []string{"DataSpout", "DataSource"} {
 		for _, c := range t.Components {
@@ -121,7 +122,8 @@ func (t Topology) recordSpout() (string, tuning.Figure) {
 // defaultPoll is how many messages Kafka's consumer reads at once unless it is told.
 const defaultPoll = 500
 
-// recordsPerTuple is how many records one tuple of the record spout may hold: with bullet-dsl's bolt a read's messages are one.
+// recordsPerTuple is how many records one tuple of the record spout may hold: with bullet-dsl's bolt a read's messages
+// are one.
 func (t Topology) recordsPerTuple() tuning.Figure {
 	if name, _ := t.recordSpout(); name != "DataSpout" {
 		return 1
@@ -132,8 +134,8 @@ func (t Topology) recordsPerTuple() tuning.Figure {
 	return defaultPoll
 }
 
-// Asks is what the topology asks of the scheduler; nil where it did not tell. partitions are those of its Kafka topic, 0 where they
-// are not known or there is none.
+// Asks is what the topology asks of the scheduler; nil where it did not tell. partitions are those of its Kafka topic,
+// 0 where they are not known or there is none.
 func (t Topology) Asks(partitions int) *rundir.Request {
 	if len(t.Resources.Rows) == 0 {
 		return nil

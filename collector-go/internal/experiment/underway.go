@@ -47,8 +47,8 @@ func (u *underway) before(moment time.Time) (n int) {
 	return n
 }
 
-// lives is the time that all queries together have been under way until now: its growth over a time is the mean number of queries
-// under way in it.
+// lives is the time that all queries together have been under way until now: its growth over a time is the mean number
+// of queries under way in it.
 func (u *underway) lives() time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -9,12 +9,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// leastStartUp is how long a topology that was just launched is left to itself at least: that of runs whose plan does not say.
+// leastStartUp is how long a topology that was just launched is left to itself at least: that of runs whose plan does
+// not say.
 const leastStartUp = 10 * time.Second
 
-// warmUp holds the plan's start-up queries on a topology that was just launched until what a record costs has come to rest, or for the plan's
-// longest start-up, and lets them end: workers that have just started compile what they run, what only queries have them do too, and cost
-// less from slice to slice. Who is to be looked at is found out here, since that takes its time and must not fall between two looks.
+// warmUp holds the plan's start-up queries on a topology that was just launched until what a record costs has come to
+// rest, or for the plan's longest start-up, and lets them end: workers that have just started compile what they run,
+// what only queries have them do too, and cost less from slice to slice. Who is to be looked at is found out here,
+// since that takes its time and must not fall between two looks.
 func (s *Session) warmUp() error {
 	s.warm = true
 	s.ports.Processes()
@@ -57,7 +59,8 @@ func (s *Session) startUp(began time.Time) time.Duration {
 	return limit
 }
 
-// recordCosts are the CPU seconds of all workers for a record, in each of their slices since a moment; unknown where nobody knows of records.
+// recordCosts are the CPU seconds of all workers for a record, in each of their slices since a moment; unknown where
+// nobody knows of records.
 func (s *Session) recordCosts(ctx context.Context, since time.Time) (costs []tuning.Figure, err error) {
 	read := s.reader(ctx, since, time.Now())
 	workers := read.read(cpuMetric)
@@ -65,7 +68,8 @@ func (s *Session) recordCosts(ctx context.Context, since time.Time) (costs []tun
 	return costsOf(sum(workers), sum(sources)), read.err
 }
 
-// costsOf is what a total of CPU rose by in each slice, over what a total of records did; of slices as far as both are in.
+// costsOf is what a total of CPU rose by in each slice, over what a total of records did; of slices as far as both are
+// in.
 func costsOf(cpu, records rundir.Slices) (costs []tuning.Figure) {
 	last := int64(0)
 	if n := len(records.TimesMs); n > 0 {

@@ -186,8 +186,8 @@ func requireSame(t *testing.T, want, got map[string][]storetest.Point) {
 	}
 }
 
-// In whatever order batches come, and how often, up to the allowed lateness: the slices are those of the ordered run, to the bit. What comes later
-// is counted, and changes nothing.
+// In whatever order batches come, and how often, up to the allowed lateness: the slices are those of the ordered run,
+// to the bit. What comes later is counted, and changes nothing.
 func TestAnyOrder(t *testing.T) {
 	samples, late, doubles := 0, 0, 0
 	for seed := *arrivalFirst; seed < *arrivalFirst+*arrivalSeeds; seed++ {

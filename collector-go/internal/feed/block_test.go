@@ -43,8 +43,8 @@ func requireBalance(t *testing.T, p *pipeline) map[fate]uint64 {
 	return books
 }
 
-// A pack as a block is what it is as samples: series that the sampler overrules are left out, all of a block's, and the books balance. A
-// batch that others read too is not changed.
+// A pack as a block is what it is as samples: series that the sampler overrules are left out, all of a block's, and the
+// books balance. A batch that others read too is not changed.
 func TestBlocksComeThroughThePipeline(t *testing.T) {
 	storms := metric.Raw{Name: "memory.heap.used", Component: "__system", Task: -1, Shape: metric.ShapeNumber, IntervalMs: 10_000}
 	raws := []metric.Raw{sampled("heap.used_bytes"), storms, sampled("heap.committed_bytes")}
@@ -107,7 +107,8 @@ func TestCollidingNamesAreCounted(t *testing.T) {
 	}
 }
 
-// What the journal forgets goes: its successor under another id is stored, and the first's refs are retired when it is a day old.
+// What the journal forgets goes: its successor under another id is stored, and the first's refs are retired when it is
+// a day old.
 func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 	p := apart(t, sampled("heap.used_bytes"))
 	p.apply(&journal.LayoutDefined{ID: 1, Series: []journal.SeriesID{0}})
@@ -140,8 +141,8 @@ func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 	assert.Contains(t, refs, slice.Ref(0), "the heap's mean")
 }
 
-// A restart defines no series that the slicer has forgotten, before a sample of it comes: its worker would be known from then on, and have
-// closed slices that without the restart are open.
+// A restart defines no series that the slicer has forgotten, before a sample of it comes: its worker would be known
+// from then on, and have closed slices that without the restart are open.
 func TestARestartWakesNothing(t *testing.T) {
 	p := apart(t, sampled("heap.used_bytes"), sampled("heap.committed_bytes"))
 	p.apply(&journal.Batch{Producer: 1, Sequence: 1, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{t0, t0}, Values: []float64{1, 1}})

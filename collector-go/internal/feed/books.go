@@ -1,7 +1,7 @@
 package feed
 
-// Books are a feed's side of the books: what became of the samples that it read, over the journal's life. Read is the sum of
-// all others.
+// Books are a feed's side of the books: what became of the samples that it read, over the journal's life. Read is the
+// sum of all others.
 type Books struct {
 	Read, InSlices, Open, Expired uint64
 	Refused, LeftOut              map[string]uint64 // by reason; what came too late is refused under "late"
@@ -31,8 +31,8 @@ func (f *Feed) Books() Books {
 	return b
 }
 
-// UnknownNames are the names, as Storm has them, under which a topology reported what the catalogue has no name for. To be called
-// when Run has returned.
+// UnknownNames are the names, as Storm has them, under which a topology reported what the catalogue has no name for. To
+// be called when Run has returned.
 func (f *Feed) UnknownNames(topology string) []string {
 	return f.pipeline.catalog.UnknownNames(topology)
 }

@@ -40,7 +40,8 @@ func (s *once) Append(_ context.Context, upTo uint64, c *slice.Columns) (map[str
 
 func (s *once) Durable() uint64 { return s.cursor }
 
-// Wherever a collector ends, what a store has is not handed over again together with what it has not, however much is handed over at once.
+// Wherever a collector ends, what a store has is not handed over again together with what it has not, however much is
+// handed over at once.
 func TestNoSliceIsHandedOverTwice(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -28,9 +28,9 @@ var (
 	coreSeeds = flag.Uint64("core.seeds", 500, "how many histories TestWhateverHappens plays")
 )
 
-// Journal, feed and store on one disk, whatever happens to it, to the process and to the machine: what was acknowledged answers, once and
-// to the bit, the books balance, and the next sample is acknowledged. Which goroutine meets a fault first is chance, so that a seed may
-// have to be repeated (-count) until it fails again.
+// Journal, feed and store on one disk, whatever happens to it, to the process and to the machine: what was acknowledged
+// answers, once and to the bit, the books balance, and the next sample is acknowledged. Which goroutine meets a fault
+// first is chance, so that a seed may have to be repeated (-count) until it fails again.
 func TestWhateverHappens(t *testing.T) {
 	first, last := *coreFirst, *coreFirst+*coreSeeds-1
 	if *coreSeed != 0 {
@@ -80,7 +80,8 @@ func whateverHappens(t *testing.T, seed uint64, all *tally) {
 	c.conclude(all)
 }
 
-// conclude ends a history: no fault is left, all that senders hold is delivered, and what is there is held against what should be.
+// conclude ends a history: no fault is left, all that senders hold is delivered, and what is there is held against what
+// should be.
 func (c *core) conclude(all *tally) {
 	c.heal()
 	c.deliverAll()
@@ -212,7 +213,8 @@ func (c *core) until(what string, holds func() bool) {
 	}
 }
 
-// feedCatchesUp waits until the store was given what closed up to now. While the disk fails there are no ticks to close it.
+// feedCatchesUp waits until the store was given what closed up to now. While the disk fails there are no ticks to close
+// it.
 func (c *core) feedCatchesUp() {
 	if c.disk.Off() || c.journal.Ready() != nil {
 		return

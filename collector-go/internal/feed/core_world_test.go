@@ -27,7 +27,8 @@ const (
 	coreHold      = 24 * time.Hour // a batch, as long as the journal promises to know it; the plugin holds it for an hour
 )
 
-// core is senders, one disk with a journal, a feed's checkpoints and a store on it, and the ledger of what was acknowledged.
+// core is senders, one disk with a journal, a feed's checkpoints and a store on it, and the ledger of what was
+// acknowledged.
 type core struct {
 	t      *testing.T
 	random *rand.Rand
@@ -131,7 +132,8 @@ func (c *core) dropStore() {
 	_ = c.store.Close(done)
 }
 
-// open starts a collector, and its senders come back. A machine that goes off meanwhile is started again, and a process whose disk does not let it start.
+// open starts a collector, and its senders come back. A machine that goes off meanwhile is started again, and a process
+// whose disk does not let it start.
 func (c *core) open() {
 	for {
 		err := c.tryOpen()
@@ -274,7 +276,8 @@ func (c *core) block(s *coreSender, nowMs int64) sentBlock {
 	return b
 }
 
-// resend offers what a sender holds, from the oldest. What it held for too long it abandons: the journal may have forgotten that it has it.
+// resend offers what a sender holds, from the oldest. What it held for too long it abandons: the journal may have
+// forgotten that it has it.
 func (c *core) resend(s *coreSender) {
 	held := len(s.held)
 	s.held = slices.DeleteFunc(s.held, func(b *sent) bool { return c.clock.Load()-b.receivedMs > coreHold.Milliseconds() })

@@ -20,7 +20,8 @@ var (
 	crashSeeds = flag.Uint64("crash.seeds", 1, "how many histories they play, each once a point")
 )
 
-// points are the calls of the disk, and the acknowledgements, of a history, by name, and how often each was where it was cut.
+// points are the calls of the disk, and the acknowledgements, of a history, by name, and how often each was where it
+// was cut.
 type points struct {
 	cut   map[string]int
 	tally tally
@@ -37,7 +38,8 @@ func (p *points) print() {
 	fmt.Printf("tally: samples=%d%s\n", p.tally.acknowledgedSamples, line.String())
 }
 
-// requireEach holds that the history of make test was cut at each. That of another seed need not have all: make chaos looks at what all of its seeds had.
+// requireEach holds that the history of make test was cut at each. That of another seed need not have all: make chaos
+// looks at what all of its seeds had.
 func (p *points) requireEach(t *testing.T, names ...string) {
 	if *crashFirst != 1 {
 		return
@@ -47,8 +49,9 @@ func (p *points) requireEach(t *testing.T, names ...string) {
 	}
 }
 
-// TestCrashAtEveryPoint ends a fixed history at its first, second, n-th call of the disk, and before its n-th acknowledgement is sent: by a
-// kill and by a loss of power, by turns. What follows is as ever, and everything is there.
+// TestCrashAtEveryPoint ends a fixed history at its first, second, n-th call of the disk, and before its n-th
+// acknowledgement is sent: by a kill and by a loss of power, by turns. What follows is as ever, and everything is
+// there.
 func TestCrashAtEveryPoint(t *testing.T) {
 	all := newPoints()
 	for seed := *crashFirst; seed < *crashFirst+*crashSeeds; seed++ {
@@ -66,7 +69,8 @@ func TestCrashAtEveryPoint(t *testing.T) {
 	all.requireEach(t, "create", "write", "sync", "rename", "remove", "syncdir", "acknowledge")
 }
 
-// cutHistory plays a history that ends at a call of the disk or an acknowledgement, and goes on after it; false when it got through.
+// cutHistory plays a history that ends at a call of the disk or an acknowledgement, and goes on after it; false when it
+// got through.
 func cutHistory(t *testing.T, seed uint64, call, ack int, all *points) (cut bool) {
 	t.Run(fmt.Sprintf("call=%d,acknowledgement=%d", call, ack), func(t *testing.T) {
 		c := newCore(t, seed)
@@ -105,8 +109,8 @@ func (c *core) everyDisk(fault func(call int, op, name string) error) {
 	c.disk.SetFault(fault)
 }
 
-// fixedHistory is some seconds of samples, slices that are written, a kill, a clean restart, and hours without samples, for which parts and
-// segments go. Wherever crashed returns true, the process or the machine starts again.
+// fixedHistory is some seconds of samples, slices that are written, a kill, a clean restart, and hours without samples,
+// for which parts and segments go. Wherever crashed returns true, the process or the machine starts again.
 func (c *core) fixedHistory(crashed func() bool) {
 	again := func() {
 		if crashed() {
@@ -155,7 +159,8 @@ func failingHistory(t *testing.T, seed uint64, call, length int, all *points) (f
 		c := newCore(t, seed)
 		at := c.disk.Calls() + call
 		var mu sync.Mutex
-		// Segments by start and name. One that an earlier process left is written in place again when it is settled, as often as that takes.
+		// Segments by start and name. One that an earlier process left is written in place again when it is settled, as
+		// often as that takes.
 		begun, sealed := map[string]bool{}, map[string]bool{}
 		c.everyDisk(func(n int, op, name string) error { // of the journal's, the feed's and the store's goroutines
 			mu.Lock()

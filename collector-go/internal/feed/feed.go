@@ -1,6 +1,6 @@
-// Package feed brings what the journal holds into one store: it reads the journal from its own place, asks the catalogue what
-// each series is, lets the slicer cut, hands closed slices to the store, and saves checkpoints so that a restart replays little.
-// It never knows what a store is made of, nor how samples came in.
+// Package feed brings what the journal holds into one store: it reads the journal from its own place, asks the
+// catalogue what each series is, lets the slicer cut, hands closed slices to the store, and saves checkpoints so that a
+// restart replays little. It never knows what a store is made of, nor how samples came in.
 package feed
 
 import (
@@ -51,12 +51,15 @@ type Options struct {
 	FS disk.FS
 	// CheckpointTicks is how many of the journal's ticks (seconds) lie between two checkpoints.
 	CheckpointTicks int
-	// CatchUpTicks is how many ticks' slices are handed over at once while the feed is behind the journal's end: a store on the network
-	// would else be sent a request for each second of a backlog. 1: those of one, as when it keeps up.
+	// CatchUpTicks is how many ticks' slices are handed over at once while the feed is behind the journal's end: a
+	// store on the network would else be sent a request for each second of a backlog. 1: those of one, as when it keeps
+	// up.
 	CatchUpTicks int
-	// FlushSlices hands closed slices on before the next tick when there are this many: a bound on memory while catching up.
+	// FlushSlices hands closed slices on before the next tick when there are this many: a bound on memory while
+	// catching up.
 	FlushSlices int
-	// CloseAtEnd closes all slices that are open at the journal's end: what was played is whole, and no more will come to it.
+	// CloseAtEnd closes all slices that are open at the journal's end: what was played is whole, and no more will come
+	// to it.
 	CloseAtEnd bool
 	// Lost reports whether after an error of Append the store is of no use until it is opened again: then the feed
 	// ends. nil: never.
@@ -87,8 +90,8 @@ func slicerOptions() slicer.Options {
 	return o
 }
 
-// Health has a period of 30 s: often enough to see a worker fall silent within a minute or two, at some eight values a worker. The
-// catalogue has some 130 metrics; a worker has about 80 of them.
+// Health has a period of 30 s: often enough to see a worker fall silent within a minute or two, at some eight values a
+// worker. The catalogue has some 130 metrics; a worker has about 80 of them.
 func Health() slicer.Health {
 	return slicer.Health{PeriodMs: catalog.CollectionPeriod.Milliseconds(), MaxMetrics: 256, Steady: catalog.Steady(), Lazy: catalog.Lazy(), Names: slicer.HealthNames{
 		Interval: catalog.CollectionInterval, Seen: catalog.CollectionSeen, Samples: catalog.CollectionSamples, Rate: catalog.CollectionRate,
@@ -143,8 +146,8 @@ func (f *Feed) rewind(cursor journal.Position) {
 	}
 }
 
-// restore takes up the state at or before the cursor. Without a checkpoint it starts from the journal's oldest entry; that is how
-// a new feed begins, and what is left to one whose checkpoints are gone.
+// restore takes up the state at or before the cursor. Without a checkpoint it starts from the journal's oldest entry;
+// that is how a new feed begins, and what is left to one whose checkpoints are gone.
 func (f *Feed) restore(cursor journal.Position) error {
 	if durable := f.journal.Durable(); cursor > durable {
 		return fmt.Errorf("the store's cursor is %d, but the journal ends at %d: the journal's directory is not the one that fed this store",
@@ -173,8 +176,8 @@ func (f *Feed) restore(cursor journal.Position) error {
 	return err
 }
 
-// Run feeds the store until the journal is closed and read to its end; then it saves a last checkpoint, so that the next start
-// replays nothing. It ends early, without one, when ctx is done. Both return nil.
+// Run feeds the store until the journal is closed and read to its end; then it saves a last checkpoint, so that the
+// next start replays nothing. It ends early, without one, when ctx is done. Both return nil.
 func (f *Feed) Run(ctx context.Context) error {
 	reader, err := f.openReader()
 	if err != nil {
@@ -213,8 +216,8 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 }
 
-// pause takes the place of all waiting: for a time, or, for 0, for the journal to grow. It returns when Run is to go on, with the
-// context's error where that is done.
+// pause takes the place of all waiting: for a time, or, for 0, for the journal to grow. It returns when Run is to go
+// on, with the context's error where that is done.
 type pause func(ctx context.Context, d time.Duration) error
 
 // nothingToWaitFor is done from the beginning.
@@ -238,8 +241,8 @@ func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Positi
 	return reader.Next(ctx)
 }
 
-// endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does not give back.
-// What was in there is missing in the store: its samples cannot be counted, the stretch is.
+// endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does
+// not give back. What was in there is missing in the store: its samples cannot be counted, the stretch is.
 func (f *Feed) endure(ctx context.Context, reader *journal.Reader, failure error) error {
 	if !f.patience.Failing() {
 		f.options.Logger.Error("reading the journal failed; retrying", "store", f.options.Name, "from", f.position, "giving_up_after", f.patience.GiveUp, "error", failure)
@@ -277,8 +280,8 @@ func (f *Feed) finish(ctx context.Context) error {
 	return fmt.Errorf("feed %s: %w", f.options.Name, err)
 }
 
-// openReader starts from the feed's place, or, where the journal has let go of it, from what there is: that is counted as lost
-// history and said.
+// openReader starts from the feed's place, or, where the journal has let go of it, from what there is: that is counted
+// as lost history and said.
 func (f *Feed) openReader() (*journal.Reader, error) {
 	reader, err := f.journal.Reader(f.position)
 	if !errors.Is(err, journal.ErrExpired) {
@@ -320,15 +323,16 @@ func (f *Feed) take(ctx context.Context, position journal.Position, entry journa
 	return nil
 }
 
-// hurry asks for a checkpoint before it is due, and for the store's cursor to be where it is, if all before upTo was handed over: the journal has no
-// more room. It is for any goroutine.
+// hurry asks for a checkpoint before it is due, and for the store's cursor to be where it is, if all before upTo was
+// handed over: the journal has no more room. It is for any goroutine.
 func (f *Feed) hurry(upTo journal.Position) {
 	if f.caught.Load() >= uint64(upTo) {
 		f.hurried.Store(true)
 	}
 }
 
-// moveCursor makes durable what the store was given. Where that fails, as on a full disk, the journal keeps it, and asks again.
+// moveCursor makes durable what the store was given. Where that fails, as on a full disk, the journal keeps it, and
+// asks again.
 func (f *Feed) moveCursor(ctx context.Context) {
 	store, ok := f.store.(interface{ Flush(context.Context) error })
 	if !ok {
@@ -435,7 +439,8 @@ func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay, no data.
+// checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay,
+// no data.
 func (f *Feed) checkpoint() {
 	if err := f.checkpoints.Save(f.position, f.pipeline.snapshot()...); err != nil {
 		f.figures.failures.Inc()

@@ -24,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a store that keeps slices in a map, to see what a feed delivers. Of what it was given only what came up to its
-// cursor survives a crash.
+// memory is a store that keeps slices in a map, to see what a feed delivers. Of what it was given only what came up to
+// its cursor survives a crash.
 type memory struct {
 	series   map[slice.Ref]string
 	appended []delivery // since the cursor

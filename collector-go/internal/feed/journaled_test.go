@@ -62,7 +62,8 @@ func (b *sent) all() []sentSample {
 	return append(all, b.histograms...)
 }
 
-// journaled is what was ever durable in the journal, read by a reader that misses nothing: a process of its own that never dies.
+// journaled is what was ever durable in the journal, read by a reader that misses nothing: a process of its own that
+// never dies.
 type journaled struct {
 	t         *testing.T
 	at        journal.Position
@@ -236,7 +237,8 @@ func distributionOf(c *slice.Columns, i int) storetest.Point {
 	return storetest.Distribution(c.HistogramEndsMs[i], nil)
 }
 
-// plainRun is what the journal's entries give where nothing ever happens, but for a restart from a checkpoint after each so many ticks; 0 for none.
+// plainRun is what the journal's entries give where nothing ever happens, but for a restart from a checkpoint after
+// each so many ticks; 0 for none.
 func (j *journaled) plainRun(t require.TestingT, o Options, restartTicks int) (*pipeline, slicesByName) {
 	p, err := newPipeline(o)
 	require.NoError(t, err)

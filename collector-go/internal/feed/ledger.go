@@ -13,12 +13,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
-// The most sender starts whose drop counts are remembered, the oldest forgotten first: a sender that has been replaced sends no
-// more.
+// The most sender starts whose drop counts are remembered, the oldest forgotten first: a sender that has been replaced
+// sends no more.
 const maxSenders = 4096
 
-// ledger is the feed's side of the books: what it read, and what producers say that they dropped. It is part of the checkpoint,
-// so that the books balance over restarts.
+// ledger is the feed's side of the books: what it read, and what producers say that they dropped. It is part of the
+// checkpoint, so that the books balance over restarts.
 type ledger struct {
 	read          uint64 // samples, histograms included
 	expired       uint64 // of read, samples that the journal let go of before the feed came to them

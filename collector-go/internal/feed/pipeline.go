@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slicer"
 )
 
-// pipeline is a feed without its files: journal entries go in, closed slices come out. It has no clock and does no I/O, so that
-// living on, catching up and recovering are the same.
+// pipeline is a feed without its files: journal entries go in, closed slices come out. It has no clock and does no I/O,
+// so that living on, catching up and recovering are the same.
 type pipeline struct {
 	catalog   *catalog.State
 	slicer    *slicer.Slicer
@@ -107,7 +107,8 @@ func (p *pipeline) block(b *journal.Block) {
 	}
 }
 
-// forget drops what is known by ids that the journal has given up. What a forgotten series overruled is stored from then on.
+// forget drops what is known by ids that the journal has given up. What a forgotten series overruled is stored from
+// then on.
 func (p *pipeline) forget(e *journal.Forgotten) {
 	for _, layout := range e.Layouts {
 		p.slicer.ForgetLayout(uint32(layout))

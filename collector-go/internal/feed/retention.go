@@ -8,7 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
-// Retention lets go of the journal behind the slowest of its readers, which keep checkpoints. It is safe for concurrent use.
+// Retention lets go of the journal behind the slowest of its readers, which keep checkpoints. It is safe for concurrent
+// use.
 type Retention struct {
 	release func(journal.Position) error
 
@@ -23,15 +24,16 @@ func NewRetention(release func(journal.Position) error) *Retention {
 	return &Retention{release: release, needs: map[string]journal.Position{}, hurry: map[string]func(journal.Position){}, optional: map[string]*Feed{}}
 }
 
-// Join makes the journal wait for a reader from now on. hurry, which may be nil, asks a reader that has read what lies before upTo to keep a
-// checkpoint soon, so that it no longer needs that; it must not block.
+// Join makes the journal wait for a reader from now on. hurry, which may be nil, asks a reader that has read what lies
+// before upTo to keep a checkpoint soon, so that it no longer needs that; it must not block.
 func (r *Retention) Join(reader string, hurry func(upTo journal.Position)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.needs[reader], r.hurry[reader] = 0, hurry
 }
 
-// MayLag lets a feed be left behind where the journal has no more room: Relieve makes it give up the oldest that it lacks.
+// MayLag lets a feed be left behind where the journal has no more room: Relieve makes it give up the oldest that it
+// lacks.
 func (r *Retention) MayLag(f *Feed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,9 +54,10 @@ func (r *Retention) Need(reader string, p journal.Position) error {
 	return r.release(p)
 }
 
-// Relieve lets go of the oldest segment while the journal is crowded and only feeds that may lag still need it; each of these gives up
-// what it lacks of it first. crowded is the journal's. Another reader that needs the segment is hurried: the next call finds it gone where that
-// reader only had not kept a checkpoint yet, and else the journal will say that it is full.
+// Relieve lets go of the oldest segment while the journal is crowded and only feeds that may lag still need it; each of
+// these gives up what it lacks of it first. crowded is the journal's. Another reader that needs the segment is hurried:
+// the next call finds it gone where that reader only had not kept a checkpoint yet, and else the journal will say that
+// it is full.
 func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journal.Position, is bool)) error {
 	for {
 		end, is := crowded()

@@ -30,7 +30,8 @@ func (s unhurried) Flush(context.Context) error {
 	return nil
 }
 
-// A store that keeps up, and whose checkpoint is not due for long, does not fill a small journal: it keeps one when there is no more room.
+// A store that keeps up, and whose checkpoint is not due for long, does not fill a small journal: it keeps one when
+// there is no more room.
 func TestWhoKeepsUpDoesNotFillTheJournal(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10

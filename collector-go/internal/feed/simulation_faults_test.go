@@ -138,8 +138,8 @@ func (w *simulated) healDisk() {
 	w.disk.SetRoom(0)
 }
 
-// clocks lets a clock step: the collector's by minutes, since the door takes no monotonic clock from a simulation and would refuse all that is
-// further ahead; a plugin's by anything up to half a day, or back to where it belongs.
+// clocks lets a clock step: the collector's by minutes, since the door takes no monotonic clock from a simulation and
+// would refuse all that is further ahead; a plugin's by anything up to half a day, or back to where it belongs.
 func (w *simulated) clocks(p *plugin) {
 	w.note("clock")
 	w.happen["clock_steps"]++

@@ -189,7 +189,8 @@ func (w *simulated) receiverDies() bool {
 	return false
 }
 
-// die ends the collector in the middle of whatever it does, by a kill or with its machine, and starts it again after a while.
+// die ends the collector in the middle of whatever it does, by a kill or with its machine, and starts it again after a
+// while.
 func (w *simulated) die(powerLoss bool) {
 	if powerLoss {
 		w.happen["power_losses"]++

@@ -8,8 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/ingest"
 )
 
-// link is the way between a plugin's host and the collector's. What is on its way when a direction is blocked comes when it is open again,
-// as TCP sends it again, unless somebody has given the connection up by then.
+// link is the way between a plugin's host and the collector's. What is on its way when a direction is blocked comes
+// when it is open again, as TCP sends it again, unless somebody has given the connection up by then.
 type link struct {
 	*simulated
 	delayMs int64 // most that a message takes

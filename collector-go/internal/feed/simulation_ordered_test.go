@@ -18,8 +18,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/storetest"
 )
 
-// ordered holds, where nothing came too late and no series was away for a day and forgotten, that the slices are those of the same batches had they come at once when they were made: order
-// does not matter. Calm hours, in which series come more rarely than they say, are left out: what counts as silence then follows the ticks. Gaps' markers, and what is reported of the collection itself, depend on what came when, and are left out.
+// ordered holds, where nothing came too late and no series was away for a day and forgotten, that the slices are those
+// of the same batches had they come at once when they were made: order does not matter. Calm hours, in which series
+// come more rarely than they say, are left out: what counts as silence then follows the ticks. Gaps' markers, and what
+// is reported of the collection itself, depend on what came when, and are left out.
 func (w *simulated) ordered() {
 	if w.happen["calm_hours"] > 0 {
 		return

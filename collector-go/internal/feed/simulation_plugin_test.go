@@ -24,8 +24,9 @@ const (
 	maxWindow          = 64
 )
 
-// plugin is the sender in a worker, as plugin-java's Exporter and Outbox have it: batches are held until they are acknowledged or an hour
-// old, as many are under way as the window allows, and after Full or a lost stream all of them are sent again, oldest first.
+// plugin is the sender in a worker, as plugin-java's Exporter and Outbox have it: batches are held until they are
+// acknowledged or an hour old, as many are under way as the window allows, and after Full or a lost stream all of them
+// are sent again, oldest first.
 type plugin struct {
 	*simulated
 	link    *link

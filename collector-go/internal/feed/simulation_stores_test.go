@@ -56,7 +56,8 @@ func (s *strand) finish() {
 	}
 }
 
-// buffered is a store like the embedded one: it keeps in memory what it is given, now and then makes that durable, and only then moves its cursor.
+// buffered is a store like the embedded one: it keeps in memory what it is given, now and then makes that durable, and
+// only then moves its cursor.
 type buffered struct {
 	*simulated
 	names

@@ -18,9 +18,10 @@ var (
 	simTrace = flag.Bool("sim.trace", false, "TestSimulation prints what happens")
 )
 
-// Plugins, network, door, journal, slicer, cursors and stores in one goroutine, under one seed, by a clock of their own: whatever happens to
-// disk, process, machine, network, clocks and stores, what was acknowledged is in each store once and to the bit, or is counted by name; the
-// books balance; and once the faults are over a fresh batch is acknowledged within 5 s. The same seed gives the same world.
+// Plugins, network, door, journal, slicer, cursors and stores in one goroutine, under one seed, by a clock of their
+// own: whatever happens to disk, process, machine, network, clocks and stores, what was acknowledged is in each store
+// once and to the bit, or is counted by name; the books balance; and once the faults are over a fresh batch is
+// acknowledged within 5 s. The same seed gives the same world.
 func TestSimulation(t *testing.T) {
 	first, last := *simFirst, *simFirst+*simSeeds-1
 	if *simSeed != 0 {

@@ -20,9 +20,10 @@ type leaving struct {
 	done chan error
 }
 
-// Leave makes the feed give up what it has not read before upTo, so that the journal can let go of it, and returns when a restart
-// would not read it either. It is for another goroutine than Run's, while Run runs. A feed that has read so far saves a checkpoint, at once or with
-// the next tick; one whose store does not take what closed before that gives up those slices.
+// Leave makes the feed give up what it has not read before upTo, so that the journal can let go of it, and returns when
+// a restart would not read it either. It is for another goroutine than Run's, while Run runs. A feed that has read so
+// far saves a checkpoint, at once or with the next tick; one whose store does not take what closed before that gives up
+// those slices.
 func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
 	word := leaving{upTo, make(chan error, 1)}
 	select {
@@ -43,9 +44,9 @@ type leftBehind struct{ leaving }
 
 func (leftBehind) Error() string { return "the journal lets go of what the store still lacks" }
 
-// obey does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk, the journal keeps
-// what it would have let go of, and asks again.
-// interrupted means that the store was being offered what it does not accept.
+// obey does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk, the
+// journal keeps what it would have let go of, and asks again. interrupted means that the store was being offered what
+// it does not accept.
 func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving, interrupted bool) (*journal.Reader, error) {
 	before := f.position
 	var err error
@@ -74,9 +75,9 @@ func (f *Feed) obey(ctx context.Context, reader *journal.Reader, word leaving, i
 	return again, reader.Close()
 }
 
-// skip brings the feed's place behind upTo. What is open or closed and not handed over would be incomplete or comes too late: it
-// expires. The slicer's clock stands still meanwhile, so that no source counts as silent; each series gets its gap's marker when it
-// goes on, and counters go on from where they were.
+// skip brings the feed's place behind upTo. What is open or closed and not handed over would be incomplete or comes too
+// late: it expires. The slicer's clock stands still meanwhile, so that no source counts as silent; each series gets its
+// gap's marker when it goes on, and counters go on from where they were.
 func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	from := f.position
 	samples, err := f.passOver(ctx, upTo)
@@ -100,8 +101,8 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	return nil
 }
 
-// giveUpClosed gives up the slices that the store does not take: what they were cut from has to go from the journal, and a checkpoint holds none. What
-// is open stays.
+// giveUpClosed gives up the slices that the store does not take: what they were cut from has to go from the journal,
+// and a checkpoint holds none. What is open stays.
 func (f *Feed) giveUpClosed(ctx context.Context) error {
 	dropped := f.pipeline.dropClosed()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
@@ -163,8 +164,8 @@ func (f *Feed) settle(ctx context.Context) error {
 	return nil
 }
 
-// dropOpen closes all open slices and forgets them with those that are closed, but not what series there are. It returns how many. Each
-// of the series is owed a gap's marker in the place of the first slice that it lost.
+// dropOpen closes all open slices and forgets them with those that are closed, but not what series there are. It
+// returns how many. Each of the series is owed a gap's marker in the place of the first slice that it lost.
 func (p *pipeline) dropOpen() int {
 	p.slicer.CloseAll()
 	return p.dropClosed()

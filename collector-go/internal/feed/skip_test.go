@@ -84,8 +84,8 @@ func (r *running) awaitEnd(t *testing.T, w *world) {
 	require.Eventually(t, func() bool { return journal.Position(r.Position()) == w.journal.Durable() }, 10e9, 1e6)
 }
 
-// A store that goes away while its feed has read beyond the oldest segment, and no checkpoint was due since, is left behind like any other: what it
-// does not take is given up and counted, and the feed goes on.
+// A store that goes away while its feed has read beyond the oldest segment, and no checkpoint was due since, is left
+// behind like any other: what it does not take is given up and counted, and the feed goes on.
 func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
@@ -120,8 +120,9 @@ func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
 	require.Positive(t, testutil.ToFloat64(f.figures.slices.WithLabelValues("expired", "")))
 }
 
-// A store that is down for longer than the journal has room for neither stops the door nor another store, also over restarts. When it is
-// back it goes on with what the journal still has: what it missed is counted to the sample, shown as a gap, and no counter falls.
+// A store that is down for longer than the journal has room for neither stops the door nor another store, also over
+// restarts. When it is back it goes on with what the journal still has: what it missed is counted to the sample, shown
+// as a gap, and no counter falls.
 func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10

@@ -13,8 +13,8 @@ import (
 
 const stateVersion = 1
 
-// snapshot is the pipeline's whole state as bytes, in parts that follow each other: hundreds of megabytes of a large cluster, which are not
-// copied. Nothing may be closed and not yet handed on.
+// snapshot is the pipeline's whole state as bytes, in parts that follow each other: hundreds of megabytes of a large
+// cluster, which are not copied. Nothing may be closed and not yet handed on.
 func (p *pipeline) snapshot() [][]byte {
 	parts := [][]byte{{stateVersion}}
 	for _, part := range [][]byte{p.catalog.Snapshot(), p.slicer.Snapshot(), p.ledger.snapshot()} {
@@ -23,7 +23,8 @@ func (p *pipeline) snapshot() [][]byte {
 	return parts
 }
 
-// restorePipeline reads what snapshot wrote. The producers are not part of it: the journal names them again to every reader.
+// restorePipeline reads what snapshot wrote. The producers are not part of it: the journal names them again to every
+// reader.
 func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	if len(data) == 0 || data[0] != stateVersion {
 		return nil, fmt.Errorf("the checkpoint is not of version %d", stateVersion)

@@ -27,7 +27,8 @@ func onMemory(t *testing.T) (*world, *disktest.Memory) {
 	return w, m
 }
 
-// readDamaged feeds what a world's journal holds from a disk whose first segment fails to be read between two offsets, for so many reads.
+// readDamaged feeds what a world's journal holds from a disk whose first segment fails to be read between two offsets,
+// for so many reads.
 func readDamaged(t *testing.T, from, to int64, failures int64) (*memory, *Feed) {
 	w, m := onMemory(t)
 	f, err := New(w.journal, newMemory(), NewRetention(w.journal.Release), options(t.TempDir()))

@@ -1,5 +1,6 @@
-// Package framepool is memory for the frames that a gRPC server reads. gRPC's own pool clears what it hands out, 16 KiB a frame, though a frame is
-// written over at once and none of it is read before. It owns nothing but that memory, and will never know what a frame holds.
+// Package framepool is memory for the frames that a gRPC server reads. gRPC's own pool clears what it hands out, 16 KiB
+// a frame, though a frame is written over at once and none of it is read before. It owns nothing but that memory, and
+// will never know what a frame holds.
 package framepool
 
 import "sync"
@@ -10,7 +11,8 @@ const Largest = 16 << 10
 // sizes are those of the memory that is kept: a small frame does not hold what a large one takes.
 var sizes = [...]int{4 << 10, Largest}
 
-// Pool implements mem.BufferPool for experimental.BufferPool; what it hands out holds what was there before. Its zero value is empty. It is safe from any goroutine.
+// Pool implements mem.BufferPool for experimental.BufferPool; what it hands out holds what was there before. Its zero
+// value is empty. It is safe from any goroutine.
 type Pool struct{ kept [len(sizes)]sync.Pool }
 
 // Get returns memory of a length. What is larger than a frame is new, and zero.

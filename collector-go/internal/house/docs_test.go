@@ -23,7 +23,8 @@ type document struct {
 	anchors map[string]bool
 }
 
-// notPages are directories whose pages are not ours, or not for readers; "pages" are the runbooks of the binary, which are those of docs/runbooks.
+// notPages are directories whose pages are not ours, or not for readers; "pages" are the runbooks of the binary, which
+// are those of docs/runbooks.
 var notPages = map[string]bool{".git": true, "build": true, "dist": true, "out": true, "node_modules": true, "target": true, "testdata": true, "vendor": true, "pages": true}
 
 // documents are all pages below the repository's root, by their path from there.
@@ -49,7 +50,8 @@ func documents(t *testing.T, root string) map[string]*document {
 	return found
 }
 
-// read parses a page. An anchor is what GitHub makes of a heading: lower case, a hyphen for a space, punctuation left out.
+// read parses a page. An anchor is what GitHub makes of a heading: lower case, a hyphen for a space, punctuation left
+// out.
 func read(source []byte) *document {
 	page := &document{anchors: map[string]bool{}}
 	tree := goldmark.New(goldmark.WithExtensions(extension.Table)).

@@ -16,8 +16,9 @@ import (
 
 const module = "github.com/bullet-metrics/bullet-metrics/collector-go/"
 
-// allowed is the staircase: what each package of ours may import of ours, test code apart. A package that is missing here
-// fails the test, so that a new room is given its place before it is furnished. ROOM/* are the rooms in a room that have no line of their own.
+// allowed is the staircase: what each package of ours may import of ours, test code apart. A package that is missing
+// here fails the test, so that a new room is given its place before it is furnished. ROOM/* are the rooms in a room
+// that have no line of their own.
 var allowed = map[string][]string{
 	"gen/bulletmetrics/v1":       {},
 	"internal/varint":            {},
@@ -97,7 +98,8 @@ var allowed = map[string][]string{
 	"internal/chaos":             {"internal/block", "internal/sender", "gen/bulletmetrics/v1"}, // it stays outside of the program that it tries
 }
 
-// pure packages take time and input as values: no clock of their own, no I/O, no goroutine. What they may not import says so.
+// pure packages take time and input as values: no clock of their own, no I/O, no goroutine. What they may not import
+// says so.
 var pure = map[string][]string{
 	"internal/slicer":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},
 	"internal/tuning":   {"os", "net", "io/fs", "net/http", "log/slog", "sync", "context"},

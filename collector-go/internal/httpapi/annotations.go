@@ -84,7 +84,8 @@ func shown(a registry.Annotation) annotation {
 	return out
 }
 
-// annotations answers GET /annotations: those of topology (all where it is missing) that touch [start, end] and have every tag.
+// annotations answers GET /annotations: those of topology (all where it is missing) that touch [start, end] and have
+// every tag.
 func (a *api) annotations(r request) answer {
 	start, end, invalid := timeRange(r)
 	if invalid != nil {
@@ -104,8 +105,8 @@ func (a *api) annotations(r request) answer {
 	return answer{data: all}
 }
 
-// annotate answers POST /annotations: it sets one, and answers with it once it is on disk. A web page elsewhere cannot call it:
-// JSON takes a browser's permission that this server never gives, beside what Local refuses.
+// annotate answers POST /annotations: it sets one, and answers with it once it is on disk. A web page elsewhere cannot
+// call it: JSON takes a browser's permission that this server never gives, beside what Local refuses.
 func (a *api) annotate(r request) answer {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return answer{err: &apiError{errorMediaType, errors.New("send the annotation as JSON, with Content-Type: application/json")}}

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// bounded limits what a request may take: time, the size of its body, and the time in which the body comes. The last is a bound of its own,
-// since an answer may take minutes, and who sends a byte a second must not hold a connection that long.
+// bounded limits what a request may take: time, the size of its body, and the time in which the body comes. The last is
+// a bound of its own, since an answer may take minutes, and who sends a byte a second must not hold a connection that
+// long.
 func bounded(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), o.RequestTimeout)

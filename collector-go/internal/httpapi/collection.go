@@ -39,7 +39,8 @@ func (a *api) collection(r request) answer {
 	return answer{data: whole}
 }
 
-// Instant answers the vector that an expression is at a time, or all values of a range selector; a value holds for so long.
+// Instant answers the vector that an expression is at a time, or all values of a range selector; a value holds for so
+// long.
 func Instant(engine *query.Engine) func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
 	return func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
 		q, err := engine.Instant(ctx, promql.NewPrometheusQueryOpts(false, holds), expr, at)

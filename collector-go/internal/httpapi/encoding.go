@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/prometheus/util/jsonutil"
 )
 
-// encoding writes answers byte for byte as Prometheus does (web/api/v1/json_codec.go): the encoder is the same, and so are the
-// forms of PromQL's values.
+// encoding writes answers byte for byte as Prometheus does (web/api/v1/json_codec.go): the encoder is the same, and so
+// are the forms of PromQL's values.
 var encoding = newEncoding()
 
 func newEncoding() jsoniter.API {
@@ -63,7 +63,8 @@ func writeSample(p promql.Sample, s *jsoniter.Stream) {
 	s.WriteObjectEnd()
 }
 
-// writeSeries writes {"metric":{...},"values":[[time,"1.5"],...],"histograms":[[time,{...}],...]}, each only where it has any.
+// writeSeries writes {"metric":{...},"values":[[time,"1.5"],...],"histograms":[[time,{...}],...]}, each only where it
+// has any.
 func writeSeries(p promql.Series, s *jsoniter.Stream) {
 	s.WriteObjectStart()
 	s.WriteObjectField("metric")

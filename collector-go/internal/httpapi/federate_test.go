@@ -20,8 +20,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// openRecent is a store with slices of the last minutes: a series that goes on, one that ended in a gap, one that is too old, one of
-// distributions.
+// openRecent is a store with slices of the last minutes: a series that goes on, one that ended in a gap, one that is
+// too old, one of distributions.
 func openRecent(t testing.TB, now time.Time) *grid.Store {
 	f := &fixture{refs: map[string]slice.Ref{}}
 	nowMs := now.Truncate(10 * time.Second).UnixMilli()

@@ -113,7 +113,8 @@ func (f *fixture) distribution(ms int64, h *histogram.Histogram, names ...string
 	c.HistogramRefs, c.HistogramEndsMs, c.Histograms = append(c.HistogramRefs, f.ref(names...)), append(c.HistogramEndsMs, ms), append(c.Histograms, h)
 }
 
-// openFixture is a store that holds the fixture in blocks, where series are in order, as Prometheus' are that reads the same.
+// openFixture is a store that holds the fixture in blocks, where series are in order, as Prometheus' are that reads the
+// same.
 func openFixture(t testing.TB) *grid.Store {
 	s := openInMemory(t)
 	require.NoError(t, s.Flush(t.Context()))

@@ -228,8 +228,8 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// A request may take longer than its body: the body's time is taken off when it is whole, or it would end what waits for the client to go
-// away, and with it the request.
+// A request may take longer than its body: the body's time is taken off when it is whole, or it would end what waits
+// for the client to go away, and with it the request.
 func TestAnAnswerMayTakeLongerThanTheBody(t *testing.T) {
 	h := handlerOver(t, empty{})
 	w := &deadlines{ResponseWriter: httptest.NewRecorder()}

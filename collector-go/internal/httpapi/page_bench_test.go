@@ -53,9 +53,9 @@ var pageFigures = []struct{ figure, expression string }{
 	{"streams", `sum by (component, stream) (rate(storm_emitted_total{topology="bullet",component!~"__.*",stream!~"__.*"}[910s]))`},
 }
 
-// BenchmarkPage asks what stands behind the page's figures: 500 workers, a day of slices of 10 s, thinned to the 96 points that the page asks
-// for; each figure alone, and all of them together, as the page does. PAGE_STORE names a directory in which the store is made once and kept;
-// PAGE_BROWSER=1 has a browser show it as well.
+// BenchmarkPage asks what stands behind the page's figures: 500 workers, a day of slices of 10 s, thinned to the 96
+// points that the page asks for; each figure alone, and all of them together, as the page does. PAGE_STORE names a
+// directory in which the store is made once and kept; PAGE_BROWSER=1 has a browser show it as well.
 func BenchmarkPage(b *testing.B) {
 	store := benchStore(b)
 	files, err := page.Handler()
@@ -152,7 +152,8 @@ func benchStore(b *testing.B) *grid.Store {
 	return store
 }
 
-// fillDay writes a day of every series behind the figures; distributions of the last two hours, since the page asks for none of longer times.
+// fillDay writes a day of every series behind the figures; distributions of the last two hours, since the page asks for
+// none of longer times.
 func fillDay(b *testing.B, store *grid.Store) {
 	c := &slice.Columns{}
 	type line struct {

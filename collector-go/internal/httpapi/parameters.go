@@ -30,8 +30,8 @@ type request struct {
 	formError error
 }
 
-// parseForm reads query and body. As in Prometheus, a form that cannot be parsed counts as far as it goes, and only /series
-// speaks of it; one that is larger than allowed is refused.
+// parseForm reads query and body. As in Prometheus, a form that cannot be parsed counts as far as it goes, and only
+// /series speaks of it; one that is larger than allowed is refused.
 func parseForm(r *http.Request) request {
 	return request{Request: r, formError: r.ParseForm()}
 }

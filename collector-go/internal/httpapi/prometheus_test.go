@@ -27,8 +27,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid"
 )
 
-// These tests hold our answers against a real Prometheus of our library's version: `go test -tags prometheus`. They build it
-// from source, which takes some four minutes of CPU the first time and a second or two afterwards.
+// These tests hold our answers against a real Prometheus of our library's version: `go test -tags prometheus`. They
+// build it from source, which takes some four minutes of CPU the first time and a second or two afterwards.
 
 // buildPrometheus builds prometheus and promtool into build/tools, and returns that directory.
 func buildPrometheus(t *testing.T) string {
@@ -42,8 +42,8 @@ func buildPrometheus(t *testing.T) string {
 	return into
 }
 
-// exportBlocks writes what a store holds as Prometheus' blocks, ten minutes each, and returns their directory. Prometheus names labels by the
-// block: ours of the time that is asked for alone.
+// exportBlocks writes what a store holds as Prometheus' blocks, ten minutes each, and returns their directory.
+// Prometheus names labels by the block: ours of the time that is asked for alone.
 func exportBlocks(t *testing.T, s *grid.Store) string {
 	dir := filepath.Join(t.TempDir(), "blocks")
 	oldest, newest, ok, err := s.Extent(t.Context())
@@ -56,8 +56,8 @@ func exportBlocks(t *testing.T, s *grid.Store) string {
 	return dir
 }
 
-// startPrometheus runs a real Prometheus over the blocks in dir until the test ends, and returns its address. A query may hold so many
-// samples.
+// startPrometheus runs a real Prometheus over the blocks in dir until the test ends, and returns its address. A query
+// may hold so many samples.
 func startPrometheus(t *testing.T, dir, config string, samples int) string {
 	file := filepath.Join(t.TempDir(), "prometheus.yml")
 	require.NoError(t, os.WriteFile(file, []byte(config), 0o666))
@@ -149,8 +149,8 @@ func TestRealPrometheusOnGeneratedExpressions(t *testing.T) {
 // long is a number with more digits than the order of a sum leaves alone.
 var long = regexp.MustCompile(`"-?[0-9]+\.[0-9]{6,}(e[+-][0-9]+)?"`)
 
-// rounded leaves out the last digits: over a range the engine hands on what a binary operation gives in a map's order, so that a
-// sum or a deviation over it ends now in one digit and now in another, in Prometheus itself.
+// rounded leaves out the last digits: over a range the engine hands on what a binary operation gives in a map's order,
+// so that a sum or a deviation over it ends now in one digit and now in another, in Prometheus itself.
 func rounded(answer string) string {
 	return long.ReplaceAllStringFunc(answer, func(quoted string) string {
 		v, err := strconv.ParseFloat(strings.Trim(quoted, `"`), 64)
@@ -175,8 +175,8 @@ func (g generator) window() string {
 	return g.selector() + "[" + g.of("1m", "5m", "10m", "37s", "1h") + "]" + g.of("", "", " offset 3m", " @ 1700002000")
 }
 
-// expression is a vector, or the greatest of some whose values differ. Which of equal ones topk takes, and the order in which it
-// hands them on, is not defined: Prometheus itself answers one way and then another.
+// expression is a vector, or the greatest of some whose values differ. Which of equal ones topk takes, and the order in
+// which it hands them on, is not defined: Prometheus itself answers one way and then another.
 func (g generator) expression() string {
 	if g.IntN(9) == 0 {
 		return g.of("topk", "bottomk") + "(" + g.of("1", "2") + ", " + g.of("", "2 * ", "100 - ") + "bullet_worker_heap_used_bytes)"

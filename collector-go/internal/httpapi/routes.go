@@ -47,8 +47,8 @@ const everybody access.Scope = ""
 // navigable are the patterns that a link on another site may lead to: pages for people.
 var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}", "GET /runbooks/{page...}"}
 
-// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection, topologies, annotations,
-// why and runs, which it has not.
+// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection,
+// topologies, annotations, why and runs, which it has not.
 func (a *api) routes() []route {
 	get := func(path string, f func(request) answer) route { return route{"GET " + path, access.Read, a.serve(f)} }
 	post := func(path string, f func(request) answer) route { return route{"POST " + path, access.Read, a.serve(f)} }
@@ -99,8 +99,8 @@ func graph(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/#"+r.URL.Query().Encode(), http.StatusFound)
 }
 
-// serve turns f into a handler, compressed as Prometheus does. It answers whether or not the collector is ready for samples:
-// who looks into a full disk needs answers.
+// serve turns f into a handler, compressed as Prometheus does. It answers whether or not the collector is ready for
+// samples: who looks into a full disk needs answers.
 func (a *api) serve(f func(request) answer) http.Handler {
 	return httputil.CompressionHandler{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := parseForm(r)

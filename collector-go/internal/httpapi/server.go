@@ -1,5 +1,6 @@
-// Package httpapi serves people and Grafana over HTTP: Prometheus' query API under /api/v1, what topologies are and their
-// annotations, the collector's own figures, and its health. It owns requests and answers, and knows nothing of how samples come in or are stored.
+// Package httpapi serves people and Grafana over HTTP: Prometheus' query API under /api/v1, what topologies are and
+// their annotations, the collector's own figures, and its health. It owns requests and answers, and knows nothing of
+// how samples come in or are stored.
 package httpapi
 
 import (
@@ -58,19 +59,21 @@ type Options struct {
 	Guard *access.Guard
 	// Ready returns why the collector is not ready, in words for an operator; "" when it is. nil: always ready.
 	Ready func() string
-	// Loaded waits until what was acknowledged before the collector's start is in the answers, and the alerts of then are known. Where
-	// ctx ends before, the error reports how far it is. nil: it always is.
+	// Loaded waits until what was acknowledged before the collector's start is in the answers, and the alerts of then
+	// are known. Where ctx ends before, the error reports how far it is. nil: it always is.
 	Loaded func(ctx context.Context) error
-	// LoadTimeout is how long a request waits for that before it is refused as unavailable. 10 s by default: a restart takes a second or two.
+	// LoadTimeout is how long a request waits for that before it is refused as unavailable. 10 s by default: a restart
+	// takes a second or two.
 	LoadTimeout time.Duration
 	// Hosts are the names (without port) by which the server may be called, beside those of this host's loopback.
 	Hosts []string
-	// MaxBodyBytes bounds a request's body. 1 MiB by default: the longest query is 64 KiB, and the longest annotation 128.
+	// MaxBodyBytes bounds a request's body. 1 MiB by default: the longest query is 64 KiB, and the longest annotation
+	// 128.
 	MaxBodyBytes int64
 	// BodyTimeout bounds the time in which a body comes. 20 s by default.
 	BodyTimeout time.Duration
-	// MaxConnections bounds the connections at a time, and an address has its share of them; more are closed at once. 512 by default, as
-	// Prometheus has it.
+	// MaxConnections bounds the connections at a time, and an address has its share of them; more are closed at once.
+	// 512 by default, as Prometheus has it.
 	MaxConnections int
 	// MaxRequests bounds the requests at a time, and a caller has its share of them. 256 by default.
 	MaxRequests int
@@ -145,8 +148,8 @@ func NewServer(options Options) (*Server, error) {
 	return s, nil
 }
 
-// Run serves on listener until ctx is done, then lets running requests end within ShutdownTimeout and cuts off the rest. It
-// closes listener, and runs once.
+// Run serves on listener until ctx is done, then lets running requests end within ShutdownTimeout and cuts off the
+// rest. It closes listener, and runs once.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	var open net.Listener = quota.Listen(listener, s.connections, s.refuse)
 	var looking sync.WaitGroup

@@ -299,8 +299,8 @@ func TestRunReturnsWhatEndedIt(t *testing.T) {
 	require.ErrorContains(t, server.Run(t.Context(), listener), "http: serve on 127.0.0.1:")
 }
 
-// While the journal is read again answers would lack what was acknowledged: they are waited for, and then refused with how far that is. What needs
-// no data answers at once.
+// While the journal is read again answers would lack what was acknowledged: they are waited for, and then refused with
+// how far that is. What needs no data answers at once.
 func TestAnswersWaitForWhatWasAcknowledgedBeforeTheStart(t *testing.T) {
 	started := make(chan struct{})
 	h := handlerOver(t, empty{}, func(o *Options) {

@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// whole answers by f once the collector has all that was acknowledged before its start: an answer that lacks some of it would not say so.
+// whole answers by f once the collector has all that was acknowledged before its start: an answer that lacks some of it
+// would not say so.
 func (a *api) whole(f func(request) answer) func(request) answer {
 	return func(r request) answer {
 		if err := a.loaded(r.Context()); err != nil {

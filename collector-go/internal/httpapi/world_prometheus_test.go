@@ -46,7 +46,8 @@ func agedWorld(seed uint64, partition time.Duration) *gridtest.World {
 	return gridtest.NewAgedWorld(seed, partition, monthsAgo, ago(30*day, hour), ago(10*day, hour), ago(3*day, 2*hour), ago(8*hour, 8*hour))
 }
 
-// openWorld is a store that took a world over many hand-overs, was written and opened again between them, and holds the newest in memory.
+// openWorld is a store that took a world over many hand-overs, was written and opened again between them, and holds the
+// newest in memory.
 func openWorld(t *testing.T, w *gridtest.World, options grid.Options) *grid.Store {
 	dir := t.TempDir()
 	s, err := grid.Open(dir, options)
@@ -68,8 +69,9 @@ func openWorld(t *testing.T, w *gridtest.World, options grid.Options) *grid.Stor
 	return s
 }
 
-// A client that asks our API over the grid store gets what it gets of a real Prometheus over the same slices, exported as its blocks: series,
-// times, numbers as they are printed, errors and warnings. The exceptions are those of gridtest.Compare.
+// A client that asks our API over the grid store gets what it gets of a real Prometheus over the same slices, exported
+// as its blocks: series, times, numbers as they are printed, errors and warnings. The exceptions are those of
+// gridtest.Compare.
 func TestRealPrometheusOverAWorld(t *testing.T) {
 	t.Logf("seed %d, %d questions", *worldSeed, *worldQuestions)
 	options := grid.DefaultOptions()

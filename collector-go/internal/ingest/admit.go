@@ -74,8 +74,8 @@ func checkBatch(b *pb.Batch) error {
 	return nil
 }
 
-// check holds a batch to the protocol and takes its definitions, which count even where the batch is not taken: the sender need not
-// repeat them. The error is one that ends the stream.
+// check holds a batch to the protocol and takes its definitions, which count even where the batch is not taken: the
+// sender need not repeat them. The error is one that ends the stream.
 func (a *admission) check(b *pb.Batch, t *table) (err error) {
 	if err := checkBatch(b); err != nil {
 		return err

@@ -57,8 +57,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkStreams sends small messages over many streams of one connection each way, as the workers of a cluster do, in ticks: each stream
-// one message, then all acknowledgements. CPU is that of both sides and of the journal.
+// BenchmarkStreams sends small messages over many streams of one connection each way, as the workers of a cluster do,
+// in ticks: each stream one message, then all acknowledgements. CPU is that of both sides and of the journal.
 func BenchmarkStreams(b *testing.B) {
 	for _, form := range []string{"columns", "blocks"} {
 		b.Run(form, func(b *testing.B) { benchmarkStreams(b, 500, 100, form == "blocks") })

@@ -31,7 +31,8 @@ func wireBlock(b *pb.Block, columns int) (block.Block, error) {
 	return out, out.Check()
 }
 
-// maxBatchCells bounds the cells of a batch's blocks together: a value of a block can take half a byte, and eight once it is read.
+// maxBatchCells bounds the cells of a batch's blocks together: a value of a block can take half a byte, and eight once
+// it is read.
 const maxBatchCells = block.MaxCells
 
 // checkBlocks holds a batch's blocks to their form, which needs the stream's layouts, and appends them.
@@ -87,8 +88,8 @@ func (r timeRange) covers(b *block.Block) bool {
 	return b.TimeMs(0) >= r.oldestMs && b.TimeMs(b.Rows-1) <= r.newestMs
 }
 
-// admitCells looks at each cell of a block and takes what is good, as a block of the columns that are, or as columns of samples where the
-// journal has no room for its layout.
+// admitCells looks at each cell of a block and takes what is good, as a block of the columns that are, or as columns of
+// samples where the journal has no room for its layout.
 func (a *admission) admitCells(b *block.Block, l *layout, t *table) error {
 	t.layouts.columns = l.unpack(t.layouts.columns[:0])
 	ids := t.layouts.columns

@@ -9,12 +9,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// bound is what a field of a request may have, looked at on the wire, before anything is decoded: an empty message of two bytes
-// becomes one of a hundred in memory.
+// bound is what a field of a request may have, looked at on the wire, before anything is decoded: an empty message of
+// two bytes becomes one of a hundred in memory.
 type bound struct {
 	name string
-	// most is how often the field may occur in a request, under all of its parents together; 0 leaves it open. Of a packed field the
-	// numbers are counted.
+	// most is how often the field may occur in a request, under all of its parents together; 0 leaves it open. Of a
+	// packed field the numbers are counted.
 	most   int
 	packed bool
 	// bytes is the longest text; 0 leaves it open.
@@ -27,8 +27,8 @@ type bound struct {
 
 type fields = map[protowire.Number]*bound
 
-// The bounds of a request. What a Storm worker sends stays far below; those of annotations are the HTTP API's, those of components,
-// workers and settings the registry's, with room for what it clips.
+// The bounds of a request. What a Storm worker sends stays far below; those of annotations are the HTTP API's, those of
+// components, workers and settings the registry's, with room for what it clips.
 const (
 	maxVersionBytes    = 128 // of what becomes a label
 	maxSettingBytes    = 16 << 10

@@ -126,7 +126,8 @@ func TestABoundEndsTheStream(t *testing.T) {
 	}
 }
 
-// What one stream leaves in the door's memory after 4 MiB of definitions, bad, surplus and of layouts, is less than twice their size.
+// What one stream leaves in the door's memory after 4 MiB of definitions, bad, surplus and of layouts, is less than
+// twice their size.
 func TestDefinitionsLeaveLittle(t *testing.T) {
 	kept := func(b *pb.Batch) (left, sent int) {
 		sent = len(encoded(t, b))

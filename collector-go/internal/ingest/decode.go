@@ -10,8 +10,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Field numbers of what is decoded here: a batch's own few numbers and its blocks, whose bytes stay where they are (proto.Unmarshal
-// would copy them). All else of a batch is proto.Unmarshal's, which is also the twin that the tests hold this to.
+// Field numbers of what is decoded here: a batch's own few numbers and its blocks, whose bytes stay where they are
+// (proto.Unmarshal would copy them). All else of a batch is proto.Unmarshal's, which is also the twin that the tests
+// hold this to.
 const (
 	requestBatch = 2
 
@@ -125,8 +126,8 @@ func (in *incoming) nextBlock() *pb.Block {
 	return in.blocks[in.used-1]
 }
 
-// decodeBlock decodes into an empty block, which then refers to the encoded one. One with a field that is not known here, or in another
-// form than senders write it, is left to proto.Unmarshal.
+// decodeBlock decodes into an empty block, which then refers to the encoded one. One with a field that is not known
+// here, or in another form than senders write it, is left to proto.Unmarshal.
 func decodeBlock(encoded []byte, b *pb.Block) error {
 	for at := encoded; len(at) > 0; {
 		number, wire, n := protowire.ConsumeTag(at)

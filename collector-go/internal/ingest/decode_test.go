@@ -13,7 +13,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// likeProto holds the decoder to proto.Unmarshal: the same requests are decoded, to the same, and again into what held another one.
+// likeProto holds the decoder to proto.Unmarshal: the same requests are decoded, to the same, and again into what held
+// another one.
 func likeProto(t *testing.T, in *incoming, raw []byte) {
 	in.decode(bytes.Clone(raw))
 	if in.refused != nil && in.refused != errWire {

@@ -2,8 +2,8 @@ package ingest
 
 import "encoding/binary"
 
-// frames follows HTTP/2's framing (RFC 9113, section 4.1) over one direction of a connection, in whatever pieces it comes. It keeps no
-// bytes and judges nothing: what is no HTTP/2 is gRPC's to refuse.
+// frames follows HTTP/2's framing (RFC 9113, section 4.1) over one direction of a connection, in whatever pieces it
+// comes. It keeps no bytes and judges nothing: what is no HTTP/2 is gRPC's to refuse.
 type frames struct {
 	preface int // bytes still to come before the first frame
 	header  [frameHeaderBytes]byte
@@ -29,7 +29,8 @@ func (f *frames) kind() byte     { return f.header[3] }
 func (f *frames) flags() byte    { return f.header[4] }
 func (f *frames) stream() uint32 { return binary.BigEndian.Uint32(f.header[5:]) & (1<<31 - 1) }
 
-// read takes what came. data is called with the payload of each DATA frame, piece by piece and without padding; ended at a frame's end.
+// read takes what came. data is called with the payload of each DATA frame, piece by piece and without padding; ended
+// at a frame's end.
 func (f *frames) read(p []byte, data func(stream uint32, piece []byte), ended func(f *frames)) {
 	n := min(f.preface, len(p))
 	f.preface -= n

@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
-// boundedHealth is grpc.health.v1, which everybody may ask: watching holds a connection, so that it is bounded by address and in time.
+// boundedHealth is grpc.health.v1, which everybody may ask: watching holds a connection, so that it is bounded by
+// address and in time.
 type boundedHealth struct {
 	*health.Server
 	server *Server

@@ -16,7 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
-// entry is a stream's leave to be there. It is looked at again while the stream is open: a token may be revoked, a certificate end.
+// entry is a stream's leave to be there. It is looked at again while the stream is open: a token may be revoked, a
+// certificate end.
 type entry struct {
 	guard  *access.Guard // nil: everybody may
 	peer   access.Peer
@@ -77,8 +78,8 @@ func (e *entry) ends() <-chan time.Time {
 	return time.After(max(e.caller.Until.Sub(e.now()), leastLook))
 }
 
-// keys are in whose names a stream takes its place, each once. Programs of this machine have one address; where a token or certificate keeps
-// them apart, the address does not count.
+// keys are in whose names a stream takes its place, each once. Programs of this machine have one address; where a token
+// or certificate keeps them apart, the address does not count.
 func (e *entry) keys(topology string) []string {
 	keys, address := []string{"topology " + topology}, "address "+quota.Address(e.peer.Address)
 	known := e.caller.Name != "" && e.caller.Name != address

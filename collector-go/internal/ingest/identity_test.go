@@ -146,7 +146,8 @@ func TestTokens(t *testing.T) {
 	opened(t, service, with("alpha"))
 }
 
-// C4: a revoked token ends the stream that it opened; nothing more is taken on it. Who has another token is not disturbed.
+// C4: a revoked token ends the stream that it opened; nothing more is taken on it. Who has another token is not
+// disturbed.
 func TestRevocationEndsOpenStreams(t *testing.T) {
 	path, change := tokens(t, "kept write", "revoked write", "narrowed write")
 	c := start(t, change)
@@ -198,8 +199,8 @@ func stay(t *testing.T, service pb.IngestServiceClient, topology string, options
 	return err
 }
 
-// Programs of one machine share its address: their tokens keep them apart, and where nobody is asked who he is the address does, which counts
-// once.
+// Programs of one machine share its address: their tokens keep them apart, and where nobody is asked who he is the
+// address does, which counts once.
 func TestTokensOfOneMachineHaveTheirOwnShares(t *testing.T) {
 	_, change := tokens(t, "hostile write", "good write")
 	c := start(t, func(o *Options) { change(o); o.MaxStreams = 9 })

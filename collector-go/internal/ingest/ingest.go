@@ -1,6 +1,6 @@
-// Package ingest is the collector's door: it takes batches from senders over gRPC, keeps to its limits, and hands what it
-// admits to the journal; a batch is acknowledged when the journal has made it durable. It knows the wire and the limits. It
-// does not know what a metric means, and keeps nothing that a sender must not lose.
+// Package ingest is the collector's door: it takes batches from senders over gRPC, keeps to its limits, and hands what
+// it admits to the journal; a batch is acknowledged when the journal has made it durable. It knows the wire and the
+// limits. It does not know what a metric means, and keeps nothing that a sender must not lose.
 package ingest
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/quota"
 )
 
-// Journal is what the door needs of a journal (see journal.Journal, whose methods these are). It is called from many streams
-// at once. Append takes the batch: neither it nor what it refers to is changed any more. Its callback comes in the order of the calls,
-// and everything that was queued behind a batch that failed fails with it.
+// Journal is what the door needs of a journal (see journal.Journal, whose methods these are). It is called from many
+// streams at once. Append takes the batch: neither it nor what it refers to is changed any more. Its callback comes in
+// the order of the calls, and everything that was queued behind a batch that failed fails with it.
 type Journal interface {
 	SeriesOf(topology string) int
 	DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID

@@ -15,8 +15,8 @@ import (
 // maxLocalWait is how long a sender of the collector's own process waits for a journal that takes nothing.
 const maxLocalWait = time.Minute
 
-// Local is a sender in the collector's own process: the same door, limits and books as a stream's, without a wire. It is for one
-// goroutine.
+// Local is a sender in the collector's own process: the same door, limits and books as a stream's, without a wire. It
+// is for one goroutine.
 type Local struct {
 	server    *Server
 	producer  *producer
@@ -39,8 +39,8 @@ func (s *Server) Local(open *pb.Open, epoch journal.Epoch) (*Local, error) {
 	return &Local{server: s, producer: p, epoch: epoch, answers: newAnswers(), table: newTable(open.GetTopology(), s.tableLimits(), s)}, nil
 }
 
-// Send takes a batch, whose epoch and sequence it sets, and returns when it is durable. rejected is what the door turned away.
-// Where the journal takes nothing it waits, for a minute at most.
+// Send takes a batch, whose epoch and sequence it sets, and returns when it is durable. rejected is what the door
+// turned away. Where the journal takes nothing it waits, for a minute at most.
 func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection, err error) {
 	l.sequence++
 	b.Epoch, b.Sequence, b.OldestHeldSequence = l.epoch[:], l.sequence, l.sequence

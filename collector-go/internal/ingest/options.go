@@ -16,14 +16,15 @@ type Options struct {
 	Window int
 	// MaxBatchBytes is the largest batch that is taken, encoded.
 	MaxBatchBytes int
-	// MaxStreams bounds the streams of all producers together; a topology, a caller or an address has its share of them (package quota).
+	// MaxStreams bounds the streams of all producers together; a topology, a caller or an address has its share of them
+	// (package quota).
 	MaxStreams int
 	// MaxStreamSeries bounds the ids that one stream may define; 0 is MaxTopologySeries.
 	MaxStreamSeries int
 	// MaxTopologySeries bounds the series of one topology.
 	MaxTopologySeries int
-	// MaxTopologySamplesPerSecond bounds the samples a second of one topology, over a minute; what is beyond is answered with Full, and comes
-	// again. 0 is no bound.
+	// MaxTopologySamplesPerSecond bounds the samples a second of one topology, over a minute; what is beyond is
+	// answered with Full, and comes again. 0 is no bound.
 	MaxTopologySamplesPerSecond int
 	// MaxAhead is how far a sample may be ahead of the collector's clock.
 	MaxAhead time.Duration
@@ -42,7 +43,8 @@ type Options struct {
 	HandshakeTimeout time.Duration
 	// MessageGrace is how long a message that was begun may take to be whole; a larger one may take longer at 16 KiB/s.
 	MessageGrace time.Duration
-	// PingAfter is how long a connection may be silent before it is asked for a sign of life, which it has PingTimeout for.
+	// PingAfter is how long a connection may be silent before it is asked for a sign of life, which it has PingTimeout
+	// for.
 	PingAfter, PingTimeout time.Duration
 
 	// MaxIdle is how long a connection may have no stream.

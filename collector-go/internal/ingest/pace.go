@@ -10,9 +10,10 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// pace is how fast a sender must go on with a message that it has begun: it must be whole within grace, or come at rate. gRPC itself waits
-// for ever for the rest of a message, and keeps what it has of it. Who has begun none may be silent. A frame that is not ended needs no clock
-// here: whoever is in the middle of one answers no ping, and is cut for that (Options.PingAfter).
+// pace is how fast a sender must go on with a message that it has begun: it must be whole within grace, or come at
+// rate. gRPC itself waits for ever for the rest of a message, and keeps what it has of it. Who has begun none may be
+// silent. A frame that is not ended needs no clock here: whoever is in the middle of one answers no ping, and is cut
+// for that (Options.PingAfter).
 type pace struct {
 	grace time.Duration
 	rate  int64 // bytes a second, of a message, once grace is over
@@ -28,7 +29,8 @@ var (
 	errStreamIDs   = errors.New("more streams were begun than a connection may have")
 )
 
-// mostStreamIDs bounds the streams of a connection that are followed. gRPC refuses what is beyond its limit at once, and that ends them here.
+// mostStreamIDs bounds the streams of a connection that are followed. gRPC refuses what is beyond its limit at once,
+// and that ends them here.
 const mostStreamIDs = 1024
 
 // paced are credentials whose connections are cut where they fall behind; plain text or TLS is the inner ones'.
@@ -51,8 +53,8 @@ func (p paced) Clone() credentials.TransportCredentials {
 	return paced{p.TransportCredentials.Clone(), p.pace}
 }
 
-// pacedConn follows both directions of a connection. What is slow is seen when something comes: who sends nothing at all is pinged, and the
-// answer is something.
+// pacedConn follows both directions of a connection. What is slow is seen when something comes: who sends nothing at
+// all is pinged, and the answer is something.
 type pacedConn struct {
 	net.Conn
 	pace pace

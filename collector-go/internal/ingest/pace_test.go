@@ -56,7 +56,8 @@ func prefixed(n int) []byte {
 	return append([]byte{0, 0, byte(n >> 16), byte(n >> 8), byte(n)}, make([]byte, n)...)
 }
 
-// Who begins a message has to go on with it, in whatever pieces frames and padding make of it; who has begun none may be silent.
+// Who begins a message has to go on with it, in whatever pieces frames and padding make of it; who has begun none may
+// be silent.
 func TestPace(t *testing.T) {
 	const late = 30 * time.Second // after the first bytes
 	for name, c := range map[string]struct {

@@ -64,8 +64,8 @@ func TestTheSchemaStatesOurNumbers(t *testing.T) {
 	}
 }
 
-// Sequences may jump, batches may be empty, and gaps are kept; a batch that is sent again is known by its name alone, may have another form, and
-// defines what it brings.
+// Sequences may jump, batches may be empty, and gaps are kept; a batch that is sent again is known by its name alone,
+// may have another form, and defines what it brings.
 func TestWhatABatchMayBe(t *testing.T) {
 	c := start(t, nil)
 	s := opened(t, c.dial())

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// rateBurst is for how long a topology may send beyond its rate when it was silent before: Storm's tasks report all at once, each
-// 10 to 60 s.
+// rateBurst is for how long a topology may send beyond its rate when it was silent before: Storm's tasks report all at
+// once, each 10 to 60 s.
 const rateBurst = time.Minute
 
 // longestRateWait bounds how long a sender is asked to wait; it is asked again where that was too short.
@@ -16,8 +16,9 @@ const longestRateWait = 10 * time.Second
 // mostBuckets is how many topologies' buckets are kept before the full ones, which say nothing, go.
 const mostBuckets = 1024
 
-// rates bound the samples a second of each topology, by a bucket of what it may send at once. A batch is taken whole where anything is in the
-// bucket, so that a large one is never kept out; what it takes beyond is owed. It is safe for concurrent use.
+// rates bound the samples a second of each topology, by a bucket of what it may send at once. A batch is taken whole
+// where anything is in the bucket, so that a large one is never kept out; what it takes beyond is owed. It is safe for
+// concurrent use.
 type rates struct {
 	perSecond float64 // 0 is no bound
 

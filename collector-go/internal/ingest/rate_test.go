@@ -67,7 +67,8 @@ func TestRatesHolds(t *testing.T) {
 	})
 }
 
-// Beyond its rate a topology is answered with Full and how long to wait, within the stream: nothing is lost, and the other does not notice.
+// Beyond its rate a topology is answered with Full and how long to wait, within the stream: nothing is lost, and the
+// other does not notice.
 func TestATopologyBeyondItsPaceWaits(t *testing.T) {
 	var ahead atomic.Int64 // of the machine's clock
 	begun := time.Now()

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// shareOfRoom is how many times as many series as are still free a topology may have. So one that stands alone may take two thirds of
-// what the journal holds, two may take two fifths each, and some of it is free for one that comes, whatever the others do.
+// shareOfRoom is how many times as many series as are still free a topology may have. So one that stands alone may take
+// two thirds of what the journal holds, two may take two fifths each, and some of it is free for one that comes,
+// whatever the others do.
 const shareOfRoom = 2
 
 // room returns why a topology may have no further series; nil where it may. Idle series are forgotten before a topology
@@ -31,7 +32,8 @@ func (s *Server) crowded(topology string) (of string, err error) {
 	return "", nil
 }
 
-// mayDefine is how many further series a topology may have at once: as often as crowded would see room. It is called under defining.
+// mayDefine is how many further series a topology may have at once: as often as crowded would see room. It is called
+// under defining.
 func (s *Server) mayDefine(topology string) int {
 	has, free := s.journal.SeriesOf(topology), s.journal.SeriesRoom()
 	return max(0, min(s.o.MaxTopologySeries-has, (shareOfRoom*free-has+shareOfRoom)/(1+shareOfRoom)))

@@ -260,7 +260,8 @@ func (m *model) finish() {
 	require.Zero(m.t, m.server.Books().Balance())
 }
 
-// TestOrderIsKept holds that after a Full with no failed write batches reach the journal in the order of their sequence.
+// TestOrderIsKept holds that after a Full with no failed write batches reach the journal in the order of their
+// sequence.
 func TestOrderIsKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)

@@ -18,7 +18,8 @@ type Stepped struct {
 	in     incoming
 }
 
-// Step opens a stream. What the collector answers is given to send, from within Step and Answer. The error is the status of a stream that is refused.
+// Step opens a stream. What the collector answers is given to send, from within Step and Answer. The error is the
+// status of a stream that is refused.
 func (s *Server) Step(open *pb.Open, send func(*pb.ExportResponse)) (*Stepped, error) {
 	if err := checkOpen(open); err != nil {
 		return nil, err
@@ -31,8 +32,8 @@ func (s *Server) Step(open *pb.Open, send func(*pb.ExportResponse)) (*Stepped, e
 	return st, st.stream.greet()
 }
 
-// Take takes an encoded ExportRequest, which is the stream's from then on. The error is the status with which the stream has ended; the caller
-// closes it.
+// Take takes an encoded ExportRequest, which is the stream's from then on. The error is the status with which the
+// stream has ended; the caller closes it.
 func (s *Stepped) Take(encoded []byte) error {
 	s.in.decode(encoded)
 	err := s.stream.take(&s.in)
@@ -47,7 +48,8 @@ func (s *Stepped) Take(encoded []byte) error {
 // HasRoom reports whether the window has room for another batch: while it has none a stream's requests wait.
 func (s *Stepped) HasRoom() bool { return s.stream.hasRoom() }
 
-// Answer passes on what the journal has answered since the last time. The error is the status with which the stream has ended.
+// Answer passes on what the journal has answered since the last time. The error is the status with which the stream has
+// ended.
 func (s *Stepped) Answer() error { return s.stream.answer() }
 
 // Close ends the stream, as when its connection broke.

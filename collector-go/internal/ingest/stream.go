@@ -16,7 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
-// stream is one sender's, from Opened on. One goroutine takes what comes; the handler's own passes on what the journal answers.
+// stream is one sender's, from Opened on. One goroutine takes what comes; the handler's own passes on what the journal
+// answers.
 type stream struct {
 	server   *Server
 	grpc     grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]
@@ -121,7 +122,8 @@ func (s *stream) greet() error {
 		Opened: &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}}})
 }
 
-// receive takes requests until an error ends the stream. The goroutine ends when the handler has returned, since gRPC then ends RecvMsg.
+// receive takes requests until an error ends the stream. The goroutine ends when the handler has returned, since gRPC
+// then ends RecvMsg.
 func (s *stream) receive(stopped <-chan struct{}) error {
 	in := &incoming{}
 	for {
@@ -287,8 +289,8 @@ func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 // mostRenewals bounds how often a batch is admitted again because the journal has forgotten what it refers to.
 const mostRenewals = 3
 
-// admitAndAppend admits a checked batch and gives it to the journal. Where the journal has forgotten what the batch refers to, it is
-// defined again.
+// admitAndAppend admits a checked batch and gives it to the journal. Where the journal has forgotten what the batch
+// refers to, it is defined again.
 func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer, booking *booking, arrived time.Time) (*tally, error) {
 	for renewals := 0; ; renewals++ {
 		err := a.admit(b, t, s.clock.allowed(arrived), arrived)
@@ -313,8 +315,8 @@ func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer
 	}
 }
 
-// booking enters a batch into the books when the journal has answered, even where the stream is gone by then. The answer may
-// come before Append has returned; whichever is second enters it. It is used again.
+// booking enters a batch into the books when the journal has answered, even where the stream is gone by then. The
+// answer may come before Append has returned; whichever is second enters it. It is used again.
 type booking struct {
 	server    *Server
 	answers   *answers

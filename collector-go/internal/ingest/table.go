@@ -39,7 +39,8 @@ type table struct {
 	unresolved unresolved
 }
 
-// unresolved are series that the stream has named and that have no name of the journal's yet: it gives a message's at once.
+// unresolved are series that the stream has named and that have no name of the journal's yet: it gives a message's at
+// once.
 type unresolved struct {
 	ids    []uint32 // the stream's
 	places []int    // in names
@@ -108,7 +109,8 @@ func (s *slots) get(id uint32) slot {
 	return s.sparse[id]
 }
 
-// put sets what an id stands for. The array grows to at most twice the ids that are known, whatever ids a sender chooses.
+// put sets what an id stands for. The array grows to at most twice the ids that are known, whatever ids a sender
+// chooses.
 func (s *slots) put(id uint32, to slot) {
 	if s.get(id).row == 0 {
 		s.known++
@@ -320,8 +322,8 @@ func (t *table) refusalExample(id uint32, s slot) string {
 // name is a series' name, for examples.
 func (t *table) name(s slot) string { return t.names.get(s.place()).Name }
 
-// names are the series that a stream defined, kept small for when the journal forgets them: their texts are shared with all that
-// interns the same ones, as the journal does.
+// names are the series that a stream defined, kept small for when the journal forgets them: their texts are shared with
+// all that interns the same ones, as the journal does.
 type names struct {
 	topology string
 	rows     []nameRow

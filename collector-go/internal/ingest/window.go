@@ -68,8 +68,8 @@ func (w *window) land(taken bool) (sequence uint64, notify bool) {
 	return f.sequence, false
 }
 
-// acknowledgement is the highest sequence that can be said, once. A sender that keeps to the protocol has nothing under way
-// below it; for one that does not, it stays below that.
+// acknowledgement is the highest sequence that can be said, once. A sender that keeps to the protocol has nothing under
+// way below it; for one that does not, it stays below that.
 func (w *window) acknowledgement() (sequence uint64, rejections []*pb.Rejection, ok bool) {
 	sequence = w.best
 	for _, f := range w.flights {

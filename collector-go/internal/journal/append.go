@@ -106,9 +106,9 @@ func (j *Journal) full(reason string, err error) error {
 	return &FullError{Reason: reason, RetryAfter: j.o.RetryInterval, Err: err}
 }
 
-// Mark queues a *Connected, *Disconnected, *Tick or *Started. Ticks are lost while the disk fails; the others are kept until
-// it has recovered, and refused with an ErrFull when too many wait. A *Connected keeps its producer from being forgotten until its
-// *Disconnected; ErrForgotten when it was forgotten before.
+// Mark queues a *Connected, *Disconnected, *Tick or *Started. Ticks are lost while the disk fails; the others are kept
+// until it has recovered, and refused with an ErrFull when too many wait. A *Connected keeps its producer from being
+// forgotten until its *Disconnected; ErrForgotten when it was forgotten before.
 func (j *Journal) Mark(e Entry) error {
 	k, payload, timeMs, err := encodeMark(e)
 	if err != nil {

@@ -19,14 +19,16 @@ type Report struct {
 	Damaged  int
 }
 
-// Finding is a stretch of a segment that holds no whole record, or one that cannot be what was written; or a segment that is missing.
+// Finding is a stretch of a segment that holds no whole record, or one that cannot be what was written; or a segment
+// that is missing.
 type Finding struct {
 	Segment  string // the file's name
 	From, To int64  // offsets in it
 	Missing  bool   // the file is not there; it was To bytes long, and may have held anything
 	Kind     string // of the record that is damaged, such as "batch" or "series", where its header can be read; else empty
 
-	// What was lost came to the collector between these, ms since the Unix epoch; 0 where nothing whole lies before or behind.
+	// What was lost came to the collector between these, ms since the Unix epoch; 0 where nothing whole lies before or
+	// behind.
 	AfterMs, BeforeMs int64
 }
 
@@ -65,8 +67,8 @@ func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC333
 
 const maxFindings = 1000
 
-// Check reads all segments in dir and changes nothing. On the journal of a running collector it may find the newest segment's
-// last record half-written. fs is nil for the operating system's. The error is what kept it from reading on.
+// Check reads all segments in dir and changes nothing. On the journal of a running collector it may find the newest
+// segment's last record half-written. fs is nil for the operating system's. The error is what kept it from reading on.
 func Check(dir string, fs disk.FS) (Report, error) {
 	j := newJournal(dir, Options{FS: fs})
 	found, err := j.findSegments()

@@ -55,8 +55,8 @@ func (c *committer) open() {
 	c.wake()
 }
 
-// Commit does, for a journal with Options.Stepped, what is due: it tries a fresh segment where the disk failed, writes what is queued and
-// calls back. It is for one goroutine, that which calls Close.
+// Commit does, for a journal with Options.Stepped, what is due: it tries a fresh segment where the disk failed, writes
+// what is queued and calls back. It is for one goroutine, that which calls Close.
 func (j *Journal) Commit() {
 	if j.committer.active == nil {
 		j.committer.open()
@@ -213,8 +213,8 @@ func writtenAtOnce(records []queued) (n int) {
 	return n
 }
 
-// stillThere looks, each RetryInterval, whether the active segment's file is still in the journal's directory: what is written to a file that
-// was removed is gone with the process, whatever fsync returns.
+// stillThere looks, each RetryInterval, whether the active segment's file is still in the journal's directory: what is
+// written to a file that was removed is gone with the process, whatever fsync returns.
 func (c *committer) stillThere(now time.Time) error {
 	if now.Sub(c.looked) < c.j.o.RetryInterval {
 		return nil
@@ -283,8 +283,8 @@ func (c *committer) succeed(records []queued) {
 	}
 }
 
-// fail seals the segment, refuses what waits, and keeps who is connected. What the failed write left behind the segment's
-// end is not part of the journal: the next segment's head records where it ended.
+// fail seals the segment, refuses what waits, and keeps who is connected. What the failed write left behind the
+// segment's end is not part of the journal: the next segment's head records where it ended.
 func (c *committer) fail(group []queued, err error) {
 	c.seal()
 	c.continued = false

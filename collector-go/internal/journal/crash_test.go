@@ -17,8 +17,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 )
 
-// TestCrashAtEveryCall ends the machine at the first, second, n-th call that changes the disk, by a kill and by a loss of
-// power, until a run gets through: what was acknowledged is there, once.
+// TestCrashAtEveryCall ends the machine at the first, second, n-th call that changes the disk, by a kill and by a loss
+// of power, until a run gets through: what was acknowledged is there, once.
 func TestCrashAtEveryCall(t *testing.T) {
 	for _, powerLoss := range []bool{false, true} {
 		eachSeed(t, 6, func(t *testing.T, seed uint64) {
@@ -29,7 +29,8 @@ func TestCrashAtEveryCall(t *testing.T) {
 	}
 }
 
-// crashAt runs a script that opens, appends, starts segments, releases and closes, up to a call; false when it got through.
+// crashAt runs a script that opens, appends, starts segments, releases and closes, up to a call; false when it got
+// through.
 func crashAt(t *testing.T, seed uint64, call int, powerLoss bool) bool {
 	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: disktest.NewMemory(seed), acknowledged: map[batchKey]bool{}, store: newReading()}
 	w.senders = []*sender{{producer: place, epoch: Epoch{1}}, {producer: place, epoch: Epoch{2}}}

@@ -72,8 +72,8 @@ func (w *written) damagedCopy(change func(b []byte) []byte) *disktest.Memory {
 
 const damagedTail = 64 << 10
 
-// TestDamagedTail truncates the last 64 KiB, or flips bits in them: only the damaged record goes, and the journal opens and
-// takes up where it was.
+// TestDamagedTail truncates the last 64 KiB, or flips bits in them: only the damaged record goes, and the journal opens
+// and takes up where it was.
 func TestDamagedTail(t *testing.T) {
 	w := writeJournal(t, 600, false)
 	size := int64(len(w.file))
@@ -93,7 +93,8 @@ func TestDamagedTail(t *testing.T) {
 	fmt.Printf("tally: cases=%d samples=%d damaged=%d\n", cases, cases*w.all, destroyed)
 }
 
-// named finds the damaged place, unless it is between two records, in what Check reports, and returns how many samples it destroyed.
+// named finds the damaged place, unless it is between two records, in what Check reports, and returns how many samples
+// it destroyed.
 func (w *written) named(t *testing.T, change func([]byte) []byte, lost func(place [2]int64) bool, at int64, between bool) (destroyed int) {
 	whole := len(w.batches)
 	for key, place := range w.batches {
@@ -170,8 +171,8 @@ func TestCheckNamesTheDamage(t *testing.T) {
 		"after 1970-01-01T00:16:40Z, before 1970-01-01T00:16:40Z", place[0], place[1]), report.Findings[0].String())
 }
 
-// TestDamagedHead flips every byte from the file's first to behind both copies of the head: nothing but the record that is
-// hit is lost, which here is none that holds a batch.
+// TestDamagedHead flips every byte from the file's first to behind both copies of the head: nothing but the record that
+// is hit is lost, which here is none that holds a batch.
 func TestDamagedHead(t *testing.T) {
 	w := writeJournal(t, 3, false)
 	first := int64(len(w.file))

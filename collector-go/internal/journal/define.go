@@ -7,9 +7,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// Define gives a series its ID, the same for the same series for as long as the journal remembers it: until it has been idle for a
-// day, or, where Options.MaxSeries are in use, for more than two hours and longer than others. A series that was forgotten gets a new
-// ID, and readers a Forgotten of the old. ErrSeriesLimit where there is no room for it.
+// Define gives a series its ID, the same for the same series for as long as the journal remembers it: until it has been
+// idle for a day, or, where Options.MaxSeries are in use, for more than two hours and longer than others. A series that
+// was forgotten gets a new ID, and readers a Forgotten of the old. ErrSeriesLimit where there is no room for it.
 func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
 	if id := j.DefineAll(nil, []metric.Raw{series}, 1)[0]; id != 0 {
 		return id, nil
@@ -17,8 +17,8 @@ func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
 	return 0, ErrSeriesLimit
 }
 
-// DefineAll is Define for several series at once, of which mostNew at most may be new: it appends their IDs, 0 for one that is not defined
-// since mostNew others were, or since there is no room.
+// DefineAll is Define for several series at once, of which mostNew at most may be new: it appends their IDs, 0 for one
+// that is not defined since mostNew others were, or since there is no room.
 func (j *Journal) DefineAll(to []SeriesID, series []metric.Raw, mostNew int) []SeriesID {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -64,8 +64,8 @@ func (j *Journal) SeriesOf(topology string) int {
 	return j.state.dict.ofTopology[topology]
 }
 
-// LayoutsOf is how many layouts of a topology are defined, and how many columns they have together. A layout is of the topology of its
-// first series.
+// LayoutsOf is how many layouts of a topology are defined, and how many columns they have together. A layout is of the
+// topology of its first series.
 func (j *Journal) LayoutsOf(topology string) (layouts, columns int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -73,9 +73,9 @@ func (j *Journal) LayoutsOf(topology string) (layouts, columns int) {
 	return count.layouts, count.columns
 }
 
-// DefineLayout gives an ordered list of defined series its ID, the same for the same list for as long as the journal remembers it (as
-// long as a series, see Define). The list is kept; the caller must not change it. ErrForgotten when one of its series was forgotten,
-// ErrLayoutLimit when Options.MaxLayouts or MaxLayoutColumns are in use.
+// DefineLayout gives an ordered list of defined series its ID, the same for the same list for as long as the journal
+// remembers it (as long as a series, see Define). The list is kept; the caller must not change it. ErrForgotten when
+// one of its series was forgotten, ErrLayoutLimit when Options.MaxLayouts or MaxLayoutColumns are in use.
 func (j *Journal) DefineLayout(series []SeriesID) (LayoutID, error) {
 	if len(series) == 0 || len(series) > block.MaxColumns {
 		return 0, fmt.Errorf("journal: layout of %d series, from 1 to %d are allowed", len(series), block.MaxColumns)
@@ -108,8 +108,8 @@ func (j *Journal) roomForLayout(columns int) bool {
 	return j.state.dict.knownLayouts < j.o.MaxLayouts && j.state.dict.columns+columns <= j.o.MaxLayoutColumns
 }
 
-// DefineProducer gives a producer its ID; p.ID is ignored. It is remembered as a series is (see Define), and as long as it has a stream
-// open (see Mark).
+// DefineProducer gives a producer its ID; p.ID is ignored. It is remembered as a series is (see Define), and as long as
+// it has a stream open (see Mark).
 func (j *Journal) DefineProducer(p ProducerDefined) (ProducerID, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

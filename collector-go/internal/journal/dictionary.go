@@ -40,8 +40,8 @@ type producerRow struct {
 	gone     bool
 }
 
-// dictionary gives series, layouts and producers their ids. What is gone has its row until drop, since heads need it for batches
-// that are still to be written, and nothing else.
+// dictionary gives series, layouts and producers their ids. What is gone has its row until drop, since heads need it
+// for batches that are still to be written, and nothing else.
 type dictionary struct {
 	series    byID[seriesRow]
 	layouts   byID[layoutRow]
@@ -105,8 +105,8 @@ func (d *dictionary) hashSeries(s *metric.Raw) uint64 {
 	return sum
 }
 
-// seriesOf is the row of a series, nil where there is none. It is found by hash: the names of series, in keys of a map, would take more
-// memory than the rows.
+// seriesOf is the row of a series, nil where there is none. It is found by hash: the names of series, in keys of a map,
+// would take more memory than the rows.
 func (d *dictionary) seriesOf(series *metric.Raw, hash uint64) *seriesRow {
 	for id := d.bySeries[hash]; id != 0; {
 		row := d.series.get(uint32(id))
@@ -139,7 +139,8 @@ func (d *dictionary) unlist(row *seriesRow) {
 	}
 }
 
-// intern lets series share their strings: a worker's host is in thousands of them. Most texts of a series are those of the one before.
+// intern lets series share their strings: a worker's host is in thousands of them. Most texts of a series are those of
+// the one before.
 func (d *dictionary) intern(r *metric.Raw) {
 	l := &d.last
 	for _, text := range [...]struct{ of, last *string }{{&r.Topology, &l.Topology}, {&r.Host, &l.Host}, {&r.Component, &l.Component},

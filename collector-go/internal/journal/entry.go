@@ -6,25 +6,27 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// Position is a place in the journal: it grows with every record, over all segments, and survives restarts. 0 is before the
-// first record.
+// Position is a place in the journal: it grows with every record, over all segments, and survives restarts. 0 is before
+// the first record.
 type Position uint64
 
 // SeriesID is the journal's own name of a series; it is never used again for another series within one journal.
 type SeriesID uint32
 
-// ProducerID is the journal's own name of a producer (one sender's place: topology, host, port, task). It is the same when
-// that producer comes back on another stream.
+// ProducerID is the journal's own name of a producer (one sender's place: topology, host, port, task). It is the same
+// when that producer comes back on another stream.
 type ProducerID uint32
 
 // Epoch is a sender's start.
 type Epoch [16]byte
 
-// LayoutID is the journal's own name of a layout: an ordered list of series. It is never used again for another within one journal.
+// LayoutID is the journal's own name of a layout: an ordered list of series. It is never used again for another within
+// one journal.
 type LayoutID uint32
 
-// Entry is one record as a reader meets it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch, *Connected,
-// *Disconnected, *Tick or *Started. What a reader is handed stays valid, is shared with other readers, and must not be changed.
+// Entry is one record as a reader meets it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch,
+// *Connected, *Disconnected, *Tick or *Started. What a reader is handed stays valid, is shared with other readers, and
+// must not be changed.
 type Entry interface{ entry() }
 
 // SeriesDefined comes before the first batch that uses its ID, and again at every segment's head.
@@ -33,7 +35,8 @@ type SeriesDefined struct {
 	Series metric.Raw
 }
 
-// LayoutDefined comes before the first batch that uses its ID, behind the definitions of its series, and again at every segment's head.
+// LayoutDefined comes before the first batch that uses its ID, behind the definitions of its series, and again at every
+// segment's head.
 type LayoutDefined struct {
 	ID     LayoutID
 	Series []SeriesID
@@ -77,8 +80,8 @@ type Batch struct {
 	// Histograms; their SeriesId is a SeriesID of this journal.
 	Histograms []*bulletmetricsv1.HistogramSample
 
-	// Notes are the rest of what the producer said: drops, gaps, topology, workers, annotations, clocks, closing; every other field is empty.
-	// nil where there is none.
+	// Notes are the rest of what the producer said: drops, gaps, topology, workers, annotations, clocks, closing; every
+	// other field is empty. nil where there is none.
 	Notes *bulletmetricsv1.Batch
 }
 

@@ -34,8 +34,8 @@ func (h *history) has(sequence uint64) bool {
 	return i < len(h.spans) && h.spans[i].first <= sequence
 }
 
-// add notes the sequences from first to last. Of more than maxSpans runs the two lowest become one: a sender goes through its
-// sequence in order, so what it never sent down there it never will.
+// add notes the sequences from first to last. Of more than maxSpans runs the two lowest become one: a sender goes
+// through its sequence in order, so what it never sent down there it never will.
 func (h *history) add(first, last uint64) {
 	if n := len(h.spans); n > 0 && h.spans[n-1].last+1 == first { // as almost always
 		h.spans[n-1].last = last
@@ -53,8 +53,8 @@ func (h *history) add(first, last uint64) {
 	}
 }
 
-// origin is whose sequences an epoch counts: two topologies may come to have the same epoch, and are two senders. Format version 1 did
-// not say the topology; what it knew of an epoch holds for any.
+// origin is whose sequences an epoch counts: two topologies may come to have the same epoch, and are two senders.
+// Format version 1 did not say the topology; what it knew of an epoch holds for any.
 type origin struct {
 	epoch    Epoch
 	topology string // of the producer
@@ -141,9 +141,8 @@ func appendHistory(to []byte, h *history) []byte {
 	return to
 }
 
-// decode adds the rows of an epochs record to what is known already: a head that a crash has torn knows less than the segment
-// before it.
-// The rows of version 1 (scoped false) are of any topology.
+// decode adds the rows of an epochs record to what is known already: a head that a crash has torn knows less than the
+// segment before it. The rows of version 1 (scoped false) are of any topology.
 func (e epochs) decode(payload []byte, scoped bool) error {
 	c := varint.Of(payload)
 	for range c.Count(18) {

@@ -14,8 +14,8 @@ var (
 	ErrClosed = errors.New("journal is closed")
 	// ErrExpired is said by Reader for a position whose segment was deleted.
 	ErrExpired = errors.New("journal position has been deleted")
-	// ErrAhead is said by Reader for a position that this journal cannot have given: its directory was replaced, and the
-	// position belongs to the one before.
+	// ErrAhead is said by Reader for a position that this journal cannot have given: its directory was replaced, and
+	// the position belongs to the one before.
 	ErrAhead = errors.New("position is ahead of the journal")
 	// ErrTooLarge is said of a batch that does not fit a record, whatever is done.
 	ErrTooLarge = errors.New("batch is larger than a journal record may be")
@@ -23,17 +23,18 @@ var (
 	// been forgotten (see Forgotten). Nothing was taken; define what the batch refers to again, and send it under the
 	// new ids.
 	ErrForgotten = errors.New("batch refers to what the journal has forgotten")
-	// ErrSeriesLimit is said by Define when Options.MaxSeries are in use; ErrProducerLimit by DefineProducer and ErrLayoutLimit by
-	// DefineLayout likewise.
+	// ErrSeriesLimit is said by Define when Options.MaxSeries are in use; ErrProducerLimit by DefineProducer and
+	// ErrLayoutLimit by DefineLayout likewise.
 	ErrSeriesLimit   = errors.New("journal knows as many series as it may")
 	ErrProducerLimit = errors.New("journal knows as many producers as it may")
 	ErrLayoutLimit   = errors.New("journal knows as many layouts, or columns of layouts, as it may")
-	// ErrRead is said by Reader.Next when the disk does not give back what was written. Next may be called again, and tries again;
-	// Reader.StepOver gives up what cannot be read.
+	// ErrRead is said by Reader.Next when the disk does not give back what was written. Next may be called again, and
+	// tries again; Reader.StepOver gives up what cannot be read.
 	ErrRead = errors.New("journal cannot be read")
 )
 
-// FullError is an ErrFull with its reason. Nothing was taken and nothing is lost: the sender keeps the batch and comes again.
+// FullError is an ErrFull with its reason. Nothing was taken and nothing is lost: the sender keeps the batch and comes
+// again.
 type FullError struct {
 	Reason     string        // "queue", "share" (of the queue), "disk", "write" or "epochs"
 	RetryAfter time.Duration // when trying again makes sense

@@ -35,8 +35,8 @@ func (f *Forgotten) empty() bool { return len(f.Series)+len(f.Layouts)+len(f.Pro
 // before are the hours before which what was last used then is forgotten.
 type before struct{ series, layouts, producers int64 }
 
-// idle is what was last used before the given hours. A layout in use keeps its series in use; one is never older than its series, so
-// that a series goes with its layouts.
+// idle is what was last used before the given hours. A layout in use keeps its series in use; one is never older than
+// its series, so that a series goes with its layouts.
 func (d *dictionary) idle(b before, nowHour int64) *Forgotten {
 	d.useSeriesOfLayouts()
 	f := &Forgotten{}

@@ -187,7 +187,8 @@ func TestWhatIsForgottenBeforeAReadersPlace(t *testing.T) {
 	require.Equal(t, p, definitions[1].(*ProducerDefined).ID)
 }
 
-// TestLimitsGiveWay: at a limit the longest idle are given up first, those in use and those of the last two hours never.
+// TestLimitsGiveWay: at a limit the longest idle are given up first, those in use and those of the last two hours
+// never.
 func TestLimitsGiveWay(t *testing.T) {
 	h := newHouse(t, func(o *Options) { o.MaxSeries, o.MaxProducers, o.MaxLayouts, o.MaxLayoutColumns = 32, 4, 4, 100 })
 	p := h.producer("t-1")

@@ -178,8 +178,8 @@ func TestBatchesComeBackAsTheyWere(t *testing.T) {
 	})
 }
 
-// FuzzPayload decodes any bytes as each kind of record: an error or an entry, never a panic, and what decodes is bounded by
-// what was given.
+// FuzzPayload decodes any bytes as each kind of record: an error or an entry, never a panic, and what decodes is
+// bounded by what was given.
 func FuzzPayload(f *testing.F) {
 	b := &Batch{Producer: 1, Sequence: 2, IDs: []SeriesID{1, 2}, TimesMs: []int64{5, 6}, Values: []float64{1, 2.5}}
 	f.Add(byte(kindBatch), appendBatch(nil, b, emptyTail))
@@ -225,8 +225,9 @@ func FuzzPayload(f *testing.F) {
 	})
 }
 
-// FuzzSegment reads any bytes as a segment, as Open and as a Reader do; framed makes records with good checksums of them, so
-// that what lies behind the checksums is reached too. Each byte is either in a whole record or reported as damaged.
+// FuzzSegment reads any bytes as a segment, as Open and as a Reader do; framed makes records with good checksums of
+// them, so that what lies behind the checksums is reached too. Each byte is either in a whole record or reported as
+// damaged.
 func FuzzSegment(f *testing.F) {
 	for version := 1; version <= formatVersion; version++ {
 		for number := uint32(1); number <= 2; number++ {
@@ -273,7 +274,8 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// frame makes a segment of kinds and payloads: a byte kind, a byte length, the payload. An unknown kind stands for itself.
+// frame makes a segment of kinds and payloads: a byte kind, a byte length, the payload. An unknown kind stands for
+// itself.
 func frame(b []byte) []byte {
 	segment := slices.Clone(magic[:])
 	for len(b) >= 2 {

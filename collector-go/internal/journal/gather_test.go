@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk/disktest"
 )
 
-// The interval is an hour: what is durable before is so because it came first, because plenty waited, or because the journal closed.
+// The interval is an hour: what is durable before is so because it came first, because plenty waited, or because the
+// journal closed.
 func TestSmallBatchesShareAWrite(t *testing.T) {
 	o := DefaultOptions()
 	o.FS, o.GatherInterval = disktest.NewMemory(1), time.Hour

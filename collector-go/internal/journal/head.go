@@ -86,8 +86,8 @@ type snapshot struct {
 	epochs [][]byte
 }
 
-// snapshot copies what a head holds, the rows themselves apart, which never change: the journal's lock need not be held while a
-// dictionary of 500,000 series is encoded.
+// snapshot copies what a head holds, the rows themselves apart, which never change: the journal's lock need not be held
+// while a dictionary of 500,000 series is encoded.
 func (s *state) snapshot(number uint32, previous Position) *snapshot {
 	s.epochs.forget(s.nowMs - keepEpochMs)
 	rows := definitions{

@@ -1,6 +1,6 @@
 // Package journal is the collector's log and the point of acknowledgement: what it has fsynced is never lost and never
-// doubled. It keeps entries (entry.go) in segments on disk, in one order for all readers, with a dictionary of its own for
-// series and producers. It knows nothing of streams, of what a metric means, or of slices.
+// doubled. It keeps entries (entry.go) in segments on disk, in one order for all readers, with a dictionary of its own
+// for series and producers. It knows nothing of streams, of what a metric means, or of slices.
 //
 // The format on disk is described in docs/formats/journal.md.
 package journal
@@ -65,9 +65,9 @@ type batchName struct {
 	sequence uint64
 }
 
-// Open opens the journal in dir, which is made if need be, and cuts what a crash left half-written. It fails when another
-// process has the journal, when dir cannot be read, or when a newer version wrote it; a full or failing disk is no reason
-// (see Ready).
+// Open opens the journal in dir, which is made if need be, and cuts what a crash left half-written. It fails when
+// another process has the journal, when dir cannot be read, or when a newer version wrote it; a full or failing disk is
+// no reason (see Ready).
 func Open(dir string, o Options) (*Journal, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func (j *Journal) takeLock() (disk.Lock, error) {
 	return lock, nil
 }
 
-// keepLock takes the lock of an empty directory that has come in the place of the one that was locked. Another collector may have it, or have
-// written there.
+// keepLock takes the lock of an empty directory that has come in the place of the one that was locked. Another
+// collector may have it, or have written there.
 func (j *Journal) keepLock() error {
 	if linked, err := j.lock.Linked(); err != nil || linked {
 		return err
@@ -180,8 +180,8 @@ func (j *Journal) Oldest() Position {
 	return j.before
 }
 
-// Durable is the position behind the last durable entry. No reader of this journal was ever given a greater one, before the
-// start included, unless the newest segment has lost its end.
+// Durable is the position behind the last durable entry. No reader of this journal was ever given a greater one, before
+// the start included, unless the newest segment has lost its end.
 func (j *Journal) Durable() Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -336,7 +336,8 @@ func TestReleaseAndBounds(t *testing.T) {
 	require.Equal(t, j.before, j.Oldest())
 }
 
-// TestCrowded: the oldest segment may go where the journal's own bytes are nearly used up, and where the disk is smaller than these (D2).
+// TestCrowded: the oldest segment may go where the journal's own bytes are nearly used up, and where the disk is
+// smaller than these (D2).
 func TestCrowded(t *testing.T) {
 	for name, bound := range map[string]func(*disktest.Memory, *Options){
 		"bytes": func(_ *disktest.Memory, o *Options) { o.MaxBytes = 60 << 10 },
@@ -446,8 +447,8 @@ func TestHistoryRemembersEachSequence(t *testing.T) {
 	require.Len(t, h.spans, maxSpans)
 }
 
-// TestATornHeadForgetsNothing: the head of a segment that a crash tore in the making lists fewer batches than the segment
-// before it, whose last write had failed, turned out to hold. Found by the ledger's seed 935.
+// TestATornHeadForgetsNothing: the head of a segment that a crash tore in the making lists fewer batches than the
+// segment before it, whose last write had failed, turned out to hold. Found by the ledger's seed 935.
 func TestATornHeadForgetsNothing(t *testing.T) {
 	torn := epochs{}
 	of := origin{epoch: Epoch{1}, topology: "t"}

@@ -21,23 +21,26 @@ type Options struct {
 	QueueBytes int64
 	// MaxSeries bounds the dictionary of series over all topologies.
 	MaxSeries int
-	// MaxLayouts bounds the dictionary of layouts, MaxLayoutColumns the series that they list, each as often as it is listed.
+	// MaxLayouts bounds the dictionary of layouts, MaxLayoutColumns the series that they list, each as often as it is
+	// listed.
 	MaxLayouts       int
 	MaxLayoutColumns int
 	// MaxProducers bounds the dictionary of producers.
 	MaxProducers int
 	// MaxEpochs bounds how many senders' starts are remembered for deduplication.
 	MaxEpochs int
-	// RingBytes bounds the newest entries that are kept in memory for readers that keep up, until all have had them; 0 keeps none.
+	// RingBytes bounds the newest entries that are kept in memory for readers that keep up, until all have had them; 0
+	// keeps none.
 	RingBytes int64
-	// GatherInterval is the least time from one write to the next while little waits to be written: senders of small messages then share
-	// a write, an fsync and a wake-up of each reader. A write after a longer rest is not put off. 0 puts none off.
+	// GatherInterval is the least time from one write to the next while little waits to be written: senders of small
+	// messages then share a write, an fsync and a wake-up of each reader. A write after a longer rest is not put off. 0
+	// puts none off.
 	GatherInterval time.Duration
 	// RetryInterval is how long to wait after a failed write before trying again, what Append returns to a refused
 	// sender, and how often the journal looks whether its file is still in its place.
 	RetryInterval time.Duration
-	// Stepped gives the journal no goroutine: what is queued is written by Commit alone, and a failed disk is tried again by it. It is for
-	// simulations, in which nothing may happen by itself.
+	// Stepped gives the journal no goroutine: what is queued is written by Commit alone, and a failed disk is tried
+	// again by it. It is for simulations, in which nothing may happen by itself.
 	Stepped bool
 	// FS is where segments are kept; nil is the operating system's.
 	FS disk.FS
@@ -47,8 +50,9 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Gather is a GatherInterval for a collector with senders on the network: 200 fsyncs a second at most for small messages, while a sender with
-// 64 batches under way still brings 12,800 a second. It is not the default, since it makes whoever waits for each of his batches slow.
+// Gather is a GatherInterval for a collector with senders on the network: 200 fsyncs a second at most for small
+// messages, while a sender with 64 batches under way still brings 12,800 a second. It is not the default, since it
+// makes whoever waits for each of his batches slow.
 const Gather = 5 * time.Millisecond
 
 // DefaultOptions are those of a collector for one large topology.

@@ -2,8 +2,8 @@ package journal
 
 import "time"
 
-// Patience decides for how long a reader tries again what the disk does not give back (ErrRead). It has no clock: what it asks its
-// caller to wait adds up.
+// Patience decides for how long a reader tries again what the disk does not give back (ErrRead). It has no clock: what
+// it asks its caller to wait adds up.
 type Patience struct {
 	First  time.Duration // wait before the second try; each further one waits twice as long
 	Last   time.Duration // longest wait between two tries
@@ -13,13 +13,14 @@ type Patience struct {
 	spent         bool // given up, and nothing was read since
 }
 
-// DefaultPatience outlasts a disk that is reset or a network mount that comes back, and holds a store up for a minute at most.
+// DefaultPatience outlasts a disk that is reset or a network mount that comes back, and holds a store up for a minute
+// at most.
 func DefaultPatience() Patience {
 	return Patience{First: 100 * time.Millisecond, Last: 5 * time.Second, GiveUp: time.Minute}
 }
 
-// Failed is called after each ErrRead: how long to wait, and whether to step over then. What follows on something that was given up is
-// tried twice, so that a stretch costs the wait once.
+// Failed is called after each ErrRead: how long to wait, and whether to step over then. What follows on something that
+// was given up is tried twice, so that a stretch costs the wait once.
 func (p *Patience) Failed() (wait time.Duration, stepOver bool) {
 	if p.spent {
 		return p.First, true

@@ -64,8 +64,8 @@ type share struct {
 	bytes   int64
 }
 
-// shareOfFree is how many times as much as is free a topology may have: alone it may take two thirds of the queue, and whatever others do
-// some of it is free for one that comes.
+// shareOfFree is how many times as much as is free a topology may have: alone it may take two thirds of the queue, and
+// whatever others do some of it is free for one that comes.
 const shareOfFree = 2
 
 // full reports whether a topology has its share of a queue of so many bytes.

@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
-// Reader reads durable entries in order: from memory while it keeps up, or else from the files. It is for one goroutine.
+// Reader reads durable entries in order: from memory while it keeps up, or else from the files. It is for one
+// goroutine.
 type Reader struct {
 	j    *Journal
 	from Position // where it was asked to start; before, it reads definitions alone
@@ -28,8 +29,8 @@ type Reader struct {
 	scan   scanner
 	closed segment // that could not be opened
 
-	// What is defined up to the reader's place, so that heads are not repeated to the caller and no batch comes without its
-	// definitions. complete reports that it is all there is.
+	// What is defined up to the reader's place, so that heads are not repeated to the caller and no batch comes without
+	// its definitions. complete reports that it is all there is.
 	series    idSet
 	layouts   map[LayoutID]int // columns
 	producers idSet
@@ -38,8 +39,8 @@ type Reader struct {
 	pending []Entry // definitions to be handed out before the next record
 }
 
-// Reader starts reading behind from: a position that a Reader returned, or 0 for the oldest entry that there is. ErrExpired
-// when entries behind from have been deleted, ErrAhead when from is of another journal.
+// Reader starts reading behind from: a position that a Reader returned, or 0 for the oldest entry that there is.
+// ErrExpired when entries behind from have been deleted, ErrAhead when from is of another journal.
 func (j *Journal) Reader(from Position) (*Reader, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -75,9 +76,9 @@ func newReader(j *Journal, from Position) *Reader {
 
 // Next waits for the next entry and returns it with the position to resume from after it. Before the first entry come
 // the definitions that hold at the reader's place; their position is the reader's place itself. The entry is shared
-// with other readers and must not be changed. It stays valid, but for the bytes of a batch's blocks, which are the reader's own memory until
-// the next call. ErrRead means that the disk did not return what was
-// written: Next may be called again. After Journal.Close what is durable is still handed out, then ErrClosed.
+// with other readers and must not be changed. It stays valid, but for the bytes of a batch's blocks, which are the
+// reader's own memory until the next call. ErrRead means that the disk did not return what was written: Next may be
+// called again. After Journal.Close what is durable is still handed out, then ErrClosed.
 func (r *Reader) Next(ctx context.Context) (Position, Entry, error) {
 	for {
 		if entry := r.nextPending(); entry != nil {
@@ -159,8 +160,8 @@ func (r *Reader) closeFile() error {
 	return err
 }
 
-// read makes an entry of a record, or keeps its definitions for the next calls. Records before the reader's place are read
-// for their definitions alone.
+// read makes an entry of a record, or keeps its definitions for the next calls. Records before the reader's place are
+// read for their definitions alone.
 func (r *Reader) read(rec record) Entry {
 	end := positionOf(r.number, rec.end)
 	entry, err := r.decode(rec, end > r.at)
@@ -260,8 +261,8 @@ func decodeDefinitions(rec record) (entries []Entry, err error) {
 	return entries, nil
 }
 
-// admit is what the caller gets of an entry, from memory or file: of definitions those that it does not have, of what is forgotten that
-// which it has.
+// admit is what the caller gets of an entry, from memory or file: of definitions those that it does not have, of what
+// is forgotten that which it has.
 func (r *Reader) admit(entry Entry) Entry {
 	switch e := entry.(type) {
 	case *SeriesDefined:
@@ -283,7 +284,8 @@ func (r *Reader) admit(entry Entry) Entry {
 	return entry
 }
 
-// share puts the dictionary's own rows in the place of definitions that were read from a file: who keeps them keeps no second copy.
+// share puts the dictionary's own rows in the place of definitions that were read from a file: who keeps them keeps no
+// second copy.
 func (j *Journal) share(definitions []Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -422,8 +424,9 @@ func (r *Reader) open(s step) error {
 	return nil
 }
 
-// StepOver gives up what Next could not read (ErrRead): a record, or, where not even its length can be read, the rest of a page of the
-// disk, or, where it cannot be opened, a whole segment. It is counted as damage. Without an ErrRead it does nothing.
+// StepOver gives up what Next could not read (ErrRead): a record, or, where not even its length can be read, the rest
+// of a page of the disk, or, where it cannot be opened, a whole segment. It is counted as damage. Without an ErrRead it
+// does nothing.
 func (r *Reader) StepOver() {
 	if s := r.closed; s.number != 0 {
 		r.j.reportDamage(s.number, 0, s.end)
@@ -437,8 +440,8 @@ func (r *Reader) StepOver() {
 	}
 }
 
-// step is where a reader finds more: in a group, or from offset up to the end of a segment. When that is where it is, it has to wait
-// for changed.
+// step is where a reader finds more: in a group, or from offset up to the end of a segment. When that is where it is,
+// it has to wait for changed.
 type step struct {
 	group *group
 	item  int

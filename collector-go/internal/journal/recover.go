@@ -11,8 +11,8 @@ import (
 // settleBytes is more than one write can have been, so that it covers all that a failed fsync may have left in doubt.
 const settleBytes = groupBytes + maxRecordBytes + headerBytes
 
-// recover brings back the state from the newest segment whose head is whole, and those behind it. What it reads there is not
-// taken for durable before settle.
+// recover brings back the state from the newest segment whose head is whole, and those behind it. What it reads there
+// is not taken for durable before settle.
 func (j *Journal) recover() error {
 	found, err := j.findSegments()
 	if err != nil {
@@ -142,8 +142,8 @@ func (j *Journal) reportDamage(number uint32, from, to int64) {
 		"segment", filepath.Join(j.dir, segmentName(number)), "from", from, "to", to)
 }
 
-// settle makes what was recovered durable, beyond doubt, and opens it to readers: the names of the files first, since the process that
-// ended may have been about to make its newest one durable.
+// settle makes what was recovered durable, beyond doubt, and opens it to readers: the names of the files first, since
+// the process that ended may have been about to make its newest one durable.
 func (c *committer) settle() error {
 	if len(c.unsettled) == 0 {
 		return nil

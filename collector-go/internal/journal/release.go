@@ -33,7 +33,8 @@ func (j *Journal) releasable(p Position) (segment, bool) {
 	return j.segments[0], true
 }
 
-// deleteSegment removes the oldest segment. The deletion before it is durable first, so that no loss of power leaves a hole.
+// deleteSegment removes the oldest segment. The deletion before it is durable first, so that no loss of power leaves a
+// hole.
 func (j *Journal) deleteSegment(s segment) error {
 	if err := j.syncDeletion(); err != nil {
 		return err
@@ -79,8 +80,9 @@ func (j *Journal) Crowded() (oldestEnd Position, crowded bool) {
 	return j.segments[0].endPosition(), true
 }
 
-// segmentsFree is for how many segments there must be room on the disk; on a small one a tenth of it is enough. It is more than what the
-// store keeps free by removing slices, since what only a store needs that is behind goes before those.
+// segmentsFree is for how many segments there must be room on the disk; on a small one a tenth of it is enough. It is
+// more than what the store keeps free by removing slices, since what only a store needs that is behind goes before
+// those.
 const segmentsFree = 6
 
 func (j *Journal) diskIsShort() bool {

@@ -54,8 +54,8 @@ func TestAnotherTakesItsDirectory(t *testing.T) {
 	require.NoError(t, j.Close())
 }
 
-// TestItsDirectoryIsRemoved: nothing is acknowledged into a file that ends with the process. Where the directory is there again, the
-// journal goes on in a segment of its own, whose head has all that is defined.
+// TestItsDirectoryIsRemoved: nothing is acknowledged into a file that ends with the process. Where the directory is
+// there again, the journal goes on in a segment of its own, whose head has all that is defined.
 func TestItsDirectoryIsRemoved(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"removed": os.RemoveAll,

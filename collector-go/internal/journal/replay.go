@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// replay takes a record into the state, as Open does with those of the newest segment. An error means that the record cannot
-// be what was written, or that it is of a newer version.
+// replay takes a record into the state, as Open does with those of the newest segment. An error means that the record
+// cannot be what was written, or that it is of a newer version.
 func (s *state) replay(rec record) error {
 	switch rec.kind {
 	case kindSegment:

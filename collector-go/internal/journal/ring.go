@@ -5,8 +5,8 @@ import "sort"
 // entryBytes is what an entry takes in memory beside what it holds.
 const entryBytes = 128
 
-// ring is the newest durable entries, for readers that keep up: they get what was appended, which nobody decodes again. What it holds
-// is without a gap; what a reader has before it, it reads from the file.
+// ring is the newest durable entries, for readers that keep up: they get what was appended, which nobody decodes again.
+// What it holds is without a gap; what a reader has before it, it reads from the file.
 type ring struct {
 	limit  int64
 	bytes  int64
@@ -50,7 +50,8 @@ func newGroup(from, to Position, records []queued) *group {
 	return g
 }
 
-// push takes the newest group and lets go of as many old ones as the limit asks for, and of those that all readers have had.
+// push takes the newest group and lets go of as many old ones as the limit asks for, and of those that all readers have
+// had.
 func (r *ring) push(g *group, had Position) {
 	if n := len(r.groups); n > 0 && r.groups[n-1].to != g.from {
 		r.clear() // no gap
@@ -66,7 +67,8 @@ func (r *ring) push(g *group, had Position) {
 
 func (r *ring) clear() { r.groups, r.bytes = nil, 0 }
 
-// behind is the group that goes on behind a place, and which of its items is the first; nil where that is not in memory.
+// behind is the group that goes on behind a place, and which of its items is the first; nil where that is not in
+// memory.
 func (r *ring) behind(place Position) (*group, int) {
 	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].to > place })
 	if i == len(r.groups) || r.groups[i].from > place {

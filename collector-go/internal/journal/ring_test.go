@@ -107,8 +107,8 @@ func unplaced(all []placed) (rest []placed) {
 	return rest
 }
 
-// TestMemoryAndFileAgree: readers that keep up, that fall behind and come back, and that start at 0 get equal entries, over rotations,
-// failures and what is forgotten.
+// TestMemoryAndFileAgree: readers that keep up, that fall behind and come back, and that start at 0 get equal entries,
+// over rotations, failures and what is forgotten.
 func TestMemoryAndFileAgree(t *testing.T) {
 	eachSeed(t, 40, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 6))
@@ -177,8 +177,8 @@ func TestMemoryAndFileAgree(t *testing.T) {
 	})
 }
 
-// TestDefinitionsHaveOnePlace: what is defined for a batch that waits while a segment begins is in that segment's head, in front of all that
-// waits with it, and so it comes to a reader that keeps up.
+// TestDefinitionsHaveOnePlace: what is defined for a batch that waits while a segment begins is in that segment's head,
+// in front of all that waits with it, and so it comes to a reader that keeps up.
 func TestDefinitionsHaveOnePlace(t *testing.T) {
 	o := smallOptions(disktest.NewMemory(1))
 	o.GatherInterval = time.Hour

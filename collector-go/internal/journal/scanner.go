@@ -8,7 +8,8 @@ import (
 
 const readAheadBytes = 256 << 10
 
-// scanner walks the whole records of one segment and steps over damage. Opening, reading and checking a journal all use it.
+// scanner walks the whole records of one segment and steps over damage. Opening, reading and checking a journal all use
+// it.
 type scanner struct {
 	file   io.ReaderAt
 	number uint32
@@ -69,7 +70,8 @@ func (s *scanner) stepOverUnreadable() {
 	}
 }
 
-// behindDamage finds the next whole record behind the damaged one at off. Where the header is sound its length leads there.
+// behindDamage finds the next whole record behind the damaged one at off. Where the header is sound its length leads
+// there.
 func (s *scanner) behindDamage(off int64) (int64, error) {
 	length, sound, err := s.lengthAt(off)
 	if err != nil {

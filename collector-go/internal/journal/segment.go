@@ -19,8 +19,8 @@ type segment struct {
 
 func (s segment) endPosition() Position { return positionOf(s.number, s.end) }
 
-// startSegment settles what was recovered, if that is still to be done, and opens a fresh segment behind it. taken is the group that is
-// to be its first.
+// startSegment settles what was recovered, if that is still to be done, and opens a fresh segment behind it. taken is
+// the group that is to be its first.
 func (c *committer) startSegment(taken []queued) error {
 	if err := c.j.keepLock(); err != nil {
 		return err
@@ -45,9 +45,9 @@ func (c *committer) startSegment(taken []queued) error {
 	return nil
 }
 
-// nextHead is what a new segment's head is to hold: a number, never used before, and all that is defined so far. fresh is the part of
-// it that no record before defines, what waits in the queue, or was taken from it, included: who reads files finds that in the head, and
-// definitions have one place among the entries, wherever they are read.
+// nextHead is what a new segment's head is to hold: a number, never used before, and all that is defined so far. fresh
+// is the part of it that no record before defines, what waits in the queue, or was taken from it, included: who reads
+// files finds that in the head, and definitions have one place among the entries, wherever they are read.
 func (j *Journal) nextHead(taken []queued) (_ *snapshot, fresh []queued) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -103,8 +103,8 @@ func (c *committer) createSegment(number uint32, head []byte) (disk.File, error)
 	return file, nil
 }
 
-// addSegment opens a segment to readers, and the journal to batches. fresh is what readers that have all before it need of its head; nil
-// where they have to read it.
+// addSegment opens a segment to readers, and the journal to batches. fresh is what readers that have all before it need
+// of its head; nil where they have to read it.
 func (j *Journal) addSegment(s segment, fresh []queued) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

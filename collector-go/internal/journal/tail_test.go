@@ -44,7 +44,8 @@ type failure struct {
 	acknowledged map[batchKey]int
 }
 
-// failedWrite fails a write of many batches at its fsync. When named, a segment with some of them follows; else none can be made.
+// failedWrite fails a write of many batches at its fsync. When named, a segment with some of them follows; else none
+// can be made.
 func failedWrite(t *testing.T, seed uint64, named bool) *failure {
 	w := &failure{fs: disktest.NewMemory(seed), acknowledged: map[batchKey]int{}}
 	o := smallOptions(w.fs)
@@ -97,8 +98,8 @@ func failedWrite(t *testing.T, seed uint64, named bool) *failure {
 	return w
 }
 
-// agreed starts the journal on a disk, holds what its readers get against what it knows and what Check counts, and returns how many
-// batches that is. Then all come again.
+// agreed starts the journal on a disk, holds what its readers get against what it knows and what Check counts, and
+// returns how many batches that is. Then all come again.
 func (w *failure) agreed(t *testing.T, fs disk.FS) int {
 	j, err := Open("/journal", smallOptions(fs))
 	require.NoError(t, err)

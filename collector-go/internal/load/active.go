@@ -10,8 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/client"
 )
 
-// CollectorActivity asks a collector's PromQL, or any Prometheus, how many queries a topology ran: bullet_active_queries, summed over JoinBolt's
-// tasks. It knows a slice once that is stored, some 50 s after its end by default.
+// CollectorActivity asks a collector's PromQL, or any Prometheus, how many queries a topology ran:
+// bullet_active_queries, summed over JoinBolt's tasks. It knows a slice once that is stored, some 50 s after its end by
+// default.
 type CollectorActivity struct {
 	client   *client.Client
 	selector string

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Aggregate is what the aggregating queries have in common: they live for their whole duration and count a probe's records, which
-// have sequences without holes.
+// Aggregate is what the aggregating queries have in common: they live for their whole duration and count a probe's
+// records, which have sequences without holes.
 type Aggregate struct {
 	// Duration is how long the query lives in the topology.
 	Duration time.Duration

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// engineAnswers are answers of bullet-core 1.5.2's own Querier, two filters and a join, to the queries' own text: to the 100 records 1000
-// to 1099 of the probe, and to none.
+// engineAnswers are answers of bullet-core 1.5.2's own Querier, two filters and a join, to the queries' own text: to
+// the 100 records 1000 to 1099 of the probe, and to none.
 func engineAnswers(t *testing.T) map[string]struct{ Hundred, None Answer } {
 	text, err := os.ReadFile("testdata/engine-answers.json")
 	require.NoError(t, err)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Submitter runs one query to its end. An error means that there is no answer. It is safe for concurrent use. Gateway and DRPC are
-// such.
+// Submitter runs one query to its end. An error means that there is no answer. It is safe for concurrent use. Gateway
+// and DRPC are such.
 type Submitter interface {
 	Query(ctx context.Context, bql string) (Answer, error)
 }
@@ -51,8 +51,9 @@ func (d desk) ask(slot int, probe string, s start) Outcome {
 	return outcome
 }
 
-// arrived is when the topology says that it got the query, where bullet.result.metadata has it; else when it was submitted. A query that was
-// long on its way, as to a starved topology, is not held to what was made meanwhile. What does not lie in its life is another clock's.
+// arrived is when the topology says that it got the query, where bullet.result.metadata has it; else when it was
+// submitted. A query that was long on its way, as to a starved topology, is not held to what was made meanwhile. What
+// does not lie in its life is another clock's.
 func arrived(answer Answer, submitted, finished time.Time) time.Time {
 	var meta struct {
 		Query struct {

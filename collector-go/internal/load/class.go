@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Class is a kind of query, by what the topology keeps for it. The names are those of Bullet's AggregationType, in small letters,
-// and the values of the label "class".
+// Class is a kind of query, by what the topology keeps for it. The names are those of Bullet's AggregationType, in
+// small letters, and the values of the label "class".
 type Class string
 
 // The classes.
@@ -35,7 +35,8 @@ func ParseClass(text string) (Class, error) {
 	return "", fmt.Errorf("no class of queries is called %q; there are %s", text, strings.Join(names, ", "))
 }
 
-// Query is what a client asks again and again about the records of one probe. Queries are values: safe for concurrent use.
+// Query is what a client asks again and again about the records of one probe. Queries are values: safe for concurrent
+// use.
 type Query interface {
 	Class() Class
 	// BQL is the query's text for one probe.
@@ -44,28 +45,29 @@ type Query interface {
 	Life() time.Duration
 	// ProbeRate is how many records a second a probe must have for Check to tell anything.
 	ProbeRate() float64
-	// Check compares an answer with what the record source generated between the query's submission and its end. An error means
-	// that the answer cannot be read as one of this class.
+	// Check compares an answer with what the record source generated between the query's submission and its end. An
+	// error means that the answer cannot be read as one of this class.
 	Check(answer Answer, probe string, submitted, finished time.Time) (Check, error)
 	// Validate tells which parameter makes no sense.
 	Validate() error
 }
 
-// Check is how an answer compares with what was generated. Of an answer that tells sums and counts, records are those that it
-// accounts for.
+// Check is how an answer compares with what was generated. Of an answer that tells sums and counts, records are those
+// that it accounts for.
 type Check struct {
 	// Records is how many records the answer holds or accounts for.
 	Records int
 	// Due is how many records the answer had to have at least.
 	Due int
-	// Missing are due and not there; Repeated are there more than once, or more than were made; Foreign should not be there.
+	// Missing are due and not there; Repeated are there more than once, or more than were made; Foreign should not be
+	// there.
 	Missing, Repeated, Foreign int
 }
 
 // Parameters are what the classes leave open.
 type Parameters struct {
-	// Limit is the most records of a RAW answer, the groups of a GROUP BY, the ranges of a DISTRIBUTION and the K of a TOP K; 0 for
-	// the class' own default.
+	// Limit is the most records of a RAW answer, the groups of a GROUP BY, the ranges of a DISTRIBUTION and the K of a
+	// TOP K; 0 for the class' own default.
 	Limit int
 	// Duration is the longest that a query lives in the topology; 0 for 30 s.
 	Duration time.Duration

@@ -17,8 +17,8 @@ func (q CountDistinctQuery) BQL(probe string) string {
 	return "SELECT COUNT(DISTINCT probe_sequence) AS count " + q.from(probe)
 }
 
-// estimateError is what a count that Bullet had to estimate is held to where it does not tell its own bounds: three standard
-// deviations with Bullet's default of 16,384 entries (bullet.query.aggregation.count.distinct.sketch.entries).
+// estimateError is what a count that Bullet had to estimate is held to where it does not tell its own bounds: three
+// standard deviations with Bullet's default of 16,384 entries (bullet.query.aggregation.count.distinct.sketch.entries).
 const estimateError = 3.0 / 128
 
 // exactEntries is how many different values Bullet counts exactly by default.

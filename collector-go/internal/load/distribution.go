@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// DistributionQuery counts a probe's records in ranges of their sequences: FREQ, whose counts add up to the records seen. It keeps the
-// same sketch in the topology as QUANTILE and CUMFREQ.
+// DistributionQuery counts a probe's records in ranges of their sequences: FREQ, whose counts add up to the records
+// seen. It keeps the same sketch in the topology as QUANTILE and CUMFREQ.
 type DistributionQuery struct {
 	// Points is how many points divide the ranges.
 	Points int

@@ -17,19 +17,20 @@ import (
 // Encode makes the argument of a DRPC call of a query's text.
 type Encode func(ctx context.Context, bql string) (string, error)
 
-// PlainBQL takes the text as it is, as the DRPC PubSub of our topology does. Bullet's own wants a PubSubMessage: see Encode.
+// PlainBQL takes the text as it is, as the DRPC PubSub of our topology does. Bullet's own wants a PubSubMessage: see
+// Encode.
 func PlainBQL(_ context.Context, bql string) (string, error) { return bql, nil }
 
-// DRPC asks a topology through Storm's DRPC server over HTTP: POST /drpc/FUNCTION with the query as its body. A call takes up a thread of
-// the server's HTTP port until it is answered. It is safe for concurrent use.
+// DRPC asks a topology through Storm's DRPC server over HTTP: POST /drpc/FUNCTION with the query as its body. A call
+// takes up a thread of the server's HTTP port until it is answered. It is safe for concurrent use.
 type DRPC struct {
 	gateway Gateway
 	path    string
 	encode  Encode
 }
 
-// NewDRPC returns a client of the DRPC server whose HTTP port is at address, "host:port" or a URL. Up to connections queries share its
-// connections.
+// NewDRPC returns a client of the DRPC server whose HTTP port is at address, "host:port" or a URL. Up to connections
+// queries share its connections.
 func NewDRPC(address, function string, connections int, encode Encode) *DRPC {
 	return &DRPC{gateway: *NewGateway(address, connections), path: "/drpc/" + url.PathEscape(function), encode: encode}
 }
@@ -102,9 +103,9 @@ func contentOf(content string) ([]byte, error) {
 	return javaString(serialized)
 }
 
-// Java's object serialization of a string: a header, a type code, the length in bytes and modified UTF-8, whose difference from UTF-8
-// (NUL, and characters beyond the basic plane as surrogates) JSON has no need of. Source: Java Object Serialization
-// Specification, 6.4.2.
+// Java's object serialization of a string: a header, a type code, the length in bytes and modified UTF-8, whose
+// difference from UTF-8 (NUL, and characters beyond the basic plane as surrogates) JSON has no need of. Source: Java
+// Object Serialization Specification, 6.4.2.
 const (
 	javaHeader     = "\xac\xed\x00\x05"
 	javaText       = 0x74

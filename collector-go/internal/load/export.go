@@ -31,8 +31,8 @@ func Points(h *hdrhistogram.Histogram) (points []Point) {
 	return points
 }
 
-// WriteHistogram writes a histogram of us in the form that the file's name asks for: .csv for percentiles with a header line, .hgrm for
-// HdrHistogram's own text (ms), .hlog for its log, which its tools merge and plot.
+// WriteHistogram writes a histogram of us in the form that the file's name asks for: .csv for percentiles with a header
+// line, .hgrm for HdrHistogram's own text (ms), .hlog for its log, which its tools merge and plot.
 func WriteHistogram(w io.Writer, name string, h *hdrhistogram.Histogram, from, to time.Time) error {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".csv":

@@ -1,6 +1,6 @@
-// Package load is the client side of an experiment: it asks a Bullet topology queries of every class, at a constant rate or a number at a
-// time, and checks each answer against what the topology's record source generated. It knows Bullet's HTTP and the source's
-// control; it knows nothing of Storm, of the collector or of verdicts.
+// Package load is the client side of an experiment: it asks a Bullet topology queries of every class, at a constant
+// rate or a number at a time, and checks each answer against what the topology's record source generated. It knows
+// Bullet's HTTP and the source's control; it knows nothing of Storm, of the collector or of verdicts.
 package load
 
 import (
@@ -30,7 +30,8 @@ type Gateway struct {
 	http *http.Client
 }
 
-// NewGateway returns a client of the gateway at address, "host:port" or a URL. Up to connections queries share its connections.
+// NewGateway returns a client of the gateway at address, "host:port" or a URL. Up to connections queries share its
+// connections.
 func NewGateway(address string, connections int) *Gateway {
 	transport := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: controlTimeout}).DialContext,

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// GroupByQuery counts a probe's records in groups by their sequences' remainders, with each group's first and last sequence, so that
-// a hole shows to the record.
+// GroupByQuery counts a probe's records in groups by their sequences' remainders, with each group's first and last
+// sequence, so that a hole shows to the record.
 type GroupByQuery struct {
 	// Groups is how many groups there are.
 	Groups int
@@ -32,7 +32,8 @@ func (q GroupByQuery) Validate() error {
 	return q.Aggregate.Validate()
 }
 
-// maxGroups is below what Bullet keeps exactly of groups (bullet.query.aggregation.group.sketch.entries, 512) by default.
+// maxGroups is below what Bullet keeps exactly of groups (bullet.query.aggregation.group.sketch.entries, 512) by
+// default.
 const maxGroups = 500
 
 type groupRow struct {

@@ -16,7 +16,8 @@ type HeldOptions struct {
 	Prefix string
 }
 
-// DefaultHeldOptions allow the topology 15 s to answer a query that is over, and ask a failing gateway once a second a slot.
+// DefaultHeldOptions allow the topology 15 s to answer a query that is over, and ask a failing gateway once a second a
+// slot.
 func DefaultHeldOptions() HeldOptions {
 	return HeldOptions{Grace: 15 * time.Second, Backoff: time.Second}
 }
@@ -40,7 +41,8 @@ type Held struct {
 	slots     sync.WaitGroup
 }
 
-// NewHeld returns a Held that holds no query yet. observe is called once for every query that ended, from many goroutines.
+// NewHeld returns a Held that holds no query yet. observe is called once for every query that ended, from many
+// goroutines.
 func NewHeld(query Query, target Submitter, options HeldOptions, observe func(Outcome)) *Held {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Held{
@@ -49,7 +51,8 @@ func NewHeld(query Query, target Submitter, options HeldOptions, observe func(Ou
 	}
 }
 
-// Hold changes how many queries are held. New ones start at once; superfluous ones end by themselves and are not repeated.
+// Hold changes how many queries are held. New ones start at once; superfluous ones end by themselves and are not
+// repeated.
 func (h *Held) Hold(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,7 +94,8 @@ func (h *Held) Drain(ctx context.Context) error {
 	}
 }
 
-// Close gives up the queries under way, which end as CutOff or Unfinished, and returns when all have. It may be called twice.
+// Close gives up the queries under way, which end as CutOff or Unfinished, and returns when all have. It may be called
+// twice.
 func (h *Held) Close() {
 	h.cancel()
 	h.slots.Wait()

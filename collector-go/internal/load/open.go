@@ -15,8 +15,8 @@ type OpenOptions struct {
 	Rate float64
 	// Duration is how long queries are started; 0 until the context ends.
 	Duration time.Duration
-	// MostInFlight bounds the queries under way. What is due beyond waits, its latency counting, and is not submitted at all where the
-	// run ends first.
+	// MostInFlight bounds the queries under way. What is due beyond waits, its latency counting, and is not submitted
+	// at all where the run ends first.
 	MostInFlight int
 	// Probes is how many probes the queries share, one after the other.
 	Probes int
@@ -24,8 +24,8 @@ type OpenOptions struct {
 	Prefix string
 	// Grace is how long after its own end a query may take to return before it has timed out.
 	Grace time.Duration
-	// Skip has a query that finds no place not wait for one: it is not submitted, and its latency is the time until a place is free. For
-	// what runs for ever, which must not ask later what it could not ask in time.
+	// Skip has a query that finds no place not wait for one: it is not submitted, and its latency is the time until a
+	// place is free. For what runs for ever, which must not ask later what it could not ask in time.
 	Skip bool
 }
 
@@ -52,9 +52,9 @@ func (o OpenOptions) Validate() error {
 	return nil
 }
 
-// OpenLoop starts queries at a constant rate: query k at k/Rate after the start, whether or not the topology, the target or the client
-// kept up with those before. Nothing is left out: what could not start in time starts late or is told of as not submitted, and its
-// latency counts from when it was meant to start.
+// OpenLoop starts queries at a constant rate: query k at k/Rate after the start, whether or not the topology, the
+// target or the client kept up with those before. Nothing is left out: what could not start in time starts late or is
+// told of as not submitted, and its latency counts from when it was meant to start.
 type OpenLoop struct {
 	query   Query
 	target  Submitter
@@ -71,7 +71,8 @@ type OpenLoop struct {
 	ended     bool
 }
 
-// NewOpenLoop returns a client that has started nothing. observe is called once for every query that was due, from many goroutines.
+// NewOpenLoop returns a client that has started nothing. observe is called once for every query that was due, from many
+// goroutines.
 func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe func(Outcome)) (*OpenLoop, error) {
 	if err := errors.Join(query.Validate(), options.Validate()); err != nil {
 		return nil, err
@@ -82,8 +83,8 @@ func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe fun
 // place is room for one query under way, and since when it is free.
 type place struct{ freed time.Time }
 
-// Run starts queries for the options' duration and returns when all have ended. When ctx ends before, those under way are given up. It
-// is for one call.
+// Run starts queries for the options' duration and returns when all have ended. When ctx ends before, those under way
+// are given up. It is for one call.
 func (o *OpenLoop) Run(ctx context.Context) {
 	began := time.Now()
 	o.mu.Lock()
@@ -154,8 +155,9 @@ const (
 	overNow
 )
 
-// await waits until a query is meant to start and may, or the run is over: what is due and has a place starts however late the client
-// is, also after the last moment at which queries are started, which ends the wait for a place only. run ends with the queries under way.
+// await waits until a query is meant to start and may, or the run is over: what is due and has a place starts however
+// late the client is, also after the last moment at which queries are started, which ends the wait for a place only.
+// run ends with the queries under way.
 func (o *OpenLoop) await(run, starting context.Context, intended time.Time, places <-chan place) (place, turn) {
 	if wait := time.Until(intended); wait > 0 {
 		timer := time.NewTimer(wait)

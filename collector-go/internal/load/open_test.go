@@ -38,7 +38,8 @@ func (c *counter) Query(context.Context, string) (Answer, error) {
 // quick is a query without records.
 func quick() RawQuery { return RawQuery{Limit: 1, Duration: 30 * time.Second} }
 
-// One stall of 2 s in 60 s at 20 queries/s: of 1200 queries 40 were meant to start in it. All that p99 leaves out are 12 of them.
+// One stall of 2 s in 60 s at 20 queries/s: of 1200 queries 40 were meant to start in it. All that p99 leaves out are
+// 12 of them.
 func TestAStallShowsInTheTail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tally := NewTally()

@@ -24,13 +24,13 @@ type Outcome struct {
 	// Slot is the held query's place; an open loop counts its queries here.
 	Slot  int    `json:"slot"`
 	Probe string `json:"probe"`
-	// IntendedMs is when the query was meant to be submitted: by the rate in an open loop, else the end of the slot's previous query.
-	// Latency counts from here, so that a stalled client or gateway cannot hide it.
+	// IntendedMs is when the query was meant to be submitted: by the rate in an open loop, else the end of the slot's
+	// previous query. Latency counts from here, so that a stalled client or gateway cannot hide it.
 	IntendedMs  int64 `json:"intended_ms"`
 	SubmittedMs int64 `json:"submitted_ms"`
 	FinishedMs  int64 `json:"finished_ms"`
-	// LatencyUs is from the intended start to the end, us; LateUs the part of it for which the client itself was late: the query was
-	// due, it was one that might be under way, and had not been handed to the network.
+	// LatencyUs is from the intended start to the end, us; LateUs the part of it for which the client itself was late:
+	// the query was due, it was one that might be under way, and had not been handed to the network.
 	LatencyUs int64  `json:"latency_us"`
 	LateUs    int64  `json:"late_us"`
 	End       End    `json:"end"`
@@ -40,10 +40,11 @@ type Outcome struct {
 	// Records is how many records came back; Generated how many matching ones were made in the query's life.
 	Records   int `json:"records"`
 	Generated int `json:"generated"`
-	// Due is how many records the query had to return, or to account for; 0 where nothing can be told of its completeness.
+	// Due is how many records the query had to return, or to account for; 0 where nothing can be told of its
+	// completeness.
 	Due int `json:"due"`
-	// Missing is how many records the query should have returned and did not; Repeated how many came twice; Foreign how many it
-	// should not have returned.
+	// Missing is how many records the query should have returned and did not; Repeated how many came twice; Foreign how
+	// many it should not have returned.
 	Missing  int `json:"missing"`
 	Repeated int `json:"repeated"`
 	Foreign  int `json:"foreign"`

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// RawQuery is the query of the experiments: a RAW query for the records of one probe, of which it takes Limit or what comes in
-// Duration, whichever is first.
+// RawQuery is the query of the experiments: a RAW query for the records of one probe, of which it takes Limit or what
+// comes in Duration, whichever is first.
 type RawQuery struct {
 	// Limit is the most records that a query returns.
 	Limit int
@@ -16,8 +16,8 @@ type RawQuery struct {
 	PerSecond float64
 }
 
-// DefaultRawQuery is the document's, "10 records or 30 s". Just over 10 matching records are made in 30 s, so that an answer of
-// fewer than 10 shows even a small loss; with more, a topology could lose most of them and still return 10.
+// DefaultRawQuery is the document's, "10 records or 30 s". Just over 10 matching records are made in 30 s, so that an
+// answer of fewer than 10 shows even a small loss; with more, a topology could lose most of them and still return 10.
 func DefaultRawQuery() RawQuery {
 	return RawQuery{Limit: 10, Duration: 30 * time.Second, PerSecond: 0.4}
 }
@@ -66,9 +66,9 @@ type Record struct {
 	Sequence int64  `json:"probe_sequence"`
 }
 
-// Check implements Query. Missing are records that the answer lacks of its limit although enough were made in its life. Which of the
-// probe's records come is left open where there are more than the limit: with several filters the first ones to arrive need not be
-// consecutive. Where there are fewer, each must be there.
+// Check implements Query. Missing are records that the answer lacks of its limit although enough were made in its life.
+// Which of the probe's records come is left open where there are more than the limit: with several filters the first
+// ones to arrive need not be consecutive. Where there are fewer, each must be there.
 func (q RawQuery) Check(answer Answer, probe string, submitted, finished time.Time) (Check, error) {
 	records, err := rows[Record](answer)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// made is the sequence of the newest record that the source has made of a probe up to a moment. The source makes record k at
-// k/perSecond seconds since 1970 (io.github.bulletmetrics.topology.source.Share), so both ends can count alone.
+// made is the sequence of the newest record that the source has made of a probe up to a moment. The source makes record
+// k at k/perSecond seconds since 1970 (io.github.bulletmetrics.topology.source.Share), so both ends can count alone.
 func made(perSecond float64, at time.Time) int64 {
 	return int64(math.Floor(float64(at.UnixMicro()) * perSecond / 1e6))
 }
@@ -16,12 +16,12 @@ func generated(perSecond float64, from, to time.Time) int {
 	return int(max(0, made(perSecond, to)-made(perSecond, from)))
 }
 
-// settling is how long after its submission, and before its end, a record may be made without a query being held to have seen
-// it: the query travels to the filters, and the record to the query's end.
+// settling is how long after its submission, and before its end, a record may be made without a query being held to
+// have seen it: the query travels to the filters, and the record to the query's end.
 const settling = time.Second
 
-// arrears is how long before its submission a record may have been due that a query sees all the same: the source emits later what
-// Storm held up, and counts it as its lag.
+// arrears is how long before its submission a record may have been due that a query sees all the same: the source emits
+// later what Storm held up, and counts it as its lag.
 const arrears = 5 * time.Second
 
 // span is a run of a probe's records by their sequences, both ends included; empty when last < first.

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endpoint is a query endpoint that answers one query after the other, each in service, but for one stall in which it answers nobody.
+// endpoint is a query endpoint that answers one query after the other, each in service, but for one stall in which it
+// answers nobody.
 type endpoint struct {
 	turn    sync.Mutex
 	service time.Duration
@@ -34,8 +35,9 @@ func (e *endpoint) stall(length time.Duration) {
 	time.Sleep(length)
 }
 
-// One stall, over HTTP and by the clock: an open loop through the gateway's target says so at p99, and a closed loop beside it, which asks
-// again when it has its answer, does not. With BULLET_METRICS_BENCH_LOAD set, 2 s in 60 s at 20 queries/s; else the same in short.
+// One stall, over HTTP and by the clock: an open loop through the gateway's target says so at p99, and a closed loop
+// beside it, which asks again when it has its answer, does not. With BULLET_METRICS_BENCH_LOAD set, 2 s in 60 s at 20
+// queries/s; else the same in short.
 func TestAStallOverHTTPShowsInTheTail(t *testing.T) {
 	rate, length, stall, service := 50.0, 4*time.Second, 600*time.Millisecond, 4*time.Millisecond
 	if os.Getenv("BULLET_METRICS_BENCH_LOAD") != "" {
@@ -74,7 +76,8 @@ func TestAStallOverHTTPShowsInTheTail(t *testing.T) {
 	require.Equal(t, int(rate*length.Seconds()), seen.Returned)
 	assert.GreaterOrEqual(t, seen.Latency.P99, 0.75*stall.Seconds())
 	assert.GreaterOrEqual(t, hidden.Latency.Most, 0.75*stall.Seconds(), "one of its queries was held up")
-	// By counts, since a busy machine stretches every time: of the queries that fell due in the stall one of the closed loop's waited.
+	// By counts, since a busy machine stretches every time: of the queries that fell due in the stall one of the closed
+	// loop's waited.
 	assert.GreaterOrEqual(t, openHeldUp.Load(), int64(rate*stall.Seconds()/4), "those that fell due in the stall's first half")
 	assert.LessOrEqual(t, closedHeldUp.Load(), openHeldUp.Load()/4, "the stall hides behind that one")
 }

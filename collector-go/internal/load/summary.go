@@ -9,36 +9,38 @@ import (
 // Window is the time of a step: it begins at Start, is measured from Measured on, and ends at End.
 type Window struct{ Start, Measured, End time.Time }
 
-// Holds tells whether a query counts for the window: it was meant to start in it and had not ended when the measured time began. When it
-// was submitted is not asked, nor whether it was: a stall that delays queries, or keeps them from being submitted, would hide them.
+// Holds tells whether a query counts for the window: it was meant to start in it and had not ended when the measured
+// time began. When it was submitted is not asked, nor whether it was: a stall that delays queries, or keeps them from
+// being submitted, would hide them.
 func (w Window) Holds(o Outcome) bool {
 	return o.IntendedMs >= w.Start.UnixMilli() && o.IntendedMs < w.End.UnixMilli() && o.FinishedMs >= w.Measured.UnixMilli()
 }
 
 // Summary is what became of the queries of a window. Averages of nothing are NaN.
 type Summary struct {
-	// Submitted = Returned + Failed + Unfinished + CutOff. Failed holds those that timed out and those that were Refused; NotSubmitted were
-	// due and never submitted.
+	// Submitted = Returned + Failed + Unfinished + CutOff. Failed holds those that timed out and those that were
+	// Refused; NotSubmitted were due and never submitted.
 	Submitted, Returned, Failed, Unfinished, CutOff, NotSubmitted int
 	// Refused were turned away by the target for want of room.
 	Refused int
 	// AverageResultSize is the mean number of records of the queries that returned.
 	AverageResultSize float64
-	// Generated is how many matching records were made in the lives of the queries that returned. Of those of which it can be told, Due
-	// is how many had to come back, and Missing how many of these did not.
+	// Generated is how many matching records were made in the lives of the queries that returned. Of those of which it
+	// can be told, Due is how many had to come back, and Missing how many of these did not.
 	Generated, Due, Missing int
 	// Repeated and Foreign are records, over all queries that returned.
 	Repeated, Foreign int
-	// Latencies of what was due, from the intended start, ms: LowerBounds of them are of queries that timed out, never finished or were never
-	// submitted, and are how long these took at least.
+	// Latencies of what was due, from the intended start, ms: LowerBounds of them are of queries that timed out, never
+	// finished or were never submitted, and are how long these took at least.
 	LatencyMeanMs, LatencyP50Ms, LatencyP99Ms float64
 	LowerBounds                               int
 	// LatenessP99Ms is how late the client itself was with those that it submitted.
 	LatenessP99Ms float64
 }
 
-// Summarise counts the queries that were meant to start in the window and lived in its measured time, whenever they ended: a query that
-// lost records lives longer than one that did not, so counting by the end would leave out the bad ones.
+// Summarise counts the queries that were meant to start in the window and lived in its measured time, whenever they
+// ended: a query that lost records lives longer than one that did not, so counting by the end would leave out the bad
+// ones.
 func Summarise(outcomes []Outcome, window Window) Summary {
 	var s Summary
 	var records int
@@ -94,8 +96,9 @@ func (s *Summary) count(o Outcome) {
 // lowerBound tells whether the latency of such a query is how long it took at least.
 func (e End) lowerBound() bool { return e == TimedOut || e == Unfinished || e == NotSubmitted }
 
-// Latencies are those of what was due in the window, ms, ascending: a query that gave no answer counts with how long it took at least.
-// Those that failed do not count, since an error comes at any speed, nor those cut off, which were not due.
+// Latencies are those of what was due in the window, ms, ascending: a query that gave no answer counts with how long it
+// took at least. Those that failed do not count, since an error comes at any speed, nor those cut off, which were not
+// due.
 func Latencies(outcomes []Outcome, window Window) (all []float64) {
 	for _, o := range outcomes {
 		if window.Holds(o) && (o.End == Returned || o.End.lowerBound()) {

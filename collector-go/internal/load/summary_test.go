@@ -32,7 +32,8 @@ func TestSummarise(t *testing.T) {
 	assert.Zero(t, s.LowerBounds)
 }
 
-// A stall delays queries beyond the window, or keeps them from being submitted or answered at all: none of them may be left out.
+// A stall delays queries beyond the window, or keeps them from being submitted or answered at all: none of them may be
+// left out.
 func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
 	window := Window{time.UnixMilli(0), time.UnixMilli(1000), time.UnixMilli(2000)}
 	outcomes := []Outcome{

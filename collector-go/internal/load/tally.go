@@ -106,12 +106,14 @@ type Result struct {
 	Returned, Failed, TimedOut, Unfinished, CutOff, NotSubmitted int
 	// Refused are those of the Failed that the target turned away for want of room.
 	Refused int
-	// Latency is over all queries that were due: those that did not return count with how long they took at least, LowerBounds of them.
+	// Latency is over all queries that were due: those that did not return count with how long they took at least,
+	// LowerBounds of them.
 	Latency     Quantiles
 	LowerBounds int
 	// Lateness is how late the client itself was.
 	Lateness Quantiles
-	// Records came back in all; of the Judged queries, to which something can be told, Due records had to, and Missing did not.
+	// Records came back in all; of the Judged queries, to which something can be told, Due records had to, and Missing
+	// did not.
 	Records, Judged, Incomplete, Due, Missing, Repeated, Foreign int
 	// Errors are the most frequent first.
 	Errors []ErrorCount
@@ -141,7 +143,8 @@ func (r Result) Completeness() float64 {
 // Submitted is how many queries were.
 func (r Result) Submitted() int { return r.Returned + r.Failed + r.TimedOut + r.Unfinished + r.CutOff }
 
-// FailedShare is the share of the queries that were due and ended that failed, timed out, never returned or were never submitted.
+// FailedShare is the share of the queries that were due and ended that failed, timed out, never returned or were never
+// submitted.
 func (r Result) FailedShare() float64 {
 	bad := r.Failed + r.TimedOut + r.Unfinished + r.NotSubmitted
 	return float64(bad) / float64(bad+r.Returned)

@@ -14,7 +14,8 @@ import (
 // Own is the class of somebody's own query that nobody gave a name.
 const Own Class = "own"
 
-// Expectation is what an answer to somebody's own query must have at least. The zero value expects nothing, and judges nothing.
+// Expectation is what an answer to somebody's own query must have at least. The zero value expects nothing, and judges
+// nothing.
 type Expectation struct {
 	// Records is how many records.
 	Records int
@@ -33,7 +34,8 @@ func (e Expectation) Validate() error {
 	return nil
 }
 
-// met compares an answer's records with the expectation: due are as many as are expected, or all that came where only fields are.
+// met compares an answer's records with the expectation: due are as many as are expected, or all that came where only
+// fields are.
 func (e Expectation) met(answer Answer) (Check, error) {
 	check := Check{Records: len(answer.Records), Due: e.Records}
 	if len(e.Fields) > 0 {
@@ -91,8 +93,8 @@ func (q TextQuery) Life() time.Duration { return q.Duration }
 // ProbeRate implements Query: nothing is made for it.
 func (TextQuery) ProbeRate() float64 { return 0 }
 
-// Check implements Query: it counts the records, and judges them by what is expected. A record without a field that is expected counts as
-// foreign, and as none of those that are due.
+// Check implements Query: it counts the records, and judges them by what is expected. A record without a field that is
+// expected counts as foreign, and as none of those that are due.
 func (q TextQuery) Check(answer Answer, _ string, _, _ time.Time) (Check, error) {
 	return q.Expect.met(answer)
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TopKQuery asks for the most frequent of five values that a probe's records fall into: 0, 1 and 2 twice as often as 3 and 4.
+// TopKQuery asks for the most frequent of five values that a probe's records fall into: 0, 1 and 2 twice as often as 3
+// and 4.
 type TopKQuery struct {
 	// K is how many values are asked for.
 	K int
@@ -37,8 +38,8 @@ func (q TopKQuery) Validate() error {
 	return q.Aggregate.Validate()
 }
 
-// Check implements Query. The counts of what came are compared one by one; a rare value in the place of a frequent one is foreign
-// where there were records enough to tell them apart.
+// Check implements Query. The counts of what came are compared one by one; a rare value in the place of a frequent one
+// is foreign where there were records enough to tell them apart.
 func (q TopKQuery) Check(answer Answer, _ string, submitted, finished time.Time) (check Check, err error) {
 	all, err := rows[struct {
 		Part  *number `json:"part"`
@@ -71,7 +72,8 @@ func (q TopKQuery) Check(answer Answer, _ string, submitted, finished time.Time)
 	return check, nil
 }
 
-// lack takes in values that should have come and did not: the rarest, so that no answer is held to more than it must have.
+// lack takes in values that should have come and did not: the rarest, so that no answer is held to more than it must
+// have.
 func (c *Check) lack(due span, seen map[int64]bool, values int) {
 	for part := int64(topValues - 1); part >= 0 && values > 0; part-- {
 		if n := topCount(due, part); n > 0 && !seen[part] {

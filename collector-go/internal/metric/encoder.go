@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Encoder writes the vocabulary as bytes, for checkpoints (docs/formats/checkpoint.md): variable-length integers, floats as
-// their eight bytes, strings once and then by number. The same calls give the same bytes.
+// Encoder writes the vocabulary as bytes, for checkpoints (docs/formats/checkpoint.md): variable-length integers,
+// floats as their eight bytes, strings once and then by number. The same calls give the same bytes.
 type Encoder struct {
 	full    [][]byte // what was written, in pieces: one that grew would be copied again and again
 	bytes   []byte   // the piece at hand

@@ -1,5 +1,5 @@
-// Package metric is the vocabulary of the collector: what a number was called where it came from (Raw), what it is called
-// here (Series), and what kind of number it is. It knows no file, no wire and no clock.
+// Package metric is the vocabulary of the collector: what a number was called where it came from (Raw), what it is
+// called here (Series), and what kind of number it is. It knows no file, no wire and no clock.
 package metric
 
 import (
@@ -14,7 +14,8 @@ import (
 // KeySeparator joins the keys of nested maps in Raw.Key. Names and keys that contain it are refused at the door.
 const KeySeparator = "\x00"
 
-// Shape is the shape of a data point before the plugin flattened it; the values are those of the wire (bulletmetrics.v1.Shape).
+// Shape is the shape of a data point before the plugin flattened it; the values are those of the wire
+// (bulletmetrics.v1.Shape).
 type Shape uint8
 
 // The shapes.

@@ -1,5 +1,5 @@
-// Package nimbus asks Storm's Nimbus which topologies there are, what they were submitted with and what went wrong in them. It speaks as much of
-// Thrift as these questions take, without SASL, and never knows what the answers are for.
+// Package nimbus asks Storm's Nimbus which topologies there are, what they were submitted with and what went wrong in
+// them. It speaks as much of Thrift as these questions take, without SASL, and never knows what the answers are for.
 package nimbus
 
 import (

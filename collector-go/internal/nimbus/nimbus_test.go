@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answer is a Nimbus' to getClusterInfo, as Thrift's binary protocol has it: a supervisor with a map, an old field, two topologies.
+// answer is a Nimbus' to getClusterInfo, as Thrift's binary protocol has it: a supervisor with a map, an old field, two
+// topologies.
 const answer = "80010002" + "0000000e" + "676574436c7573746572496e666f" + "00000001" + // reply, getClusterInfo, 1
 	"0c0000" + // success
 	"0f0001" + "0c" + "00000001" + "0b0001" + "00000001" + "68" + "0d0007" + "0b" + "04" + "00000001" + "00000003" + "637075" + "4059000000000000" + "00" + // supervisors: host h, {cpu: 100}
@@ -61,7 +62,8 @@ func TestTheTopologiesOfACluster(t *testing.T) {
 	assert.ErrorContains(t, err, "ask Nimbus at 127.0.0.1:1")
 }
 
-// An error of a component as Storm has it, in a TopologyInfo with fields around it; a configuration; and what both make of a cut.
+// An error of a component as Storm has it, in a TopologyInfo with fields around it; a configuration; and what both make
+// of a cut.
 func TestATopologysConfAndErrors(t *testing.T) {
 	reply := func(method string, fields ...string) []byte {
 		text := "80010002" + hexText(method) + "00000001" + strings.Join(fields, "") + "00"

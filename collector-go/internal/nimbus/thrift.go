@@ -145,8 +145,8 @@ func result(frame []byte, of byte, method string, take func(d *decoder)) error {
 	return nil
 }
 
-// clusterInfo reads the answer of getClusterInfo: ClusterSummary.topologies (3), of each TopologySummary id (1), name (2), uptime_secs (6) and
-// status (7); they have had these numbers since Storm 0.9.
+// clusterInfo reads the answer of getClusterInfo: ClusterSummary.topologies (3), of each TopologySummary id (1), name
+// (2), uptime_secs (6) and status (7); they have had these numbers since Storm 0.9.
 func clusterInfo(frame []byte) (found []Topology, err error) {
 	err = result(frame, typeStruct, "getClusterInfo", func(d *decoder) {
 		d.fields(func(kind byte, id uint16) {
@@ -196,8 +196,8 @@ func topologyConf(frame []byte) (conf map[string]any, err error) {
 	return conf, nil
 }
 
-// topologyErrors reads TopologyInfo.errors (6) of the answer of getTopologyInfo: by component a list of ErrorInfo, of which error (1) and
-// error_time_secs (2).
+// topologyErrors reads TopologyInfo.errors (6) of the answer of getTopologyInfo: by component a list of ErrorInfo, of
+// which error (1) and error_time_secs (2).
 func topologyErrors(frame []byte) (all []ComponentError, err error) {
 	err = result(frame, typeStruct, "getTopologyInfo", func(d *decoder) {
 		d.fields(func(kind byte, id uint16) {

@@ -31,7 +31,8 @@ func (w *world) try(at int) Trial {
 	return t
 }
 
-// inOrder tries points in an order, and ends at the first that holds or at the last. With dominance it leaves out what a trial before has ruled out.
+// inOrder tries points in an order, and ends at the first that holds or at the last. With dominance it leaves out what
+// a trial before has ruled out.
 func (w *world) inOrder(order []int, first, dominance bool) (trials []Trial, best Point) {
 	g := w.grid
 	var failed []int
@@ -58,7 +59,8 @@ func (w *world) inOrder(order []int, first, dominance bool) (trials []Trial, bes
 	return trials, best
 }
 
-// oneAtATime begins with the most of everything, and takes from each setting in turn a step away for as long as it holds.
+// oneAtATime begins with the most of everything, and takes from each setting in turn a step away for as long as it
+// holds.
 func (w *world) oneAtATime() (trials []Trial, best Point) {
 	g := w.grid
 	at := g.easiest(make(Point, len(w.Space.Settings)), func(int) bool { return false })

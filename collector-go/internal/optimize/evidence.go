@@ -46,7 +46,8 @@ func (e *evidence) verdict() tuning.Verdict {
 // doubt is the probability that the verdict is wrong.
 func (e *evidence) doubt() float64 { return min(e.holds, 1-e.holds) }
 
-// weigh puts trials together by configuration, in the order of their first trials. The noise is pooled: what trials state, and what their repeats show.
+// weigh puts trials together by configuration, in the order of their first trials. The noise is pooled: what trials
+// state, and what their repeats show.
 func weigh(g *grid, target Target, trials []Trial) (all []*evidence) {
 	by := map[int]*evidence{}
 	for _, t := range trials {
@@ -111,7 +112,8 @@ func (e *evidence) margins(target Target) (goals [][]float64) {
 	return goals
 }
 
-// squares are the sum of squares about the mean and its degrees of freedom, without what stands at the bound of margins.
+// squares are the sum of squares about the mean and its degrees of freedom, without what stands at the bound of
+// margins.
 func squares(values []float64) (sum, freedom float64) {
 	mean, n := 0.0, 0.0
 	for _, v := range values {
@@ -131,8 +133,8 @@ func squares(values []float64) (sum, freedom float64) {
 	return sum, n - 1
 }
 
-// weigh finds the probability that the configuration holds: that each goal's true margin is at least 0, by Student's t with a flat prior, and that no
-// verdict was for a reason that no figure shows.
+// weigh finds the probability that the configuration holds: that each goal's true margin is at least 0, by Student's t
+// with a flat prior, and that no verdict was for a reason that no figure shows.
 func (e *evidence) weigh(target Target, pooled noise) {
 	if e.trials == 0 {
 		e.holds = 0.5
@@ -168,7 +170,8 @@ func (e *evidence) weigh(target Target, pooled noise) {
 	}
 }
 
-// unshown is the probability that what no figure shows holds too: of trials without figures, and of those that failed though all their figures hold.
+// unshown is the probability that what no figure shows holds too: of trials without figures, and of those that failed
+// though all their figures hold.
 func (e *evidence) unshown(target Target, measured bool) float64 {
 	fails, holds, doubt := 0.0, 0.0, 0.0
 	for _, t := range e.judged {

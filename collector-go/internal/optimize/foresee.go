@@ -9,8 +9,9 @@ import (
 // maxForeseen bounds what is foreseen of a search.
 const maxForeseen = 200
 
-// Foresee is the way that a search would take after some trials if each came out as the model expects it before it, and none had to be repeated: what a dry
-// run shows. The first is what it would try next; there is none where the search is at its end.
+// Foresee is the way that a search would take after some trials if each came out as the model expects it before it, and
+// none had to be repeated: what a dry run shows. The first is what it would try next; there is none where the search is
+// at its end.
 func (s *Search) Foresee(trials []Trial) (way []Proposal, err error) {
 	trials = slices.Clone(trials)
 	for len(way) < maxForeseen {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Formula is an expression over named numbers: + - * /, comparisons and && || (1 where they hold, 0 where not), brackets, and the functions of
-// Functions. It is written as in Go.
+// Formula is an expression over named numbers: + - * /, comparisons and && || (1 where they hold, 0 where not),
+// brackets, and the functions of Functions. It is written as in Go.
 type Formula struct {
 	text string
 	tree ast.Expr
@@ -115,7 +115,8 @@ func (f *Formula) walk(e ast.Expr, names *[]string) error {
 	return fmt.Errorf("%q has what is no number, name, operator or function", f.text)
 }
 
-// Value is the formula's over variables; an error where a variable is missing or the value is not a number. It may be infinite.
+// Value is the formula's over variables; an error where a variable is missing or the value is not a number. It may be
+// infinite.
 func (f *Formula) Value(variables map[string]float64) (float64, error) {
 	v, err := value(f.tree, variables)
 	if err == nil && math.IsNaN(v) {

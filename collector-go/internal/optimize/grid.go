@@ -79,8 +79,8 @@ func (g *grid) has(p Point) bool {
 	return true
 }
 
-// place is where a point lies for the surrogate: an ordered setting by the logarithm of its values, since needs are ratios; an unordered one as
-// a coordinate for each of its values.
+// place is where a point lies for the surrogate: an ordered setting by the logarithm of its values, since needs are
+// ratios; an unordered one as a coordinate for each of its values.
 func (g *grid) place(p Point) (at []float64) {
 	for i, s := range g.space.Settings {
 		if s.Easier == Neither {
@@ -117,7 +117,8 @@ func (g *grid) below(a, b int) bool {
 	return true
 }
 
-// toHarder carries values along each ordered setting from easier points to harder ones: what a point gets is join of its own and its easier neighbour's.
+// toHarder carries values along each ordered setting from easier points to harder ones: what a point gets is join of
+// its own and its easier neighbour's.
 func (g *grid) toHarder(values []float64, join func(own, easier float64) float64) {
 	g.sweep(values, join, More, Less)
 }

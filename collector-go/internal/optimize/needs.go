@@ -11,8 +11,9 @@ type Resource struct {
 	Cost tuning.Figure `json:"cost"`
 }
 
-// Need is what a setting of the best configuration would have to be for twice the load if what the load needs of it grows as the load does, and no part of it is there
-// without any: the bounds are twice those that the trials show for the load itself. With easier: less, read "at most" for "at least", and half for twice.
+// Need is what a setting of the best configuration would have to be for twice the load if what the load needs of it
+// grows as the load does, and no part of it is there without any: the bounds are twice those that the trials show for
+// the load itself. With easier: less, read "at most" for "at least", and half for twice.
 type Need struct {
 	Setting string `json:"setting"`
 	As      string `json:"as"`

@@ -9,8 +9,8 @@ import (
 // certain is a doubt that does not count when a proof chooses among failed trials.
 const certain = 1e-3
 
-// prove chooses failed trials that together rule out all that is cheaper than the best, or everything where nothing held: of the certain ones those that
-// rule out most, then the least doubtful.
+// prove chooses failed trials that together rule out all that is cheaper than the best, or everything where nothing
+// held: of the certain ones those that rule out most, then the least doubtful.
 func (k *knowledge) prove() {
 	g := k.grid
 	var left []int

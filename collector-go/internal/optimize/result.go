@@ -18,8 +18,8 @@ type Result struct {
 	Best *Best `json:"best"`
 	// Tolerance is the search's: what is cheaper by no more than this share is not looked for.
 	Tolerance float64 `json:"tolerance"`
-	// Proven says that nothing is open: Best is the cheapest of the space but for the tolerance, or, where it is nil, none of the space holds the target. It is wrong at most as
-	// often as Doubt, which the search's confidence bounds.
+	// Proven says that nothing is open: Best is the cheapest of the space but for the tolerance, or, where it is nil,
+	// none of the space holds the target. It is wrong at most as often as Doubt, which the search's confidence bounds.
 	Proven bool `json:"proven"`
 	// Doubt is the probability that noise turned a verdict that the proof rests on, a ratio.
 	Doubt  float64  `json:"doubt"`
@@ -32,8 +32,8 @@ type Result struct {
 	OpenConfigurations int `json:"open_configurations"`
 	// Pareto are the configurations that held of which none was both cheaper and quicker, the cheapest first.
 	Pareto []Best `json:"pareto"`
-	// Resources are the best configuration's settings with what each costs; BaseCost is what any configuration costs beside them, 0 where a formula gives the
-	// whole cost.
+	// Resources are the best configuration's settings with what each costs; BaseCost is what any configuration costs
+	// beside them, 0 where a formula gives the whole cost.
 	Resources []Resource `json:"resources"`
 	BaseCost  float64    `json:"base_cost"`
 	// TwiceTheLoad is what would have to change for it.
@@ -70,7 +70,8 @@ type Record struct {
 	Text string `json:"-"`
 }
 
-// Fact is a configuration that failed, and how many cheaper ones it rules out, itself included: those that are no easier, beside those that facts before it do.
+// Fact is a configuration that failed, and how many cheaper ones it rules out, itself included: those that are no
+// easier, beside those that facts before it do.
 type Fact struct {
 	Settings map[string]any `json:"settings"`
 	Cost     float64        `json:"cost"`
@@ -176,7 +177,8 @@ func (k *knowledge) couldBeBest(at int) bool {
 	return k.grid.allowed[at] && k.ruledOut[at] == 0 && k.matters(at)
 }
 
-// stillOpen lists what could be the best: what was put aside, the easiest of what was not tried, and what the proof is not sure of.
+// stillOpen lists what could be the best: what was put aside, the easiest of what was not tried, and what the proof is
+// not sure of.
 func (k *knowledge) stillOpen() []Open {
 	out := []Open{}
 	add := func(at int, holds float64, why string) {

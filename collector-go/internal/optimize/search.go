@@ -28,8 +28,8 @@ type Options struct {
 	Budget    Budget
 }
 
-// DefaultOptions are 95% confidence, 12 trials of a configuration (they tell a margin of 0.7 standard deviations from none) and one more where one
-// was inconclusive.
+// DefaultOptions are 95% confidence, 12 trials of a configuration (they tell a margin of 0.7 standard deviations from
+// none) and one more where one was inconclusive.
 func DefaultOptions() Options { return Options{Confidence: 0.95, Repeats: 12, InconclusiveRepeats: 1} }
 
 // Validate returns an error that names what makes no sense.
@@ -47,8 +47,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Search finds the cheapest configuration of a space that holds a target. All follows from the trials that it is given, so that a search goes on after
-// an interrupt by giving it the same ones.
+// Search finds the cheapest configuration of a space that holds a target. All follows from the trials that it is given,
+// so that a search goes on after an interrupt by giving it the same ones.
 type Search struct {
 	grid    *grid
 	target  Target
@@ -92,8 +92,8 @@ type Proposal struct {
 	Why string
 }
 
-// Next is the trial to run after those so far; false where the search is at its end: the best is proven, the budget is used up, or no trial would show
-// more. An error is of a trial that is not of the space.
+// Next is the trial to run after those so far; false where the search is at its end: the best is proven, the budget is
+// used up, or no trial would show more. An error is of a trial that is not of the space.
 func (s *Search) Next(trials []Trial) (Proposal, bool, error) {
 	if err := s.check(trials); err != nil {
 		return Proposal{}, false, err
@@ -135,7 +135,8 @@ type knowledge struct {
 	undecided map[int]string
 	// best is the cheapest that held; nil without any.
 	best *evidence
-	// open are the allowed points that could be cheaper and hold, for all that failed, the cheapest first; without the undecided.
+	// open are the allowed points that could be cheaper and hold, for all that failed, the cheapest first; without the
+	// undecided.
 	open []int
 	// ruledOut holds for what failed, and all that is no easier.
 	ruledOut []float64
@@ -217,7 +218,8 @@ func (k *knowledge) judged(verdict tuning.Verdict) (all []*evidence) {
 	return all
 }
 
-// contradicted are a configuration that held and an easier one that failed, the less certain one first; nil where there are none.
+// contradicted are a configuration that held and an easier one that failed, the less certain one first; nil where there
+// are none.
 func (k *knowledge) contradicted() (weaker, stronger *evidence) {
 	fails := k.judged(tuning.Fail)
 	for _, held := range k.judged(tuning.OK) {
@@ -302,8 +304,8 @@ func (k *knowledge) matters(at int) bool {
 	return cheaper(k.grid.costs[at], best-k.options.Tolerance*math.Abs(best))
 }
 
-// explore proposes the trial that is expected to decide most of the open configurations: one that holds rules out what costs no less, one that fails what
-// is no easier. Of equals it takes the cheapest.
+// explore proposes the trial that is expected to decide most of the open configurations: one that holds rules out what
+// costs no less, one that fails what is no easier. Of equals it takes the cheapest.
 func (k *knowledge) explore() {
 	g := k.grid
 	ruled := make([]float64, len(g.points)) // by a FAIL at each point
@@ -371,8 +373,8 @@ func (k *knowledge) reason(at, settles, ruled int) string {
 	return why
 }
 
-// confirm finds the proof, and repeats the trial that is most in doubt until the proof as a whole is sure enough; false where that one was repeated often
-// enough and has to be put aside.
+// confirm finds the proof, and repeats the trial that is most in doubt until the proof as a whole is sure enough; false
+// where that one was repeated often enough and has to be put aside.
 func (k *knowledge) confirm() bool {
 	k.prove()
 	if k.doubt <= 1-k.options.Confidence {

@@ -9,14 +9,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Simulation gives the trials of a space from data: from formulas, or from rows that were measured. The same seed gives the same trials.
+// Simulation gives the trials of a space from data: from formulas, or from rows that were measured. The same seed gives
+// the same trials.
 type Simulation struct {
 	Space  Space
 	Target Target
-	// Latency (ms), Completeness (a ratio) and CatchUp are formulas over the space's settings and records_per_second, mib_per_second and queries; nil for
-	// what is not simulated.
+	// Latency (ms), Completeness (a ratio) and CatchUp are formulas over the space's settings and records_per_second,
+	// mib_per_second and queries; nil for what is not simulated.
 	Latency, Completeness, CatchUp *Formula
-	// Shares are the limiters' formulas: how much of what it has a trial uses, a ratio. The largest is what a trial that fails ran against.
+	// Shares are the limiters' formulas: how much of what it has a trial uses, a ratio. The largest is what a trial
+	// that fails ran against.
 	Shares []Share
 	// Noise is the relative standard deviation of a trial's figures, log-normal; of a row that has its own, that one.
 	Noise float64
@@ -91,7 +93,8 @@ func (s *Simulation) Run(p Point, attempt int) (Trial, error) {
 	return t, nil
 }
 
-// disturb multiplies latency, loss and catch-up with noise that depends on nothing but the seed, the configuration and the attempt.
+// disturb multiplies latency, loss and catch-up with noise that depends on nothing but the seed, the configuration and
+// the attempt.
 func (s *Simulation) disturb(t *Trial, noise float64, p Point, attempt int) {
 	at := uint64(attempt)
 	for _, level := range p {
@@ -104,8 +107,8 @@ func (s *Simulation) disturb(t *Trial, noise float64, p Point, attempt int) {
 	t.CatchUp *= by()
 }
 
-// recorded is the trial of the row that has the configuration at the target's load. Where there is none, more load is never easier: what held more holds,
-// what failed with less fails, without figures; the rest is inconclusive.
+// recorded is the trial of the row that has the configuration at the target's load. Where there is none, more load is
+// never easier: what held more holds, what failed with less fails, without figures; the rest is inconclusive.
 func (s *Simulation) recorded(p Point, attempt int) Trial {
 	var exact []Row
 	t := Trial{Point: p, Verdict: tuning.Inconclusive, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Seconds: s.TrialSeconds}
@@ -147,7 +150,8 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 	return t
 }
 
-// compare reports whether the row's load is at least the target's, and at most. A load that either side does not state does not count.
+// compare reports whether the row's load is at least the target's, and at most. A load that either side does not state
+// does not count.
 func (s *Simulation) compare(row Row) (heavier, lighter bool) {
 	heavier, lighter = true, true
 	for _, l := range [][2]tuning.Figure{{row.Queries, s.Target.Queries}, {row.RecordsPerSecond, s.Target.RecordsPerSecond}} {

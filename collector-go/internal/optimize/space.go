@@ -1,6 +1,7 @@
-// Package optimize is the search for the cheapest configuration that holds a load: a space of settings with their costs, a target, the trials so
-// far, and from these the next trial, or the best with its proof; and simulations, which give trials from data. It holds no state between two
-// questions, and knows no clock, file or cluster: who runs a trial, and how, is the caller's.
+// Package optimize is the search for the cheapest configuration that holds a load: a space of settings with their
+// costs, a target, the trials so far, and from these the next trial, or the best with its proof; and simulations, which
+// give trials from data. It holds no state between two questions, and knows no clock, file or cluster: who runs a
+// trial, and how, is the caller's.
 package optimize
 
 import (
@@ -49,8 +50,8 @@ type Setting struct {
 	Easier Easier
 	// Relieves are the limiters that more (or, with Less, less) of the setting helps against.
 	Relieves []tuning.Limiter
-	// Written is how a value stands in the setting, "{}" in its place, such as "-Xmx{}m"; "" for the value alone. What several settings of one Name write
-	// is joined by spaces.
+	// Written is how a value stands in the setting, "{}" in its place, such as "-Xmx{}m"; "" for the value alone. What
+	// several settings of one Name write is joined by spaces.
 	Written string
 }
 
@@ -168,7 +169,8 @@ func (s Space) Configured(p Point) map[string]any {
 	return all
 }
 
-// At is the configuration with values by what formulas call the settings, as Texts gives them; false where it is none of the space.
+// At is the configuration with values by what formulas call the settings, as Texts gives them; false where it is none
+// of the space.
 func (s Space) At(texts map[string]string) (Point, bool) {
 	p := Point{}
 	for _, each := range s.Settings {

@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// surrogate is a model of the margin over the space: a Gaussian process (Rasmussen and Williams, Gaussian Processes for Machine Learning, chapter
+// surrogate is a model of the margin over the space: a Gaussian process (Rasmussen and Williams, Gaussian Processes for
+// Machine Learning, chapter
 // 2) with a linear and a squared exponential part, whose length is the most likely of a few. It only says what to try next; no proof rests on it.
 type surrogate struct {
 	amplitude, length float64
@@ -37,7 +38,8 @@ type observation struct {
 	margin, vary float64
 }
 
-// observations are the evidence, and what the limiters found let expect: what failed by a limiter fails still when all that does not relieve it is at its easiest.
+// observations are the evidence, and what the limiters found let expect: what failed by a limiter fails still when all
+// that does not relieve it is at its easiest.
 func observations(g *grid, all []*evidence) (out []observation) {
 	for _, e := range all {
 		if e.trials == 0 {

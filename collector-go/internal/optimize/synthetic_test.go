@@ -37,8 +37,9 @@ var resources = []struct {
 	{"spouts", tuning.LimitedBySpouts, []float64{1, 2, 4, 6, 8, 12}},
 }
 
-// newWorld makes a space of 2 to 4 resources up, and now and then a garbage collector, which has no order. Latency grows with a power of each one's need over what there is,
-// filters need more the less heap there is, and what is used beyond all that there is loses records.
+// newWorld makes a space of 2 to 4 resources up, and now and then a garbage collector, which has no order. Latency
+// grows with a power of each one's need over what there is, filters need more the less heap there is, and what is used
+// beyond all that there is loses records.
 func newWorld(t *testing.T, seed uint64) *world {
 	random := rand.New(rand.NewPCG(seed, 18))
 	sim := &Simulation{Seed: seed, TrialSeconds: 360, Target: Target{tuning.Unknown, tuning.Unknown, tuning.Unknown, 200, 0.99, tuning.Unknown}}
@@ -114,7 +115,8 @@ func (w *world) right(best Point) bool {
 	return w.holds[at] && !cheaper(w.least, w.grid.costs[at])
 }
 
-// reached is the number of the first trial of a configuration that is the truth, 0 where there was none; all of them where no configuration holds.
+// reached is the number of the first trial of a configuration that is the truth, 0 where there was none; all of them
+// where no configuration holds.
 func (w *world) reached(trials []Trial) int {
 	for i, t := range trials {
 		if w.right(t.Point) {
@@ -156,7 +158,8 @@ func (c *tally) String() string {
 		c.name, c.spaces, 100*float64(c.ended)/n, 100*float64(c.wrong)/float64(max(c.ended, 1)), c.trials/n, c.reached/(n-float64(c.missed)), 100*float64(c.missed)/n)
 }
 
-// What is called proven is wrong at most 5 times in 100, in fewer trials than other searches take. BULLET_METRICS_LONG=1 tries 1,000 spaces.
+// What is called proven is wrong at most 5 times in 100, in fewer trials than other searches take.
+// BULLET_METRICS_LONG=1 tries 1,000 spaces.
 func TestProvenOptimaAreTrueInNoisySpaces(t *testing.T) {
 	spaces := uint64(60)
 	if os.Getenv("BULLET_METRICS_LONG") != "" {

@@ -42,8 +42,8 @@ type Trial struct {
 	Verdict tuning.Verdict
 	// LatencyMs may be infinite, where nothing came back.
 	LatencyMs, Completeness, CatchUp tuning.Figure
-	// Noise is by how much the latency, the share that is lost and the catch-up differ from one trial of a configuration to the next: a relative
-	// standard deviation; 0 where a repeat would give the same.
+	// Noise is by how much the latency, the share that is lost and the catch-up differ from one trial of a
+	// configuration to the next: a relative standard deviation; 0 where a repeat would give the same.
 	Noise tuning.Figure
 	// Limiter is what the trial ran against, "" where that is not known.
 	Limiter tuning.Limiter
@@ -56,8 +56,8 @@ type Trial struct {
 // marginBound bounds margins: a latency of twenty times the limit misses it as surely as an endless one.
 const marginBound = 3
 
-// margins are, for each goal of the target that the trial has a figure for, the logarithm of how many times over it is met: 0 at the border, below
-// it where the goal is missed.
+// margins are, for each goal of the target that the trial has a figure for, the logarithm of how many times over it is
+// met: 0 at the border, below it where the goal is missed.
 func (t Target) margins(trial Trial) (all []float64) {
 	add := func(ratio float64) {
 		if !math.IsNaN(ratio) {
@@ -79,7 +79,8 @@ func (t Target) margins(trial Trial) (all []float64) {
 // leastLoss is a share of records that counts as none: it keeps the ratio of two losses finite.
 const leastLoss = 1e-4
 
-// Judge is the verdict that a trial's figures have: FAIL where one misses its goal, inconclusive where one that the target has a goal for is unknown.
+// Judge is the verdict that a trial's figures have: FAIL where one misses its goal, inconclusive where one that the
+// target has a goal for is unknown.
 func (t Target) Judge(trial Trial) tuning.Verdict {
 	verdict := tuning.OK
 	for _, goal := range []struct {

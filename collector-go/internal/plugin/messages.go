@@ -91,8 +91,8 @@ var Messages = []Message{
 	{Text: "The latencies of this task are not measured any more; the task runs on.", Means: "the latency hook switched itself off in this task: bullet_latency_hook_left_out_total{reason=\"failed\"}", Fix: sendTheLog},
 }
 
-// Read is the message that a line has after LogMark; nil for one that this release of the plugin does not log. Where several match, the one with
-// the most text of its own is meant.
+// Read is the message that a line has after LogMark; nil for one that this release of the plugin does not log. Where
+// several match, the one with the most text of its own is meant.
 func Read(text string) *Message {
 	var best *Message
 	most := -1

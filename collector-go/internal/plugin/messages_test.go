@@ -42,7 +42,8 @@ func loggedBySource(t *testing.T) map[string]string {
 	return all
 }
 
-// Each message of the plugin's source has its row and each row is in the source; what is a warning or an error has a fix, and nothing else.
+// Each message of the plugin's source has its row and each row is in the source; what is a warning or an error has a
+// fix, and nothing else.
 func TestMessagesAreThoseOfThePlugin(t *testing.T) {
 	source := loggedBySource(t)
 	known := map[string]bool{}

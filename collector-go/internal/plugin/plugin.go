@@ -1,6 +1,6 @@
-// Package plugin is what is known of the plugin in the topology and of how Storm and Bullet are set for it: classes, names of settings,
-// what register() sets (plugin-java's Settings and Registration), and what the plugin logs. It owns names, numbers and the messages with what to
-// do about each; it reads no file.
+// Package plugin is what is known of the plugin in the topology and of how Storm and Bullet are set for it: classes,
+// names of settings, what register() sets (plugin-java's Settings and Registration), and what the plugin logs. It owns
+// names, numbers and the messages with what to do about each; it reads no file.
 package plugin
 
 // Classes of the plugin's jar.
@@ -36,7 +36,8 @@ const Port = "4320"
 // LogMark begins each of the plugin's messages in a log.
 const LogMark = "bullet-metrics: "
 
-// UnreachedTag is that of the annotation by which the plugin reports, once it reaches a collector again, what had kept it from it.
+// UnreachedTag is that of the annotation by which the plugin reports, once it reaches a collector again, what had kept
+// it from it.
 const UnreachedTag = "unreached"
 
 // Settings of Storm, and of a consumer's registration.

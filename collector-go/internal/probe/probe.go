@@ -1,6 +1,6 @@
-// Package probe follows records through Bullet: it runs queries for one record each, one after the other, and reads from each answer when the
-// record and the query passed their stages. It knows what the topology stamps into records and results; what the delays say is
-// internal/tuning's, what a step is, its caller's.
+// Package probe follows records through Bullet: it runs queries for one record each, one after the other, and reads
+// from each answer when the record and the query passed their stages. It knows what the topology stamps into records
+// and results; what the delays say is internal/tuning's, what a step is, its caller's.
 package probe
 
 import (
@@ -25,8 +25,8 @@ const (
 	FilteredField = "bullet_filtered_ms"
 )
 
-// Lead is how long after its query's submission a record that is generated for it is made at the soonest: long enough for a query to reach
-// every filter bolt of a busy machine first.
+// Lead is how long after its query's submission a record that is generated for it is made at the soonest: long enough
+// for a query to reach every filter bolt of a busy machine first.
 const Lead = 500 * time.Millisecond
 
 // mostInARow is after how many queries in a row without a record a probe stops.
@@ -160,7 +160,8 @@ func (p *Prober) ask(ctx context.Context, number int) (*tuning.Journey, load.Out
 
 func milliseconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1000 }
 
-// bql is the text of a query that is submitted now: for any record, or for the first of the probe that is due Lead later.
+// bql is the text of a query that is submitted now: for any record, or for the first of the probe that is due Lead
+// later.
 func (p *Prober) bql(now time.Time) string {
 	life := p.options.Duration.Milliseconds()
 	if !p.options.Generated {
@@ -169,8 +170,8 @@ func (p *Prober) bql(now time.Time) string {
 	return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) WHERE probe = '%s' AND probe_sequence = %d LIMIT 1", life, p.options.Probe, nextRecord(p.options.PerSecond, now.Add(Lead)))
 }
 
-// nextRecord is the sequence of a probe's first record after a moment: the source makes record k at k/perSecond seconds since 1970
-// (io.github.bulletmetrics.topology.source.Share).
+// nextRecord is the sequence of a probe's first record after a moment: the source makes record k at k/perSecond seconds
+// since 1970 (io.github.bulletmetrics.topology.source.Share).
 func nextRecord(perSecond float64, after time.Time) int64 {
 	return int64(math.Floor(float64(after.UnixMicro())*perSecond/1e6)) + 1
 }

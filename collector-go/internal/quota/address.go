@@ -14,8 +14,8 @@ func Local(peer string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// Address is the key of a peer's address, "host:port" or a host alone: its IPv4 address, or the /64 of its IPv6 address; what is no
-// address is its own key.
+// Address is the key of a peer's address, "host:port" or a host alone: its IPv4 address, or the /64 of its IPv6
+// address; what is no address is its own key.
 func Address(peer string) string {
 	ip, err := netip.ParseAddr(peer)
 	if both, withPort := netip.ParseAddrPort(peer); withPort == nil {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Listener takes connections while there is a place for their address and closes the others at once: a flood costs no memory then, and who
-// keeps to its share gets in.
+// Listener takes connections while there is a place for their address and closes the others at once: a flood costs no
+// memory then, and who keeps to its share gets in.
 type Listener struct {
 	net.Listener
 	places  *Places

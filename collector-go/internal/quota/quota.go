@@ -1,5 +1,5 @@
-// Package quota shares a bounded number of places among those who take them, so that none has all of them: connections, streams, queries.
-// It knows keys and numbers, and not who stands behind a key.
+// Package quota shares a bounded number of places among those who take them, so that none has all of them: connections,
+// streams, queries. It knows keys and numbers, and not who stands behind a key.
 package quota
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// shareOfFree is how many times as many places as are free a key may hold. So one that stands alone may hold two thirds of all, two may
-// hold two fifths each, and some are free for one that comes, whatever the others do.
+// shareOfFree is how many times as many places as are free a key may hold. So one that stands alone may hold two thirds
+// of all, two may hold two fifths each, and some are free for one that comes, whatever the others do.
 const shareOfFree = 2
 
 // Places are a bounded number of places. They are safe for concurrent use.
@@ -37,8 +37,8 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("%s holds %d of %d places, its share while others may come", e.Key, e.Held, e.Limit)
 }
 
-// Take takes one place in the names of all keys, which differ; the empty key has no share. release gives it back, and may be called twice. The error is
-// a *FullError.
+// Take takes one place in the names of all keys, which differ; the empty key has no share. release gives it back, and
+// may be called twice. The error is a *FullError.
 func (p *Places) Take(keys ...string) (release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

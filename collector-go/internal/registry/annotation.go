@@ -12,7 +12,8 @@ type Annotation struct {
 	// ID is the setter's own; the registry's begin with "auto-".
 	ID       string
 	Topology string
-	// TimeMs is when it begins, EndMs when it ends, 0 for a moment or a step that is still open; ms since the Unix epoch.
+	// TimeMs is when it begins, EndMs when it ends, 0 for a moment or a step that is still open; ms since the Unix
+	// epoch.
 	TimeMs, EndMs int64
 	Title, Text   string
 	Tags          []string
@@ -124,8 +125,8 @@ func (m *marks) take(a *Annotation) {
 	m.count(a, -1)
 }
 
-// bound lets go what ended before a time, and, beyond the bounds on count and bytes, the oldest of the topology that has most: one
-// that sets many makes room for itself, and not at the cost of others.
+// bound lets go what ended before a time, and, beyond the bounds on count and bytes, the oldest of the topology that
+// has most: one that sets many makes room for itself, and not at the cost of others.
 func (m *marks) bound(before int64, l Limits, dropped func(reason string, n int)) {
 	for len(m.sorted) > 0 {
 		oldest := m.sorted[0]

@@ -6,9 +6,11 @@ import "slices"
 type Condition struct {
 	// State is Running, Silent, Stopped, Killed or Replaced.
 	State Ending `json:"state"`
-	// Since is when it began: heard without a break, heard last, closed, killed, submitted again. RFC 3339 in UTC, to the millisecond.
+	// Since is when it began: heard without a break, heard last, closed, killed, submitted again. RFC 3339 in UTC, to
+	// the millisecond.
 	Since string `json:"since"`
-	// By is who said so, where it was said: "consumer" of Stopped; of Killed "nimbus", or else whence the annotation came, "api" or "stream".
+	// By is who said so, where it was said: "consumer" of Stopped; of Killed "nimbus", or else whence the annotation
+	// came, "api" or "stream".
 	By string `json:"by,omitempty"`
 	// Annotation is the id of the annotation that reports it, of Killed.
 	Annotation string `json:"annotation,omitempty"`

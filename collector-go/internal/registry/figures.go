@@ -64,8 +64,8 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 	f.collectWhereabouts(out)
 }
 
-// What alerts need to know of workers and topologies that they do not hear: shown for as long as an alert may stand for what was heard last
-// (a day), and of a topology that was killed until every rule has seen it.
+// What alerts need to know of workers and topologies that they do not hear: shown for as long as an alert may stand for
+// what was heard last (a day), and of a topology that was killed until every rule has seen it.
 const (
 	shownFor       = 25 * time.Hour
 	shownForKilled = time.Hour

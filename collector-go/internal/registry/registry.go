@@ -1,6 +1,6 @@
-// Package registry keeps what topologies are: their versions, settings, components and resources, which task runs in which worker
-// process and since when, and the annotations on their time axis, those included that it makes itself from what changes. It reads
-// all of it from the journal, and never knows what a sample's number means.
+// Package registry keeps what topologies are: their versions, settings, components and resources, which task runs in
+// which worker process and since when, and the annotations on their time axis, those included that it makes itself from
+// what changes. It reads all of it from the journal, and never knows what a sample's number means.
 package registry
 
 import (
@@ -24,8 +24,8 @@ const keptCheckpoints = 2
 
 // Retention is what the journal is kept for. feed.Retention is one.
 type Retention interface {
-	// Join makes the journal wait for a reader from now on. hurry asks the reader, if it has read what lies before upTo, for a checkpoint soon; it does
-	// not block, and is for any goroutine.
+	// Join makes the journal wait for a reader from now on. hurry asks the reader, if it has read what lies before
+	// upTo, for a checkpoint soon; it does not block, and is for any goroutine.
 	Join(reader string, hurry func(upTo journal.Position))
 	// Need states that a reader no longer needs what is before p; 0 that it needs all.
 	Need(reader string, p journal.Position) error
@@ -50,8 +50,8 @@ type Registry struct {
 	writer *writer
 }
 
-// New restores the newest checkpoint. It starts nothing: Run does. It fails when a newer version wrote the checkpoint: going on would
-// lose what that version knew.
+// New restores the newest checkpoint. It starts nothing: Run does. It fails when a newer version wrote the checkpoint:
+// going on would lose what that version knew.
 func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func (r *Registry) restore() error {
 	return err
 }
 
-// Run takes in what the journal gets until the journal is closed and read to its end; then it saves a last checkpoint. It ends early,
-// without one, when ctx is done. Both return nil.
+// Run takes in what the journal gets until the journal is closed and read to its end; then it saves a last checkpoint.
+// It ends early, without one, when ctx is done. Both return nil.
 func (r *Registry) Run(ctx context.Context) error {
 	reader, err := r.openReader()
 	if err != nil {
@@ -124,8 +124,8 @@ func (r *Registry) Run(ctx context.Context) error {
 	}
 }
 
-// endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does not give back:
-// changes that were reported in there are not seen.
+// endure waits before the journal is read again, or, where that has failed for too long, steps over what the disk does
+// not give back: changes that were reported in there are not seen.
 func (r *Registry) endure(ctx context.Context, reader *journal.Reader, failure error) {
 	if !r.patience.Failing() {
 		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position, "giving_up_after", r.patience.GiveUp, "error", failure)
@@ -175,8 +175,8 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	}
 }
 
-// hurry asks for a checkpoint with the next tick: the journal has no more room. As many are kept as ever, so that the journal can let go of what lies
-// before the second one that it asks for.
+// hurry asks for a checkpoint with the next tick: the journal has no more room. As many are kept as ever, so that the
+// journal can let go of what lies before the second one that it asks for.
 func (r *Registry) hurry(upTo journal.Position) {
 	if r.applied.Load() >= uint64(upTo) {
 		r.hurried.Store(true)
@@ -186,8 +186,8 @@ func (r *Registry) hurry(upTo journal.Position) {
 // Position is the journal position up to which entries are in what the registry answers.
 func (r *Registry) Position() uint64 { return r.applied.Load() }
 
-// checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay, and the
-// journal is kept for that.
+// checkpoint saves the state, and lets go of what a restart would never read. A failure to save costs a longer replay,
+// and the journal is kept for that.
 func (r *Registry) checkpoint() {
 	r.mu.Lock()
 	state := r.state.snapshot()

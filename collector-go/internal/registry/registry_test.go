@@ -165,7 +165,8 @@ type hurrying struct {
 
 func (h *hurrying) Join(_ string, hurry func(journal.Position)) { h.hurry = hurry }
 
-// Where the journal has no more room, checkpoints are kept that are not due: with the second the journal can let go of what came before the first.
+// Where the journal has no more room, checkpoints are kept that are not due: with the second the journal can let go of
+// what came before the first.
 func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.options.CheckpointTicks = 1e9 })
 	w.crash()
@@ -449,7 +450,8 @@ func TestGoldenState(t *testing.T) {
 	clear(p.s.clients)
 	assert.Equal(t, p.s.snapshot(), restored.snapshot())
 
-	// What version 1 does not have is unknown: which components had tasks where they have none now, and that a consumer was closed.
+	// What version 1 does not have is unknown: which components had tasks where they have none now, and that a consumer
+	// was closed.
 	golden, err = os.ReadFile("testdata/registry-v1.state")
 	require.NoError(t, err)
 	restored, err = restoreState(golden, p.s.limits, p.s.times)

@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// restoreState reads what snapshot wrote. Producers and sources are not part of it: the journal names them again to every reader.
+// restoreState reads what snapshot wrote. Producers and sources are not part of it: the journal names them again to
+// every reader.
 func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	d, version, err := metric.NewDecoder(data, stateMagic)
 	switch {

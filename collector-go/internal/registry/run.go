@@ -21,7 +21,8 @@ type run struct {
 	heardMs      int64
 	// hearingSinceMs is since when it is heard without a break: nobody's silence counts from before.
 	hearingSinceMs int64
-	// stoppedMs is when a producer said that it was being closed, by the collector's clock; 0 where something was heard since.
+	// stoppedMs is when a producer said that it was being closed, by the collector's clock; 0 where something was heard
+	// since.
 	stoppedMs int64
 
 	info    *info // nil until reported
@@ -142,7 +143,8 @@ func (r *run) forgetSender() bool {
 	return found
 }
 
-// hear notes that a batch came, and so that its producer lives: a task like any other, though it reports nothing of itself.
+// hear notes that a batch came, and so that its producer lives: a task like any other, though it reports nothing of
+// itself.
 func (r *run) hear(b *journal.Batch, p *producer, s *state) {
 	if b.ReceivedMs-r.heardMs > s.times.Silence.Milliseconds() {
 		r.hearingSinceMs = b.ReceivedMs

@@ -442,8 +442,8 @@ func (p *script) run(text string) string {
 	return out.String()
 }
 
-// assertRestartChangesNothing cuts the journal at many places, saves and restores there, and plays on: the same journal gives the same
-// registry.
+// assertRestartChangesNothing cuts the journal at many places, saves and restores there, and plays on: the same journal
+// gives the same registry.
 func (p *script) assertRestartChangesNothing() {
 	want := p.s.snapshot()
 	for cut := 0; cut <= len(p.entries); cut += 1 + len(p.entries)/50 {

@@ -119,7 +119,8 @@ func (all *sources) seenIn(b *journal.Batch) []*source {
 	return all.seen
 }
 
-// noteBlock notes the sources of a block's samples: a source's newest row is the newest that any of its columns has a sample in.
+// noteBlock notes the sources of a block's samples: a source's newest row is the newest that any of its columns has a
+// sample in.
 func (all *sources) noteBlock(b *journal.Block) {
 	for _, c := range all.byLayout[b.Layout] {
 		if row := newestRow(b, c); row >= 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
-// state is the registry without its files: journal entries go in. It has no clock and does no I/O, so that living on, catching up
-// and recovering are the same.
+// state is the registry without its files: journal entries go in. It has no clock and does no I/O, so that living on,
+// catching up and recovering are the same.
 type state struct {
 	limits Limits
 	times  Times
@@ -48,8 +48,8 @@ type producer struct {
 	senderOf *run
 }
 
-// external reports whether the producer is a client that measures a topology from outside, such as the canary: it sends from port 0, where no
-// worker listens. It is no worker and no submission.
+// external reports whether the producer is a client that measures a topology from outside, such as the canary: it sends
+// from port 0, where no worker listens. It is no worker and no submission.
 func (p *producer) external() bool { return p.Port == 0 }
 
 func newState(l Limits, t Times) *state {
@@ -239,8 +239,9 @@ func (s *state) topology(name string) *topology {
 	return t
 }
 
-// leastMissed is the topology that makes room: of those that nobody is connected for the one that was heard longest ago, and where all are
-// connected the one that came last, so that whoever makes up names is not kept at the cost of those that were there.
+// leastMissed is the topology that makes room: of those that nobody is connected for the one that was heard longest
+// ago, and where all are connected the one that came last, so that whoever makes up names is not kept at the cost of
+// those that were there.
 func (s *state) leastMissed() string {
 	return slices.MinFunc(sortedNames(s.topologies), func(a, b string) int {
 		one, other := s.topologies[a].current(), s.topologies[b].current()

@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/journal"
 )
 
-// What the disk does not give back of the journal is tried again, then stepped over: the registry goes on with what comes behind it.
+// What the disk does not give back of the journal is tried again, then stepped over: the registry goes on with what
+// comes behind it.
 func TestAJournalThatCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		failures    int

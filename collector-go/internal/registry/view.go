@@ -48,8 +48,8 @@ type Resources struct {
 	Totals ResourceTotals `json:"totals"`
 }
 
-// ResourceRow is a component's line, under the names of the resource table that `tune analyze resources` reads. CPU is the component's
-// total, in cores; memory is that of one executor, and its total that of all.
+// ResourceRow is a component's line, under the names of the resource table that `tune analyze resources` reads. CPU is
+// the component's total, in cores; memory is that of one executor, and its total that of all.
 type ResourceRow struct {
 	Component      string  `json:"component"`
 	Parallelism    int     `json:"parallelism"`

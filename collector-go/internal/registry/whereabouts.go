@@ -22,8 +22,8 @@ type Ending string
 const (
 	// Killed: an annotation reports it.
 	Killed Ending = "killed"
-	// Stopped: the last that was heard of it was a consumer that Storm closed in order. That is so when it is killed, when it is
-	// rebalanced and when its worker is stopped; a worker that is killed with SIGKILL reports nothing.
+	// Stopped: the last that was heard of it was a consumer that Storm closed in order. That is so when it is killed,
+	// when it is rebalanced and when its worker is stopped; a worker that is killed with SIGKILL reports nothing.
 	Stopped Ending = "stopped"
 )
 
@@ -56,8 +56,9 @@ type workerTasks struct {
 	component string
 }
 
-// whereabouts counts the tasks of a topology's current run by worker and component. Where a worker had some of a component, in this run
-// or in one that it replaced, and all of them are reported from elsewhere since, it has 0: there it has left.
+// whereabouts counts the tasks of a topology's current run by worker and component. Where a worker had some of a
+// component, in this run or in one that it replaced, and all of them are reported from elsewhere since, it has 0: there
+// it has left.
 func (t *topology) whereabouts() map[workerTasks]int {
 	counts, names := map[workerTasks]int{}, t.current().componentsOfTasks()
 	for id, at := range t.current().tasks {

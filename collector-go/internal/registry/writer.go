@@ -38,11 +38,11 @@ func (w *writer) applied(b *journal.Batch) {
 	}
 }
 
-// Annotate sets an annotation: one whose id is known takes the place of the one before, and what it leaves empty stays as it was, so
-// that an open step is closed by its id and an end. Without an id it gets a random one, without a time the present. It returns when
-// the annotation is on disk and can be read, and gives it as it stands then. An *InvalidError is the client's fault; journal.ErrFull
-// and journal.ErrClosed are not, and nothing was set. When ctx ends first the annotation may or may not be set: setting it again
-// under the same id makes sure.
+// Annotate sets an annotation: one whose id is known takes the place of the one before, and what it leaves empty stays
+// as it was, so that an open step is closed by its id and an end. Without an id it gets a random one, without a time
+// the present. It returns when the annotation is on disk and can be read, and gives it as it stands then. An
+// *InvalidError is the client's fault; journal.ErrFull and journal.ErrClosed are not, and nothing was set. When ctx
+// ends first the annotation may or may not be set: setting it again under the same id makes sure.
 func (r *Registry) Annotate(ctx context.Context, a Annotation) (Annotation, error) {
 	if a.ID == "" {
 		a.ID = randomID()

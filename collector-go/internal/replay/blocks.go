@@ -61,8 +61,8 @@ type numbered struct {
 	value float64
 }
 
-// fill puts samples into a batch: a block of one row for each task and time that has several, and columns for the rest. ids are the
-// sender's numbers of the samples' series.
+// fill puts samples into a batch: a block of one row for each task and time that has several, and columns for the rest.
+// ids are the sender's numbers of the samples' series.
 func (l *layouts) fill(out *pb.Batch, b *batch, ids []uint32) {
 	var order []tick
 	of := map[tick][]numbered{}

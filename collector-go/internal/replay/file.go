@@ -96,8 +96,8 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	return nil
 }
 
-// settleName gives a capture its file's name as its topology's where the collector has samples of another run of its topology
-// from the same time on, in another capture or from before: one collector has one run of a topology at a time.
+// settleName gives a capture its file's name as its topology's where the collector has samples of another run of its
+// topology from the same time on, in another capture or from before: one collector has one run of a topology at a time.
 func (p *Player) settleName(f *File, files []*File) {
 	if !p.taken(f, f.topology, files) {
 		return

@@ -1,6 +1,7 @@
-// Package replay plays captures into a collector as if they had come by gRPC: data points go through the door, with its limits
-// and books, into the journal, and the clock enters as the journal's ticks. It owns the order of several captures, their clock and
-// the names of their topologies. It does not know what a metric means, nor what becomes of a sample behind the journal.
+// Package replay plays captures into a collector as if they had come by gRPC: data points go through the door, with its
+// limits and books, into the journal, and the clock enters as the journal's ticks. It owns the order of several
+// captures, their clock and the names of their topologies. It does not know what a metric means, nor what becomes of a
+// sample behind the journal.
 package replay
 
 import (
@@ -28,8 +29,8 @@ type Marks interface {
 // Bounds of a replay.
 const (
 	tickMs = 1000
-	// maxQuietMs is how much of a time without data points passes in ticks: longer than the slicer keeps the slices of a worker
-	// that nobody speaks for (an hour). The clock jumps over the rest.
+	// maxQuietMs is how much of a time without data points passes in ticks: longer than the slicer keeps the slices of
+	// a worker that nobody speaks for (an hour). The clock jumps over the rest.
 	maxQuietMs = 2 * 3_600_000
 	// maxBatchSamples bounds a batch, as the plugin does.
 	maxBatchSamples = 10_000

@@ -196,7 +196,8 @@ a.jsonl () disconnected 100002000`},
 	}
 }
 
-// What a task reports at one time is one block, however often it does; a series that comes twice at one time goes as columns.
+// What a task reports at one time is one block, however often it does; a series that comes twice at one time goes as
+// columns.
 func TestATickIsABlock(t *testing.T) {
 	var l layouts
 	of := func(task int32) metric.Raw { return metric.Raw{Component: "c", Task: task} }

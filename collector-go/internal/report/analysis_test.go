@@ -57,7 +57,8 @@ func TestCapacitiesAsPeopleReadThem(t *testing.T) {
 	}
 }
 
-// Charts draw what is open as open: a row that never failed is an arrow, a failed point a ring, and nothing of it is NaN.
+// Charts draw what is open as open: a row that never failed is an arrow, a failed point a ring, and nothing of it is
+// NaN.
 func TestChartsOfOpenIntervals(t *testing.T) {
 	for _, chart := range report.OfQueries(queries(t)).Figures {
 		svg, err := chart.SVG()

@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/report"
 )
 
-// Reports are opened from disk in the system's Chromium as a reader does, at three widths, in light and in dark: of a run of one trial, and of
-// several configurations.
+// Reports are opened from disk in the system's Chromium as a reader does, at three widths, in light and in dark: of a
+// run of one trial, and of several configurations.
 func TestPageOfAReport(t *testing.T) {
 	run, dir := filepath.Join(t.TempDir(), "run"), t.TempDir()
 	littleHeap.tell(t, run)

@@ -43,8 +43,8 @@ var storyLines = []string{
 	"- worker.heap_flags: -Xmx4096m", "+ worker.heap_flags: -Xmx3072m", "- worker.heap_limit: 4096 MiB", "+ worker.heap_limit: 3072 MiB",
 }
 
-// Test 4's story: a larger filter heap takes garbage collection away and with it CPU; smaller shares of more workers lower the mean
-// by more than the cost.
+// Test 4's story: a larger filter heap takes garbage collection away and with it CPU; smaller shares of more workers
+// lower the mean by more than the cost.
 func TestTheStoryOfTest4(t *testing.T) {
 	before, after := told(t)
 	c, err := report.Compare(before, after, 0.95)

@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Sizing counted 1.28 declared cores where 1.63 were used, and recommended the declared 20% for a bolt that was 85 to 98% busy.
+// Sizing counted 1.28 declared cores where 1.63 were used, and recommended the declared 20% for a bolt that was 85 to
+// 98% busy.
 func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 	c := column{label: "2 filter bolts", filterBolts: 2, cores: 1.28, memoryMiB: 2000, components: []rundir.Component{
 		instances("DataSource", 1, 0.5, 256, 128), instances("FilterBolt", 2, 0.29, 256, 128), instances("JoinBolt", 1, 0.2, 256, 128)}}

@@ -20,7 +20,8 @@ func mirrored(cores ...float64) column {
 	return c
 }
 
-// The capacity's steps are no points of the cost, near the capacity least of all; the cost's loads are no steps of the capacity.
+// The capacity's steps are no points of the cost, near the capacity least of all; the cost's loads are no steps of the
+// capacity.
 func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 	c := mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)
 	c.cells[2].verdict = tuning.Fail // no matter to the capacity
@@ -71,7 +72,8 @@ func TestAReportHasNoCostBelowNothing(t *testing.T) {
      "high": null,`)
 }
 
-// MiB/s are from the bytes that the source counted; where it counts none they are records of the stated size, and called an estimate.
+// MiB/s are from the bytes that the source counted; where it counts none they are records of the stated size, and
+// called an estimate.
 func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
 	counted, estimated := mirrored(1, 1, 1, 1, 1, 1), mirrored(1, 1, 1, 1, 1, 1)
 	for i := range counted.cells {

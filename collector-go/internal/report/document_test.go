@@ -19,7 +19,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Runs whose figures are those of the document's own tables: the reports must come to what tune analyze makes of the tables.
+// Runs whose figures are those of the document's own tables: the reports must come to what tune analyze makes of the
+// tables.
 
 // cell is a step of a made-up run.
 type cell struct {
@@ -230,8 +231,8 @@ func TestTheReportOfTest7(t *testing.T) {
 	assert.Contains(t, text, "# for up to 400 simultaneous queries: 20% left free of the last step that held, capacity [500, 550), the knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
 }
 
-// test6 are the document's volumes: each configuration holds its own rate and the one before, and fails at the next. The components are the
-// table's, as Bullet calls them, and one for what the table leaves out.
+// test6 are the document's volumes: each configuration holds its own rate and the one before, and fails at the next.
+// The components are the table's, as Bullet calls them, and one for what the table leaves out.
 func test6(t *testing.T) (columns []column) {
 	t.Helper()
 	volumes := map[float64]column{}

@@ -33,8 +33,8 @@ func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 	return all, nil
 }
 
-// withCosts are the places that the search for the capacity measured, and those of the loads that were measured for what a
-// query costs alone.
+// withCosts are the places that the search for the capacity measured, and those of the loads that were measured for
+// what a query costs alone.
 func (r *RunReport) withCosts(configuration int) []measured {
 	all := r.measured(configuration)
 	for value, cost := range r.costs(configuration) {

@@ -15,7 +15,8 @@ type measured struct {
 	value    float64
 	verdicts []tuning.Verdict
 	steps    []*StepReport
-	// attempts are each time that it was measured well enough to be a point of what a query costs, mirrored those for that alone.
+	// attempts are each time that it was measured well enough to be a point of what a query costs, mirrored those for
+	// that alone.
 	attempts, mirrored []*StepReport
 }
 
@@ -60,8 +61,8 @@ func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
 	return verdict
 }
 
-// attempts are the steps at a step's place that were OK: a load that was measured more than once in a launch says how far
-// the topology drifts.
+// attempts are the steps at a step's place that were OK: a load that was measured more than once in a launch says how
+// far the topology drifts.
 func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	for _, s := range t.Steps {
 		step := t.Report.stepAt(s.StartMs)
@@ -89,7 +90,8 @@ type size struct {
 	cores, memoryMiB Figure
 	filterBolts      int
 	note             string
-	// used is what its workers used at the last step that held, the mean of its launches; unknown where nobody measured.
+	// used is what its workers used at the last step that held, the mean of its launches; unknown where nobody
+	// measured.
 	used Figure
 }
 
@@ -115,7 +117,8 @@ func (t TrialReport) lastOK() (last *TrialStep) {
 	return last
 }
 
-// busyMost is the share of a core that a component's busiest instance took at the last step that held; 0 where it is not known.
+// busyMost is the share of a core that a component's busiest instance took at the last step that held; 0 where it is
+// not known.
 func (r *RunReport) busyMost(configuration int, component string) (most Figure) {
 	for _, t := range r.Trials {
 		if t.Configuration != configuration {

@@ -89,8 +89,9 @@ func (r *RunReport) trial(t rundir.Trial) (*TrialReport, error) {
 	return out, nil
 }
 
-// completeStep gives a step what older runs' files lack, as far as it follows from the rest: what limited it, the percentiles that it was judged
-// by, and its volume by the bytes that the source counted. A volume by the records' stated size is an estimate.
+// completeStep gives a step what older runs' files lack, as far as it follows from the rest: what limited it, the
+// percentiles that it was judged by, and its volume by the bytes that the source counted. A volume by the records'
+// stated size is an estimate.
 func completeStep(s *rundir.Step) {
 	if s.Limitation == nil && s.Evidence != nil {
 		l := tuning.Limit(*s.Evidence)

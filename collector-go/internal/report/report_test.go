@@ -176,7 +176,8 @@ func sortByTime(s *rundir.Slices) {
 	}
 }
 
-// cpu_ms_per_minute is user and system together, here as on the page and in Grafana; both parts stand beside it, where they are known.
+// cpu_ms_per_minute is user and system together, here as on the page and in Grafana; both parts stand beside it, where
+// they are known.
 func TestCPUIsToldTogetherAndApart(t *testing.T) {
 	run := synthetic()
 	total := func(perSecond float64) (s rundir.Slices) {

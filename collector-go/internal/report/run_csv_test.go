@@ -34,7 +34,8 @@ func asText(t *testing.T, v any) string {
 	return string(text)
 }
 
-// The table of volumes that a run writes has all that was told of its components, and is judged as the report judges the run.
+// The table of volumes that a run writes has all that was told of its components, and is judged as the report judges
+// the run.
 func TestDataOfARunIsReadBack(t *testing.T) {
 	r, out := reported(t, asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)))
 	table, rows, err := sheet.Data(filepath.Join(out, "data.csv"), sheet.CPUUnsaid)
@@ -125,8 +126,9 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 	assert.Equal(t, []tuning.CostSource{tuning.FromClimb, ""}, []tuning.CostSource{reported.CostFrom, again.CostFrom})
 }
 
-// The document's Tests 6 and 7 as runs are kept under testdata, for the commands' tests and docs/analysis.md. They stay readable when the form of
-// a run grows, and say what such a run says today. UPDATE_GOLDEN=1 go test -run DocumentsRuns writes them anew.
+// The document's Tests 6 and 7 as runs are kept under testdata, for the commands' tests and docs/analysis.md. They stay
+// readable when the form of a run grows, and say what such a run says today. UPDATE_GOLDEN=1 go test -run DocumentsRuns
+// writes them anew.
 func TestTheDocumentsRuns(t *testing.T) {
 	for name, dir := range map[string]string{
 		"test6": asRun(t, rundir.OfData, rundir.RecordsPerSecond, test6(t)),

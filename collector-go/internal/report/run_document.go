@@ -116,7 +116,8 @@ func (r *RunReport) differenceBlocks() []document.Block {
 	return []document.Block{document.Tabled(t)}
 }
 
-// addTrial is all that there is of one launch: a section, or, where it is the only one, a section for each of its parts.
+// addTrial is all that there is of one launch: a section, or, where it is the only one, a section for each of its
+// parts.
 func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	title := fmt.Sprintf("Trial %d: %s", t.Number, t.name())
 	if t.Report == nil {

@@ -54,7 +54,8 @@ func TestTheSizingOfARunOfVolumes(t *testing.T) {
 	assert.NotContains(t, text, "NaN")
 }
 
-// A run of queries sizes the filter bolts for the most queries that were held, less the headroom; all else is as it was.
+// A run of queries sizes the filter bolts for the most queries that were held, less the headroom; all else is as it
+// was.
 func TestTheSizingOfARunOfQueries(t *testing.T) {
 	r, out := reported(t, asRun(t, rundir.OfQueries, rundir.Queries, test7(t)))
 	s := r.Judged.Sizing

@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Single is report.json of a run of one trial such as the demo's: the trial's figures, with what the run came to beside them.
+// Single is report.json of a run of one trial such as the demo's: the trial's figures, with what the run came to beside
+// them.
 type Single struct {
 	*Report
 	// Capacity is on the steps' axis.
@@ -42,7 +43,8 @@ func (r *RunReport) Single() (*Single, error) {
 	return out, nil
 }
 
-// WriteSingle is Write of a run of one trial: its report.json is a Single, and each figure has a name without the trial's number.
+// WriteSingle is Write of a run of one trial: its report.json is a Single, and each figure has a name without the
+// trial's number.
 func (r *RunReport) WriteSingle(dir string) error {
 	single, err := r.Single()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// story is a made-up run of Tests 3 and 4 of the document: so many workers with so much filter heap, which collect so much garbage.
+// story is a made-up run of Tests 3 and 4 of the document: so many workers with so much filter heap, which collect so
+// much garbage.
 type story struct {
 	heapMiB, workers int
 	// cores of the whole topology at 0 queries, and how many each query adds, without garbage collection.

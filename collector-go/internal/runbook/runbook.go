@@ -1,5 +1,5 @@
-// Package runbook holds what to do about each alert, as it stands under docs/runbooks, so that somebody who is woken finds it where the alert
-// came from: as Markdown, and as pages over HTTP. It does not know which alerts there are.
+// Package runbook holds what to do about each alert, as it stands under docs/runbooks, so that somebody who is woken
+// finds it where the alert came from: as Markdown, and as pages over HTTP. It does not know which alerts there are.
 package runbook
 
 import (
@@ -57,7 +57,8 @@ func Index() string {
 // documents is where the pages are that are not in the program.
 const documents = "https://github.com/bullet-metrics/bullet-metrics/blob/main/docs/runbooks/"
 
-// relinked leads links to where this handler serves them: other runbooks beside the page, all else to its place in the repository.
+// relinked leads links to where this handler serves them: other runbooks beside the page, all else to its place in the
+// repository.
 type relinked struct{}
 
 // Transform implements parser.ASTTransformer.

@@ -47,8 +47,8 @@ func get(t *testing.T, path string) (int, string) {
 
 var href = regexp.MustCompile(`href="([^"]*)"`)
 
-// Every page is served whole: its parts as headings, its tables as tables, no Markdown left; and every link leads to what is served, or out
-// of the collector.
+// Every page is served whole: its parts as headings, its tables as tables, no Markdown left; and every link leads to
+// what is served, or out of the collector.
 func TestEveryPageIsServed(t *testing.T) {
 	for _, name := range append(Names(), "") {
 		code, page := get(t, "/"+name)

@@ -7,7 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// How long what surrounds the steps takes, as measured on two cores with a local cluster; another cluster may take longer.
+// How long what surrounds the steps takes, as measured on two cores with a local cluster; another cluster may take
+// longer.
 const (
 	firstLaunch = 55 * time.Second // with the cluster itself
 	nextLaunch  = 45 * time.Second // another topology on it, the one before ended
@@ -16,7 +17,8 @@ const (
 	warmedUp    = 45 * time.Second // until a record's cost has come to rest
 )
 
-// Estimate is about how long a run takes, and the longest that it may take by its own bounds when every step is inconclusive.
+// Estimate is about how long a run takes, and the longest that it may take by its own bounds when every step is
+// inconclusive.
 func (p Plan) Estimate() (about, most time.Duration) {
 	for i, t := range p.Trials {
 		launch := nextLaunch
@@ -55,8 +57,8 @@ func (p Plan) StepTime() time.Duration {
 	return time.Duration(p.WarmUpMs+p.SustainMs+p.Load.CatchUpMs)*ms + max(stepTail, min(time.Duration(p.Load.QueryDurationMs)*ms, time.Duration(p.SustainMs)*ms))
 }
 
-// Needs is how many of n steps the search takes when none has to be repeated; of a step search, which ends at the first that
-// fails, all, and one bound once more.
+// Needs is how many of n steps the search takes when none has to be repeated; of a step search, which ends at the first
+// that fails, all, and one bound once more.
 func (p Plan) Needs(n int) int {
 	if p.Search == tuning.BinarySearch {
 		return bits.Len(uint(n))

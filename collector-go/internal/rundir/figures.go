@@ -6,7 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collection"
 )
 
-// Figures is run.json: all series of a trial, and what was read from the collector once it had ended. Its steps are in files of their own.
+// Figures is run.json: all series of a trial, and what was read from the collector once it had ended. Its steps are in
+// files of their own.
 type Figures struct {
 	Topology string `json:"topology"`
 	// SubmittedMs is when the topology was submitted, CollectedMs when the last figures were read.

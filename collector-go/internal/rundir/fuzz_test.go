@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/rundir"
 )
 
-// Whatever the files of a run say, it is loaded or refused; no event reaches beyond the plan's trials or out of the directory.
+// Whatever the files of a run say, it is loaded or refused; no event reaches beyond the plan's trials or out of the
+// directory.
 func FuzzLoad(f *testing.F) {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(sample, name))

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// List reads the runs directly below a directory, the oldest first. A directory below it that is no run is passed over; one that
-// cannot be read is in unreadable, with why.
+// List reads the runs directly below a directory, the oldest first. A directory below it that is no run is passed over;
+// one that cannot be read is in unreadable, with why.
 func List(dir string) (runs []*Run, unreadable []error, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

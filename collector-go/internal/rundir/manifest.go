@@ -2,8 +2,8 @@ package rundir
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 
-// Manifest is manifest.json: what ran, on what (W1 of the tuning workflow). It is written at the start and again when the first
-// topology has told its versions. What is not known is "" or null.
+// Manifest is manifest.json: what ran, on what (W1 of the tuning workflow). It is written at the start and again when
+// the first topology has told its versions. What is not known is "" or null.
 type Manifest struct {
 	// ID names the run for good; StartedMs is ms since the Unix epoch.
 	ID        string `json:"id"`
@@ -20,8 +20,8 @@ type Manifest struct {
 	Records Records  `json:"records"`
 	// BulletSettings are the entries of the Bullet YAML as it was, before each trial's settings.
 	BulletSettings []Entry `json:"bullet_settings"`
-	// WorkerFlags are the options of the workers' JVMs in the first trial that told, GCFlags those of them about the garbage collector.
-	// Each trial's own are in its Told.
+	// WorkerFlags are the options of the workers' JVMs in the first trial that told, GCFlags those of them about the
+	// garbage collector. Each trial's own are in its Told.
 	WorkerFlags string `json:"worker_flags"`
 	GCFlags     string `json:"gc_flags"`
 	// Further is what else is worth knowing.

@@ -27,16 +27,19 @@ type Plan struct {
 	InconclusiveRepeats int `json:"inconclusive_repeats"`
 	// Confirm has an ascending search measure the bounds of the capacity once more.
 	Confirm bool `json:"confirm,omitempty"`
-	// EndEarly says that only the verdict is wanted: a step ends once it is certain to miss its goal of the mean filter latency.
+	// EndEarly says that only the verdict is wanted: a step ends once it is certain to miss its goal of the mean filter
+	// latency.
 	EndEarly bool `json:"end_early,omitempty"`
-	// CostLoads are simultaneous queries, in the order in which each trial holds them for what a query costs, before it searches for its
-	// capacity; none where no capacity is expected.
+	// CostLoads are simultaneous queries, in the order in which each trial holds them for what a query costs, before it
+	// searches for its capacity; none where no capacity is expected.
 	CostLoads []float64 `json:"cost_loads,omitempty"`
 	// StartUpMs is how long at most a topology that was just launched is warmed up before its first step.
 	StartUpMs int64 `json:"start_up_ms,omitempty"`
-	// StartUpQueries are held meanwhile, and end before the first step: what only queries have a worker do is compiled by then.
+	// StartUpQueries are held meanwhile, and end before the first step: what only queries have a worker do is compiled
+	// by then.
 	StartUpQueries int `json:"start_up_queries,omitempty"`
-	// FailFails says that a missed goal is a failure of the run (exit code 99). A search for the capacity succeeds by finding it.
+	// FailFails says that a missed goal is a failure of the run (exit code 99). A search for the capacity succeeds by
+	// finding it.
 	FailFails bool `json:"fail_fails"`
 	// Axis is what the steps of each trial ascend along.
 	Axis Axis `json:"axis"`
@@ -124,22 +127,24 @@ const (
 
 // Asked is what is asked of a topology.
 type Asked struct {
-	// Submit is the way of queries: "gateway" (BQL over HTTP) or "drpc" (Storm's DRPC over HTTP). Class is a query class of
-	// internal/load.
+	// Submit is the way of queries: "gateway" (BQL over HTTP) or "drpc" (Storm's DRPC over HTTP). Class is a query
+	// class of internal/load.
 	Submit string `json:"submit"`
 	Class  string `json:"class"`
-	// Source is "none" where the records are not ours: nobody steers them, and their rate is what the collector says; else "".
+	// Source is "none" where the records are not ours: nobody steers them, and their rate is what the collector says;
+	// else "".
 	Source string `json:"source,omitempty"`
 	// BQL is asked instead of the class' own query; "" for none.
 	BQL string `json:"bql,omitempty"`
 	// Queries are held where the axis is another; QueriesPerSecond likewise.
 	Queries          int           `json:"queries"`
 	QueriesPerSecond tuning.Figure `json:"queries_per_second"`
-	// RecordsPerSecond is the rate of background records; null where it is calibrated to leave TargetIdle of the host idle.
+	// RecordsPerSecond is the rate of background records; null where it is calibrated to leave TargetIdle of the host
+	// idle.
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 	TargetIdle       tuning.Figure `json:"target_idle"`
-	// CatchUpFactor is how many times its record rate each step offers for CatchUpMs after its measured time, as a source does that has
-	// fallen behind; null for none.
+	// CatchUpFactor is how many times its record rate each step offers for CatchUpMs after its measured time, as a
+	// source does that has fallen behind; null for none.
 	CatchUpFactor tuning.Figure `json:"catch_up_factor"`
 	CatchUpMs     int64         `json:"catch_up_ms,omitempty"`
 	// TimelineQueries is how many queries a timeline step runs, one after the other.
@@ -156,7 +161,8 @@ type Asked struct {
 // SourceNone is the source of records that nobody steers.
 const SourceNone = "none"
 
-// NoneToMatch reports whether no record is made for the queries to find, so that what they return says nothing of completeness.
+// NoneToMatch reports whether no record is made for the queries to find, so that what they return says nothing of
+// completeness.
 func (a Asked) NoneToMatch() bool { return a.MatchingPerSecond == 0 }
 
 // NoSource reports whether the records are not ours.
@@ -202,8 +208,8 @@ type Entry struct {
 	Value string `json:"value"`
 }
 
-// MostQueries is how many queries at most are held at the same time in any step, and so how many probes the source needs; for queries
-// started at a rate it is a number that they share.
+// MostQueries is how many queries at most are held at the same time in any step, and so how many probes the source
+// needs; for queries started at a rate it is a number that they share.
 func (p Plan) MostQueries() int {
 	most := max(p.Load.Queries, leastProbes, p.StartUpQueries, int(slices.Max(append([]float64{0}, p.CostLoads...))))
 	for _, t := range p.Trials {

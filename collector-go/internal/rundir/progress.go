@@ -2,7 +2,8 @@ package rundir
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 
-// Event is a line of progress.jsonl, which is only ever appended to, and synced after each line. It is what a run is resumed from.
+// Event is a line of progress.jsonl, which is only ever appended to, and synced after each line. It is what a run is
+// resumed from.
 type Event struct {
 	AtMs int64     `json:"at_ms"` // since the Unix epoch
 	Kind EventKind `json:"event"`

@@ -2,7 +2,8 @@ package rundir
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 
-// Result is result.json: what a run came to. It is there when the run has ended by itself; after an interrupt it is not.
+// Result is result.json: what a run came to. It is there when the run has ended by itself; after an interrupt it is
+// not.
 type Result struct {
 	FinishedMs int64          `json:"finished_ms"`
 	Verdict    tuning.Verdict `json:"verdict"`

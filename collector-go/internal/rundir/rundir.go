@@ -1,6 +1,6 @@
-// Package rundir is the directory of one run of an experiment: what was asked for, what ran, how far it has come, and what was
-// measured. It owns the names of the files and their forms (docs/formats/run-directory.md); it knows neither how a run is run nor
-// what a report says of it.
+// Package rundir is the directory of one run of an experiment: what was asked for, what ran, how far it has come, and
+// what was measured. It owns the names of the files and their forms (docs/formats/run-directory.md); it knows neither
+// how a run is run nor what a report says of it.
 package rundir
 
 import (
@@ -107,7 +107,8 @@ func StepFile(t PlannedTrial, number int) string {
 // ErrNoRun says that a directory holds no run.
 var ErrNoRun = errors.New("not a run's directory")
 
-// Load reads a run's directory. A step whose file is not what progress.jsonl says is an error: its figures cannot be trusted.
+// Load reads a run's directory. A step whose file is not what progress.jsonl says is an error: its figures cannot be
+// trusted.
 func Load(dir string) (*Run, error) {
 	r := &Run{Dir: dir}
 	var err error

@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write testdata/sample anew")
 
 const sample = "testdata/sample"
 
-// The sample is made up: three configurations of a grid, of which one holds all that was asked, one fails and one could not be
-// launched. It is what readers of run directories are tested on.
+// The sample is made up: three configurations of a grid, of which one holds all that was asked, one fails and one could
+// not be launched. It is what readers of run directories are tested on.
 const (
 	sampleStart = int64(1_790_000_000_000)
 	slice       = int64(10_000)
@@ -221,8 +221,8 @@ func writeOutcomes(t *testing.T, dir string, steps []made) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, rundir.LogsDir, "collector.log"), []byte("listening\n"), 0o644))
 }
 
-// The sample under testdata is what the code writes: a change of the form shows as a difference. `go test -run Sample -update` writes
-// it anew.
+// The sample under testdata is what the code writes: a change of the form shows as a difference. `go test -run Sample
+// -update` writes it anew.
 func TestTheSampleIsWhatIsWritten(t *testing.T) {
 	if *update {
 		require.NoError(t, os.RemoveAll(sample))

@@ -7,9 +7,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Span is a piece of the time axis, (From, To] in ms since the Unix epoch, and what series say about it. A slice belongs to the span in
-// which it ends. What a total rises by in a span counts from the last slice that ended at From or before, if that is no older than
-// staleAfter, else from the first within; to the last within.
+// Span is a piece of the time axis, (From, To] in ms since the Unix epoch, and what series say about it. A slice
+// belongs to the span in which it ends. What a total rises by in a span counts from the last slice that ended at From
+// or before, if that is no older than staleAfter, else from the first within; to the last within.
 type Span struct{ From, To int64 }
 
 // staleAfter is how old a slice may be and still tell the present.
@@ -68,8 +68,8 @@ func (p Span) edges(s Slices) (first, last int, ok bool) {
 	return low, high - 1, high-low >= 2
 }
 
-// Increase is what a total rose by. The total of something that began in the span rose from 0 only if it said so; else its first slice is
-// where it is counted from.
+// Increase is what a total rose by. The total of something that began in the span rose from 0 only if it said so; else
+// its first slice is where it is counted from.
 func (p Span) Increase(s Slices) tuning.Figure {
 	first, last, ok := p.edges(s)
 	if !ok {

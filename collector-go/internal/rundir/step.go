@@ -6,8 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Step is trials/NN-label/steps/NN.json: one step that was measured, with its verdict. It is written once and never changed;
-// progress.jsonl has its checksum. Its measured time is (MeasuredFromMs, EndMs], ms since the Unix epoch.
+// Step is trials/NN-label/steps/NN.json: one step that was measured, with its verdict. It is written once and never
+// changed; progress.jsonl has its checksum. Its measured time is (MeasuredFromMs, EndMs], ms since the Unix epoch.
 type Step struct {
 	// Number counts the steps of the trial from 1, in the order in which they were run.
 	Number int      `json:"number"`
@@ -24,10 +24,12 @@ type Step struct {
 	// Queries were held at the same time; QueriesPerSecond is null unless they were started at a rate.
 	Queries          int           `json:"queries"`
 	QueriesPerSecond tuning.Figure `json:"queries_per_second"`
-	// RecordsPerSecond was emitted, RecordsPerSecondAsked was asked for; RecordsLag were due and not emitted at the end.
+	// RecordsPerSecond was emitted, RecordsPerSecondAsked was asked for; RecordsLag were due and not emitted at the
+	// end.
 	RecordsPerSecond      tuning.Figure `json:"records_per_second"`
 	RecordsPerSecondAsked tuning.Figure `json:"records_per_second_asked"`
-	// MiBPerSecond is from the bytes that the source counted, where it counts them; else MiBEstimated, from a record's stated mean size.
+	// MiBPerSecond is from the bytes that the source counted, where it counts them; else MiBEstimated, from a record's
+	// stated mean size.
 	MiBPerSecond tuning.Figure `json:"mib_per_second"`
 	MiBEstimated bool          `json:"mib_per_second_estimated,omitempty"`
 	RecordsLag   int64         `json:"records_lag"`
@@ -55,12 +57,14 @@ type Step struct {
 	Timeline *tuning.Timeline `json:"timeline,omitempty"`
 	// AddedDelayMs is the mean delay that Bullet adds, by that timeline.
 	AddedDelayMs *tuning.Figure `json:"added_delay_ms,omitempty"`
-	// FilterLatency are the percentiles that the latency hook reported, Sharing is who shared what; nil where there are none.
+	// FilterLatency are the percentiles that the latency hook reported, Sharing is who shared what; nil where there are
+	// none.
 	FilterLatency *Percentiles `json:"filter_latency,omitempty"`
 	Sharing       *Sharing     `json:"sharing,omitempty"`
 }
 
-// Measured is what a search for the capacity goes by: the verdicts of steps at their places, those for a query's cost left out.
+// Measured is what a search for the capacity goes by: the verdicts of steps at their places, those for a query's cost
+// left out.
 func Measured(steps []Step) (all []tuning.Measured) {
 	for _, s := range steps {
 		if s.Kind != CostStep {
@@ -70,8 +74,8 @@ func Measured(steps []Step) (all []tuning.Measured) {
 	return all
 }
 
-// Clients is what the load client saw of a step's queries: those that were meant to start in the step and lived in its measured time,
-// whenever they ended.
+// Clients is what the load client saw of a step's queries: those that were meant to start in the step and lived in its
+// measured time, whenever they ended.
 type Clients struct {
 	Submitted int `json:"submitted"`
 	Returned  int `json:"returned"`
@@ -83,15 +87,16 @@ type Clients struct {
 	// NotSubmitted were due, and as many under way as there may be.
 	NotSubmitted      int           `json:"not_submitted"`
 	AverageResultSize tuning.Figure `json:"average_result_size"`
-	// GeneratedRecords matched the queries that returned and were made in their lives; DueRecords had to come back, as far as that can be
-	// told, and MissingRecords of these did not. DueRecords is 0 where nothing can be told, and in runs from before it was written.
+	// GeneratedRecords matched the queries that returned and were made in their lives; DueRecords had to come back, as
+	// far as that can be told, and MissingRecords of these did not. DueRecords is 0 where nothing can be told, and in
+	// runs from before it was written.
 	GeneratedRecords int `json:"generated_records"`
 	DueRecords       int `json:"due_records"`
 	MissingRecords   int `json:"missing_records"`
 	RepeatedRecords  int `json:"repeated_records"`
 	ForeignRecords   int `json:"foreign_records"`
-	// Latencies count from when a query was meant to start. Of the LowerBounds queries that gave no answer (timed out, unfinished, not
-	// submitted) they are how long these took at least.
+	// Latencies count from when a query was meant to start. Of the LowerBounds queries that gave no answer (timed out,
+	// unfinished, not submitted) they are how long these took at least.
 	LatencyMeanMs tuning.Figure `json:"latency_mean_ms"`
 	LatencyP50Ms  tuning.Figure `json:"latency_p50_ms"`
 	LatencyP99Ms  tuning.Figure `json:"latency_p99_ms"`
@@ -108,8 +113,8 @@ func (c Clients) Completeness() tuning.Figure {
 	return 1 - tuning.Figure(min(c.MissingRecords, c.DueRecords))/tuning.Figure(c.DueRecords)
 }
 
-// FailedShare is the share of the queries that were due and gave no answer of their class: those that failed, were refused, timed out, never
-// finished or were never submitted. Unknown where none was due.
+// FailedShare is the share of the queries that were due and gave no answer of their class: those that failed, were
+// refused, timed out, never finished or were never submitted. Unknown where none was due.
 func (c Clients) FailedShare() tuning.Figure {
 	bad := c.Failed + c.Unfinished + c.NotSubmitted
 	if bad+c.Returned == 0 {

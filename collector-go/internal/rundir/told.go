@@ -11,8 +11,8 @@ import (
 // ToldFile is, relative to a trial's directory, what its topology told of itself.
 const ToldFile = "topology.json"
 
-// Told is trials/NN-label/topology.json: what a trial's topology told of itself, as it was in effect. Of a trial that was launched more
-// than once it is the last launch's. What was not told is "" or null.
+// Told is trials/NN-label/topology.json: what a trial's topology told of itself, as it was in effect. Of a trial that
+// was launched more than once it is the last launch's. What was not told is "" or null.
 type Told struct {
 	TopologyID string `json:"topology_id"`
 	// Bullet, Storm, WorkerJava and Plugin are versions.
@@ -20,12 +20,14 @@ type Told struct {
 	Storm      string `json:"storm"`
 	WorkerJava string `json:"worker_java"`
 	Plugin     string `json:"plugin"`
-	// WorkerFlags are the options of the workers' JVMs as Storm puts them together, in its order. Of these, HeapFlags are about heap
-	// and GCFlags about the garbage collector; an option that is there twice is in them once, as the JVM takes it: the last.
+	// WorkerFlags are the options of the workers' JVMs as Storm puts them together, in its order. Of these, HeapFlags
+	// are about heap and GCFlags about the garbage collector; an option that is there twice is in them once, as the JVM
+	// takes it: the last.
 	WorkerFlags string `json:"worker_flags"`
 	HeapFlags   string `json:"heap_flags"`
 	GCFlags     string `json:"gc_flags"`
-	// HeapLimitBytes is how far the heap of a worker could grow by its JVM's own account, of the worker with the largest.
+	// HeapLimitBytes is how far the heap of a worker could grow by its JVM's own account, of the worker with the
+	// largest.
 	HeapLimitBytes tuning.Figure `json:"heap_limit_bytes"`
 	// Executors are those of Bullet's components, "FilterBolt 4, JoinBolt 1"; Asked is what all ask of the scheduler.
 	Executors string `json:"executors"`
@@ -81,7 +83,8 @@ func (a Arguments) Shown() (entries []Entry) {
 	return entries
 }
 
-// CommandLine is the command that submitted the topology, as a shell takes it, without secrets; "" where the local cluster did.
+// CommandLine is the command that submitted the topology, as a shell takes it, without secrets; "" where the local
+// cluster did.
 func (a Arguments) CommandLine() string {
 	var words []string
 	for _, word := range a.Launch {

@@ -10,8 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Values are what a run is, as named values that can be compared with another's (tuning.DiffSettings): the settings that all trials
-// share, what the grid varies, the load, and what is known of versions and machine. bulletSettings are the Bullet YAML's entries.
+// Values are what a run is, as named values that can be compared with another's (tuning.DiffSettings): the settings
+// that all trials share, what the grid varies, the load, and what is known of versions and machine. bulletSettings are
+// the Bullet YAML's entries.
 func Values(plan Plan, bulletSettings []Entry, manifest Manifest) map[string]string {
 	values := map[string]string{}
 	for _, e := range bulletSettings {
@@ -33,8 +34,8 @@ func Values(plan Plan, bulletSettings []Entry, manifest Manifest) map[string]str
 	return values
 }
 
-// Values are what one trial of the run was: of the run's values those that hold for it, with what it was launched with and what its
-// topology told. The trial's steps are its axis and move nothing; the same places on it are compared.
+// Values are what one trial of the run was: of the run's values those that hold for it, with what it was launched with
+// and what its topology told. The trial's steps are its axis and move nothing; the same places on it are compared.
 func (r *Run) Values(t Trial) (map[string]string, error) {
 	plan := r.Plan
 	plan.Trials = []PlannedTrial{t.PlannedTrial}
@@ -172,8 +173,8 @@ func (a Axis) key() string {
 	return map[Axis]string{Queries: "load.queries", QueriesPerSecond: "load.queries_per_second", RecordsPerSecond: "data.records_per_second"}[a]
 }
 
-// add adds what is known of versions, records and machines. The hardware is that of the cluster; the host of the load, where it is
-// another, is told apart.
+// add adds what is known of versions, records and machines. The hardware is that of the cluster; the host of the load,
+// where it is another, is told apart.
 func (m Manifest) add(launch string, values map[string]string) {
 	v := m.Versions
 	for name, text := range map[string]string{"bullet_metrics": v.BulletMetrics, "bullet": v.Bullet, "storm": v.Storm, "kafka": v.Kafka, "java": v.WorkerJava, "plugin": v.Plugin} {

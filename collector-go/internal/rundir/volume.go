@@ -6,13 +6,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// DataVolume is how much data a topology took, "R/s and MiB/s", averaged over the measured time of a test. What is not known is null.
+// DataVolume is how much data a topology took, "R/s and MiB/s", averaged over the measured time of a test. What is not
+// known is null.
 type DataVolume struct {
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 	MiBPerSecond     tuning.Figure `json:"mib_per_second"`
 }
 
-// AverageVolume is that of steps, each weighted by how long it was measured. Steps whose rate is not known are left out.
+// AverageVolume is that of steps, each weighted by how long it was measured. Steps whose rate is not known are left
+// out.
 func AverageVolume(steps []Step) DataVolume {
 	return DataVolume{
 		RecordsPerSecond: overTime(steps, func(s Step) tuning.Figure { return s.RecordsPerSecond }),
@@ -40,7 +42,8 @@ func (r *Run) Volume() DataVolume {
 	return AverageVolume(steps)
 }
 
-// Volume tells the data volume that the plan asks for, "68,400 records/s, 120.2 MiB/s"; "" where the record rate is found by the run itself.
+// Volume tells the data volume that the plan asks for, "68,400 records/s, 120.2 MiB/s"; "" where the record rate is
+// found by the run itself.
 func (p Plan) Volume() string {
 	low, high := p.Load.RecordsPerSecond, p.Load.RecordsPerSecond
 	if p.Axis == RecordsPerSecond {

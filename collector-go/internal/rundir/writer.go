@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/disk"
 )
 
-// Writer writes a run's directory. What it has written survives a crash: files are written aside, synced and renamed, events are
-// appended and synced. It is safe for concurrent use.
+// Writer writes a run's directory. What it has written survives a crash: files are written aside, synced and renamed,
+// events are appended and synced. It is safe for concurrent use.
 type Writer struct {
 	dir string
 

@@ -34,7 +34,8 @@ func (l *layouts) of(series []uint32) uint32 {
 	return id
 }
 
-// inBlocks is a batch whose samples of one time, where there are several, are a block of one row each. What it does not change it shares.
+// inBlocks is a batch whose samples of one time, where there are several, are a block of one row each. What it does not
+// change it shares.
 func (l *layouts) inBlocks(b *pb.Batch) *pb.Batch {
 	out := &pb.Batch{Epoch: b.GetEpoch(), Sequence: b.GetSequence(), Histograms: b.GetHistograms(), Samples: &pb.SampleColumns{}, Closing: b.GetClosing()}
 	from := b.GetSamples()
@@ -60,7 +61,8 @@ func (l *layouts) inBlocks(b *pb.Batch) *pb.Batch {
 	return out
 }
 
-// runOf is the end of the samples from begin on that are of one time and of a series each, as many as a layout may have.
+// runOf is the end of the samples from begin on that are of one time and of a series each, as many as a layout may
+// have.
 func runOf(from *pb.SampleColumns, begin int) int {
 	seen := map[uint32]bool{}
 	for i := begin; i < len(from.GetValues()); i++ {

@@ -1,5 +1,6 @@
-// Package sender delivers a program's own samples to a collector over its ingest, as the plugin does from a worker: a bounded queue, one
-// goroutine, batches acknowledged one by one, nothing taken twice. It knows nothing of what the samples mean.
+// Package sender delivers a program's own samples to a collector over its ingest, as the plugin does from a worker: a
+// bounded queue, one goroutine, batches acknowledged one by one, nothing taken twice. It knows nothing of what the
+// samples mean.
 package sender
 
 import (
@@ -61,8 +62,8 @@ func (s *Sender) Offer(samples []Sample) {
 	s.enqueue(s.fill(samples), uint64(len(samples)))
 }
 
-// Close queues the last word: that the sender ends in order, so that nobody misses what it does not send any more. Flush waits until the collector
-// has it. Nothing is to be offered after it.
+// Close queues the last word: that the sender ends in order, so that nobody misses what it does not send any more.
+// Flush waits until the collector has it. Nothing is to be offered after it.
 func (s *Sender) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package sheet reads the tables that people keep of their measurements: CSV files with the columns of the tuning document, their units in the
-// columns' names. It knows how such files go wrong, and says so with file, line and column; what the figures mean it leaves to
-// tuning.
+// Package sheet reads the tables that people keep of their measurements: CSV files with the columns of the tuning
+// document, their units in the columns' names. It knows how such files go wrong, and says so with file, line and
+// column; what the figures mean it leaves to tuning.
 package sheet
 
 import (
@@ -22,7 +22,8 @@ const (
 	Text Kind = iota
 	Number
 	Whole
-	// Judged is the verdict of what was judged by more than the table's figures, as the tables of a run's report have it.
+	// Judged is the verdict of what was judged by more than the table's figures, as the tables of a run's report have
+	// it.
 	Judged
 )
 

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// header finds the columns. An unknown one is noted; one that is spelled nearly like a known one that is missing is a fault.
+// header finds the columns. An unknown one is noted; one that is spelled nearly like a known one that is missing is a
+// fault.
 func (t *Table) header(head []string) error {
 	if len(head) == 1 {
 		for separator, word := range map[string]string{";": "semicolons", "\t": "tabs"} {

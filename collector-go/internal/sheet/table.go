@@ -141,8 +141,8 @@ func (t *Table) Text(row int, column string) string {
 	return ""
 }
 
-// Locate turns what tuning finds wrong with a row into the file's line and column. rows maps tuning's rows to the table's, from 0;
-// nil where they are the same.
+// Locate turns what tuning finds wrong with a row into the file's line and column. rows maps tuning's rows to the
+// table's, from 0; nil where they are the same.
 func (t *Table) Locate(err error, rows []int) error {
 	if err == nil {
 		return nil

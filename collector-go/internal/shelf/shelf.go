@@ -1,5 +1,6 @@
-// Package shelf is the runs below one directory as people look at them: their list with verdicts, and their reports for a browser. It owns
-// which files of that directory are shown; it does not know how a run is run, nor what a report says.
+// Package shelf is the runs below one directory as people look at them: their list with verdicts, and their reports for
+// a browser. It owns which files of that directory are shown; it does not know how a run is run, nor what a report
+// says.
 package shelf
 
 import (
@@ -154,7 +155,8 @@ func address(root *os.Root, name string) string {
 
 func moment(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// policy of a report: it is one file with its pictures and style inside, runs no script, and may not reach this server's API.
+// policy of a report: it is one file with its pictures and style inside, runs no script, and may not reach this
+// server's API.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 // ServeHTTP answers GET /runs/{name}/ with the run's report.

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shelved is a directory with a run of each kind: the sample of rundir's tests with a report, one whose report is in the run's own directory, as the demo leaves it, and what is none.
+// shelved is a directory with a run of each kind: the sample of rundir's tests with a report, one whose report is in
+// the run's own directory, as the demo leaves it, and what is none.
 func shelved(t *testing.T) string {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "sample"), os.DirFS("../rundir/testdata/sample")))

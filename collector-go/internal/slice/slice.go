@@ -1,5 +1,5 @@
-// Package slice is what the slicer hands to a store: closed slices, as columns. It holds no logic; it is the vocabulary of
-// the port between them, so that neither knows the other.
+// Package slice is what the slicer hands to a store: closed slices, as columns. It holds no logic; it is the vocabulary
+// of the port between them, so that neither knows the other.
 package slice
 
 import (
@@ -11,8 +11,8 @@ import (
 // Ref names an output series within one feed; refs are dense, from 0, and the same after a replay of the same journal.
 type Ref uint32
 
-// Definition introduces a series; it comes before the first slice that uses its Ref, in the same Columns or an earlier one.
-// After a restore from a checkpoint every live definition comes again.
+// Definition introduces a series; it comes before the first slice that uses its Ref, in the same Columns or an earlier
+// one. After a restore from a checkpoint every live definition comes again.
 type Definition struct {
 	Ref    Ref
 	Series metric.Series
@@ -20,8 +20,8 @@ type Definition struct {
 	IntervalMs int64
 }
 
-// Columns are closed slices. A slice never changes once it is here: a store that is given the same columns again (after a
-// replay) is given the same bits.
+// Columns are closed slices. A slice never changes once it is here: a store that is given the same columns again (after
+// a replay) is given the same bits.
 //
 // Values[i] of series Refs[i] belongs to the slice that ends at EndsMs[i]. A gap's marker is Prometheus' stale NaN
 // (model/value.StaleNaN). Histograms are apart, in the same manner; a nil histogram is a gap's marker.
@@ -32,7 +32,8 @@ type Columns struct {
 	EndsMs []int64
 	Values []float64
 
-	// Retired are series that get no further slice under their Ref: whatever is kept by it can go, once what closed before is stored.
+	// Retired are series that get no further slice under their Ref: whatever is kept by it can go, once what closed
+	// before is stored.
 	Retired []Ref
 
 	HistogramRefs   []Ref

@@ -6,12 +6,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/block"
 )
 
-// AddBlock takes the samples of a block, of which values are those of the cells that hold one, in the order of the cells; it keeps
-// neither. It is Add for each of them.
+// AddBlock takes the samples of a block, of which values are those of the cells that hold one, in the order of the
+// cells; it keeps neither. It is Add for each of them.
 //
-// missing is called for each series that is not defined, with how many samples of it there are: it defines the series, and returns true,
-// or counts them, and returns false. AddBlock itself returns false, and counts nothing, where the layout is not defined or has not as
-// many series as the block has columns.
+// missing is called for each series that is not defined, with how many samples of it there are: it defines the series,
+// and returns true, or counts them, and returns false. AddBlock itself returns false, and counts nothing, where the
+// layout is not defined or has not as many series as the block has columns.
 func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64, missing func(id uint32, samples int) bool) bool {
 	l := s.layouts[layout]
 	if l == nil || len(l.series) != b.Columns {
@@ -53,8 +53,8 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64, missi
 // warmTogether is how many tracks are read ahead.
 const warmTogether = 16
 
-// warm reads what adding reads of each track, so that the processor fetches many at a time from memory where it would else wait for each. The
-// sum has no meaning, but it cannot be left out.
+// warm reads what adding reads of each track, so that the processor fetches many at a time from memory where it would
+// else wait for each. The sum has no meaning, but it cannot be left out.
 func (c *scratch) warm(runs []trackRun) {
 	var hot [warmTogether]*bucket
 	var sum int64
@@ -92,9 +92,9 @@ func (c *scratch) spread(b *block.Block, values []float64) []float64 {
 	return dense
 }
 
-// defineMissing calls missing for the series that are not defined. What it defines may take the place of others of the layout, of which
-// it is called then: so it goes on until each column's series is defined or its samples are counted. It returns false where samples were
-// counted of a series that was defined after that.
+// defineMissing calls missing for the series that are not defined. What it defines may take the place of others of the
+// layout, of which it is called then: so it goes on until each column's series is defined or its samples are counted.
+// It returns false where samples were counted of a series that was defined after that.
 func (s *Slicer) defineMissing(l *layout, b *block.Block, missing func(id uint32, samples int) bool) bool {
 	if len(l.missing) == 0 && !l.counting {
 		return true
@@ -228,8 +228,9 @@ func (s *Slicer) addRun(l *layout, t *track, groups []cellGroup, first int, b *b
 	}
 }
 
-// fillAll puts a sample into each of a group's cells, of which none is taken, where the group's columns are adjacent as their slots are and each
-// value is valid for every cell. Otherwise it returns false and changes nothing. The values are step apart.
+// fillAll puts a sample into each of a group's cells, of which none is taken, where the group's columns are adjacent as
+// their slots are and each value is valid for every cell. Otherwise it returns false and changes nothing. The values
+// are step apart.
 func (p *strip) fillAll(g *cellGroup, values []float64, step int, by uint32) bool {
 	if g.adjacent == 0 {
 		return false
@@ -282,7 +283,8 @@ func (s *Slicer) places(t *track, b *block.Block) []place {
 	return places
 }
 
-// addApart takes a sample that does not go into an empty cell: it is not there, or of no use, or late, or its cell is taken.
+// addApart takes a sample that does not go into an empty cell: it is not there, or of no use, or late, or its cell is
+// taken.
 func (s *Slicer) addApart(l *layout, t *track, c *cell, p *place, b *block.Block, values []float64, row int) {
 	at := int(c.column)*b.Rows + row
 	if !b.Present(at) {

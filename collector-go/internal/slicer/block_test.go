@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// rectangle makes a block of some samples: a column for each of the series, a row for each of their times. In place of a time that is
-// not on the step there is an offset.
+// rectangle makes a block of some samples: a column for each of the series, a row for each of their times. In place of
+// a time that is not on the step there is an offset.
 func rectangle(series []uint32, samples []worldSample, stepMs int64) (*block.Block, []float64) {
 	var times []int64
 	byPlace := map[worldSample]float64{}
@@ -67,8 +67,9 @@ func (c *collected) collect() {
 	closed.Reset()
 }
 
-// Samples that come as blocks become the same slices, to the bit, and the same books, as those that come one by one: whatever is a block
-// and what is not, in whatever order, sent twice by several producers, late, of no use, with restarts in between.
+// Samples that come as blocks become the same slices, to the bit, and the same books, as those that come one by one:
+// whatever is a block and what is not, in whatever order, sent twice by several producers, late, of no use, with
+// restarts in between.
 func TestBlocksAreTheirSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -135,8 +136,8 @@ func TestBlocksAreTheirSamples(t *testing.T) {
 	})
 }
 
-// sendBlocks sends a batch's samples in up to three blocks of random columns, and the rest by themselves; in their order where that
-// decides which of them find room.
+// sendBlocks sends a batch's samples in up to three blocks of random columns, and the rest by themselves; in their
+// order where that decides which of them find room.
 func sendBlocks(t *rapid.T, s *Slicer, b testBatch, inOrder bool) {
 	s.Begin(b.producer, b.sequence)
 	defer s.End()
@@ -220,8 +221,8 @@ func TestLayoutsFollowTheirSeries(t *testing.T) {
 	require.False(t, s.AddBlock(9, &block.Block{Columns: 4, Rows: 1}, make([]float64, 4), define), "forgotten")
 }
 
-// A series that takes another's place while its block is being added counts for both: what is counted elsewhere is not added, and what
-// lost its place during the block is counted.
+// A series that takes another's place while its block is being added counts for both: what is counted elsewhere is not
+// added, and what lost its place during the block is counted.
 func TestASeriesTakesAnothersPlaceWithinABlock(t *testing.T) {
 	first, second := worldSeries[0].rule(0), worldSeries[0].rule(0)
 	second.PackSpanMs = 0
@@ -273,7 +274,8 @@ func TestATopologyCannotTakeTheRoomOfAll(t *testing.T) {
 	require.Equal(t, map[Reason]uint64{RefusedOpenLimit: 10 + 43 + 61}, c.Refused)
 }
 
-// Where pages would take more memory than their samples are worth, samples lie beside the grid, and nothing else changes.
+// Where pages would take more memory than their samples are worth, samples lie beside the grid, and nothing else
+// changes.
 func TestFewSamplesDoNotTakeManyPages(t *testing.T) {
 	o := DefaultOptions()
 	o.MaxOpenSamples, o.MaxTopologyOpenSamples = 4600, 4600

@@ -8,10 +8,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// A worker's clock is bounded from both sides by what cannot be otherwise: nothing arrives before it was sent, and nothing that answers was
-// sent before what it answers. The workers of a host have one clock, so that each of them bounds it.
+// A worker's clock is bounded from both sides by what cannot be otherwise: nothing arrives before it was sent, and
+// nothing that answers was sent before what it answers. The workers of a host have one clock, so that each of them
+// bounds it.
 
-// bounds are by how much a clock is ahead of the collector's: at least and at most, ms; never and forever where nothing bounds it.
+// bounds are by how much a clock is ahead of the collector's: at least and at most, ms; never and forever where nothing
+// bounds it.
 type bounds struct{ leastMs, mostMs int64 }
 
 const forever = math.MaxInt64
@@ -106,8 +108,8 @@ func (s *Slicer) HandedOver(w, sender metric.Worker, handOverMs, takenMs int64) 
 	s.observe(w.Host, bounds{leastMs, forever})
 }
 
-// clockOf are the bounds of a worker's clock, by its host's and by its freshest sample. Where these contradict each other it has another clock than
-// what else goes by the host's name, and only its own samples count.
+// clockOf are the bounds of a worker's clock, by its host's and by its freshest sample. Where these contradict each
+// other it has another clock than what else goes by the host's name, and only its own samples count.
 func (s *Slicer) clockOf(src *source) bounds {
 	own := bounds{src.health.aheadMs, forever}
 	if all := own.and(s.clocks[src.worker.Host].known()); !all.contradict() {

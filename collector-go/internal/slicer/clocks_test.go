@@ -13,7 +13,8 @@ import (
 // Since is how long before the batch is sent the answer came that it names; -1 for none.
 type clockReading struct{ ahead, way, since int64 }
 
-// playClock lets a sender's batches come 10 s apart, and returns the bounds of its worker's clock at the end. A sample of it is older than its batch.
+// playClock lets a sender's batches come 10 s apart, and returns the bounds of its worker's clock at the end. A sample
+// of it is older than its batch.
 func playClock(t *testing.T, age int64, readings []clockReading) bounds {
 	o := DefaultOptions()
 	o.Health = testHealth(30_000)
@@ -37,7 +38,8 @@ func playClock(t *testing.T, age int64, readings []clockReading) bounds {
 	return s.clockOf(src)
 }
 
-// A clock's bounds hold how far it is off, whatever the way took and however old samples were; what is beyond doubt is off by no more than that.
+// A clock's bounds hold how far it is off, whatever the way took and however old samples were; what is beyond doubt is
+// off by no more than that.
 func TestClocksAreBoundedFromBothSides(t *testing.T) {
 	same := func(n int, r clockReading) (all []clockReading) {
 		for range n {

@@ -38,8 +38,8 @@ func (s *Slicer) closeBucket(t *track, b *bucket) {
 	s.discard(t, b)
 }
 
-// foldSamples folds the samples of each series in order of time, a page of slots after the other, so that what it reads is in the
-// processor's cache for all rows of the page.
+// foldSamples folds the samples of each series in order of time, a page of slots after the other, so that what it reads
+// is in the processor's cache for all rows of the page.
 func (s *Slicer) foldSamples(t *track, b *bucket) {
 	beside := s.bySlot(t, b)
 	t.dueMs = math.MaxInt64 // begin may lower it
@@ -86,8 +86,8 @@ func (s *Slicer) foldSamples(t *track, b *bucket) {
 	t.dueMs = min(t.dueMs, dueMs)
 }
 
-// foldTogether folds what adjacent series have in common times, which are those of the scratch column, and returns when the first of them
-// is owed a marker.
+// foldTogether folds what adjacent series have in common times, which are those of the scratch column, and returns when
+// the first of them is owed a marker.
 func (s *Slicer) foldTogether(t *track, inputs []*input, lanes []lane, rows []strip, endMs int64) int64 {
 	c := &s.scratch.column
 	m := &s.scratch.means
@@ -177,8 +177,8 @@ func (x *slotted) of(slot int) []sample {
 	return x.sorted[x.ends[slot-1]:x.ends[slot]]
 }
 
-// bySlot brings together, by counting, which keeps the order of arrival, what the bucket has beside the grid for each slot; nil where
-// there is nothing.
+// bySlot brings together, by counting, which keeps the order of arrival, what the bucket has beside the grid for each
+// slot; nil where there is nothing.
 func (s *Slicer) bySlot(t *track, b *bucket) *slotted {
 	if len(b.samples) == 0 {
 		return nil
@@ -284,8 +284,8 @@ func (s *Slicer) foldReadings(t *track, b *bucket) {
 	}
 }
 
-// markGaps writes the markers of the series that missed two of their intervals behind the watermark. It looks at them only when there
-// may be one.
+// markGaps writes the markers of the series that missed two of their intervals behind the watermark. It looks at them
+// only when there may be one.
 func (s *Slicer) markGaps(t *track) {
 	if t.closedTo >= t.dueMs {
 		t.dueMs = math.MaxInt64

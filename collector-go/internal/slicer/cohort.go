@@ -7,11 +7,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// cohort are workers of one layout that are in step: their states are equal, and the same happens to them with every block. The first of
-// them, the leader, goes the way of every worker. The others' open samples stay rows of the blocks that they came in, their states wait,
-// and what is written of the leader is written of them, with their refs and values. As soon as something happens to one of them apart, or
-// to the leader what is not written down for all here, each goes on by itself from the leader's state: nobody outside sees a cohort. It
-// makes of a fleet's blocks what they look like, a few long rows, where else each worker costs a dozen misses of the processor's cache.
+// cohort are workers of one layout that are in step: their states are equal, and the same happens to them with every
+// block. The first of them, the leader, goes the way of every worker. The others' open samples stay rows of the blocks
+// that they came in, their states wait, and what is written of the leader is written of them, with their refs and
+// values. As soon as something happens to one of them apart, or to the leader what is not written down for all here,
+// each goes on by itself from the leader's state: nobody outside sees a cohort. It makes of a fleet's blocks what they
+// look like, a few long rows, where else each worker costs a dozen misses of the processor's cache.
 type cohort struct {
 	layout    *layout
 	run       int // the leader's

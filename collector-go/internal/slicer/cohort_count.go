@@ -1,7 +1,7 @@
 package slicer
 
-// totals are the counters of a cohort's followers: a counterState each, of which all but these is as the leader's. They hold for counters that go on
-// counting; one that falls ends the cohort.
+// totals are the counters of a cohort's followers: a counterState each, of which all but these is as the leader's. They
+// hold for counters that go on counting; one that falls ends the cohort.
 type totals struct {
 	slots  []counting // those that count
 	last   []float64  // by column, as total and offset

@@ -48,7 +48,8 @@ func (s *Slicer) fallsApart(c *cohort) {
 	x.next = x.blocks + x.wait
 }
 
-// form brings the workers of a layout together whose states are as that of the one at a place among its runs. It needs half of them.
+// form brings the workers of a layout together whose states are as that of the one at a place among its runs. It needs
+// half of them.
 func (s *Slicer) form(l *layout, first int) *cohort {
 	leader, at, found := (*source)(nil), 0, 0
 	for at = first; at < len(l.tracks); at++ {
@@ -268,8 +269,8 @@ func (s *Slicer) scatter(c *cohort, now *state) {
 	s.touchedLike(c)
 }
 
-// touchedLike puts the followers among the sources that the batch at hand touched where they would be if each had been touched by itself, and
-// the leader was: in the order of the layout's runs.
+// touchedLike puts the followers among the sources that the batch at hand touched where they would be if each had been
+// touched by itself, and the leader was: in the order of the layout's runs.
 func (s *Slicer) touchedLike(c *cohort) {
 	at := slices.Index(s.batch.touched, c.leader)
 	if at < 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// state is what the slicer knows of a worker with one track, but for its names, its refs, its counters and its open samples. Workers whose
-// states are equal go on alike for as long as the same happens to them.
+// state is what the slicer knows of a worker with one track, but for its names, its refs, its counters and its open
+// samples. Workers whose states are equal go on alike for as long as the same happens to them.
 type state struct {
 	eventMs, heardMs, closeMs int64
 	batch                     uint64
@@ -71,8 +71,8 @@ func (x *state) read(src *source) {
 	}
 }
 
-// write brings a worker whose state was equal to another's to what that one's is now. What is there by then, series, metrics and reasons, was
-// there before.
+// write brings a worker whose state was equal to another's to what that one's is now. What is there by then, series,
+// metrics and reasons, was there before.
 func (x *state) write(src *source) {
 	t, h := src.tracks[0], &src.health
 	src.eventMs, src.heardMs, src.closeMs, src.batch = x.eventMs, x.heardMs, x.closeMs, x.batch
@@ -123,7 +123,8 @@ func (h *health) tallies(yield func([]tally) bool) {
 	}
 }
 
-// refs are those under which a worker's series may be written, in an order that is the same for workers of equal states.
+// refs are those under which a worker's series may be written, in an order that is the same for workers of equal
+// states.
 func (src *source) refs(yield func(ref slice.Ref) bool) {
 	t := src.tracks[0]
 	for i := range t.lanes {

@@ -291,7 +291,8 @@ func remembered(o *output) string {
 	return fmt.Sprintf("%+v %+v %d", l, c, o.owner.id)
 }
 
-// Workers that are in step give the same slices, to the bit, and the same books, as each of them does by itself, whatever happens to them.
+// Workers that are in step give the same slices, to the bit, and the same books, as each of them does by itself,
+// whatever happens to them.
 func TestWorkersInStepAreEachTheirOwn(t *testing.T) {
 	var inStep, apart int
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,8 +18,8 @@ const (
 	Unlimited Reason = "unlimited"
 )
 
-// Counts are the slicer's side of the books, since the journal's beginning: every sample that Add took is in one of these, or
-// was handed back by Withdraw.
+// Counts are the slicer's side of the books, since the journal's beginning: every sample that Add took is in one of
+// these, or was handed back by Withdraw.
 type Counts struct {
 	InSlices uint64            // samples that are part of a closed slice
 	Open     uint64            // samples of slices that are still open

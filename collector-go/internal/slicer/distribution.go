@@ -17,8 +17,8 @@ type distributionState struct {
 	lastMs int64        // its event time
 }
 
-// foldDistribution makes one slice of a distribution out of its readings, which are in order of time: the cumulative histogram
-// as it is at the slice's end.
+// foldDistribution makes one slice of a distribution out of its readings, which are in order of time: the cumulative
+// histogram as it is at the slice's end.
 func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
 	o := in.out
 	if !s.begin(o, in.track, endMs) {
@@ -61,8 +61,8 @@ func (d *distributionState) total(maxBuckets int) distribution {
 	return total
 }
 
-// distribution is an exponential histogram as sparse counts by bucket index, ascending. Bucket i of schema n holds what is in
-// (2^((i-1)/2^n), 2^(i/2^n)]. Source: Prometheus native histograms specification.
+// distribution is an exponential histogram as sparse counts by bucket index, ascending. Bucket i of schema n holds what
+// is in (2^((i-1)/2^n), 2^(i/2^n)]. Source: Prometheus native histograms specification.
 type distribution struct {
 	schema        int32
 	zeroThreshold float64
@@ -221,8 +221,8 @@ func upperBound(index, schema int32) float64 {
 	return math.Exp2(math.Ldexp(float64(index), -int(schema)))
 }
 
-// histogram is the distribution in the form of the stores. Runs of up to two empty buckets are written out, as Prometheus
-// does, since a span costs more.
+// histogram is the distribution in the form of the stores. Runs of up to two empty buckets are written out, as
+// Prometheus does, since a span costs more.
 func (d *distribution) histogram() *histogram.Histogram {
 	h := &histogram.Histogram{Schema: d.schema, ZeroThreshold: d.zeroThreshold, ZeroCount: d.zeroCount, Count: d.count, Sum: d.sum}
 	var previous int64

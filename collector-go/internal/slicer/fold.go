@@ -93,7 +93,8 @@ func (s *Slicer) fold(in *input, c *column, endMs int64) {
 	}
 }
 
-// cameTogether is came for samples of which it is known how far they are apart at most: where nothing can be missing, it looks at none.
+// cameTogether is came for samples of which it is known how far they are apart at most: where nothing can be missing,
+// it looks at none.
 func (s *Slicer) cameTogether(in *input, endMs int64, c *column) {
 	h, o := in.health, in.out
 	if h == nil {
@@ -113,8 +114,8 @@ func (s *Slicer) cameTogether(in *input, endMs int64, c *column) {
 	h.lastEnd = max(h.lastEnd, endMs)
 }
 
-// foldGauge writes the mean, and the least and greatest. The mean of floats may come out beside them by a bit, or overflow:
-// then it is the nearer of the two.
+// foldGauge writes the mean, and the least and greatest. The mean of floats may come out beside them by a bit, or
+// overflow: then it is the nearer of the two.
 func (s *Slicer) foldGauge(o *output, samples []float64, endMs int64) {
 	least, greatest, sum := math.Inf(1), math.Inf(-1), 0.0
 	for _, v := range samples {
@@ -128,8 +129,8 @@ func (s *Slicer) foldGauge(o *output, samples []float64, endMs int64) {
 	}
 }
 
-// foldStart writes a process' start time as it was at the end of the slice, and how often it has changed. Storm cuts it to
-// whole seconds, the sampler does not: that is no restart.
+// foldStart writes a process' start time as it was at the end of the slice, and how often it has changed. Storm cuts it
+// to whole seconds, the sampler does not: that is no restart.
 func (s *Slicer) foldStart(in *input, samples []float64, endMs int64) {
 	o := in.out
 	for _, start := range samples {
@@ -152,7 +153,8 @@ type counterState struct {
 	offset float64 // what the source's earlier lives counted
 	last   float64 // the source's last value
 	lastMs int64   // its event time
-	// recent are the values before last, each at least the one before it, from the last of which it is known that its process went on.
+	// recent are the values before last, each at least the one before it, from the last of which it is known that its
+	// process went on.
 	recent []counted
 }
 
@@ -186,8 +188,8 @@ func (c *counterState) fold(in *input, x *column, endMs int64) float64 {
 	return c.total
 }
 
-// goesOn takes a slice in which one process went on counting, which is nearly every one, at once. It is what cumulative does sample by
-// sample where none falls and no start lies behind the oldest value that is open.
+// goesOn takes a slice in which one process went on counting, which is nearly every one, at once. It is what cumulative
+// does sample by sample where none falls and no start lies behind the oldest value that is open.
 func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
 	starts, n := &in.track.source.starts, len(x.samples)
 	oldestMs := c.lastMs
@@ -214,8 +216,8 @@ func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
 	return true
 }
 
-// rememberAll is remember for each of a slice's samples: of the values before the last those are kept that are open still, and the
-// newest of them in any case.
+// rememberAll is remember for each of a slice's samples: of the values before the last those are kept that are open
+// still, and the newest of them in any case.
 func (c *counterState) rememberAll(x *column, judgedMs int64) {
 	judged := 0
 	for judged < len(c.recent) && c.after(judged) <= judgedMs {
@@ -277,7 +279,8 @@ func (c *counterState) after(i int) int64 {
 	return c.lastMs
 }
 
-// remember keeps the last value while it is open whether the next one is of the same process; what is judged already goes.
+// remember keeps the last value while it is open whether the next one is of the same process; what is judged already
+// goes.
 func (c *counterState) remember(starts *starts, restarted bool, byMs int64) {
 	if restarted || !c.begun || starts.packMs+starts.intervalMs == 0 {
 		c.recent = c.recent[:0]

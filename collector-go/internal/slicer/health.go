@@ -16,8 +16,8 @@ type Health struct {
 	// MaxMetrics bounds the metrics of one worker that have series of their own; further ones are counted together, as
 	// OtherMetrics.
 	MaxMetrics int
-	// Steady are the metrics, by canonical name, of which every series comes every interval, so that a sample that is not there is
-	// missing. Others may have nothing to say.
+	// Steady are the metrics, by canonical name, of which every series comes every interval, so that a sample that is
+	// not there is missing. Others may have nothing to say.
 	Steady map[string]bool
 	// Lazy are those of the steady ones whose series come from their first event on, in each life of the process. When
 	// one returns after a restart, nothing shows since when it was missing.
@@ -111,7 +111,8 @@ type healthSeries struct {
 	value     float64 // its newest value, 0 before the first; NaN where an old snapshot does not have it
 }
 
-// watch begins to count what comes of a series. What came of its worker before is of an earlier run, if it is of this series.
+// watch begins to count what comes of a series. What came of its worker before is of an earlier run, if it is of this
+// series.
 func (s *Slicer) watch(in *input) {
 	if s.options.Health.PeriodMs == 0 {
 		return
@@ -215,8 +216,8 @@ func (in *input) missed(apartMs int64) int64 {
 	return (apartMs+interval/2)/interval - 1
 }
 
-// silent counts what a series misses that is about to be marked as ended. What it misses beyond that is counted when it comes back: one
-// that never does, as of a task that went to another worker, misses nothing more.
+// silent counts what a series misses that is about to be marked as ended. What it misses beyond that is counted when it
+// comes back: one that never does, as of a task that went to another worker, misses nothing more.
 func (s *Slicer) silent(in *input, untilMs int64) {
 	o := in.out
 	if in.health == nil || !in.steady || o.heardMs <= in.sinceMs || o.heardMs == 0 {

@@ -10,8 +10,8 @@ type flow struct {
 	stirred   bool // something has changed that is not in calm, or may have
 }
 
-// calm is what a period needs of a metric as long as nothing is to be written of it: in most periods that is nearly all of them. The flows
-// of a worker's metrics lie together, and so does this.
+// calm is what a period needs of a metric as long as nothing is to be written of it: in most periods that is nearly all
+// of them. The flows of a worker's metrics lie together, and so does this.
 type calm struct {
 	seenMs    int64 // longestMs in the newest period that has it
 	checkedTo int64 // end of the newest period in which samples was compared with what the stored values say
@@ -32,7 +32,8 @@ type calm struct {
 	doubted    bool  // the stored values were wrong by a little in checkedTo
 }
 
-// metricsTogether is how many metrics of a worker have their flows in adjacent lines of the processor's cache, as their calms.
+// metricsTogether is how many metrics of a worker have their flows in adjacent lines of the processor's cache, as their
+// calms.
 const metricsTogether = 8
 
 type (

@@ -58,9 +58,9 @@ func (k *kept) take(c *slice.Columns) {
 	c.Reset()
 }
 
-// Of 500 workers that are well, with 80 metrics of one series each 10 s, the collection's own are some eight values a worker and period,
-// where a value of three series a metric was 241; and the stored totals are right to a sample at each period, though none of these is
-// stored. One metric of each worker then comes late by half, then less often.
+// Of 500 workers that are well, with 80 metrics of one series each 10 s, the collection's own are some eight values a
+// worker and period, where a value of three series a metric was 241; and the stored totals are right to a sample at
+// each period, though none of these is stored. One metric of each worker then comes late by half, then less often.
 func TestWhatHealthCosts(t *testing.T) {
 	const workers, metrics, periods = 5, 80, 250
 	o := DefaultOptions()

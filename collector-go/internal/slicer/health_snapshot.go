@@ -127,7 +127,8 @@ func (r *reader) oldHealthSeries(h *health, t *healthSeries) {
 	outdate(h, t)
 }
 
-// outdate lets a series that an old snapshot has be written as soon as it may: which value it had is not known, nor where its marker is.
+// outdate lets a series that an old snapshot has be written as soon as it may: which value it had is not known, nor
+// where its marker is.
 func outdate(h *health, t *healthSeries) {
 	if !t.hasRef {
 		return

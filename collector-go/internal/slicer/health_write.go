@@ -141,9 +141,11 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 // What is stored of a metric describes all periods, though few have a value: each value holds up to the next one, or to
 // the series' marker; the samples go on at their rate meanwhile.
 const (
-	// refreshMs is how old a value gets before it is written again, so that whoever looks back finds it. The metrics of a worker take turns.
+	// refreshMs is how old a value gets before it is written again, so that whoever looks back finds it. The metrics of
+	// a worker take turns.
 	refreshMs = 3_600_000
-	// tailMs is for how long a count is written on, each period, when it has ceased to rise, so that a rate is seen to fall to zero.
+	// tailMs is for how long a count is written on, each period, when it has ceased to rise, so that a rate is seen to
+	// fall to zero.
 	tailMs = 300_000
 )
 
@@ -258,11 +260,12 @@ func (m *metricHealth) seenChanged() bool {
 	return wrong(seen) != wrong(written) || !(math.Abs(seen-written) <= allowed)
 }
 
-// seenGoesUnsaid reports whether a metric has no series of what is seen: a reader takes its interval for that. So it is of a metric that is
-// well from the first, as nearly all are; one that was not once has the series from then on.
+// seenGoesUnsaid reports whether a metric has no series of what is seen: a reader takes its interval for that. So it is
+// of a metric that is well from the first, as nearly all are; one that was not once has the series from then on.
 func (m *metricHealth) seenGoesUnsaid() bool { return m.intervalMs > 0 && !m.seenSeries.hasRef }
 
-// endMetric marks a metric as ended whose samples do not come any more. Its last total is exact, and goes on at no rate.
+// endMetric marks a metric as ended whose samples do not come any more. Its last total is exact, and goes on at no
+// rate.
 func (s *Slicer) endMetric(src *source, m *metricHealth, endMs int64) {
 	names := &s.options.Health.Names
 	total, rate := about{src, names.Samples, m.name, "", metric.KindCounter}, about{src, names.Rate, m.name, "", metric.KindGauge}

@@ -7,8 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// info is a constant series whose labels say something (bullet_worker_info). It holds 1 in every slice, of the narrowest width, in
-// which its worker was heard; one of a topology in those of one of its workers.
+// info is a constant series whose labels say something (bullet_worker_info). It holds 1 in every slice, of the
+// narrowest width, in which its worker was heard; one of a topology in those of one of its workers.
 type info struct {
 	series    metric.Series
 	writer    *source // nil before the first slice, and where the last writer fell silent
@@ -23,8 +23,8 @@ type info struct {
 // workerLabel is what a worker's own info has, and a topology's has not.
 const workerLabel = "worker"
 
-// Describe sets a constant series for as long as the worker is heard, or any worker of its topology where the series has no
-// label "worker". It takes the place of one of the same name that the worker, or the topology, had.
+// Describe sets a constant series for as long as the worker is heard, or any worker of its topology where the series
+// has no label "worker". It takes the place of one of the same name that the worker, or the topology, had.
 func (s *Slicer) Describe(w metric.Worker, series metric.Series) {
 	src := s.source(w)
 	s.alone(src)

@@ -179,8 +179,8 @@ func (s *Slicer) Withdraw(id uint32) int {
 	return removed
 }
 
-// AddHistogram takes a reading of a distribution, which the slicer keeps; negatives are the observations below zero, which are
-// in no bucket. It returns false, and counts nothing, where the id is not defined.
+// AddHistogram takes a reading of a distribution, which the slicer keeps; negatives are the observations below zero,
+// which are in no bucket. It returns false, and counts nothing, where the id is not defined.
 func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, negatives uint64) bool {
 	in := s.inputs.get(id)
 	if in == nil {
@@ -203,7 +203,8 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 	return true
 }
 
-// Refused counts, in what is described of the collection, samples that were refused before they came here; they are in no Counts.
+// Refused counts, in what is described of the collection, samples that were refused before they came here; they are in
+// no Counts.
 func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
 	if s.options.Health.PeriodMs == 0 {
 		return

@@ -6,8 +6,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// lane is what every slice needs of a series. The lanes of a track lie together in the order of their slots, so that closing a slice reads
-// them one behind the other, and looks at inputs and outputs only where something is out of the ordinary.
+// lane is what every slice needs of a series. The lanes of a track lie together in the order of their slots, so that
+// closing a slice reads them one behind the other, and looks at inputs and outputs only where something is out of the
+// ordinary.
 //
 // It is a part of the output, and lies in the slot of the input that owns that. What it has of the input is a copy.
 type lane struct {
@@ -41,7 +42,8 @@ func (x *lane) tune(in *input) {
 	x.plain = in.folding == foldGauge && in.perUnit == 1
 }
 
-// seat gives an input that is in its slot the lane there, and brings what its output has had elsewhere, if it owns that.
+// seat gives an input that is in its slot the lane there, and brings what its output has had elsewhere, if it owns
+// that.
 func (t *track) seat(in *input) {
 	t.growLanes()
 	if in.out.owner != in {

@@ -7,8 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/metric"
 )
 
-// layout is an ordered list of series, whose samples come as blocks. Where each of them goes is looked up once, and again when one of
-// them was defined or forgotten since.
+// layout is an ordered list of series, whose samples come as blocks. Where each of them goes is looked up once, and
+// again when one of them was defined or forgotten since.
 type layout struct {
 	series []uint32
 
@@ -52,8 +52,8 @@ type cell struct {
 	at          uint32 // on the page
 }
 
-// DefineLayout names an ordered list of series, for AddBlock; the list is copied. A name may be given to another list. Layouts are no
-// part of a snapshot: the journal defines them again to every reader.
+// DefineLayout names an ordered list of series, for AddBlock; the list is copied. A name may be given to another list.
+// Layouts are no part of a snapshot: the journal defines them again to every reader.
 func (s *Slicer) DefineLayout(id uint32, series []uint32) {
 	if old := s.layouts[id]; old != nil && slices.Equal(old.series, series) {
 		return

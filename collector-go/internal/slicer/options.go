@@ -4,22 +4,25 @@ import "fmt"
 
 // Options set the grid and the bounds. Times are ms.
 type Options struct {
-	// WidthMs is how wide a slice is, where the series' own interval is not wider. Widths overrides it by canonical name.
+	// WidthMs is how wide a slice is, where the series' own interval is not wider. Widths overrides it by canonical
+	// name.
 	WidthMs int64
 	Widths  map[string]int64
 	// LatenessMs is how far behind its source's event time a sample may be and still count.
 	LatenessMs int64
-	// BacklogMs is for how long a source that no producer speaks for keeps its slices open: as long as a sender keeps a batch.
+	// BacklogMs is for how long a source that no producer speaks for keeps its slices open: as long as a sender keeps a
+	// batch.
 	BacklogMs int64
 	// KeepMs is for how long the state of a series that ended is kept, so that a counter goes on where it stood.
 	KeepMs int64
-	// MaxTickStepMs is the most that one tick moves the slicer's clock on, so that a step of the collector's clock is no silence.
+	// MaxTickStepMs is the most that one tick moves the slicer's clock on, so that a step of the collector's clock is
+	// no silence.
 	MaxTickStepMs int64
 	// MaxSeries bounds the series that are defined; samples of further ones are refused.
 	MaxSeries int
-	// MaxOpenSamples bounds the samples of open slices, 12 bytes each where a worker's series come together and at most 32 elsewhere;
-	// MaxTopologyOpenSamples those of one topology, which may also have at most twice as many as are still free for all, so that none can
-	// take the room of all. Further ones are refused.
+	// MaxOpenSamples bounds the samples of open slices, 12 bytes each where a worker's series come together and at most
+	// 32 elsewhere; MaxTopologyOpenSamples those of one topology, which may also have at most twice as many as are
+	// still free for all, so that none can take the room of all. Further ones are refused.
 	MaxOpenSamples         int
 	MaxTopologyOpenSamples int
 	// MaxBuckets bounds a distribution's buckets; past it neighbours are merged (Prometheus' own default).
@@ -32,9 +35,9 @@ type Options struct {
 	Health Health
 }
 
-// DefaultOptions are DESIGN's: slices of 10 s, which is Bullet's interval; 30 s of lateness, which is three of them; a sender's hour;
-// a day for what comes back. 16 M samples of a topology are 200 MB: with slices of 60 s, packs of 10 s and 30 s of lateness some 150,000
-// samples a second; with slices of 10 s twice that.
+// DefaultOptions are DESIGN's: slices of 10 s, which is Bullet's interval; 30 s of lateness, which is three of them; a
+// sender's hour; a day for what comes back. 16 M samples of a topology are 200 MB: with slices of 60 s, packs of 10 s
+// and 30 s of lateness some 150,000 samples a second; with slices of 10 s twice that.
 func DefaultOptions() Options {
 	return Options{
 		WidthMs:        10_000,

@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// output is a canonical series, with what it needs from one slice to the next. A series that another succeeds (a changed
-// interval, the sampler in Storm's place) hands its output on.
+// output is a canonical series, with what it needs from one slice to the next. A series that another succeeds (a
+// changed interval, the sampler in Storm's place) hands its output on.
 type output struct {
 	*lane
 	users int    // how many inputs write to it, or did and have a place still

@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// Restore reads what Snapshot wrote. Where the options ask for other widths than those it was written with, open samples move
-// to the new slices; what was closed stays.
+// Restore reads what Snapshot wrote. Where the options ask for other widths than those it was written with, open
+// samples move to the new slices; what was closed stays.
 func Restore(data []byte, o Options) (*Slicer, error) {
 	s, err := New(o)
 	if err != nil {
@@ -224,8 +224,8 @@ func (r *reader) input(t *track) *input {
 	return in
 }
 
-// mostTotal is more than anything counts to. A total beyond it is one that took in a value that was none, before such values were refused: by ones and
-// tens it would not rise again. It starts from 0 again.
+// mostTotal is more than anything counts to. A total beyond it is one that took in a value that was none, before such
+// values were refused: by ones and tens it would not rise again. It starts from 0 again.
 const mostTotal = 1 << 56
 
 func (r *reader) output(o *output) {

@@ -2,9 +2,10 @@ package slicer
 
 import "math/bits"
 
-// An open slice holds the samples of a track's series on a grid: a row for each of the series' intervals, a cell for each slot. The
-// first sample of a cell lies in it, whatever its offset within the row; what comes for a cell that is taken lies beside the grid and
-// is brought into order of time when the slice closes. Where a sample lies changes nothing of what it becomes.
+// An open slice holds the samples of a track's series on a grid: a row for each of the series' intervals, a cell for
+// each slot. The first sample of a cell lies in it, whatever its offset within the row; what comes for a cell that is
+// taken lies beside the grid and is brought into order of time when the slice closes. Where a sample lies changes
+// nothing of what it becomes.
 
 // strip is what a row holds of pageSlots adjacent slots.
 type strip struct {
@@ -46,9 +47,9 @@ func (b *bucket) fill(p *strip, at, by uint32, v float64) {
 	p.taken |= 1 << (at % pageSlots)
 }
 
-// pageSlots is enough that a page's own cost is a small part of a sample's. A worker with few series has smaller pages, so that what is open
-// of it lies together. There are no pointers in them, so that the garbage collector passes over what is open. pageBytes is the most that a page
-// takes, its strip's origins included.
+// pageSlots is enough that a page's own cost is a small part of a sample's. A worker with few series has smaller pages,
+// so that what is open of it lies together. There are no pointers in them, so that the garbage collector passes over
+// what is open. pageBytes is the most that a page takes, its strip's origins included.
 const (
 	pageSlots  = 32
 	pageBytes  = 384
@@ -79,8 +80,8 @@ type origin struct {
 	producer uint32
 }
 
-// lookBack is how many of the newest origins are compared before another is added: a pack whose samples are sorted by series comes to
-// each of its times once a series.
+// lookBack is how many of the newest origins are compared before another is added: a pack whose samples are sorted by
+// series comes to each of its times once a series.
 const lookBack = 16
 
 // origin is the number of an origin, which is added where it is not among the newest.
@@ -141,8 +142,8 @@ func (s *Slicer) strip(t *track, b *bucket, column, row int) *strip {
 	return &b.strips[at]
 }
 
-// pages is how many there may be: where they hold fewer than 16 samples each, further samples lie beside the grid. So what is open
-// takes at most 24 bytes a sample in pages and 32 beside them.
+// pages is how many there may be: where they hold fewer than 16 samples each, further samples lie beside the grid. So
+// what is open takes at most 24 bytes a sample in pages and 32 beside them.
 func (o *Options) pages(samples int) int { return samples/16 + 64 }
 
 // put keeps a sample in its bucket.
@@ -159,8 +160,8 @@ func (s *Slicer) put(t *track, b *bucket, x sample) {
 // samplesOpen is how many samples a bucket holds.
 func (b *bucket) samplesOpen() int { return b.held + len(b.samples) + len(b.histograms) }
 
-// takeCells removes the samples of a slot from the grid and appends them to what is given, in order of their rows. A page that is empty
-// then is given back.
+// takeCells removes the samples of a slot from the grid and appends them to what is given, in order of their rows. A
+// page that is empty then is given back.
 func (s *Slicer) takeCells(t *track, b *bucket, slot uint32, to []sample) []sample {
 	column, at := int(slot/pageSlots), slot%pageSlots
 	for row := range t.rows {
@@ -188,8 +189,8 @@ func (s *Slicer) release(t *track, b *bucket, pages int) {
 	b.charged -= pages
 }
 
-// discard keeps a bucket whose cells are empty for use again. Its pages are given back so that they are taken again in the order in
-// which ticks come, row by row, in which they mostly lie in memory.
+// discard keeps a bucket whose cells are empty for use again. Its pages are given back so that they are taken again in
+// the order in which ticks come, row by row, in which they mostly lie in memory.
 func (s *Slicer) discard(t *track, b *bucket) {
 	for row := t.rows - 1; row >= 0; row-- {
 		for at := len(b.strips) - t.rows + row; at >= 0; at -= t.rows {
@@ -224,8 +225,9 @@ func (s *Slicer) opened(t *track, samples int) {
 	t.source.room.open += samples
 }
 
-// shareOfRoom is how many times as many samples as may still be open for all a topology may have open. So one that stands alone may take two
-// thirds of MaxOpenSamples, and some of it is free for one that comes, whatever the others do.
+// shareOfRoom is how many times as many samples as may still be open for all a topology may have open. So one that
+// stands alone may take two thirds of MaxOpenSamples, and some of it is free for one that comes, whatever the others
+// do.
 const shareOfRoom = 2
 
 // left is how many more samples of a topology may be open.

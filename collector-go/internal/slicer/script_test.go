@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected slices of the scripts")
 
-// TestScripts plays testdata/*.txt. A script's lines are journal entries; "=> " lines are what comes out of the line above, as
-// "end series value". Times are seconds.
+// TestScripts plays testdata/*.txt. A script's lines are journal entries; "=> " lines are what comes out of the line
+// above, as "end series value". Times are seconds.
 //
 //	option lateness 30                  before all else
 //	define 1 gauge heap interval=1      series 1, of worker w:1 unless worker= names another
@@ -273,7 +273,8 @@ func (p *player) batch(words []string) {
 	p.slicer.End()
 }
 
-// block reads "7: layout@first+step*rows = values", "-" for a cell that holds no sample, and returns which series are asked for.
+// block reads "7: layout@first+step*rows = values", "-" for a cell that holds no sample, and returns which series are
+// asked for.
 func (p *player) block(words []string) (said []string) {
 	layout, rest, _ := strings.Cut(words[2], "@")
 	first, rest, _ := strings.Cut(rest, "+")

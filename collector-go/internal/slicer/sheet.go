@@ -20,11 +20,12 @@ type sheetRow struct {
 	values []float64
 }
 
-// columnsTogether is how many columns are folded at once, so that what is added to stays in the processor's nearest cache.
+// columnsTogether is how many columns are folded at once, so that what is added to stays in the processor's nearest
+// cache.
 const columnsTogether = 512
 
-// fold makes the means, leasts and greatests of all columns, as foldGauge makes them of each. The rows stay as they are. perUnit is by column;
-// nil where none is divided.
+// fold makes the means, leasts and greatests of all columns, as foldGauge makes them of each. The rows stay as they
+// are. perUnit is by column; nil where none is divided.
 func (x *sheet) fold(columns int, perUnit []float64) {
 	if x.folded {
 		return

@@ -5,8 +5,8 @@ import "math"
 // rowsTogether are added at once: what they are added to is read and written once for all of them.
 const rowsTogether = 4
 
-// foldWhole folds some columns whose values are taken as they are; those of each are added in the order of time. It takes two thirds of the time that
-// min and max of doubles take, row by row.
+// foldWhole folds some columns whose values are taken as they are; those of each are added in the order of time. It
+// takes two thirds of the time that min and max of doubles take, row by row.
 func (x *sheet) foldWhole(first, end int) {
 	var least, greatest [columnsTogether]int64
 	means := x.means[first:end]
@@ -37,7 +37,8 @@ func (x *sheet) foldWhole(first, end int) {
 	}
 }
 
-// inOrder is a number that is less than another one's where the double is, -0 before +0, as min has it. There are no doubles here that are no numbers.
+// inOrder is a number that is less than another one's where the double is, -0 before +0, as min has it. There are no
+// doubles here that are no numbers.
 func inOrder(v float64) int64 {
 	bits := int64(math.Float64bits(v))
 	return bits ^ int64(uint64(bits>>63)>>1)

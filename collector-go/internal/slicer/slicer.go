@@ -1,9 +1,9 @@
-// Package slicer cuts samples into slices of event time. It owns watermarks, open slices, counter offsets and gap markers. It
-// is pure: journal entries go in, closed slices come out, and the same entries give the same slices to the bit. It has no
-// clock, no I/O and no goroutine, and will never know what a metric means or where its slices go.
+// Package slicer cuts samples into slices of event time. It owns watermarks, open slices, counter offsets and gap
+// markers. It is pure: journal entries go in, closed slices come out, and the same entries give the same slices to the
+// bit. It has no clock, no I/O and no goroutine, and will never know what a metric means or where its slices go.
 //
-// A slice is (start, end], its time is its end, and ends are multiples of its width since the Unix epoch. Time passes for each
-// worker apart (source.go); what is done with the samples of a closed slice is in fold.go and distribution.go.
+// A slice is (start, end], its time is its end, and ends are multiples of its width since the Unix epoch. Time passes
+// for each worker apart (source.go); what is done with the samples of a closed slice is in fold.go and distribution.go.
 package slicer
 
 import (

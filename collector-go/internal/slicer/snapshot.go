@@ -16,8 +16,8 @@ const (
 	oldest  = 1
 )
 
-// Snapshot is the state between two entries as bytes (docs/formats/checkpoint.md), the same for the same state. What is in
-// Closed is not part of it: that is to be handed on before.
+// Snapshot is the state between two entries as bytes (docs/formats/checkpoint.md), the same for the same state. What is
+// in Closed is not part of it: that is to be handed on before.
 func (s *Slicer) Snapshot() []byte {
 	if s.closed.Len() > 0 {
 		panic("slicer: Snapshot while closed slices wait to be handed on")
@@ -222,8 +222,8 @@ func (w writer) bucket(t *track, b *bucket) {
 	}
 }
 
-// grid writes the samples that lie on the grid, page by page, each page's places, origins and values apart. Where all have one origin,
-// as mostly, it is written once.
+// grid writes the samples that lie on the grid, page by page, each page's places, origins and values apart. Where all
+// have one origin, as mostly, it is written once.
 func (w writer) grid(t *track, b *bucket) {
 	w.Uint(uint64(len(b.origins)))
 	for _, o := range b.origins {

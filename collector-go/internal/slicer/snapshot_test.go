@@ -15,8 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// goldenScript leaves a state that has one of everything: open samples of all kinds, a restart, a gap, an orphan, an info that was
-// replaced, a series that was refused, a producer that is away.
+// goldenScript leaves a state that has one of everything: open samples of all kinds, a restart, a gap, an orphan, an
+// info that was replaced, a series that was refused, a producer that is away.
 const goldenScript = `
 option max_series 7
 define 1 gauge heap interval=1 pack=10

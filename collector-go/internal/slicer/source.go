@@ -138,8 +138,8 @@ func (s *Slicer) advanceAlone(src *source) {
 	}
 }
 
-// silentMs is for how long a connected producer, which has carried the source, has sent other things since it connected and
-// since the source was last heard. For so long the source's clock has gone on while it said nothing.
+// silentMs is for how long a connected producer, which has carried the source, has sent other things since it connected
+// and since the source was last heard. For so long the source's clock has gone on while it said nothing.
 func (src *source) silentMs() int64 {
 	var longest int64
 	for _, p := range src.carriers {

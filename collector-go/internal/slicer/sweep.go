@@ -9,8 +9,8 @@ import (
 // sweepEveryMs is how often what has ended long ago is dropped.
 const sweepEveryMs = 600_000
 
-// sweep drops the state of series that ended KeepMs ago, of those that others succeeded, and of workers and producers that
-// have none left.
+// sweep drops the state of series that ended KeepMs ago, of those that others succeeded, and of workers and producers
+// that have none left.
 func (s *Slicer) sweep() {
 	s.dissolveAll()
 	awaited := s.awaited()
@@ -21,7 +21,8 @@ func (s *Slicer) sweep() {
 		src.tracks = slices.DeleteFunc(src.tracks, func(t *track) bool { return len(t.free) == len(t.inputs) })
 	}
 	s.sources = slices.DeleteFunc(s.sources, s.gone)
-	// What was refused for want of room may be defined again, now that there may be some; so may what its worker is no longer known of.
+	// What was refused for want of room may be defined again, now that there may be some; so may what its worker is no
+	// longer known of.
 	s.inputs.prune(func(in *input) bool {
 		return in.refused == RefusedSeriesLimit || in.refused != "" && s.byWorker[in.rule.Worker] == nil
 	})

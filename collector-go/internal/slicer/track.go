@@ -25,8 +25,8 @@ type track struct {
 	dueMs      int64     // no series is owed a marker before the track is closed to there
 }
 
-// newTrack sets what follows from a track's times. Samples that come once a slice may well leave one empty and put two into the next:
-// so a miss is in whole slices.
+// newTrack sets what follows from a track's times. Samples that come once a slice may well leave one empty and put two
+// into the next: so a miss is in whole slices.
 func newTrack(src *source, widthMs, intervalMs, packMs int64) *track {
 	t := &track{source: src, widthMs: widthMs, intervalMs: intervalMs, packMs: packMs}
 	t.rowMs = max(intervalMs, (widthMs+maxRows-1)/maxRows)
@@ -47,7 +47,8 @@ type bucket struct {
 	histograms []reading
 }
 
-// sample is one value of the series in a slot. A value stays raw until its slice closes, since only then its place in time is known.
+// sample is one value of the series in a slot. A value stays raw until its slice closes, since only then its place in
+// time is known.
 type sample struct {
 	timeMs   int64
 	value    float64

@@ -155,8 +155,8 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 	}
 }
 
-// doubt is the time between two values of a counter, of which it is not known yet whether the process started in it: then what was
-// counted before is lost from the total.
+// doubt is the time between two values of a counter, of which it is not known yet whether the process started in it:
+// then what was counted before is lost from the total.
 type doubt struct {
 	afterMs, untilMs int64
 	lost             float64
@@ -189,8 +189,8 @@ func (tw *twin) started(rule *metric.Rule, afterMs, untilMs, endMs int64) bool {
 	return false
 }
 
-// Whatever the order in which batches arrive within the lateness, the slices are the same to the bit, they are what the obvious
-// way makes of them, nothing is late, and counters do not fall.
+// Whatever the order in which batches arrive within the lateness, the slices are the same to the bit, they are what the
+// obvious way makes of them, nothing is late, and counters do not fall.
 func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

@@ -45,8 +45,8 @@ type world struct {
 
 const worldStartMs = 1_000_000_000
 
-// drawWorld lets workers live and restart. Every series reports at its own interval and phase, with now and then a sample, or a
-// while, missing.
+// drawWorld lets workers live and restart. Every series reports at its own interval and phase, with now and then a
+// sample, or a while, missing.
 func drawWorld(t *rapid.T) *world {
 	w := &world{rules: make(map[uint32]metric.Rule)}
 	var all []worldSample
@@ -145,7 +145,8 @@ func drawSamples(t *rapid.T, id uint32, rule *metric.Rule, lives []int64, durati
 	return all
 }
 
-// drawBatches hands the samples to two producers, by turns as a shuffle grouping does, and cuts what each has into batches.
+// drawBatches hands the samples to two producers, by turns as a shuffle grouping does, and cuts what each has into
+// batches.
 func drawBatches(t *rapid.T, all []worldSample) (batches []testBatch) {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].timeMs < all[j].timeMs })
 	spanMs := rapid.Int64Range(1, 5000).Draw(t, "batchSpan")
@@ -165,7 +166,8 @@ func drawBatches(t *rapid.T, all []worldSample) (batches []testBatch) {
 	return batches
 }
 
-// shuffled is an order of arrival in which no sample comes later than the lateness after one that is newer by that much.
+// shuffled is an order of arrival in which no sample comes later than the lateness after one that is newer by that
+// much.
 func (w *world) shuffled(t *rapid.T, latenessMs int64) []testBatch {
 	type arrival struct {
 		atMs  int64

@@ -11,8 +11,8 @@ const (
 	cpuAThousand     = 4
 )
 
-// resources are the requests to the resource-aware scheduler, which Storm has since 2.0 for consumers too. Where the size of the topology is not
-// known they are those of the smallest; register() counts the executors itself.
+// resources are the requests to the resource-aware scheduler, which Storm has since 2.0 for consumers too. Where the
+// size of the topology is not known they are those of the smallest; register() counts the executors itself.
 func resources(r Request) []Line {
 	if !r.Storm.from(2, 0, 0) {
 		return nil

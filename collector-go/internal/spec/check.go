@@ -47,7 +47,8 @@ func (c *checker) atLeast(field string, value, least float64) {
 
 var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
-// Check reports all that makes no sense in a file, each fault with its line. Parse has done it; it is for a file of which fields were changed.
+// Check reports all that makes no sense in a file, each fault with its line. Parse has done it; it is for a file of
+// which fields were changed.
 func (f *File) Check() error {
 	c := checker{file: f}
 	if !experimentName.MatchString(f.Experiment) {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a file says, its faults are named with the file, however deep it nests; and of what is taken a plan can be made.
+// Whatever a file says, its faults are named with the file, however deep it nests; and of what is taken a plan can be
+// made.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("../../../topology/experiments/*.yaml")
 	require.NoError(f, err)

@@ -43,8 +43,8 @@ func (f *File) Plan() rundir.Plan {
 	return plan
 }
 
-// startUpQueries is how many queries are held while a launch warms up: those of the plan's least load that has any, unless the file gives
-// a number. Of queries that are started at a rate they are as many as are under way then.
+// startUpQueries is how many queries are held while a launch warms up: those of the plan's least load that has any,
+// unless the file gives a number. Of queries that are started at a rate they are as many as are under way then.
 func (f *File) startUpQueries(plan rundir.Plan) int {
 	if given := f.Steps.StartUpQueries; given.Given {
 		return int(given.Value)

@@ -51,7 +51,8 @@ func Parse(path string, text []byte) (*File, error) {
 	return f, f.Check()
 }
 
-// claimNoRecords forgets our generator's schema and size of a record where the records are not ours: what the file states of them stays.
+// claimNoRecords forgets our generator's schema and size of a record where the records are not ours: what the file
+// states of them stays.
 func (f *File) claimNoRecords() {
 	if !f.noSource() {
 		return
@@ -212,7 +213,8 @@ func (r *reader) fields(v reflect.Value, field string, node ast.Node) {
 	}
 }
 
-// names are the fields of a struct as files have them, in the struct's order; those that no file has come last and are not there.
+// names are the fields of a struct as files have them, in the struct's order; those that no file has come last and are
+// not there.
 func names(t reflect.Type) (all []string) {
 	for i := range t.NumField() {
 		if name := t.Field(i).Tag.Get("yaml"); name != "" {

@@ -7,7 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// noSource tells whether the records are not ours: live data, which nobody steers and in which nothing is made to be found.
+// noSource tells whether the records are not ours: live data, which nobody steers and in which nothing is made to be
+// found.
 func (f *File) noSource() bool { return f.Load.Source == rundir.SourceNone }
 
 // needsGateway tells whether anything is asked of the query gateway.

@@ -1,5 +1,6 @@
-// Package spec is the file of an experiment: what is asked of a topology, in which configurations, and what it is to hold. It reads
-// such a file (docs/experiments.md) and makes the plan of a run from it. It knows no cluster, no clock and no earlier run.
+// Package spec is the file of an experiment: what is asked of a topology, in which configurations, and what it is to
+// hold. It reads such a file (docs/experiments.md) and makes the plan of a run from it. It knows no cluster, no clock
+// and no earlier run.
 package spec
 
 import (
@@ -135,8 +136,8 @@ type Local struct {
 	Kafka *Kafka `yaml:"kafka"`
 }
 
-// Kafka is a broker that the records come through: one that is started on this machine, unless Bootstrap is given. Partitions are the
-// topic's; of a broker that is there they may be unknown, 0.
+// Kafka is a broker that the records come through: one that is started on this machine, unless Bootstrap is given.
+// Partitions are the topic's; of a broker that is there they may be unknown, 0.
 type Kafka struct {
 	Partitions int    `yaml:"partitions"`
 	Bootstrap  string `yaml:"bootstrap"`
@@ -150,8 +151,8 @@ type Command struct {
 	TLSCA     string   `yaml:"tls_ca"`
 	TokenFile string   `yaml:"token_file"`
 	Gateway   string   `yaml:"gateway"`
-	// GatewayCapacity and Partitions, those of the Kafka topic that is read, are evidence of what limited a step; 0 where there is none, or
-	// nobody says.
+	// GatewayCapacity and Partitions, those of the Kafka topic that is read, are evidence of what limited a step; 0
+	// where there is none, or nobody says.
 	GatewayCapacity int      `yaml:"gateway_capacity"`
 	Workers         int      `yaml:"workers"`
 	Partitions      int      `yaml:"partitions"`

@@ -33,7 +33,8 @@ func (s *Stack) Nimbus() string {
 	return s.nimbus
 }
 
-// DRPC is the HTTP address of the cluster's DRPC server, "host:port"; of no meaning where Options ask for none, or before Start has returned.
+// DRPC is the HTTP address of the cluster's DRPC server, "host:port"; of no meaning where Options ask for none, or
+// before Start has returned.
 func (s *Stack) DRPC() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,8 +44,8 @@ func (s *Stack) DRPC() string {
 // Submit submits the topology and returns when Nimbus has taken it.
 func (s *Stack) Submit(ctx context.Context) error { return s.SubmitAs(ctx, s.options.Topology, nil) }
 
-// SubmitAs submits the topology under another name, with more settings over the options' own, "key=value". The topologies of a stack
-// run one after the other: Kill ends one before the next is submitted.
+// SubmitAs submits the topology under another name, with more settings over the options' own, "key=value". The
+// topologies of a stack run one after the other: Kill ends one before the next is submitted.
 func (s *Stack) SubmitAs(ctx context.Context, name string, settings []string) error {
 	p, err := s.launch(s.submitCommand(name, settings))
 	if err != nil {
@@ -73,7 +74,8 @@ func (s *Stack) Kill(ctx context.Context, name string) error {
 	return err
 }
 
-// Rebalance spreads a topology over another number of workers, and returns when Nimbus has taken it: the workers follow.
+// Rebalance spreads a topology over another number of workers, and returns when Nimbus has taken it: the workers
+// follow.
 func (s *Stack) Rebalance(ctx context.Context, name string, workers int) error {
 	_, err := s.java(ctx, "rebalance topology "+name, s.localStorm("rebalance", "--topology", name, "--workers", strconv.Itoa(workers)))
 	return err

@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// Kafka is a broker that the topology reads its records from, and a producer on this machine that writes them: generated records, at the
-// rates that the query gateway receives, as the topology's own source would make them.
+// Kafka is a broker that the topology reads its records from, and a producer on this machine that writes them:
+// generated records, at the rates that the query gateway receives, as the topology's own source would make them.
 type Kafka struct {
 	// Bootstrap is a broker that is there, "host:port"; "" for one that is started, whose address Start puts here.
 	Bootstrap string
-	// Partitions are those of the topic of a broker that is started. Its records' times are the broker's (LogAppendTime).
+	// Partitions are those of the topic of a broker that is started. Its records' times are the broker's
+	// (LogAppendTime).
 	Partitions int
 }
 
@@ -69,8 +70,8 @@ func (s *Stack) startKafka(ctx context.Context) error {
 	return err
 }
 
-// StartSource starts what writes the submitted topology's records, once the topology asks for queries; without Kafka the topology makes
-// its records itself. Kill ends it.
+// StartSource starts what writes the submitted topology's records, once the topology asks for queries; without Kafka
+// the topology makes its records itself. Kill ends it.
 func (s *Stack) StartSource(ctx context.Context) error {
 	if s.options.Kafka == nil {
 		return nil

@@ -41,14 +41,15 @@ type Options struct {
 	Workers int
 	// WorkerHeapMiB limits each worker's heap.
 	WorkerHeapMiB int
-	// DRPCThreads are those of the HTTP port of the cluster's DRPC server, which then takes the queries; 0 for none, and queries through the gateway.
+	// DRPCThreads are those of the HTTP port of the cluster's DRPC server, which then takes the queries; 0 for none,
+	// and queries through the gateway.
 	DRPCThreads int
 	// Kafka is where the topology's records come from; nil for the topology's own source.
 	Kafka *Kafka
 }
 
-// DefaultOptions run the parts built under buildDir for a run in dir, two workers of 384 MiB heap each, on the addresses that
-// users know.
+// DefaultOptions run the parts built under buildDir for a run in dir, two workers of 384 MiB heap each, on the
+// addresses that users know.
 func DefaultOptions(dir, buildDir string) Options {
 	return Options{
 		Dir: dir, DataDir: filepath.Join(dir, "data"), BuildDir: buildDir, Program: filepath.Join(buildDir, "bullet-metrics"), Java: java(),

@@ -154,8 +154,8 @@ func logTail(path string) string {
 	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
 }
 
-// stop asks the process to end, and ends it and its whole group by force after grace, or as soon as hasten is closed. It reports
-// whether the process ended by itself, and returns only when it has ended.
+// stop asks the process to end, and ends it and its whole group by force after grace, or as soon as hasten is closed.
+// It reports whether the process ended by itself, and returns only when it has ended.
 func (p *Process) stop(grace time.Duration, hasten <-chan struct{}) (orderly bool) {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	if p.stdin != nil {

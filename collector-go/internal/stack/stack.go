@@ -1,7 +1,7 @@
-// Package stack runs everything that a measurement needs on one machine: the collector, a local Storm cluster, the query gateway
-// and a Bullet topology. It owns their processes, from the first to the last: each in a process group of its own, its output in
-// a log file, all of them recorded, so that what a killed run leaves behind is ended by the next. It knows no metric and no
-// query.
+// Package stack runs everything that a measurement needs on one machine: the collector, a local Storm cluster, the
+// query gateway and a Bullet topology. It owns their processes, from the first to the last: each in a process group of
+// its own, its output in a log file, all of them recorded, so that what a killed run leaves behind is ended by the
+// next. It knows no metric and no query.
 package stack
 
 import (
@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Limits of how long a part may take to come up or to stop. They end what hangs; a machine that others have most of is slow.
+// Limits of how long a part may take to come up or to stop. They end what hangs; a machine that others have most of is
+// slow.
 const (
 	collectorReadyLimit = 180 * time.Second // opening a store replays its journal
 	clusterReadyLimit   = 300 * time.Second // the launcher promises 270 s
@@ -55,8 +56,8 @@ type Stack struct {
 	watchers  sync.WaitGroup
 }
 
-// Enter takes the run's directory, ends what an earlier run left running there and removes its logs. It starts nothing. ErrBusy says that another run
-// holds the directory.
+// Enter takes the run's directory, ends what an earlier run left running there and removes its logs. It starts nothing.
+// ErrBusy says that another run holds the directory.
 func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -183,8 +184,9 @@ func (s *Stack) Pids() map[string]int {
 // AllSettings are what is laid over the Bullet YAML, the address of a broker that was started among them.
 func (s *Stack) AllSettings() []string { return s.options.AllSettings() }
 
-// Stop ends the topology and its source, the cluster, the gateway, the broker and the collector, in this order, and gives the directory back. It takes
-// bounded time; when hasten is closed it takes what it needs to kill them. Nothing is left running unless it returns an error.
+// Stop ends the topology and its source, the cluster, the gateway, the broker and the collector, in this order, and
+// gives the directory back. It takes bounded time; when hasten is closed it takes what it needs to kill them. Nothing
+// is left running unless it returns an error.
 func (s *Stack) Stop(hasten <-chan struct{}) error {
 	defer s.place.leave()
 	collector := s.beginStop()

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// build lays out a build directory of empty files, and a program that answers as the collector does as far as processes go.
+// build lays out a build directory of empty files, and a program that answers as the collector does as far as processes
+// go.
 func build(t *testing.T, program string) Options {
 	t.Helper()
 	dir := t.TempDir()

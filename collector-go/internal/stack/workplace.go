@@ -40,8 +40,8 @@ func processStat(pid int) (procfs.ProcStat, error) {
 	return process.Stat()
 }
 
-// workplace is a run's directory: one run at a time holds it, and it records which processes the run started, so that the
-// next run can end what a killed one left.
+// workplace is a run's directory: one run at a time holds it, and it records which processes the run started, so that
+// the next run can end what a killed one left.
 type workplace struct {
 	dir  string
 	lock *os.File

@@ -17,8 +17,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Account is a result as people read it: the best as lines of a settings file and what they change of the start (nil for none), what it costs, the way there, the
-// proof, what is open, cost against latency, and what twice the load would take. further are findings of whoever ran the trials.
+// Account is a result as people read it: the best as lines of a settings file and what they change of the start (nil
+// for none), what it costs, the way there, the proof, what is open, cost against latency, and what twice the load would
+// take. further are findings of whoever ran the trials.
 func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string, further ...string) *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration that holds %s", f.Name, targetText(r.Target)), Verdict: verdict(r)}
 	d.Findings = append(findings(r, costUnit), further...)

@@ -1,5 +1,6 @@
-// Package study is the files of tune optimize: what is to be held and what may be tried (docs/optimize.md#the-file), and spaces given as data
-// (docs/optimize.md#a-space-as-data); and how the result is shown. It knows no cluster and no clock.
+// Package study is the files of tune optimize: what is to be held and what may be tried (docs/optimize.md#the-file),
+// and spaces given as data (docs/optimize.md#a-space-as-data); and how the result is shown. It knows no cluster and no
+// clock.
 package study
 
 import (
@@ -54,7 +55,8 @@ type Budget struct {
 	Time   Duration `yaml:"time"`
 }
 
-// DefaultTrialTime is how long a trial is taken to be where neither file states it: a minute of warm-up, five measured, two to launch.
+// DefaultTrialTime is how long a trial is taken to be where neither file states it: a minute of warm-up, five measured,
+// two to launch.
 const DefaultTrialTime = Duration(8 * time.Minute)
 
 // ReadFile reads a file of tune optimize. All faults come at once, with file, line, column and field.

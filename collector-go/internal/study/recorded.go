@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// Recorded is a space as data whose rows are trials of the file's own settings at the file's target: what Simulation gives them back from.
+// Recorded is a space as data whose rows are trials of the file's own settings at the file's target: what Simulation
+// gives them back from.
 func (f *File) Recorded(source string, trials []optimize.Trial) []byte {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

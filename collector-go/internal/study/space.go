@@ -78,8 +78,8 @@ func parseSpace(path string, text []byte) (s *Space, err error) {
 	return s, errors.Join(append(faults, s.check(s.places)...)...)
 }
 
-// Simulation is the space as the search's trials, for the target, the settings and the trial time of a file: the file's settings where it has some, the
-// space's otherwise.
+// Simulation is the space as the search's trials, for the target, the settings and the trial time of a file: the file's
+// settings where it has some, the space's otherwise.
 func (f *File) Simulation(from *Space) (*optimize.Simulation, error) {
 	settings := &from.Settings
 	if len(f.Settings.Settings) > 0 {

@@ -17,8 +17,8 @@ const (
 	apartMs    = 60_000
 )
 
-// samples of an annotation within the range, the last of them the marker that ends it: without one PromQL would draw it on for five
-// minutes. stepMs is the step of a range query, 0 where there is none.
+// samples of an annotation within the range, the last of them the marker that ends it: without one PromQL would draw it
+// on for five minutes. stepMs is the step of a range query, 0 where there is none.
 func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []chunks.Sample {
 	fromMs, toMs, v := a.TimeMs, a.EndMs, 1.0
 	switch {

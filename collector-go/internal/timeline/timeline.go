@@ -1,5 +1,6 @@
-// Package timeline shows annotations as series, so that whoever asks PromQL, Grafana first of all, sees experiment steps and changes
-// on its time axis without a plugin. Nothing is stored: the series are made of the registry's annotations when they are asked for.
+// Package timeline shows annotations as series, so that whoever asks PromQL, Grafana first of all, sees experiment
+// steps and changes on its time axis without a plugin. Nothing is stored: the series are made of the registry's
+// annotations when they are asked for.
 package timeline
 
 import (
@@ -16,12 +17,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 )
 
-// The two metrics. Their labels are topology, id, kind (the annotation's first tag, such as "step" or "config"), title, text and tags.
+// The two metrics. Their labels are topology, id, kind (the annotation's first tag, such as "step" or "config"), title,
+// text and tags.
 const (
 	// Active is 1 while an annotation that has an end, or a step that is still open, lasts.
 	Active = "bullet_annotation_active"
-	// Start is when an annotation began, in seconds since the Unix epoch. It is there for a moment: one step of a range query, at least
-	// 10 s. last_over_time(bullet_annotation_start_seconds[1d]) has those of a day.
+	// Start is when an annotation began, in seconds since the Unix epoch. It is there for a moment: one step of a range
+	// query, at least 10 s. last_over_time(bullet_annotation_start_seconds[1d]) has those of a day.
 	Start = "bullet_annotation_start_seconds"
 )
 

@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/registry"
 )
 
-// A run of two steps, a change between them, a window of maintenance, and a step that is still open at 1000 s. Times are seconds.
+// A run of two steps, a change between them, a window of maintenance, and a step that is still open at 1000 s. Times
+// are seconds.
 var history = []registry.Annotation{
 	{ID: "s1", Topology: "b", TimeMs: 100_000, EndMs: 220_500, Title: "Step 1", Text: "100 queries", Tags: []string{"step", "run-1"}},
 	{ID: "auto-1", Topology: "b", TimeMs: 300_125, Title: "Changed topology.workers", Text: "- 1\n+ 2", Tags: []string{"config", "settings"}},
@@ -70,7 +71,8 @@ func TestStepsAreActive(t *testing.T) {
 	assert.Empty(t, over(t, steps, 230, 690, 10))
 }
 
-// A change is a moment that no step of a range query misses, and whose value is when, to the millisecond; Grafana takes each value once.
+// A change is a moment that no step of a range query misses, and whose value is when, to the millisecond; Grafana takes
+// each value once.
 func TestChangesAreMoments(t *testing.T) {
 	const changes = `bullet_annotation_start_seconds{topology="b",kind!="step"} * 1000`
 	for _, step := range []int64{1, 10, 60, 500} {

@@ -1,6 +1,7 @@
-// Package trials runs the trials of a search on a cluster and keeps them: what a trial of a configuration is, by the search's file and its experiment's,
-// the directory in which each trial is a run's (docs/optimize.md#the-directory), and the loop that goes on from it after an interrupt. It knows neither how
-// a search proposes nor how a topology is launched: the one is asked for the next trial, the other is an Engine.
+// Package trials runs the trials of a search on a cluster and keeps them: what a trial of a configuration is, by the
+// search's file and its experiment's, the directory in which each trial is a run's (docs/optimize.md#the-directory),
+// and the loop that goes on from it after an interrupt. It knows neither how a search proposes nor how a topology is
+// launched: the one is asked for the next trial, the other is an Engine.
 package trials
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// The files of a search's directory; each trial is a directory of its own below TrialsDir, with its KeptFile beside a run's.
+// The files of a search's directory; each trial is a directory of its own below TrialsDir, with its KeptFile beside a
+// run's.
 const (
 	TrialsDir = "trials"
 	KeptFile  = "trial.json"
@@ -29,7 +31,8 @@ const (
 
 // Kept is trial.json: a trial, from its begin on.
 type Kept struct {
-	// Number counts the trials of the directory from 1, in the order in which they were begun; Attempt those of the configuration.
+	// Number counts the trials of the directory from 1, in the order in which they were begun; Attempt those of the
+	// configuration.
 	Number  int `json:"number"`
 	Attempt int `json:"attempt"`
 	// Why is why it was proposed.
@@ -48,7 +51,8 @@ type Outcome struct {
 	LatencyMs    tuning.Figure  `json:"latency_ms"`
 	Completeness tuning.Figure  `json:"completeness"`
 	CatchUp      tuning.Figure  `json:"catch_up"`
-	// Noise is by how much trials of the configuration differ, as far as that is stated or shown: a relative standard deviation.
+	// Noise is by how much trials of the configuration differ, as far as that is stated or shown: a relative standard
+	// deviation.
 	Noise   tuning.Figure  `json:"noise"`
 	Limiter tuning.Limiter `json:"limiter,omitempty"`
 	Reasons []string       `json:"reasons"`
@@ -58,7 +62,8 @@ type Outcome struct {
 	CPUCores         tuning.Figure `json:"cpu_cores"`
 	HostIdle         tuning.Figure `json:"host_idle"`
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
-	// Seconds is how long it took, from its launch to its end; of one that was cut off and played again the time of the second.
+	// Seconds is how long it took, from its launch to its end; of one that was cut off and played again the time of the
+	// second.
 	Seconds float64 `json:"seconds"`
 }
 
@@ -93,8 +98,9 @@ func (s *Study) tally(kept []Kept) (measured, failed map[string]int) {
 // mostFailed is how often a configuration that cannot be measured is tried.
 const mostFailed = 2
 
-// Finished are, of trials that are kept, those that have an outcome and are of the study's space. A topology that did not come up mostFailed times, where another's did
-// after it, does not hold the load: by then the cluster was not at fault.
+// Finished are, of trials that are kept, those that have an outcome and are of the study's space. A topology that did
+// not come up mostFailed times, where another's did after it, does not hold the load: by then the cluster was not at
+// fault.
 func (s *Study) Finished(kept []Kept) (all []optimize.Trial) {
 	measured, failed := s.tally(kept)
 	for i, k := range kept {

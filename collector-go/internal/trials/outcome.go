@@ -59,8 +59,9 @@ func (s *Study) relieved(l tuning.Limiter) bool {
 	return slices.ContainsFunc(s.Space.Settings, func(each optimize.Setting) bool { return slices.Contains(each.Relieves, l) })
 }
 
-// noise is the file's, or the trial's own where that is more: the standard error of the mean filter latency over the slices of its step. What differs
-// from launch to launch no trial shows alone, so that where the file states nothing a trial as quiet as is taken for granted states nothing.
+// noise is the file's, or the trial's own where that is more: the standard error of the mean filter latency over the
+// slices of its step. What differs from launch to launch no trial shows alone, so that where the file states nothing a
+// trial as quiet as is taken for granted states nothing.
 func (s *Study) noise(t rundir.Trial, step rundir.Step) tuning.Figure {
 	stated := tuning.Unknown
 	if s.File.Noise != nil {

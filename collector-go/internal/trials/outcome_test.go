@@ -81,7 +81,8 @@ func TestNoiseIsWhatIsStatedOrShown(t *testing.T) {
 	assert.False(t, o.Noise.Known(), "one launch does not show what differs between launches")
 }
 
-// That Storm held the spouts back is for an experiment a setting beside the topology; for a search that tries the setting it is a failure.
+// That Storm held the spouts back is for an experiment a setting beside the topology; for a search that tries the
+// setting it is a failure.
 func TestALimitThatIsTriedIsAFailure(t *testing.T) {
 	pending := strings.Replace(searched, `name: topology.worker.childopts, as: heap, written: "-Xmx{}m"`, "name: topology.max.spout.pending, as: heap", 1)
 	for text, want := range map[string]tuning.Verdict{searched: tuning.Limited, pending: tuning.Fail} {

@@ -15,8 +15,8 @@ import (
 
 // Engine plays trials on a cluster, one at a time.
 type Engine interface {
-	// Play runs a trial into its directory, or goes on with one that was cut off there. An error is that nothing of the configuration was found; that
-	// ctx ended is ctx's cause, and the directory can be gone on with.
+	// Play runs a trial into its directory, or goes on with one that was cut off there. An error is that nothing of the
+	// configuration was found; that ctx ended is ctx's cause, and the directory can be gone on with.
 	Play(ctx context.Context, o Order) (Outcome, error)
 }
 
@@ -51,10 +51,12 @@ type Runner struct {
 // ErrTime is that the time limit of this invocation had passed.
 var ErrTime = errors.New("the time limit has passed")
 
-// mostFailing is how many trials in a row may fail to be measured before it is the cluster that is at fault, and none of the configurations.
+// mostFailing is how many trials in a row may fail to be measured before it is the cluster that is at fault, and none
+// of the configurations.
 const mostFailing = 3
 
-// NewRunner goes on with what a directory has; a new one is made. An error where its trials were run on other terms than the study's: they do not compare.
+// NewRunner goes on with what a directory has; a new one is made. An error where its trials were run on other terms
+// than the study's: they do not compare.
 func NewRunner(study *Study, dir string, engine Engine, progress Progress) (*Runner, error) {
 	r := &Runner{study: study, dir: dir, engine: engine, progress: progress, now: time.Now}
 	if err := os.MkdirAll(filepath.Join(dir, TrialsDir), 0o755); err != nil {
@@ -87,7 +89,8 @@ func (r *Runner) Used(p optimize.Point) Used { return r.study.Used(r.kept, p) }
 // Left is how many of the points a grid still lacks.
 func (r *Runner) Left(points []optimize.Point) int { return len(r.study.GridLeft(points, r.kept)) }
 
-// Search runs what a search proposes until it is at its end. An error is ctx's cause, ErrTime, or that nothing can be measured; what was is kept.
+// Search runs what a search proposes until it is at its end. An error is ctx's cause, ErrTime, or that nothing can be
+// measured; what was is kept.
 func (r *Runner) Search(ctx context.Context, s *optimize.Search) error {
 	return r.run(ctx, func() (optimize.Proposal, bool, error) { return s.Next(r.Finished()) })
 }

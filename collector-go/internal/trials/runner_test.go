@@ -147,7 +147,8 @@ func TestASearchIsRunToItsProof(t *testing.T) {
 	assert.Equal(t, tuning.Figure(120), from.Rows[0].Seconds)
 }
 
-// A process that is killed leaves what was written: a new one takes the same way from there, and plays what was under way again.
+// A process that is killed leaves what was written: a new one takes the same way from there, and plays what was under
+// way again.
 func TestAKilledSearchGoesOn(t *testing.T) {
 	s := open(t)
 	_, expected := whole(t, s)
@@ -312,7 +313,8 @@ func TestAConfigurationThatDoesNotComeUpFails(t *testing.T) {
 	assert.Equal(t, tuning.Inconclusive, s.Finished(r.kept[:2])[0].Verdict, "until another configuration was measured after it")
 }
 
-// The cheap form of what a search is for: on the trials of a grid it finds a configuration that costs no more than the grid's best, in at most a third of its time.
+// The cheap form of what a search is for: on the trials of a grid it finds a configuration that costs no more than the
+// grid's best, in at most a third of its time.
 func TestTheTrialsOfAGridAreASpaceForTheSearch(t *testing.T) {
 	s, err := opened(t, strings.Replace(searched, "to: 6", "to: 12", 1), experimented)
 	require.NoError(t, err)

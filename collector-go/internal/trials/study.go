@@ -30,7 +30,8 @@ type Study struct {
 	latency tuning.Goal
 }
 
-// Open reads the experiment of a search's file, and checks that trials can be run by both: all faults have their file, line and field.
+// Open reads the experiment of a search's file, and checks that trials can be run by both: all faults have their file,
+// line and field.
 func Open(file *study.File) (*Study, error) {
 	if file.Experiment == "" {
 		return nil, file.Fault("experiment", "is missing: trials on a cluster are launched and measured by an experiment's file; name one, or a space given as data with --simulate")
@@ -80,8 +81,8 @@ func (s *Study) aim() error {
 	return nil
 }
 
-// goals gives the experiment the target's. Its own of other figures stay; the target's latency is the limit of its first goal of one, else of the mean
-// filter latency.
+// goals gives the experiment the target's. Its own of other figures stay; the target's latency is the limit of its
+// first goal of one, else of the mean filter latency.
 func (s *Study) goals(target optimize.Target) {
 	latency := spec.Goal{Figure: string(tuning.FilterLatency), Statistic: string(tuning.Mean)}
 	var goals []spec.Goal
@@ -157,7 +158,8 @@ func (s *Study) Plan(o Order) rundir.Plan {
 	return plan
 }
 
-// LaunchPlan is a plan by which a cluster can be brought up for all trials: that of a configuration with the most workers.
+// LaunchPlan is a plan by which a cluster can be brought up for all trials: that of a configuration with the most
+// workers.
 func (s *Study) LaunchPlan() rundir.Plan {
 	p := make(optimize.Point, len(s.Space.Settings))
 	for i, each := range s.Space.Settings {
@@ -193,7 +195,8 @@ func (s *Study) terms() terms {
 	return terms{s.File.OptimizeTarget(), plan}
 }
 
-// known are settings of which a search may be; the names of Bullet's and the experiment's own YAML are known beside them.
+// known are settings of which a search may be; the names of Bullet's and the experiment's own YAML are known beside
+// them.
 var known = []string{
 	"bullet.topology.dsl.spout.parallelism", "bullet.topology.dsl.bolt.parallelism", "bullet.topology.bullet.spout.parallelism", "bullet.topology.query.spout.parallelism",
 	"bullet.topology.filter.bolt.parallelism", "bullet.topology.join.bolt.parallelism", "bullet.topology.result.bolt.parallelism", "bullet.topology.loop.bolt.parallelism",
@@ -205,7 +208,8 @@ var known = []string{
 // mostEdits is how far a name may be from a known one to be that one, misspelt.
 const mostEdits = 2
 
-// checkNames refuses a setting whose name is a known one's, misspelt: nothing would read it, and all its values would be one.
+// checkNames refuses a setting whose name is a known one's, misspelt: nothing would read it, and all its values would
+// be one.
 func (s *Study) checkNames() error {
 	text, err := os.ReadFile(s.base.Conf())
 	if err != nil {

@@ -48,7 +48,8 @@ func isFact(key string) bool {
 	return false
 }
 
-// Untold are the variables, in the document's order, of which the two sides have no value in common: whether they moved is unknown.
+// Untold are the variables, in the document's order, of which the two sides have no value in common: whether they moved
+// is unknown.
 func Untold(before, after map[string]string) []Variable {
 	untold := []Variable{}
 	for _, f := range facts {

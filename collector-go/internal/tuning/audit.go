@@ -36,8 +36,9 @@ type statedTotal struct {
 
 func (s statedTotal) holds() bool { return sameRounded(s.stated, s.computed) }
 
-// auditTotals judges totals over the same rows together: where one of them is met exactly, all rows are there, so another that is
-// larger than its sum is wrong rather than partial. A total below its sum is always wrong, since no row is negative.
+// auditTotals judges totals over the same rows together: where one of them is met exactly, all rows are there, so
+// another that is larger than its sum is wrong rather than partial. A total below its sum is always wrong, since no row
+// is negative.
 func auditTotals(totals []statedTotal) (findings []Finding, audited int) {
 	whole := false
 	for _, t := range totals {

@@ -5,23 +5,24 @@ import (
 	"math"
 )
 
-// CensoredRow is a capacity that was bracketed at x: it lies in [Low, High). High is +Inf where nothing failed (right-censored, a
-// lower bound), Low is -Inf where everything did.
+// CensoredRow is a capacity that was bracketed at x: it lies in [Low, High). High is +Inf where nothing failed
+// (right-censored, a lower bound), Low is -Inf where everything did.
 type CensoredRow struct {
 	X, Low, High float64
 }
 
 func (r CensoredRow) interval() bool { return !math.IsInf(r.Low, 0) && !math.IsInf(r.High, 0) }
 
-// CensoredFit is capacity = Intercept + Slope x + N(0, Deviation), by maximum likelihood over intervals: each row adds the
-// probability of its interval, so that a lower bound counts as a lower bound.
+// CensoredFit is capacity = Intercept + Slope x + N(0, Deviation), by maximum likelihood over intervals: each row adds
+// the probability of its interval, so that a lower bound counts as a lower bound.
 //
-// Where a line passes through all intervals the likelihood is largest for Deviation = 0 and the same for all such lines; Slope is
-// then the middle of theirs, and SlopesLow and SlopesHigh are their ends.
+// Where a line passes through all intervals the likelihood is largest for Deviation = 0 and the same for all such
+// lines; Slope is then the middle of theirs, and SlopesLow and SlopesHigh are their ends.
 //
-// Low and High are the slopes whose profile likelihood is not too far below the largest. Too far is n log(1 + t²/(n-2)), with n the
-// rows that have both ends and t Student's quantile of n-2: what makes the interval exact for narrow intervals, where the usual
-// chi-squared limit holds the truth too seldom for the few rows that such a table has. For wide intervals it errs on the wide side.
+// Low and High are the slopes whose profile likelihood is not too far below the largest. Too far is n log(1 +
+// t²/(n-2)), with n the rows that have both ends and t Student's quantile of n-2: what makes the interval exact for
+// narrow intervals, where the usual chi-squared limit holds the truth too seldom for the few rows that such a table
+// has. For wide intervals it errs on the wide side.
 type CensoredFit struct {
 	Slope      Figure
 	Intercept  Figure
@@ -202,7 +203,8 @@ func (l likelihood) profile() float64 {
 	return best
 }
 
-// search walks from center to either side until the profile is too far below the best; unknown where that does not happen.
+// search walks from center to either side until the profile is too far below the best; unknown where that does not
+// happen.
 func (f *CensoredFit) search(center float64, profile func(float64) float64) (low, high Figure) {
 	excess := func(v float64) float64 { // on the scale of a standard error, in which it is nearly straight
 		return math.Sqrt(max(0, 2*(f.best-profile(v)))) - math.Sqrt(f.cutoff)
@@ -254,8 +256,8 @@ func root(a, fa, b, fb float64, f func(float64) float64) float64 {
 	return b
 }
 
-// XFor is the x at which the line reaches a capacity, with the interval that the profile likelihood gives it. Where the rows do not
-// show a rising line it is unknown.
+// XFor is the x at which the line reaches a capacity, with the interval that the profile likelihood gives it. Where the
+// rows do not show a rising line it is unknown.
 func (f CensoredFit) XFor(capacity float64) Estimate {
 	e := Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: f.Note}
 	if !f.Slope.Known() {

@@ -27,10 +27,10 @@ func (c Change) Lines() (lines []string) {
 	return lines
 }
 
-// DiffSettings lists what differs between two sets of named values, by key. Beside Bullet's and Storm's settings the values may be
-// of the namespaces that VariableOf knows. Measured values differ when they do by more than they scatter (scatters). A setting that is
-// not there has its default, and so differs from one that is; a version, a machine or a cluster that only one side states may be
-// the same on the other, and moves nothing (see Untold).
+// DiffSettings lists what differs between two sets of named values, by key. Beside Bullet's and Storm's settings the
+// values may be of the namespaces that VariableOf knows. Measured values differ when they do by more than they scatter
+// (scatters). A setting that is not there has its default, and so differs from one that is; a version, a machine or a
+// cluster that only one side states may be the same on the other, and moves nothing (see Untold).
 func DiffSettings(before, after map[string]string) []Change {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 	slices.Sort(keys)
@@ -56,8 +56,8 @@ func DiffSettings(before, after map[string]string) []Change {
 	return changes
 }
 
-// Variable is one of the eight that "Tuning and Performance of Bullet in Storm" names as having an effect, and of which a comparison
-// should have moved one only. What is none of them, such as a heap, is "".
+// Variable is one of the eight that "Tuning and Performance of Bullet in Storm" names as having an effect, and of which
+// a comparison should have moved one only. What is none of them, such as a heap, is "".
 type Variable string
 
 // The eight, in the document's order.
@@ -98,8 +98,8 @@ const (
 	MeanRecord = OfRecords + "mean_size"
 )
 
-// places say which variable a key belongs to: the first whose part the key has. Parts that end in a point are prefixes, those
-// that begin with one suffixes, the others whole keys.
+// places say which variable a key belongs to: the first whose part the key has. Parts that end in a point are prefixes,
+// those that begin with one suffixes, the others whole keys.
 var places = []struct {
 	part     string
 	variable Variable

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// HostClock is what the collector knows of the clock of a host that workers ran on. A reading is how far the time of a worker's freshest
-// sample was ahead of the collector's clock when it came, ms: on its way a sample grows older, so that the clock is ahead by no less than
-// any reading, and the highest is the closest.
+// HostClock is what the collector knows of the clock of a host that workers ran on. A reading is how far the time of a
+// worker's freshest sample was ahead of the collector's clock when it came, ms: on its way a sample grows older, so
+// that the clock is ahead by no less than any reading, and the highest is the closest.
 type HostClock struct {
 	Host     string `json:"host"`
 	Workers  int    `json:"workers"`
@@ -37,8 +37,8 @@ func HostClockOf(host string, workers int, readings []Figure) (clock HostClock, 
 	return clock, true
 }
 
-// Apart is how far the hosts' clocks seem to be apart, by their highest readings: as close to the truth as their fastest samples are alike.
-// Unknown of fewer than two hosts.
+// Apart is how far the hosts' clocks seem to be apart, by their highest readings: as close to the truth as their
+// fastest samples are alike. Unknown of fewer than two hosts.
 func Apart(hosts []HostClock) Figure {
 	if len(hosts) < 2 {
 		return Unknown
@@ -50,14 +50,15 @@ func Apart(hosts []HostClock) Figure {
 	return Figure(high - low)
 }
 
-// Empty reports whether no skew lies within the bounds: they are not of one pair of clocks that both went on undisturbed.
+// Empty reports whether no skew lies within the bounds: they are not of one pair of clocks that both went on
+// undisturbed.
 func (s Skew) Empty() bool { return s.LeastMs > s.MostMs }
 
 // Clocks are how many hosts' clocks stamp by a role; of a role that is not there nobody knows more than one.
 type Clocks map[string]int
 
-// Flag says of each skew whether it mixes several clocks, and gives what a reader must know of those that do or that contradict
-// themselves.
+// Flag says of each skew whether it mixes several clocks, and gives what a reader must know of those that do or that
+// contradict themselves.
 func (c Clocks) Flag(all []Skew) (notes []string) {
 	for i := range all {
 		s := &all[i]

@@ -29,7 +29,8 @@ const GCIsWallTime = "GC time is wall time, as the JVM tells it, and not CPU: a 
 // msPerCore is what one core that is busy all the time spends in a minute.
 const msPerCore = 60_000
 
-// ConcurrencyRow is what was measured while so many queries ran. CPU and GC are means over workers, ms per minute, unless they say total.
+// ConcurrencyRow is what was measured while so many queries ran. CPU and GC are means over workers, ms per minute,
+// unless they say total.
 type ConcurrencyRow struct {
 	Queries               int
 	AverageCPUMsPerMinute Figure
@@ -37,8 +38,9 @@ type ConcurrencyRow struct {
 	Workers               Figure
 	TotalCPUMsPerMinute   Figure
 	AverageGCMsPerMinute  Figure
-	// Launches are each time that a run measured the load well enough for what a query costs, on its climb; Mirrored are those for that alone,
-	// by MirroredLoads. Both are nil of a table, which has the mean alone, and empty of a run's load that was not measured well enough.
+	// Launches are each time that a run measured the load well enough for what a query costs, on its climb; Mirrored
+	// are those for that alone, by MirroredLoads. Both are nil of a table, which has the mean alone, and empty of a
+	// run's load that was not measured well enough.
 	Launches, Mirrored []LaunchCost
 	// Verdict is given where more was looked at than the result size; "" leaves it to that.
 	Verdict Verdict
@@ -81,8 +83,8 @@ type Concurrency struct {
 	BaselineTotalCPUCores       Figure `json:"baseline_total_cpu_cores"`
 	// CostFrom is which steps of a run the cost is from; "" of a table, all of whose rows it is from.
 	CostFrom CostSource `json:"cost_from,omitempty"`
-	// Marginal is the slope of a worker's mean CPU over queries, all steps; MarginalWhileComplete takes only those that were OK, and the
-	// baseline.
+	// Marginal is the slope of a worker's mean CPU over queries, all steps; MarginalWhileComplete takes only those that
+	// were OK, and the baseline.
 	Marginal              Estimate `json:"marginal_cpu_ms_per_minute_per_query"`
 	MarginalCores         Estimate `json:"marginal_cpu_cores_per_query"`
 	MarginalWhileComplete Estimate `json:"marginal_cpu_ms_per_minute_per_query_while_complete"`
@@ -90,7 +92,8 @@ type Concurrency struct {
 	MarginalTotal                   Estimate `json:"marginal_total_cpu_ms_per_minute_per_query"`
 	MarginalTotalWhileComplete      Estimate `json:"marginal_total_cpu_ms_per_minute_per_query_while_complete"`
 	MarginalTotalCoresWhileComplete Estimate `json:"marginal_total_cpu_cores_per_query_while_complete"`
-	// CPUFit is the line that Marginal is the slope of, TotalFitWhileComplete that of MarginalTotalWhileComplete. A point is a launch.
+	// CPUFit is the line that Marginal is the slope of, TotalFitWhileComplete that of MarginalTotalWhileComplete. A
+	// point is a launch.
 	CPUFit                Line `json:"cpu_fit"`
 	TotalFitWhileComplete Line `json:"total_cpu_fit_while_complete"`
 	// GCCorrelation is Pearson's between GC time and CPU over the steps.

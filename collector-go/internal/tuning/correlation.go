@@ -11,9 +11,10 @@ import (
 // leastPairs is how many pairs a correlation needs.
 const leastPairs = 5
 
-// Correlate is Pearson's correlation of two figures slice by slice, in the order of time, with Fisher's interval. Slices that follow
-// each other resemble each other: they count as as many independent pairs as n (1 - ab) / (1 + ab) with the figures' own correlations
-// a and b from slice to slice (Bartlett 1946). Pairs of which one is unknown are left out.
+// Correlate is Pearson's correlation of two figures slice by slice, in the order of time, with Fisher's interval.
+// Slices that follow each other resemble each other: they count as as many independent pairs as n (1 - ab) / (1 + ab)
+// with the figures' own correlations a and b from slice to slice (Bartlett 1946). Pairs of which one is unknown are
+// left out.
 func Correlate(x, y []Figure, confidence float64) Estimate {
 	var a, b []float64
 	for i := range x {

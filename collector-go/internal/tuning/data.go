@@ -19,7 +19,8 @@ const (
 // mibPerGiB turns MiB into GiB.
 const mibPerGiB = 1024
 
-// DataRow is one component of the configuration that held one volume, or, without a component, the volume alone. A memory that is not known is NaN.
+// DataRow is one component of the configuration that held one volume, or, without a component, the volume alone. A
+// memory that is not known is NaN.
 type DataRow struct {
 	DataMiBPerS, RecordsPerS      float64
 	Component                     Component // Name is empty where the table has none

@@ -21,8 +21,8 @@ type Demand struct {
 	Extrapolate bool `json:"-"`
 }
 
-// Measurements are what was measured: volumes and a grid of queries, and, for components that neither moves, a table of components. Without
-// one of volumes and points, what it would show is unknown, and the sizing notes that.
+// Measurements are what was measured: volumes and a grid of queries, and, for components that neither moves, a table of
+// components. Without one of volumes and points, what it would show is unknown, and the sizing notes that.
 type Measurements struct {
 	Volumes []DataRow
 	Points  []QueryPoint

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Repeated are a figure's slices in one step: one list for each time that the step was measured (launch of the topology), in the
-// slices' order. Unknown slices are gaps.
+// Repeated are a figure's slices in one step: one list for each time that the step was measured (launch of the
+// topology), in the slices' order. Unknown slices are gaps.
 type Repeated [][]Figure
 
 // Difference is how a figure changed between two measurements.
@@ -29,10 +29,11 @@ type Difference struct {
 // OneLaunch begins the note of a change that has no interval, since each side was launched once.
 const OneLaunch = "one launch against one"
 
-// Compare is how a figure's mean changed, with Welch's interval (unequal variances; Student's t of Welch and Satterthwaite's
-// degrees of freedom). The values are the launches' means: slices that follow each other resemble each other, and a launch differs from the
-// next by more than its slices do, so that only launches are independent measurements. Against a side that was launched once stands how
-// the other side's launches scatter; where each was launched once there is nothing to judge by, and no interval.
+// Compare is how a figure's mean changed, with Welch's interval (unequal variances; Student's t of Welch and
+// Satterthwaite's degrees of freedom). The values are the launches' means: slices that follow each other resemble each
+// other, and a launch differs from the next by more than its slices do, so that only launches are independent
+// measurements. Against a side that was launched once stands how the other side's launches scatter; where each was
+// launched once there is nothing to judge by, and no interval.
 func Compare(before, after Repeated, confidence float64) Difference {
 	a, b := before.means(), after.means()
 	d := Difference{Before: meanFigure(a), After: meanFigure(b), Change: noEstimate(), Ratio: noEstimate()}
@@ -58,7 +59,8 @@ func Compare(before, after Repeated, confidence float64) Difference {
 	return d
 }
 
-// CompareSlices is Compare of a figure that is known slice by slice: with a launch of fewer than LeastSlices there is no interval.
+// CompareSlices is Compare of a figure that is known slice by slice: with a launch of fewer than LeastSlices there is
+// no interval.
 func CompareSlices(before, after Repeated, confidence float64) Difference {
 	d := Compare(before, after, confidence)
 	if d.Change.Low.Known() && (before.few() || after.few()) {
@@ -68,7 +70,8 @@ func CompareSlices(before, after Repeated, confidence float64) Difference {
 	return d
 }
 
-// WithoutInterval takes the change's interval away, for want of launches: what was measured of one launch holds no other.
+// WithoutInterval takes the change's interval away, for want of launches: what was measured of one launch holds no
+// other.
 func (d *Difference) WithoutInterval() {
 	d.noInterval()
 	if d.Note == "" {
@@ -136,8 +139,8 @@ func (d *Difference) welch(a, b scattered, confidence float64) {
 	d.interval(a, b, sum*sum/(a.square*a.square/a.freedom+b.square*b.square/b.freedom), confidence)
 }
 
-// interval sets the change's and the ratio's intervals. The ratio's is that of the logarithms' difference (delta method), which has
-// no meaning where a mean is not above 0.
+// interval sets the change's and the ratio's intervals. The ratio's is that of the logarithms' difference (delta
+// method), which has no meaning where a mean is not above 0.
 func (d *Difference) interval(a, b scattered, freedom, confidence float64) {
 	if a.square+b.square == 0 {
 		d.Change.Low, d.Change.High = d.Change.Value, d.Change.Value

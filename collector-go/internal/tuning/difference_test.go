@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// series is a first-order autoregression about a mean with deviation 1: neighbours resemble each other by that correlation.
+// series is a first-order autoregression about a mean with deviation 1: neighbours resemble each other by that
+// correlation.
 func series(random *rand.Rand, n int, mean, correlation float64) []Figure {
 	out := make([]Figure, n)
 	state := random.NormFloat64()
@@ -38,8 +39,8 @@ func coveredChange(before, after, n int, correlation, betweenLaunches float64) (
 	return change, ratio
 }
 
-// An interval of 95% is to hold the truth in about 950 of 1,000, however alike neighbouring slices are, and with what differs from launch to
-// launch in it; a few more where two launches a side leave hardly a degree of freedom.
+// An interval of 95% is to hold the truth in about 950 of 1,000, however alike neighbouring slices are, and with what
+// differs from launch to launch in it; a few more where two launches a side leave hardly a degree of freedom.
 func TestTheIntervalOfAChangeHoldsTheTruth(t *testing.T) {
 	for _, c := range []struct {
 		before, after, slices int
@@ -75,7 +76,8 @@ func TestCompareSaysWhatItIsMadeFrom(t *testing.T) {
 	assert.Equal(t, "not measured on both sides", d.Note)
 }
 
-// Two launches of one configuration had heaps of 100 and 204 MiB, each slice close to the next: +104%, and nothing had changed.
+// Two launches of one configuration had heaps of 100 and 204 MiB, each slice close to the next: +104%, and nothing had
+// changed.
 func TestOneLaunchAgainstOneHasNoInterval(t *testing.T) {
 	d := Compare(Repeated{{100, 101, 99, 100, 100}}, Repeated{{204, 203, 205, 204, 204}}, 0.95)
 	assert.InDelta(t, 104, float64(d.Change.Value), 1e-9)

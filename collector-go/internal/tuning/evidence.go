@@ -2,8 +2,9 @@ package tuning
 
 import "encoding/json"
 
-// Evidence is what is known of a step beside whether it met its goals: what may have limited it. Figures are over the step's
-// measured time, (FromMs, ToMs] in ms since the Unix epoch; whatever was not measured is Unknown, never 0. Begin with NoEvidence.
+// Evidence is what is known of a step beside whether it met its goals: what may have limited it. Figures are over the
+// step's measured time, (FromMs, ToMs] in ms since the Unix epoch; whatever was not measured is Unknown, never 0. Begin
+// with NoEvidence.
 type Evidence struct {
 	Topology string `json:"topology"`
 	FromMs   int64  `json:"from_ms"`
@@ -34,15 +35,16 @@ const (
 type QueryEvidence struct {
 	// Endpoint is EndpointDRPC or EndpointGateway, empty where it is not known.
 	Endpoint string `json:"endpoint"`
-	// EndpointCapacity is how many queries the endpoint lets through at the same time: DRPC's threads, the gateway's most queries.
+	// EndpointCapacity is how many queries the endpoint lets through at the same time: DRPC's threads, the gateway's
+	// most queries.
 	EndpointCapacity Figure `json:"endpoint_capacity_queries"`
 	// Submitted is how many queries the client had under way at the same time, the mean over the step.
 	Submitted Figure `json:"submitted_queries"`
 	// ActiveMean and ActiveMost are how many ran in the topology at the same time, as its join bolts count them.
 	ActiveMean Figure `json:"active_mean_queries"`
 	ActiveMost Figure `json:"active_most_queries"`
-	// Created is how many queries the topology took up in the step, Returned, Failed and Refused what the client saw of them
-	// (refused: those of the failed that the endpoint turned away, with 429 or 503).
+	// Created is how many queries the topology took up in the step, Returned, Failed and Refused what the client saw of
+	// them (refused: those of the failed that the endpoint turned away, with 429 or 503).
 	Created  Figure `json:"created_queries"`
 	Returned Figure `json:"returned_queries"`
 	Failed   Figure `json:"failed_queries"`
@@ -54,8 +56,8 @@ type QueryEvidence struct {
 // NeverActive is how many of the queries under way never ran in the topology at the same time as the others.
 func (q QueryEvidence) NeverActive() Figure { return q.Submitted - q.ActiveMost }
 
-// QuerySlice is how many queries were under way at the client (the mean) and active in the topology in the slice that ends at EndMs, and
-// how many returned in it.
+// QuerySlice is how many queries were under way at the client (the mean) and active in the topology in the slice that
+// ends at EndMs, and how many returned in it.
 type QuerySlice struct {
 	EndMs     int64  `json:"end_ms"`
 	Submitted Figure `json:"submitted_queries"`
@@ -70,13 +72,14 @@ const FilterBolt = "FilterBolt"
 type BoltEvidence struct {
 	Component string `json:"component"`
 	Executors Figure `json:"executors"`
-	// BusyMean and BusyMost are the share of the executors' time that they spent executing: over all, and of the busiest one.
+	// BusyMean and BusyMost are the share of the executors' time that they spent executing: over all, and of the
+	// busiest one.
 	BusyMean Figure `json:"busy_mean_ratio"`
 	BusyMost Figure `json:"busy_most_ratio"`
 	// QueueMost is how full the fullest receive queue was, the mean over the step.
 	QueueMost Figure `json:"queue_most_ratio"`
-	// WorkersCPU is what the workers that hold its executors used, in cores: less than the executors' busy time means that these
-	// waited for a processor.
+	// WorkersCPU is what the workers that hold its executors used, in cores: less than the executors' busy time means
+	// that these waited for a processor.
 	WorkersCPU Figure `json:"workers_cpu_cores"`
 }
 
@@ -100,8 +103,8 @@ type SpoutEvidence struct {
 	// MaxPending is topology.max.spout.pending, BatchSize how many records count as one of it.
 	MaxPending Figure `json:"max_spout_pending"`
 	BatchSize  Figure `json:"batch_size_records"`
-	// HeldByPending and HeldByBackPressure are the shares of the spouts' time in which Storm did not ask them for tuples, for
-	// max spout pending and since a bolt's queue was full.
+	// HeldByPending and HeldByBackPressure are the shares of the spouts' time in which Storm did not ask them for
+	// tuples, for max spout pending and since a bolt's queue was full.
 	HeldByPending      Figure `json:"held_by_max_pending_ratio"`
 	HeldByBackPressure Figure `json:"held_by_back_pressure_ratio"`
 	// CompleteLatencyMs is how long a tuple is pending, the mean.
@@ -131,10 +134,11 @@ type SourceEvidence struct {
 
 // ClientEvidence is how the load client itself fared.
 type ClientEvidence struct {
-	// LatenessP99Ms is how late the client submitted its queries by its own fault: from when one was due and might be under way.
+	// LatenessP99Ms is how late the client submitted its queries by its own fault: from when one was due and might be
+	// under way.
 	LatenessP99Ms Figure `json:"lateness_p99_ms"`
-	// HeldMs is how long a query is held, where the step is of held queries and their latency is no goal: then a late one only leaves its
-	// place empty for a share of its time. Unknown otherwise.
+	// HeldMs is how long a query is held, where the step is of held queries and their latency is no goal: then a late
+	// one only leaves its place empty for a share of its time. Unknown otherwise.
 	HeldMs Figure `json:"held_ms"`
 	// CPUCores is what the client used, CPULimitCores the most that it may have.
 	CPUCores      Figure `json:"cpu_cores"`
@@ -157,8 +161,8 @@ type HostEvidence struct {
 	Shares []ProcessShare `json:"shares"`
 	// SharesBefore are those of the last step before it that did not starve the host; none where there is no such step.
 	SharesBefore []ProcessShare `json:"shares_before,omitempty"`
-	// OfClient says that this is the load client's machine alone: no worker runs there, it excuses no goal that is missed, and how busy the
-	// workers' machines were was not measured.
+	// OfClient says that this is the load client's machine alone: no worker runs there, it excuses no goal that is
+	// missed, and how busy the workers' machines were was not measured.
 	OfClient bool `json:"of_load_client,omitempty"`
 }
 
@@ -166,11 +170,12 @@ type HostEvidence struct {
 type CollectorEvidence struct {
 	// ShareOfHost is the collector's share of all the host's processors.
 	ShareOfHost Figure `json:"share_of_host_ratio"`
-	// ExpectedSlices is how many slices of the workers' CPU there should be in the step by what was seen of each: from its first to its last,
-	// at the distance that they have; MissingSlices how many are not there.
+	// ExpectedSlices is how many slices of the workers' CPU there should be in the step by what was seen of each: from
+	// its first to its last, at the distance that they have; MissingSlices how many are not there.
 	ExpectedSlices Figure `json:"expected_slices"`
 	MissingSlices  Figure `json:"missing_slices"`
-	// LateSamples came after their slice was closed, DroppedSamples the workers dropped before they could be sent; over the step.
+	// LateSamples came after their slice was closed, DroppedSamples the workers dropped before they could be sent; over
+	// the step.
 	LateSamples    Figure `json:"late_samples"`
 	DroppedSamples Figure `json:"dropped_samples"`
 }

@@ -25,11 +25,11 @@ const (
 	QueryLatency GoalFigure = "query_latency"
 	// ResultSize is the records of a query that returned.
 	ResultSize GoalFigure = "result_size"
-	// Completeness is the share of the records due to queries that returned which came back, a ratio: each answer is compared with what
-	// was generated in its query's life.
+	// Completeness is the share of the records due to queries that returned which came back, a ratio: each answer is
+	// compared with what was generated in its query's life.
 	Completeness GoalFigure = "completeness"
-	// FailedQueries is the share of the queries due that gave no answer of their class, a ratio: failed, refused, timed out, never finished
-	// or never submitted.
+	// FailedQueries is the share of the queries due that gave no answer of their class, a ratio: failed, refused, timed
+	// out, never finished or never submitted.
 	FailedQueries GoalFigure = "failed_queries"
 	// SourceLag is records that were due and not emitted at the step's end.
 	SourceLag GoalFigure = "source_lag"

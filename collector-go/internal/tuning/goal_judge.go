@@ -10,7 +10,8 @@ type GoalOutcome struct {
 	Goal     Goal    `json:"goal"`
 	Measured Figure  `json:"measured"`
 	Verdict  Verdict `json:"verdict"`
-	// OwnMs is how long the queries run by themselves, where all of them do: what a result takes beyond it is the topology's. 0 else.
+	// OwnMs is how long the queries run by themselves, where all of them do: what a result takes beyond it is the
+	// topology's. 0 else.
 	OwnMs Figure `json:"query_own_ms,omitempty"`
 }
 
@@ -37,13 +38,15 @@ type GoalStep struct {
 	Measured StepMeasures
 	// Asked says that queries were asked; without any, goals about queries are not judged.
 	Asked bool
-	// NoneToMatch says that no record was made for the queries to find: what they return is then no sign of completeness, and not judged.
+	// NoneToMatch says that no record was made for the queries to find: what they return is then no sign of
+	// completeness, and not judged.
 	NoneToMatch bool
 	// OwnMs is how long the queries run by themselves; 0 where that is not known.
 	OwnMs Figure
 	// Unfinished counts queries that were overdue when the step was judged.
 	Unfinished int
-	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfClient says that it is none of the workers', it judges nothing.
+	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfClient says that it is none of the
+	// workers', it judges nothing.
 	HostIdle, LeastIdle Figure
 	Evidence            Evidence
 }
@@ -54,9 +57,9 @@ var ofQueries = map[GoalFigure]bool{QueryLatency: true, ResultSize: true, Comple
 // ofMatches are the figures of queries that were to find records.
 var ofMatches = map[GoalFigure]bool{ResultSize: true, Completeness: true}
 
-// JudgeGoals gives a step's verdict by its goals, in the light of what limited it: a starved host makes it inconclusive unless the
-// limit is shown to be the topology itself; after that a goal that was missed is a FAIL, and one that could not be measured
-// inconclusive. A goal of a capacity is of a trial and not judged here.
+// JudgeGoals gives a step's verdict by its goals, in the light of what limited it: a starved host makes it inconclusive
+// unless the limit is shown to be the topology itself; after that a goal that was missed is a FAIL, and one that could
+// not be measured inconclusive. A goal of a capacity is of a trial and not judged here.
 func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitation) {
 	e := step.Evidence
 	if !e.Host.IdleRatio.Known() {
@@ -133,7 +136,8 @@ func (o GoalOutcome) miss() string {
 	return fmt.Sprintf("%s %s is %s %s", o.Goal.name(), o.written(o.Measured), word, o.written(o.Goal.limit()))
 }
 
-// written is a value of the outcome's figure: a latency of queries that run for a time of their own as how late their results came.
+// written is a value of the outcome's figure: a latency of queries that run for a time of their own as how late their
+// results came.
 func (o GoalOutcome) written(v Figure) string {
 	if o.OwnMs > 0 {
 		return Digits((v-o.OwnMs)/1000) + " s late"

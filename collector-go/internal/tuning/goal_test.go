@@ -76,7 +76,8 @@ func TestCompletenessIsJudgedByTheRecord(t *testing.T) {
 	assert.Equal(t, []string{"the completeness was not measured"}, judge(10, tuning.Unknown).Reasons)
 }
 
-// A query that runs for 30 s takes 30 s: what is missed is how late its result came. Where the limit is within that time it is the latency.
+// A query that runs for 30 s takes 30 s: what is missed is how late its result came. Where the limit is within that
+// time it is the latency.
 func TestALatencyBeyondTheQuerysOwnTimeIsLateness(t *testing.T) {
 	for name, c := range map[string]struct {
 		measured, atMost, own tuning.Figure
@@ -104,7 +105,8 @@ func TestGoalsInWords(t *testing.T) {
 	assert.Equal(t, "capacity at least 400", atLeast(tuning.CapacityFigure, tuning.AtEnd, 400).String())
 }
 
-// Completeness is judged only of queries that were to match, and no step is OK whose queries were to match and found nothing.
+// Completeness is judged only of queries that were to match, and no step is OK whose queries were to match and found
+// nothing.
 func TestCompletenessIsOfQueriesThatWereToMatch(t *testing.T) {
 	latency := tuning.Goal{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: tuning.Unknown}
 	size := tuning.Goal{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: tuning.Unknown, AtLeast: 9.9}

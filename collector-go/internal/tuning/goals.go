@@ -1,5 +1,5 @@
-// Package tuning judges what was measured of a topology. It is pure: figures come in as values, verdicts go out; it knows no
-// file, no clock and no network.
+// Package tuning judges what was measured of a topology. It is pure: figures come in as values, verdicts go out; it
+// knows no file, no clock and no network.
 //
 // A figure that was not measured is NaN. It never makes a verdict OK.
 package tuning
@@ -21,8 +21,9 @@ type Goals struct {
 	MinHostIdle float64
 }
 
-// DefaultGoals are those of "Tuning and Performance of Bullet in Storm": 200 ms, and RAW queries for 10 records. The tolerance
-// lets 1 record in 100 be missing; on a host with less than 5% idle any figure is the host's rather than the topology's.
+// DefaultGoals are those of "Tuning and Performance of Bullet in Storm": 200 ms, and RAW queries for 10 records. The
+// tolerance lets 1 record in 100 be missing; on a host with less than 5% idle any figure is the host's rather than the
+// topology's.
 func DefaultGoals() Goals {
 	return Goals{FilterLatencyLimitMs: 200, ExpectedResultSize: 10, Tolerance: 0.01, MinHostIdle: 0.05}
 }

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// The stages beside the document's: the record's way begins where it is made, the query's way where a client submits it.
+// The stages beside the document's: the record's way begins where it is made, the query's way where a client submits
+// it.
 const (
 	RecordMade     = "Record Made"
 	QuerySubmitted = "Query Submitted"
@@ -18,8 +19,8 @@ const (
 // Stages are all stages, the record's first, in the order in which they are shown.
 var Stages = []string{RecordMade, KafkaReceived, BulletReceived, BulletFiltered, QuerySubmitted, QueryReceived, QueryFinished, QueryReturned}
 
-// follows says which stages cannot be before a stage, whatever the clocks say. A record may be filtered before the join bolt has the query,
-// and a record that waits in Kafka is older than its query: those are not here.
+// follows says which stages cannot be before a stage, whatever the clocks say. A record may be filtered before the join
+// bolt has the query, and a record that waits in Kafka is older than its query: those are not here.
 var follows = map[string][]string{
 	RecordMade:     {KafkaReceived},
 	KafkaReceived:  {BulletReceived},
@@ -42,8 +43,8 @@ func after(stage string) (all []string) {
 	return all
 }
 
-// Journey is one query that found its record: when each stage was reached, ms since the Unix epoch, by the clock of whoever stamped it. A
-// stage that nobody stamped is not there.
+// Journey is one query that found its record: when each stage was reached, ms since the Unix epoch, by the clock of
+// whoever stamped it. A stage that nobody stamped is not there.
 type Journey struct {
 	Query int                `json:"query"`
 	AtMs  map[string]float64 `json:"at_ms"`
@@ -59,8 +60,8 @@ func (j Journey) Since(from, to string) Figure {
 	return Figure(b - a)
 }
 
-// Added is what Bullet adds: from when the record and the query have met, which is the later of Query Received and Bullet Filtered, to
-// Query Finished. Where nobody stamped Bullet Filtered, from Query Received.
+// Added is what Bullet adds: from when the record and the query have met, which is the later of Query Received and
+// Bullet Filtered, to Query Finished. Where nobody stamped Bullet Filtered, from Query Received.
 func (j Journey) Added() Figure {
 	fromQuery, fromRecord := j.Since(QueryReceived, QueryFinished), j.Since(BulletFiltered, QueryFinished)
 	if !fromRecord.Known() {
@@ -69,8 +70,9 @@ func (j Journey) Added() Figure {
 	return min(fromQuery, fromRecord)
 }
 
-// TimelineOf puts journeys together. clocks names the clock that stamps each stage; queries were run. generated says that each record was
-// made after its query was submitted: only then is there a time to find it, from Bullet Received (else Kafka Received) to Query Finished.
+// TimelineOf puts journeys together. clocks names the clock that stamps each stage; queries were run. generated says
+// that each record was made after its query was submitted: only then is there a time to find it, from Bullet Received
+// (else Kafka Received) to Query Finished.
 func TimelineOf(journeys []Journey, queries int, generated bool, clocks map[string]string) Timeline {
 	t := Timeline{Queries: queries, Returned: len(journeys), Journeys: journeys, Stages: []Stage{}, FindTime: Estimate{Unknown, Unknown, Unknown, ""}, Skews: skews(journeys, clocks), Notes: []string{}}
 	for _, name := range Stages {

@@ -2,7 +2,8 @@ package tuning
 
 import "slices"
 
-// Limited is the verdict of a step whose load met a limit that is not the topology's: it says nothing of the topology at that load.
+// Limited is the verdict of a step whose load met a limit that is not the topology's: it says nothing of the topology
+// at that load.
 const Limited Verdict = "limited"
 
 // Temper changes a step's verdict for what limited it. A starved host is to have been excused where

@@ -21,10 +21,11 @@ type LatencyPoint struct {
 // kneePoints is how many points a row needs for a knee: with fewer, leaving one out leaves no curve.
 const kneePoints = 4
 
-// FindKnee finds the knee of a row whose points ascend, and says why there is none. It is Kneedle (Satopää et al., "Finding a
-// 'Kneedle' in a Haystack", 2011) for an increasing convex curve, sensitivity 1, without its smoothing, which a row of a few
-// averages does not need. Two things are ours: latency counts by its logarithm, since it spans decades; and the curve ends with the first point
-// above limitMs, so that how far beyond it somebody went on measuring moves nothing.
+// FindKnee finds the knee of a row whose points ascend, and says why there is none. It is Kneedle (Satopää et al.,
+// "Finding a 'Kneedle' in a Haystack", 2011) for an increasing convex curve, sensitivity 1, without its smoothing,
+// which a row of a few averages does not need. Two things are ours: latency counts by its logarithm, since it spans
+// decades; and the curve ends with the first point above limitMs, so that how far beyond it somebody went on measuring
+// moves nothing.
 func FindKnee(points []LatencyPoint, limitMs float64) (*Knee, string) {
 	if len(points) < kneePoints {
 		return nil, "fewer than four points"

@@ -14,9 +14,9 @@ type bracket struct {
 	low, high float64
 }
 
-// likelihood is the normal likelihood of brackets whose mean is the dot product of parameters and covariates. It is taken
-// over theta = (parameters/sigma, 1/sigma), in which its logarithm is concave (Pratt 1981, Burridge 1981): wherever a climb
-// ends is the top.
+// likelihood is the normal likelihood of brackets whose mean is the dot product of parameters and covariates. It is
+// taken over theta = (parameters/sigma, 1/sigma), in which its logarithm is concave (Pratt 1981, Burridge 1981):
+// wherever a climb ends is the top.
 type likelihood []bracket
 
 // at gives the negative logarithm with its gradient and Hessian; +Inf outside the domain.
@@ -139,7 +139,8 @@ func ignorable(err error) bool {
 	return conditioned
 }
 
-// logBetween is the logarithm of a standard normal's probability to lie between v and u, precise far out in either tail.
+// logBetween is the logarithm of a standard normal's probability to lie between v and u, precise far out in either
+// tail.
 func logBetween(v, u float64) float64 {
 	if v > 0 {
 		v, u = -u, -v

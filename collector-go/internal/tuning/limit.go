@@ -10,7 +10,8 @@ import (
 
 // Bounds from which on something counts as a limit.
 const (
-	// busyBound is the share of an executor's time: Storm's counts are samples, so that a full executor reads as a little less.
+	// busyBound is the share of an executor's time: Storm's counts are samples, so that a full executor reads as a
+	// little less.
 	busyBound = 0.9
 	// gcBound is the share of a worker's time that its collectors may take.
 	gcBound = 0.1
@@ -36,8 +37,8 @@ const (
 	coveredBound = 0.85
 )
 
-// Limit finds what limited a step. A limiter that follows from another (spouts are held back since a bolt is too slow) is a
-// consequence and not named. What the evidence does not hold limits nothing: it is missing, and said so.
+// Limit finds what limited a step. A limiter that follows from another (spouts are held back since a bolt is too slow)
+// is a consequence and not named. What the evidence does not hold limits nothing: it is missing, and said so.
 func Limit(e Evidence) Limitation {
 	l := limiting{evidence: e}
 	for _, rule := range []func(Evidence) LimiterFinding{filterRule, boltRule, gcRule, restartRule, pendingRule, sourceRule, endpointRule, clientRule, hostRule, collectorRule} {

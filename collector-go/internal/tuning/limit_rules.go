@@ -31,8 +31,8 @@ func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {
 	return f
 }
 
-// boltRule looks at the busiest of the other bolts. One that waits within a tuple, as for an answer over HTTP, is busy without computing:
-// it is then not said to lack CPU.
+// boltRule looks at the busiest of the other bolts. One that waits within a tuple, as for an answer over HTTP, is busy
+// without computing: it is then not said to lack CPU.
 func boltRule(e Evidence) LimiterFinding {
 	busiest := NoBoltEvidence("any other bolt")
 	for _, b := range e.Bolts {
@@ -53,8 +53,9 @@ func boltRule(e Evidence) LimiterFinding {
 // publishers are Bullet's bolts that hand results and loops to the pub-sub, and wait for it where that is over HTTP.
 var publishers = []string{"ResultBolt", "LoopBolt"}
 
-// waits reports whether a bolt's executors were busy without computing, and by what that is known. On a starved host, or on one
-// that was not looked at, they may have waited for a processor. A worker's CPU is that of all it holds: for a bolt that is known to wait, the CPU of all workers must cover all bolts.
+// waits reports whether a bolt's executors were busy without computing, and by what that is known. On a starved host,
+// or on one that was not looked at, they may have waited for a processor. A worker's CPU is that of all it holds: for a
+// bolt that is known to wait, the CPU of all workers must cover all bolts.
 func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
 	if e.Host.OfClient || !(e.Host.IdleRatio >= e.leastIdle()) {
 		return "", false
@@ -134,7 +135,8 @@ func (s SpoutEvidence) pendingText() string {
 	return Digits(s.MaxPending) + " records a spout"
 }
 
-// sourceRule looks at records that wait to be read. Where each partition has a spout of its own, more spouts read nothing.
+// sourceRule looks at records that wait to be read. Where each partition has a spout of its own, more spouts read
+// nothing.
 func sourceRule(e Evidence) LimiterFinding {
 	s := e.Source
 	limiter := LimitedBySpouts
@@ -244,7 +246,8 @@ func hostRule(e Evidence) LimiterFinding {
 // leastRise is by how much a process' share must have risen to be named.
 const leastRise = 0.02
 
-// changed names the process whose share of the host rose most since the step before: who takes most need not be who came.
+// changed names the process whose share of the host rose most since the step before: who takes most need not be who
+// came.
 func (h HostEvidence) changed() string {
 	before := map[string]Figure{}
 	for _, s := range h.SharesBefore {
@@ -270,7 +273,8 @@ func (h HostEvidence) changed() string {
 	return "who took it is not known"
 }
 
-// silenceRule looks at workers that should report and do not: they ended, or what they sent was lost, and nobody is blamed for it.
+// silenceRule looks at workers that should report and do not: they ended, or what they sent was lost, and nobody is
+// blamed for it.
 func silenceRule(e Evidence) LimiterFinding {
 	w := e.Workers
 	numbers := []Number{{"silent", w.Silent, "workers"}, {"expected", w.Expected, "workers"}}
@@ -284,7 +288,8 @@ func silenceRule(e Evidence) LimiterFinding {
 	return finding(LimitedBySilence, Reached, numbers, "%s of %s workers had fallen silent by the step's end: %s", figureText(w.Silent), figureText(w.Expected), what)
 }
 
-// collectorRule looks at what the collecting did to what it collects: on a starved host, or by leaving out what happened.
+// collectorRule looks at what the collecting did to what it collects: on a starved host, or by leaving out what
+// happened.
 func collectorRule(e Evidence) LimiterFinding {
 	c := e.Collector
 	missing := c.MissingSlices / c.ExpectedSlices

@@ -194,8 +194,8 @@ func TestWhatCannotBeTold(t *testing.T) {
 	})
 }
 
-// On a cluster that others run, the host is the load client's: it limits nothing, and that a filter was busy without its workers' CPU shows
-// no filter.
+// On a cluster that others run, the host is the load client's: it limits nothing, and that a filter was busy without
+// its workers' CPU shows no filter.
 func TestTheLoadClientsHostLimitsNothing(t *testing.T) {
 	e := quiet()
 	e.Host.IdleRatio, e.Host.OfClient, e.Collector.ShareOfHost = 0.01, true, 0.3

@@ -21,8 +21,8 @@ const (
 	LimitedBySilence    Limiter = "a silent worker" // what it did is not known, nor who lost it
 )
 
-// OfTopology reports whether the limiter is the topology's own work, so that a goal missed because of it is the topology's failure.
-// The others are settings and what is around it: more of the same topology would not help.
+// OfTopology reports whether the limiter is the topology's own work, so that a goal missed because of it is the
+// topology's failure. The others are settings and what is around it: more of the same topology would not help.
 func (l Limiter) OfTopology() bool {
 	switch l {
 	case LimitedByFilterCPU, LimitedByBoltCPU, LimitedByBoltBusy, LimitedByGC, LimitedByRestart, LimitedBySpouts:
@@ -64,10 +64,12 @@ type LimiterFinding struct {
 type Limitation struct {
 	// Limiters are those reached that no other explains, most telling first; none where it cannot be told.
 	Limiters []Limiter `json:"limiters"`
-	// Text is the limitation in a sentence: "limited by DRPC: ...", "cannot tell: ...", or "nothing was at its limit: ...".
+	// Text is the limitation in a sentence: "limited by DRPC: ...", "cannot tell: ...", or "nothing was at its limit:
+	// ...".
 	Text     string           `json:"text"`
 	Findings []LimiterFinding `json:"findings"`
-	// Missing is what was not measured and Contradictions what does not fit together; either may be why it cannot be told.
+	// Missing is what was not measured and Contradictions what does not fit together; either may be why it cannot be
+	// told.
 	Missing        []string `json:"missing"`
 	Contradictions []string `json:"contradictions"`
 }
@@ -75,5 +77,6 @@ type Limitation struct {
 // Known reports whether a limiter was found.
 func (l Limitation) Known() bool { return len(l.Limiters) > 0 }
 
-// BlamesTopology reports whether the topology itself was shown to be the limit: it comes first, whatever else was reached.
+// BlamesTopology reports whether the topology itself was shown to be the limit: it comes first, whatever else was
+// reached.
 func (l Limitation) BlamesTopology() bool { return l.Known() && l.Limiters[0].OfTopology() }

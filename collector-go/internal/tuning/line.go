@@ -21,9 +21,9 @@ func CheckConfidence(c float64) error {
 	return nil
 }
 
-// Line is a straight line through points by least squares, beside the one through the origin. Intervals are Student's t, which
-// is exact where the points scatter about the line normally, independently and evenly. Whatever the points do not show is
-// unknown, and Note says why.
+// Line is a straight line through points by least squares, beside the one through the origin. Intervals are Student's
+// t, which is exact where the points scatter about the line normally, independently and evenly. Whatever the points do
+// not show is unknown, and Note says why.
 type Line struct {
 	Slope     Figure `json:"slope"`
 	Intercept Figure `json:"intercept"`

@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// LaunchCost is what a topology spent in a step, each time that the step was measured, ms a minute: a worker's mean and all workers
-// together. The times may be launches, or attempts of one launch.
+// LaunchCost is what a topology spent in a step, each time that the step was measured, ms a minute: a worker's mean and
+// all workers together. The times may be launches, or attempts of one launch.
 type LaunchCost struct {
 	AverageCPUMsPerMinute, TotalCPUMsPerMinute Figure
 	// Slices is over how many slices that is; 0 where nobody says, as in a table of figures.
 	Slices int
 }
 
-// complete reports whether a step says what its queries cost: its verdict is OK, or there is no query to judge. One that was inconclusive or
-// limited was not measured well enough, and one that failed may have worked less than it should have.
+// complete reports whether a step says what its queries cost: its verdict is OK, or there is no query to judge. One
+// that was inconclusive or limited was not measured well enough, and one that failed may have worked less than it
+// should have.
 func (s ConcurrencyStep) complete() bool {
 	return s.Verdict == OK || s.Verdict == Baseline && !s.doubtful
 }
@@ -39,8 +40,8 @@ func (s ConcurrencyStep) costs(from CostSource) []LaunchCost {
 	return []LaunchCost{{AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute}}
 }
 
-// costFrom is the source: the mirrored loads where enough of them were measured, and one of them twice, so that the drift between its times is
-// in the interval; else the climb.
+// costFrom is the source: the mirrored loads where enough of them were measured, and one of them twice, so that the
+// drift between its times is in the interval; else the climb.
 func (c *Concurrency) costFrom() CostSource {
 	ofRun := slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.launches != nil || s.mirrored != nil })
 	if !ofRun {
@@ -62,7 +63,8 @@ func totalCost(c LaunchCost) Figure   { return c.TotalCPUMsPerMinute }
 // LeastSlices is of how few slices a mean is none: with fewer there is nothing by which to see how they scatter.
 const LeastSlices = 3
 
-// fitCost fits CPU over queries, a point each time that a step was measured: what differs from one time to the next is in the intervals. The notes are what must be known of them.
+// fitCost fits CPU over queries, a point each time that a step was measured: what differs from one time to the next is
+// in the intervals. The notes are what must be known of them.
 func (c *Concurrency) fitCost() (notes []string) {
 	c.CostFrom = c.costFrom()
 	average, averageComplete := c.costs(averageCost, everyStep), c.costs(averageCost, ConcurrencyStep.complete)
@@ -128,8 +130,8 @@ func (p costPoints) repeated() bool {
 
 func (p costPoints) line(confidence float64) Line { return FitLine(p.x, p.y, confidence) }
 
-// slope is what a query costs; not determined where the line says that it costs less than nothing, which no query does, or may cost nothing,
-// and of a climb that has too few steps.
+// slope is what a query costs; not determined where the line says that it costs less than nothing, which no query does,
+// or may cost nothing, and of a climb that has too few steps.
 func (p costPoints) slope(confidence float64) Estimate {
 	l := p.line(confidence)
 	e := l.slope()

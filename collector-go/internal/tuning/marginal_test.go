@@ -100,7 +100,8 @@ func costOf(t *testing.T, rows ...tuning.ConcurrencyRow) *tuning.Concurrency {
 	return c
 }
 
-// On a real Bullet at 0, 20 and 60 queries, whose workers were still compiling, each query was said to add -133 ms/min (-147 to -119).
+// On a real Bullet at 0, 20 and 60 queries, whose workers were still compiling, each query was said to add -133 ms/min
+// (-147 to -119).
 func TestACostBelowNothingIsNotDetermined(t *testing.T) {
 	c := costOf(t, measuredRow(0, 12, 48_000, 47_900), measuredRow(20, 12, 45_300, 45_400), measuredRow(60, 12, 40_000, 40_020))
 	for name, e := range map[string]tuning.Estimate{"total": c.MarginalTotal, "total while complete": c.MarginalTotalWhileComplete, "worker": c.Marginal,
@@ -114,7 +115,8 @@ func TestACostBelowNothingIsNotDetermined(t *testing.T) {
 	assert.Contains(t, string(text), `"value":null,"low":null,"high":null`)
 }
 
-// Mirrored loads, 0 a b b a 0: what the topology drifts by while its load is the same is in the interval, and its slope in time is not in the cost.
+// Mirrored loads, 0 a b b a 0: what the topology drifts by while its load is the same is in the interval, and its slope
+// in time is not in the cost.
 func TestTheDriftBetweenRepeatsIsInTheInterval(t *testing.T) {
 	const perQuery, drift = 100, 400 // ms/min; by so much it falls from one step to the next
 	at := func(queries, first, second int) tuning.ConcurrencyRow {
@@ -130,7 +132,8 @@ func TestTheDriftBetweenRepeatsIsInTheInterval(t *testing.T) {
 	assert.Less(t, float64(steady.High-steady.Low), 1.0)
 }
 
-// A climb that measured each step once knows nothing of the drift: its interval is how the steps scatter about the line, and that is stated.
+// A climb that measured each step once knows nothing of the drift: its interval is how the steps scatter about the
+// line, and that is stated.
 func TestAClimbWithoutRepeatsStatesWhatItsIntervalLacks(t *testing.T) {
 	c := costOf(t, measuredRow(0, 12, 48_000), measuredRow(20, 12, 50_650), measuredRow(60, 12, 56_000))
 	e := c.MarginalTotalWhileComplete
@@ -149,7 +152,8 @@ func mirroredRow(r tuning.ConcurrencyRow, slices int, totals ...tuning.Figure) t
 	return r
 }
 
-// The cost is from the mirrored loads where these gave enough, else from the climb, else not determined; and it says which.
+// The cost is from the mirrored loads where these gave enough, else from the climb, else not determined; and it says
+// which.
 func TestWhichStepsTheCostIsFrom(t *testing.T) {
 	missed := rowOf(100, tuning.Fail)
 	missed.AverageCPUMsPerMinute, missed.TotalCPUMsPerMinute = 10_000, 20_000

@@ -38,7 +38,8 @@ func (z *sizer) filterBolts() error {
 	return nil
 }
 
-// boltsFor is how many filter bolts hold a capacity at the query test's record rate, not fewer than the fewest measured.
+// boltsFor is how many filter bolts hold a capacity at the query test's record rate, not fewer than the fewest
+// measured.
 func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
 	var rows []CensoredRow
 	for _, row := range z.queries.Rows {
@@ -82,8 +83,8 @@ func (z *sizer) mostHeld() (most float64) {
 	return most
 }
 
-// over fits a figure of the volumes over their record rates and predicts it for the rate asked for: a power law, a straight line of
-// the logarithms, since a configuration twice as large is off by twice as much, and none is below 0.
+// over fits a figure of the volumes over their record rates and predicts it for the rate asked for: a power law, a
+// straight line of the logarithms, since a configuration twice as large is off by twice as much, and none is below 0.
 func (z *sizer) over(figure func(Volume) (Figure, bool)) Estimate {
 	var x, y []float64
 	for _, v := range z.volumes {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seeds is how many synthetic tables an interval is tried on; covered is how many of them it must hold the truth in. At 95%
-// the count is 950 on average with a standard deviation of 7: beyond 4 of them something is wrong.
+// seeds is how many synthetic tables an interval is tried on; covered is how many of them it must hold the truth in. At
+// 95% the count is 950 on average with a standard deviation of 7: beyond 4 of them something is wrong.
 const seeds = 1000
 
 func assertCoverage(t *testing.T, covered int, what string) {
@@ -49,7 +49,8 @@ func TestLinesCoverTheTruth(t *testing.T) {
 	assertCoverage(t, prediction, "prediction of a new point")
 }
 
-// grid is a synthetic table: capacity = 5 + 3x + N(0, deviation), seen as the interval of steps it falls in; the last rows never failed.
+// grid is a synthetic table: capacity = 5 + 3x + N(0, deviation), seen as the interval of steps it falls in; the last
+// rows never failed.
 func grid(random *rand.Rand, rows, censored int, deviation, step float64) (out []CensoredRow) {
 	for i := range rows {
 		x := float64(4 * (i + 1))
@@ -161,8 +162,8 @@ func TestTheOrderOfRowsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Points beyond the first failure tell nothing new: neither capacity nor knee nor fit moves. Only a row that was too short for a
-// knee may get one.
+// Points beyond the first failure tell nothing new: neither capacity nor knee nor fit moves. Only a row that was too
+// short for a knee may get one.
 func TestPointsBeyondTheFirstFailureMoveNothing(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := points(r)

@@ -26,9 +26,9 @@ type QueryPoint struct {
 	FilterBolts, Queries                int
 	LatencyMs                           float64
 	TopologyCPUCores, TopologyMemoryMiB Figure
-	// Verdict is given where more was looked at than the latency; "" leaves it to the latency. A point that is neither OK nor FAIL says
-	// nothing of the topology: it is shown, and neither capacity nor knee is found from it. OK above the limit is a FAIL: the limit asked for is
-	// stricter than the one it was judged by.
+	// Verdict is given where more was looked at than the latency; "" leaves it to the latency. A point that is neither
+	// OK nor FAIL says nothing of the topology: it is shown, and neither capacity nor knee is found from it. OK above
+	// the limit is a FAIL: the limit asked for is stricter than the one it was judged by.
 	Verdict Verdict
 }
 
@@ -41,7 +41,8 @@ type QueryGoals struct {
 	Confidence float64
 }
 
-// DefaultHeadroom leaves a fifth free: latency rises from tens of milliseconds to seconds within one step of the document's grid.
+// DefaultHeadroom leaves a fifth free: latency rises from tens of milliseconds to seconds within one step of the
+// document's grid.
 const DefaultHeadroom = 0.2
 
 // Validate returns an error that names the goal that makes no sense.
@@ -77,8 +78,8 @@ type QueryRow struct {
 	Headroom Figure `json:"headroom_ratio"`
 }
 
-// QueryFit is capacity = intercept + queries_per_core x cores, by interval-censored maximum likelihood; the midpoints' least
-// squares, which leave out the rows that have one end only, stand beside it.
+// QueryFit is capacity = intercept + queries_per_core x cores, by interval-censored maximum likelihood; the midpoints'
+// least squares, which leave out the rows that have one end only, stand beside it.
 type QueryFit struct {
 	QueriesPerCore Figure `json:"queries_per_core"`
 	Intercept      Figure `json:"intercept"`

@@ -25,7 +25,8 @@ type Component struct {
 	CPUCoresTotal, CPUCoresEach Figure
 	OnHeapMiB, OffHeapMiB       Figure
 	TotalMemoryMiB              Figure
-	// BusyMost is the share of a core that its busiest instance took at the last step that held; 0 where that was not measured.
+	// BusyMost is the share of a core that its busiest instance took at the last step that held; 0 where that was not
+	// measured.
 	BusyMost Figure
 }
 
@@ -97,7 +98,8 @@ const (
 // Resources is what a topology takes.
 type Resources struct {
 	Totals Totals `json:"totals"`
-	// Machines is how many are needed, rounded up; the more of what CPU and memory ask for. It is 0 where nothing is known of one.
+	// Machines is how many are needed, rounded up; the more of what CPU and memory ask for. It is 0 where nothing is
+	// known of one.
 	Machines         int    `json:"machines"`
 	MachinesByCPU    Figure `json:"machines_by_cpu"`
 	MachinesByMemory Figure `json:"machines_by_memory"`
@@ -111,8 +113,8 @@ type Resources struct {
 	Notes         []string         `json:"notes"`
 }
 
-// AnalyzeResources adds up the components, audits what the table states, and finds how many machines it takes, unless nothing is known
-// of one.
+// AnalyzeResources adds up the components, audits what the table states, and finds how many machines it takes, unless
+// nothing is known of one.
 func AnalyzeResources(components []Component, stated *StatedTotals, machine Machine) (*Resources, error) {
 	if err := errors.Join(machine.check(), checkComponents(components)); err != nil {
 		return nil, err

@@ -26,8 +26,8 @@ const DefaultDiscount = 0.25
 type ScalingPoint struct {
 	Size       Figure `json:"size"`
 	Throughput Figure `json:"throughput"`
-	// Ideal is the smallest size's throughput times the size's ratio to it; Discounted counts what is added to the smallest size less
-	// the discount.
+	// Ideal is the smallest size's throughput times the size's ratio to it; Discounted counts what is added to the
+	// smallest size less the discount.
 	Ideal      Figure `json:"ideal"`
 	Discounted Figure `json:"discounted"`
 	Law        Figure `json:"usl"`

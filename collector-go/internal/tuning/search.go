@@ -35,13 +35,13 @@ type Search struct {
 	Values []float64
 	// InconclusiveRepeats is how often an inconclusive value is measured again.
 	InconclusiveRepeats int
-	// Confirm has an ascending search measure the last value that was OK and the first that failed once more: a bound that does not repeat is
-	// none.
+	// Confirm has an ascending search measure the last value that was OK and the first that failed once more: a bound
+	// that does not repeat is none.
 	Confirm bool
 }
 
-// Next is the value to measure next and which attempt at it that is, from 1; more is false when the row is done. The attempts come
-// one right after the other.
+// Next is the value to measure next and which attempt at it that is, from 1; more is false when the row is done. The
+// attempts come one right after the other.
 func (s Search) Next(measured []Measured) (value float64, attempt int, more bool) {
 	if n := len(measured); n > 0 {
 		last := measured[n-1]
@@ -95,8 +95,9 @@ func (s Search) ascend(verdicts map[float64]Verdict) (float64, bool) {
 	return 0, false
 }
 
-// halve takes the middle one of what is not measured between the largest that was OK and the smallest that failed, or that met a limit
-// outside of the topology: beyond that one no load reaches it. What was inconclusive points neither way and is left out.
+// halve takes the middle one of what is not measured between the largest that was OK and the smallest that failed, or
+// that met a limit outside of the topology: beyond that one no load reaches it. What was inconclusive points neither
+// way and is left out.
 func (s Search) halve(verdicts map[float64]Verdict) (float64, bool) {
 	interval := intervalOf(verdicts)
 	var open []float64
@@ -123,8 +124,8 @@ func attemptsAt(measured []Measured, value float64) (n int) {
 	return n
 }
 
-// verdictsByValue puts the attempts at each value together: the judged ones if they agree. What never could be judged, or was judged
-// both ways, is inconclusive.
+// verdictsByValue puts the attempts at each value together: the judged ones if they agree. What never could be judged,
+// or was judged both ways, is inconclusive.
 func verdictsByValue(measured []Measured) map[float64]Verdict {
 	verdicts := map[float64]Verdict{}
 	contradicted := map[float64]bool{}
@@ -151,7 +152,8 @@ type Interval struct {
 	FirstFail *float64 `json:"first_fail"`
 	// Censored says that something was OK and nothing failed: LastOK is a lower bound and no capacity.
 	Censored bool `json:"censored"`
-	// Inconclusive are values that could not be judged, however often they were measured; those within the interval widen it.
+	// Inconclusive are values that could not be judged, however often they were measured; those within the interval
+	// widen it.
 	Inconclusive []float64 `json:"inconclusive,omitempty"`
 	// Limited are values at which something around the topology was at its limit: they say nothing of the topology.
 	Limited []float64 `json:"limited,omitempty"`

@@ -76,7 +76,8 @@ func TestSearchesAgreeOnAMonotoneTruth(t *testing.T) {
 	})
 }
 
-// Whatever the verdicts are, a search ends, never measures a settled value again, and its interval is one that its own verdicts bear out.
+// Whatever the verdicts are, a search ends, never measures a settled value again, and its interval is one that its own
+// verdicts bear out.
 func TestSearchesAreHonestOfAnyTruth(t *testing.T) {
 	verdict := rapid.SampledFrom([]tuning.Verdict{tuning.OK, tuning.Fail, tuning.Inconclusive, tuning.Limited})
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,9 +2,9 @@ package tuning
 
 import "strings"
 
-// settingOf maps the components of the document's tables, and those of today's Bullet, to Bullet's settings. The names are compared
-// without case and spaces. DataSource is not here: it is the DSL's bolt where there is a DataSpout, the DSL's spout where there is a DataSource
-// bolt, and Bullet's spout where there is neither.
+// settingOf maps the components of the document's tables, and those of today's Bullet, to Bullet's settings. The names
+// are compared without case and spaces. DataSource is not here: it is the DSL's bolt where there is a DataSpout, the
+// DSL's spout where there is a DataSource bolt, and Bullet's spout where there is neither.
 var settingOf = map[string]string{
 	"filterbolt": "bullet.topology.filter.bolt", "joinbolt": "bullet.topology.join.bolt",
 	"queryspout": "bullet.topology.query.spout", "drpcspout": "bullet.topology.query.spout",

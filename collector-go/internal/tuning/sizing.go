@@ -12,7 +12,8 @@ import (
 type Setting struct {
 	Key   string  `json:"key"`
 	Value float64 `json:"value"`
-	// Low and High bound the estimate that Value was rounded up from; null where it was read from a table, or is not bounded.
+	// Low and High bound the estimate that Value was rounded up from; null where it was read from a table, or is not
+	// bounded.
 	Low    Figure `json:"low"`
 	High   Figure `json:"high"`
 	Reason string `json:"reason"`
@@ -56,10 +57,10 @@ type sizer struct {
 	s        *Sizing
 }
 
-// Size finds the configuration. Components follow the record rate by a power law of their parallelism over it; filter bolts also
-// follow the queries, by the fit of capacity over filter bolts. A filter bolt's work is its share of the records times what the queries
-// cost each, so the bolts for the queries grow in proportion to the record rate over that of the query test; the larger of the two
-// needs is taken.
+// Size finds the configuration. Components follow the record rate by a power law of their parallelism over it; filter
+// bolts also follow the queries, by the fit of capacity over filter bolts. A filter bolt's work is its share of the
+// records times what the queries cost each, so the bolts for the queries grow in proportion to the record rate over
+// that of the query test; the larger of the two needs is taken.
 func Size(d Demand, e Measurements) (*Sizing, error) {
 	if !(d.RecordsPerS > 0) || math.IsInf(d.RecordsPerS, 0) || d.Queries < 0 {
 		return nil, errors.New("the records per second must be a positive number, and the queries at least 0")
@@ -129,8 +130,8 @@ func (z *sizer) note(format string, args ...any) {
 	z.s.Notes = append(z.s.Notes, fmt.Sprintf(format, args...))
 }
 
-// model is the volume whose instances are copied: the smallest that is not below the rate asked for, or the largest; one without
-// components where none was measured.
+// model is the volume whose instances are copied: the smallest that is not below the rate asked for, or the largest;
+// one without components where none was measured.
 func (z *sizer) model() (model Volume) {
 	for _, v := range z.volumes {
 		if model = v; float64(v.RecordsPerS) >= z.RecordsPerS {
@@ -171,7 +172,8 @@ func (z *sizer) settings() {
 	z.others(model.Components)
 }
 
-// filterAlone sizes the filter bolts where the volumes do not have them: their instances are those of the table of components.
+// filterAlone sizes the filter bolts where the volumes do not have them: their instances are those of the table of
+// components.
 func (z *sizer) filterAlone() {
 	c, found := componentNamed(filterBolt, z.evidence.Others)
 	if !found {
@@ -234,8 +236,8 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 	add(".memory.off.heap.load", c.OffHeapMiB, 1)
 }
 
-// total estimates the whole topology: the power law over records/s, and the filter bolts that the queries need beyond it; without volumes,
-// what the query test's configurations asked for, over their filter bolts.
+// total estimates the whole topology: the power law over records/s, and the filter bolts that the queries need beyond
+// it; without volumes, what the query test's configurations asked for, over their filter bolts.
 func (z *sizer) total() {
 	if len(z.volumes) == 0 {
 		z.s.CPUCores = z.overBolts(func(r QueryRow) Figure { return r.TopologyCPUCores })
@@ -260,7 +262,8 @@ func (z *sizer) total() {
 	z.s.Notes = append(z.s.Notes, r.Notes...)
 }
 
-// overBolts is what the query test's configurations asked for, at as many filter bolts as are needed: its interval is that of the bolts.
+// overBolts is what the query test's configurations asked for, at as many filter bolts as are needed: its interval is
+// that of the bolts.
 func (z *sizer) overBolts(figure func(QueryRow) Figure) Estimate {
 	need := z.s.FilterBoltsForQueries
 	var known []QueryRow

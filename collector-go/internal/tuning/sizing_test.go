@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// evidence is a cluster whose every component follows the record rate exactly: a spout for 1,000 records/s, a filter bolt for 500; a
-// filter bolt holds 10 queries at 4,000 records/s.
+// evidence is a cluster whose every component follows the record rate exactly: a spout for 1,000 records/s, a filter
+// bolt for 500; a filter bolt holds 10 queries at 4,000 records/s.
 func evidence() tuning.Measurements {
 	var e tuning.Measurements
 	for _, k := range []int{4, 8, 16, 32} {
@@ -54,7 +54,8 @@ func TestSizeFollowsTheFits(t *testing.T) {
 	require.NoError(t, err)
 	got := settingsOf(t, s)
 	assert.EqualValues(t, 8, got["bullet.topology.bullet.spout.parallelism"])
-	// 160 queries with a fifth left free are 200: 20 bolts (and a quarter, since [200, 205) is where 20 bolts end) at 4,000 records/s, twice that at 8,000.
+	// 160 queries with a fifth left free are 200: 20 bolts (and a quarter, since [200, 205) is where 20 bolts end) at
+	// 4,000 records/s, twice that at 8,000.
 	assert.InDelta(t, 40, float64(s.FilterBoltsForQueries.Value), 1)
 	assert.InDelta(t, 16, float64(s.FilterBoltsForRecords.Value), 1e-9)
 	assert.EqualValues(t, 40, got["bullet.topology.filter.bolt.parallelism"])

@@ -17,7 +17,8 @@ type SpoutPending struct {
 	Warnings            []string `json:"warnings"`
 }
 
-// PendingOf is the arithmetic of max spout pending, which may be 0 for not set; partitions and filterBolts may be 0 for not known.
+// PendingOf is the arithmetic of max spout pending, which may be 0 for not set; partitions and filterBolts may be 0 for
+// not known.
 func PendingOf(batchSize, maxSpoutPending, spouts, filterBolts, partitions int) SpoutPending {
 	p := SpoutPending{BatchSize: batchSize, MaxSpoutPending: maxSpoutPending, RecordsPerSpout: batchSize * maxSpoutPending, Spouts: spouts,
 		RecordsInAll: batchSize * maxSpoutPending * spouts, FilterBoltsPerSpout: Unknown, KafkaPartitions: partitions, Warnings: []string{}}
@@ -30,8 +31,8 @@ func PendingOf(batchSize, maxSpoutPending, spouts, filterBolts, partitions int) 
 	return p
 }
 
-// CountPending adds what max spout pending means for the table's spout of records: the first component that is called a DataSource, DSL
-// or Bullet spout.
+// CountPending adds what max spout pending means for the table's spout of records: the first component that is called a
+// DataSource, DSL or Bullet spout.
 func (r *Resources) CountPending(batchSize, maxSpoutPending, partitions int) {
 	spouts, filters := 0, 0
 	for _, c := range r.Components {

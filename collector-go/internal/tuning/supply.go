@@ -8,8 +8,9 @@ import (
 // LimitedByRecordSource is what makes the records: the topology was given fewer than the step says.
 const LimitedByRecordSource Limiter = "the record source"
 
-// SupplyEvidence is whether the records that a step asks for were made: with the topology's own source what that emitted, with Kafka what
-// the producers wrote. Both are of the whole topology and hold the records that queries look for.
+// SupplyEvidence is whether the records that a step asks for were made: with the topology's own source what that
+// emitted, with Kafka what the producers wrote. Both are of the whole topology and hold the records that queries look
+// for.
 type SupplyEvidence struct {
 	AskedPerSecond Figure `json:"asked_records_per_second"`
 	MadePerSecond  Figure `json:"made_records_per_second"`
@@ -19,7 +20,8 @@ type SupplyEvidence struct {
 const (
 	// supplyBound is the least share of the records asked for that must be made.
 	supplyBound = 0.9
-	// leastShort is how many records must be lacking at least: of a few, one more or less at the step's ends is a large share.
+	// leastShort is how many records must be lacking at least: of a few, one more or less at the step's ends is a large
+	// share.
 	leastShort = 10
 )
 
@@ -51,8 +53,8 @@ func (e Evidence) short(perSecond Figure) bool {
 	return perSecond < supplyBound*asked && (asked-perSecond)*seconds >= leastShort
 }
 
-// explainSupply takes a shortage for a consequence where something else is why: what holds the topology up, of its own source and of what
-// it reads from Kafka; of what producers make beside Kafka the host's processors alone.
+// explainSupply takes a shortage for a consequence where something else is why: what holds the topology up, of its own
+// source and of what it reads from Kafka; of what producers make beside Kafka the host's processors alone.
 func (l *limiting) explainSupply(busy string) {
 	switch {
 	case l.reached(LimitedByHost):
@@ -75,8 +77,8 @@ func (l *Limitation) short() *LimiterFinding {
 	return nil
 }
 
-// ofShort is the verdict of a step that met its goals with fewer records than it says: it did not hold its load where the topology itself
-// is why, and otherwise shows nothing of that load.
+// ofShort is the verdict of a step that met its goals with fewer records than it says: it did not hold its load where
+// the topology itself is why, and otherwise shows nothing of that load.
 func (l *Limitation) ofShort() Judgement {
 	short, reasons := l.short(), []string{l.Text}
 	if !strings.Contains(l.Text, short.Says) {

@@ -12,7 +12,8 @@ const (
 // Stage is when a record reached a stage, relative to Query Received, over all queries; negative is before it.
 type Stage struct {
 	Name string `json:"stage"`
-	// Host is whose clock stamped the stage, "" where that is not known: stages of two hosts are apart by their clocks' skew too.
+	// Host is whose clock stamped the stage, "" where that is not known: stages of two hosts are apart by their clocks'
+	// skew too.
 	Host  string `json:"host,omitempty"`
 	Count int    `json:"count"`
 	// The mean, the standard deviation, the ends and the percentiles of the delays, ms.
@@ -30,8 +31,9 @@ type Timeline struct {
 	Queries  int     `json:"queries"`
 	Returned int     `json:"returned"`
 	Stages   []Stage `json:"stages"`
-	// AddedDelay is what Bullet adds: from when both record and query have met to the answer. FindTime is how long it takes to find a
-	// record that we generate; unknown where the records were there already. Both are means with their confidence interval.
+	// AddedDelay is what Bullet adds: from when both record and query have met to the answer. FindTime is how long it
+	// takes to find a record that we generate; unknown where the records were there already. Both are means with their
+	// confidence interval.
 	AddedDelay Estimate `json:"added_delay_ms"`
 	FindTime   Estimate `json:"find_time_ms"`
 	Skews      []Skew   `json:"skews"`

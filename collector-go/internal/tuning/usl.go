@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// USL is Gunther's Universal Scalability Law ("Guerrilla Capacity Planning", 2007), throughput(N) = Rate N / (1 + Contention (N-1) +
-// Coherency N (N-1)), by least squares of the throughput. Intervals are the linearised ones of nonlinear least squares, cut off
-// at 0, below which contention and coherency mean nothing.
+// USL is Gunther's Universal Scalability Law ("Guerrilla Capacity Planning", 2007), throughput(N) = Rate N / (1 +
+// Contention (N-1) + Coherency N (N-1)), by least squares of the throughput. Intervals are the linearised ones of
+// nonlinear least squares, cut off at 0, below which contention and coherency mean nothing.
 type USL struct {
-	// Rate is the throughput of one unit alone; Contention the share that waits for what is shared; Coherency the cost of each pair
-	// of units agreeing.
+	// Rate is the throughput of one unit alone; Contention the share that waits for what is shared; Coherency the cost
+	// of each pair of units agreeing.
 	Rate       Estimate `json:"rate"`
 	Contention Estimate `json:"contention"`
 	Coherency  Estimate `json:"coherency"`
@@ -72,7 +72,8 @@ func newUSLFit(n, y []float64, free []int) *uslFit {
 	return &uslFit{n: n, y: y, free: free, p: make([]float64, uslParameters)}
 }
 
-// start solves n/throughput = (1 + ...)/rate, which is linear, weighted so that its residuals are about those of the throughput.
+// start solves n/throughput = (1 + ...)/rate, which is linear, weighted so that its residuals are about those of the
+// throughput.
 func (f *uslFit) start() bool {
 	rows, right := mat.NewDense(len(f.n), len(f.free), nil), mat.NewVecDense(len(f.n), nil)
 	for i, n := range f.n {

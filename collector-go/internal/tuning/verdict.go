@@ -24,7 +24,8 @@ const completenessSlack = 1e-9
 // worst orders verdicts from the one that decides a run to the one that decides nothing.
 var worst = []Verdict{Fail, Inconclusive, Limited}
 
-// Overall is the verdict of several together: the worst of them, FAIL before inconclusive before limited. Of none it is inconclusive.
+// Overall is the verdict of several together: the worst of them, FAIL before inconclusive before limited. Of none it is
+// inconclusive.
 func Overall(all []Verdict) Verdict {
 	for _, verdict := range worst {
 		if slices.Contains(all, verdict) {

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Reader takes values from the front of bytes. After the first value that is not there or is too large it returns zeros, and Err is why. No
-// input makes its caller allocate more than Length allows.
+// Reader takes values from the front of bytes. After the first value that is not there or is too large it returns
+// zeros, and Err is why. No input makes its caller allocate more than Length allows.
 type Reader struct {
 	rest []byte
 	err  error
@@ -89,7 +89,8 @@ func (r *Reader) Int32() int32 {
 // Length reads an unsigned number of at most so much.
 func (r *Reader) Length(most int) int { return int(r.most(uint64(max(most, 0)))) }
 
-// Count reads how many things follow that take at least size bytes each, so that no number asks for more than the bytes hold.
+// Count reads how many things follow that take at least size bytes each, so that no number asks for more than the bytes
+// hold.
 func (r *Reader) Count(size int) int { return r.Length(len(r.rest) / size) }
 
 func (r *Reader) most(most uint64) uint64 {

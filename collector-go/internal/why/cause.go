@@ -37,8 +37,9 @@ const (
 	waiting   = "records waiting at the source"
 )
 
-// cause goes from what explains most to what explains least: a worker that is lost makes others busy, and collections make a task look busy; a busy
-// task makes a source wait. An alert about the collection itself is first of all the collector's.
+// cause goes from what explains most to what explains least: a worker that is lost makes others busy, and collections
+// make a task look busy; a busy task makes a source wait. An alert about the collection itself is first of all the
+// collector's.
 func cause(a *Answer, outage *Cause) *Cause {
 	if outage != nil && strings.HasPrefix(a.Alert.Name, ofOurOwn) {
 		return outage
@@ -139,7 +140,8 @@ func moreLoad(a *Answer) *Cause {
 // outageWindow is four times as long as the collector's own figures are apart.
 const outageWindow = time.Minute
 
-// collectorAway is the last time within [Since, At] at which the collector did not run, by its own figures; nil where there is none.
+// collectorAway is the last time within [Since, At] at which the collector did not run, by its own figures; nil where
+// there is none.
 func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (*Cause, error) {
 	step, until := a.resolution(now)
 	lines, err := ask.Range(ctx, fmt.Sprintf("max(present_over_time(bullet_metrics_build_info[%ds]))", int(outageWindow.Seconds())), a.From, until, step)

@@ -58,7 +58,8 @@ func TestTheCauseIsNamedWithItsNumbersAndAdvice(t *testing.T) {
 	}
 }
 
-// A collector that was down is a note beside what moved while it ran, and the cause where nothing else explains an alert.
+// A collector that was down is a note beside what moved while it ran, and the cause where nothing else explains an
+// alert.
 func TestACollectorThatWasDownIsNoCauseOfWhatMovedSince(t *testing.T) {
 	away := func(at time.Time) float64 {
 		if at.After(noon.Add(-13*time.Minute)) && at.Before(noon.Add(-9*time.Minute)) {

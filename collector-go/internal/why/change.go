@@ -35,8 +35,9 @@ const (
 	leastStep  = 10 * time.Second
 )
 
-// resolution is how fine the figures are looked at, and until when: a little beyond the alert's beginning, as far as there is anything, since an
-// alert begins within a minute of its cause, and a level shows in no less than leastSide points.
+// resolution is how fine the figures are looked at, and until when: a little beyond the alert's beginning, as far as
+// there is anything, since an alert begins within a minute of its cause, and a level shows in no less than leastSide
+// points.
 func (a *Answer) resolution(now time.Time) (step time.Duration, until time.Time) {
 	step, until = max(a.At.Sub(a.From)/points, leastStep).Truncate(time.Second), a.At
 	for range leastSide {
@@ -70,8 +71,8 @@ func changes(ctx context.Context, ask Figures, topology string, a *Answer, now t
 	return all, missing, nil
 }
 
-// change is the one move to another level that explains most of the line, if it lies behind sinceMs, not behind atMs, and is worth telling: the
-// parting into two levels with the least squares.
+// change is the one move to another level that explains most of the line, if it lies behind sinceMs, not behind atMs,
+// and is worth telling: the parting into two levels with the least squares.
 func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	times, values := known(line)
 	at, ok := parting(times, values, sinceMs, atMs)
@@ -107,7 +108,8 @@ func known(line Line) (times []int64, values []float64) {
 	return times, values
 }
 
-// parting is the index, not before sinceMs nor after atMs, at which two levels fit best. Where one after atMs fits better there is none.
+// parting is the index, not before sinceMs nor after atMs, at which two levels fit best. Where one after atMs fits
+// better there is none.
 func parting(times []int64, values []float64, sinceMs, atMs int64) (int, bool) {
 	first, _ := slices.BinarySearch(times, sinceMs)
 	first = max(first, leastSide)

@@ -1,6 +1,6 @@
-// Package why tells what changed before an alert: events (configuration changes, restarts, steps of experiments), figures that moved
-// to another level, and what the topology was limited by, each with its numbers and its time. It judges what it is given; where
-// figures and events come from are ports.
+// Package why tells what changed before an alert: events (configuration changes, restarts, steps of experiments),
+// figures that moved to another level, and what the topology was limited by, each with its numbers and its time. It
+// judges what it is given; where figures and events come from are ports.
 package why
 
 import (
@@ -22,8 +22,8 @@ type Question struct {
 	Now    time.Time
 }
 
-// DefaultWindow is how far back changes are looked for: slow enough a cause for most of what wakes people, and short enough that
-// the day's own rise and fall is not taken for one.
+// DefaultWindow is how far back changes are looked for: slow enough a cause for most of what wakes people, and short
+// enough that the day's own rise and fall is not taken for one.
 const DefaultWindow = 15 * time.Minute
 
 // Alert is the alert that is asked about.
@@ -57,7 +57,8 @@ type Answer struct {
 	Changes []Change  `json:"changes"`
 	// Cause is what most likely raised the alert, by what moved; nil where nothing does that explains it.
 	Cause *Cause `json:"cause,omitempty"`
-	// Limit is what the topology was limited by from its first change on, in a sentence; "" where nothing was found at its limit.
+	// Limit is what the topology was limited by from its first change on, in a sentence; "" where nothing was found at
+	// its limit.
 	Limit string `json:"limit,omitempty"`
 	// Missing are the figures without a sample in [From, At]: whether they moved is not known.
 	Missing []string `json:"missing"`
@@ -83,7 +84,8 @@ type Ports struct {
 	Active func() []Alert
 	// Events are those of a topology that began or ended in [from, to].
 	Events func(topology string, from, to time.Time) []Event
-	// Limit judges what a topology was limited by, in a sentence; found is whether anything was at its limit. nil: nobody judges it.
+	// Limit judges what a topology was limited by, in a sentence; found is whether anything was at its limit. nil:
+	// nobody judges it.
 	Limit func(ctx context.Context, topology string, from, to time.Time) (text string, found bool, err error)
 }
 
@@ -137,7 +139,8 @@ func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 // leastJudged is how long a time a limiter is looked for in at least: two reports of what comes once a minute.
 const leastJudged = 2 * time.Minute
 
-// judge asks what limited the topology since it changed: over the time before that the mean would say that nothing did, beside a figure that moved.
+// judge asks what limited the topology since it changed: over the time before that the mean would say that nothing did,
+// beside a figure that moved.
 func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 	if p.Limit == nil || a.Alert.Topology == "" {
 		return

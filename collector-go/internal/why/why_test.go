@@ -96,7 +96,8 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 	}
 }
 
-// Who is woken asks a minute after the alert began, when what woke him moved less than a minute before that; what moved since is no cause.
+// Who is woken asks a minute after the alert began, when what woke him moved less than a minute before that; what moved
+// since is no cause.
 func TestWhatMovedJustBeforeTheAlertIsTold(t *testing.T) {
 	p := ports(stored{
 		"bullet_filter_latency_mean_second": level(0.004, 0.310, noon.Add(-40*time.Second)),

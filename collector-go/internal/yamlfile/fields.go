@@ -21,9 +21,9 @@ type Places struct {
 	at   map[string]string // "line:column" by the field's path
 }
 
-// Fields reads a text that came from path into a struct, by its fields' yaml tags; an embedded struct's fields are its own. Values are Text,
-// strings, whole numbers, finite numbers, booleans, pointers to and lists of these, and structs. All faults come at once, each with file, line, column
-// and field, and the nearest name of one that is unknown.
+// Fields reads a text that came from path into a struct, by its fields' yaml tags; an embedded struct's fields are its
+// own. Values are Text, strings, whole numbers, finite numbers, booleans, pointers to and lists of these, and structs.
+// All faults come at once, each with file, line, column and field, and the nearest name of one that is unknown.
 func Fields(path string, text []byte, into any) (*Places, error) {
 	document, err := Document(path, text)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package yamlfile reads YAML that people write: one document, no deeper than a parser can bear, each fault with its file and line and the
-// nearest known name. It does not know what a file means.
+// Package yamlfile reads YAML that people write: one document, no deeper than a parser can bear, each fault with its
+// file and line and the nearest known name. It does not know what a file means.
 package yamlfile
 
 import (

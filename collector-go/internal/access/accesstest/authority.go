@@ -85,7 +85,8 @@ func (a *Authority) File(dir string) string {
 	return path
 }
 
-// TokenFile writes a token file whose lines are "TOKEN SCOPES [TOPOLOGY ...]", the tokens as they are, and "cert:" and "user:" lines.
+// TokenFile writes a token file whose lines are "TOKEN SCOPES [TOPOLOGY ...]", the tokens as they are, and "cert:" and
+// "user:" lines.
 func TokenFile(t testing.TB, path string, lines ...string) string {
 	t.Helper()
 	text := "# who may do what\n\n"

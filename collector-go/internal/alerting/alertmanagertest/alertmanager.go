@@ -35,7 +35,8 @@ type Alert struct {
 // Name is the label alertname.
 func (a Alert) Name() string { return a.Labels["alertname"] }
 
-// Alertmanager is a running one. Whatever it hears it passes on at once, each alert alone, to a receiver that remembers.
+// Alertmanager is a running one. Whatever it hears it passes on at once, each alert alone, to a receiver that
+// remembers.
 type Alertmanager struct {
 	// URL is where it is called.
 	URL string

@@ -9,11 +9,12 @@ import (
 	"strconv"
 )
 
-// rounding is how far a value may be from the truth, as a ratio: averages are added up in another order, and VictoriaMetrics keeps decimals.
+// rounding is how far a value may be from the truth, as a ratio: averages are added up in another order, and
+// VictoriaMetrics keeps decimals.
 const rounding = 1e-9
 
-// Compare holds a range query's answer, as Prometheus' API has it, against the truth: every value of every series at every step from start to end,
-// none missing, none more. It returns how many values were compared.
+// Compare holds a range query's answer, as Prometheus' API has it, against the truth: every value of every series at
+// every step from start to end, none missing, none more. It returns how many values were compared.
 func (q Question) Compare(t *Truth, body []byte, startMs, endMs int64) (values int, err error) {
 	steps := int((endMs-startMs)/q.StepMs) + 1
 	seen := map[int]bool{}

@@ -1,5 +1,5 @@
-// Package answer is what servers should answer about rows that were sent, worked out from the rows themselves, and how an answer is compared with it value by
-// value. It is pure: it knows no server.
+// Package answer is what servers should answer about rows that were sent, worked out from the rows themselves, and how
+// an answer is compared with it value by value. It is pure: it knows no server.
 package answer
 
 import (

@@ -26,7 +26,8 @@ type Load struct {
 // Slices is how many slices its rows are in.
 func (l Load) Slices() int { return (l.Steps + l.StepsASlice - 1) / l.StepsASlice }
 
-// Send sends rows as fast as they are taken, returns when all are on disk, and gives their sum and the bytes that messages had.
+// Send sends rows as fast as they are taken, returns when all are on disk, and gives their sum and the bytes that
+// messages had.
 func Send(ctx context.Context, address string, rows *bench.Rows, l Load) (sum float64, sent int64, err error) {
 	conns := make([]*grpc.ClientConn, l.Streams)
 	for i := range conns {

@@ -1,5 +1,6 @@
-// Package floor is the least that a collector could do: a gRPC stream, a log with fsync, dense sums. What it takes is what the machine and gRPC
-// leave to a collector. It owns its wire format and nothing else; it knows no series but by their number.
+// Package floor is the least that a collector could do: a gRPC stream, a log with fsync, dense sums. What it takes is
+// what the machine and gRPC leave to a collector. It owns its wire format and nothing else; it knows no series but by
+// their number.
 package floor
 
 import (
@@ -19,9 +20,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/framepool"
 )
 
-// A message is a header of 32 bytes, little-endian: sequence, first series, samples, bytes a sample (8 or 12), slice, each 4 bytes, the rest zero; then
-// the samples. One of 8 bytes is a double, of the series that follows the one before; one of 12 has its series' number before it. An answer is the
-// sequence up to which all is on disk.
+// A message is a header of 32 bytes, little-endian: sequence, first series, samples, bytes a sample (8 or 12), slice,
+// each 4 bytes, the rest zero; then the samples. One of 8 bytes is a double, of the series that follows the one before;
+// one of 12 has its series' number before it. An answer is the sequence up to which all is on disk.
 const header = 32
 
 // Options are how a floor runs.
@@ -35,7 +36,8 @@ type Options struct {
 	Series, Slices int
 }
 
-// readBuffer is how much of a connection is read at once: it stays in the processor's nearer caches with what is made of it.
+// readBuffer is how much of a connection is read at once: it stays in the processor's nearer caches with what is made
+// of it.
 const readBuffer = 256 << 10
 
 // DefaultLogBytes bounds a log as the collector's journal is bounded.

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// log is a file to which messages are appended, one write and one sync for all that wait. Messages are copied once, into the memory that the disk reads:
-// the write bypasses the page cache, whose copy and whose write-back cost more than all else of a floor. A file system that has no such writes gets usual ones.
+// log is a file to which messages are appended, one write and one sync for all that wait. Messages are copied once,
+// into the memory that the disk reads: the write bypasses the page cache, whose copy and whose write-back cost more
+// than all else of a floor. A file system that has no such writes gets usual ones.
 type log struct {
 	file  *os.File
 	bound int64 // it begins from its start again behind this

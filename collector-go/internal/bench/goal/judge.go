@@ -56,8 +56,8 @@ func known(v float64) *float64 {
 // mostMargin bounds what is written: JSON has no infinity.
 const mostMargin = 1e6
 
-// judge compares a figure with a limit and, where that is a multiple of a peer's, with the best of some peers. A peer that has no figure is named; without any
-// the limit is not held.
+// judge compares a figure with a limit and, where that is a multiple of a peer's, with the best of some peers. A peer
+// that has no figure is named; without any the limit is not held.
 func judge(what, unit string, limit Limit, ours Figure, peers []Figure) Part {
 	p := Part{What: what, Unit: unit, Goal: limit.String(), Ours: known(ours.Value), Scale: ours.Scale, Rounds: ours.Rounds, Seconds: ours.Seconds}
 	if ours.Rounds > 1 {

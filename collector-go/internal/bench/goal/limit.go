@@ -1,5 +1,5 @@
-// Package goal judges what was measured: limits, medians, the table of goals, and the file that keeps all of it. It is pure but for that file; it starts
-// nothing and measures nothing.
+// Package goal judges what was measured: limits, medians, the table of goals, and the file that keeps all of it. It is
+// pure but for that file; it starts nothing and measures nothing.
 package goal
 
 import (
@@ -16,7 +16,8 @@ type Limit struct {
 	OfPeer  bool
 }
 
-// AtLeast and AtMost are limits that are numbers, TimesPeer and OfPeer such as are multiples of the peer's figure, at least and at most.
+// AtLeast and AtMost are limits that are numbers, TimesPeer and OfPeer such as are multiples of the peer's figure, at
+// least and at most.
 func AtLeast(n float64) Limit   { return Limit{AtLeast: true, Number: n} }
 func AtMost(n float64) Limit    { return Limit{Number: n} }
 func TimesPeer(n float64) Limit { return Limit{AtLeast: true, Number: n, OfPeer: true} }
@@ -52,8 +53,8 @@ func ParseLimit(text string) (l Limit, err error) {
 	return l, nil
 }
 
-// Margin is how far a limit is held, as a ratio: 1 and more where it is. It follows from the limit, ours and the peer's figure alone; what is missing is NaN
-// and holds no limit.
+// Margin is how far a limit is held, as a ratio: 1 and more where it is. It follows from the limit, ours and the peer's
+// figure alone; what is missing is NaN and holds no limit.
 func (l Limit) Margin(ours, peer float64) float64 {
 	bound := l.Number
 	if l.OfPeer {

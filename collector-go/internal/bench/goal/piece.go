@@ -12,7 +12,8 @@ type Piece struct {
 	Scenario string `json:"scenario"`
 	Subject  string `json:"subject"`
 	Round    int    `json:"round"`
-	// Scale is how much was sent, Seconds how long it took by the clock in all; Load is the machine's load average at its end.
+	// Scale is how much was sent, Seconds how long it took by the clock in all; Load is the machine's load average at
+	// its end.
 	Scale   string    `json:"scale"`
 	Seconds float64   `json:"seconds"`
 	Load    float64   `json:"load_average"`

@@ -25,7 +25,8 @@ const (
 	Plugin           = "plugin"
 )
 
-// Subjects beside ours that are no peers of package peer: the floor with samples of 8 and of 12 bytes, and Storm's consumer that forwards by HTTP.
+// Subjects beside ours that are no peers of package peer: the floor with samples of 8 and of 12 bytes, and Storm's
+// consumer that forwards by HTTP.
 const (
 	Floor8  = "floor"
 	Floor12 = "floor-12"

@@ -52,7 +52,8 @@ func (o *otelcol) Start(ctx context.Context, dir string) (*bench.Process, error)
 	return o.process, err
 }
 
-// Count implements Peer: the points that were accepted, of all metrics together and divided by so many; there is no sum.
+// Count implements Peer: the points that were accepted, of all metrics together and divided by so many; there is no
+// sum.
 func (o *otelcol) Count(context.Context, int, Span) (values, sum float64, err error) {
 	return 0, 0, fmt.Errorf("an OpenTelemetry Collector that stores nothing answers no query")
 }
@@ -87,7 +88,8 @@ func (raw) Marshal(v any) ([]byte, error)      { return v.([]byte), nil }
 func (raw) Unmarshal(data []byte, v any) error { *v.(*[]byte) = data; return nil }
 func (raw) Name() string                       { return "proto" }
 
-// otlpSender sends a request a message. Messages are encoded once for each host; times and values, which have a fixed width, are put in place.
+// otlpSender sends a request a message. Messages are encoded once for each host; times and values, which have a fixed
+// width, are put in place.
 type otlpSender struct {
 	conn  *grpc.ClientConn
 	hosts map[int]*otlpMessage
@@ -132,8 +134,8 @@ func put64(to []byte, v uint64) {
 	}
 }
 
-// newOTLPMessage encodes ExportMetricsServiceRequest.resource_metrics of a host: its name and tags are the resource's attributes, each metric is a gauge
-// of one point.
+// newOTLPMessage encodes ExportMetricsServiceRequest.resource_metrics of a host: its name and tags are the resource's
+// attributes, each metric is a gauge of one point.
 func newOTLPMessage(host, metrics int) *otlpMessage {
 	var resource []byte
 	for pair := range strings.SplitSeq(fmt.Sprintf("hostname=host_%d,%s", host, bench.Tags(host)), ",") {

@@ -1,5 +1,5 @@
-// Package peer is the servers that a collector is measured beside: how each is started, sent rows and asked how many it has. It owns their wire
-// formats; it will never know what a figure is judged by.
+// Package peer is the servers that a collector is measured beside: how each is started, sent rows and asked how many it
+// has. It owns their wire formats; it will never know what a figure is judged by.
 package peer
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/bench"
 )
 
-// Peer is a server that takes rows. Start is called first, and again after its process has ended, over the same directory. All but Sender are for
-// one goroutine.
+// Peer is a server that takes rows. Start is called first, and again after its process has ended, over the same
+// directory. All but Sender are for one goroutine.
 type Peer interface {
 	// Start starts the server over a directory, and returns once it takes rows.
 	Start(ctx context.Context, dir string) (*bench.Process, error)
@@ -95,14 +95,16 @@ func Check(ctx context.Context, p Peer, of Span, hosts, steps int, sums []float6
 	return nil
 }
 
-// Settling: a server is quiet once it has used less than quietCores for quietFor, and is no longer waited for after settleMost.
+// Settling: a server is quiet once it has used less than quietCores for quietFor, and is no longer waited for after
+// settleMost.
 const (
 	quietFor   = 3 * time.Second
 	quietCores = 0.1
 	settleMost = 2 * time.Minute
 )
 
-// Settle waits until a server no longer works on what it was sent. It returns false where it still did after two minutes.
+// Settle waits until a server no longer works on what it was sent. It returns false where it still did after two
+// minutes.
 func Settle(ctx context.Context, p *bench.Process) (quiet bool, err error) {
 	looking := time.NewTicker(quietFor)
 	defer looking.Stop()

@@ -24,7 +24,8 @@ type Load struct {
 // Span is the time that its rows are of.
 func (l Load) Span() Span { return Span{l.StartMs, l.StartMs + int64(l.Steps-1)*l.Step.Milliseconds()} }
 
-// lead is how many steps a connection may be before the others: some servers take no rows that are much older than the newest.
+// lead is how many steps a connection may be before the others: some servers take no rows that are much older than the
+// newest.
 const lead = 32
 
 // line is a connection and its hosts.
@@ -129,8 +130,8 @@ func each(lines []*line, part func(*line) error) error {
 	return <-failures
 }
 
-// Pace sends each host's row as it falls due, one request a host, spread over the step; a first step is sent that is not measured. It returns the
-// server's CPU of the time that it took, and how long requests took.
+// Pace sends each host's row as it falls due, one request a host, spread over the step; a first step is sent that is
+// not measured. It returns the server's CPU of the time that it took, and how long requests took.
 func Pace(ctx context.Context, p Peer, measured bench.Measured, rows *bench.Rows, l Load) (cpu, took time.Duration, latency bench.Quantiles, err error) {
 	lines, err := connect(p, rows, l)
 	if err != nil {

@@ -22,8 +22,8 @@ func newVictoria(tools string) (Peer, error) {
 	return &victoria{program: path}, err
 }
 
-// Start implements Peer. Rows are as old as a day and series as many as the load asks for: nothing else differs from its defaults but where it listens,
-// and that it keeps no answers.
+// Start implements Peer. Rows are as old as a day and series as many as the load asks for: nothing else differs from
+// its defaults but where it listens, and that it keeps no answers.
 func (v *victoria) Start(ctx context.Context, dir string) (*bench.Process, error) {
 	address, err := bench.FreeAddress()
 	if err != nil {

@@ -18,7 +18,8 @@ func Known() map[string]Metric {
 	return known
 }
 
-// Own are the collector's own figures that dashboards and alerts use, by name; a test in cmd/bullet-metrics holds them against /metrics.
+// Own are the collector's own figures that dashboards and alerts use, by name; a test in cmd/bullet-metrics holds them
+// against /metrics.
 func Own() map[string]Metric { return own }
 
 func gauge(labels ...string) Metric   { return Metric{Type: "gauge", Labels: scraped(labels)} }

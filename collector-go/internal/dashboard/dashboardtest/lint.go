@@ -1,5 +1,6 @@
-// Package dashboardtest judges dashboards: the rules of Grafana's dashboard-linter that make sense here, and our own. It reads the
-// JSON as Grafana does, so that it judges files that somebody edited as well as those that this program writes.
+// Package dashboardtest judges dashboards: the rules of Grafana's dashboard-linter that make sense here, and our own.
+// It reads the JSON as Grafana does, so that it judges files that somebody edited as well as those that this program
+// writes.
 package dashboardtest
 
 import (

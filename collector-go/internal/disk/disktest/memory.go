@@ -1,4 +1,5 @@
-// Package disktest is a disk for tests: in memory, with a page cache, faults, a bound, and a switch that takes its power away.
+// Package disktest is a disk for tests: in memory, with a page cache, faults, a bound, and a switch that takes its
+// power away.
 package disktest
 
 import (
@@ -25,8 +26,8 @@ var (
 	ErrInputOutput = errors.New("input/output error")
 )
 
-// Memory is a disk in memory behind a page cache. What was not fsynced is lost with the power, sector by sector as chance has
-// it; a failed fsync forgets that its pages were dirty, as Linux does; names are durable after SyncDir.
+// Memory is a disk in memory behind a page cache. What was not fsynced is lost with the power, sector by sector as
+// chance has it; a failed fsync forgets that its pages were dirty, as Linux does; names are durable after SyncDir.
 type Memory struct {
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -100,16 +101,16 @@ func (m *Memory) Put(name string, data []byte) {
 	m.files[name], m.durable[name] = f, f
 }
 
-// SetFault sets what is asked before every call that changes something: the how-manieth it is, its name (create, write, sync, truncate,
-// rename, remove, syncdir) and the base name of its file. Its error is the call's.
+// SetFault sets what is asked before every call that changes something: the how-manieth it is, its name (create, write,
+// sync, truncate, rename, remove, syncdir) and the base name of its file. Its error is the call's.
 func (m *Memory) SetFault(fault func(call int, op, name string) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fault = fault
 }
 
-// SetReadFault sets what is asked before every sector of a file is read, by its base name; and before it is opened, with a length of 0.
-// Its error is the call's, which gives back what lies before.
+// SetReadFault sets what is asked before every sector of a file is read, by its base name; and before it is opened,
+// with a length of 0. Its error is the call's, which gives back what lies before.
 func (m *Memory) SetReadFault(fault func(name string, off, length int64) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,8 +139,8 @@ func (m *Memory) Fill() {
 	m.room = m.used()
 }
 
-// Reboot ends every open handle and returns the disk that a new process finds: after a kill all that was written, after a
-// loss of power what was fsynced and by chance some of the rest.
+// Reboot ends every open handle and returns the disk that a new process finds: after a kill all that was written, after
+// a loss of power what was fsynced and by chance some of the rest.
 func (m *Memory) Reboot(powerLoss bool) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()

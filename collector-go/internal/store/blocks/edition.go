@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// Edition is the directory of an embedded store of the first edition, which kept its slices in blocks of Prometheus' tsdb, without a
-// log, beside a cursor in the journal. It is only read.
+// Edition is the directory of an embedded store of the first edition, which kept its slices in blocks of Prometheus'
+// tsdb, without a log, beside a cursor in the journal. It is only read.
 type Edition struct {
 	dir    string
 	cursor uint64

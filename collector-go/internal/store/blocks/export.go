@@ -1,5 +1,6 @@
-// Package blocks is Prometheus' format of blocks beside our own: it writes what a store holds as blocks, which promtool, Thanos and Mimir
-// read, and reads those in which the first edition of the embedded store kept its slices. It knows neither the journal nor the grid.
+// Package blocks is Prometheus' format of blocks beside our own: it writes what a store holds as blocks, which
+// promtool, Thanos and Mimir read, and reads those in which the first edition of the embedded store kept its slices. It
+// knows neither the journal nor the grid.
 package blocks
 
 import (
@@ -19,8 +20,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
-// Width is how much time a block that Export writes covers, ms: Prometheus' own shortest, so that no reader finds it odd. Blocks lie
-// at multiples of it.
+// Width is how much time a block that Export writes covers, ms: Prometheus' own shortest, so that no reader finds it
+// odd. Blocks lie at multiples of it.
 const Width int64 = 2 * 3600 * 1000
 
 // commitSamples bounds what Export holds beside the block that it builds.
@@ -35,9 +36,9 @@ type Written struct {
 	HasNothing bool // no block was written: nothing ends in this time
 }
 
-// Export writes the slices that end within [fromMs, toMs] as blocks below dir, which it makes, one for each Width of time, oldest first,
-// and gives each to done when it is whole on disk. Memory is that of one block. What stands in dir stays there: exporting twice writes
-// the same slices twice, which readers take for one.
+// Export writes the slices that end within [fromMs, toMs] as blocks below dir, which it makes, one for each Width of
+// time, oldest first, and gives each to done when it is whole on disk. Memory is that of one block. What stands in dir
+// stays there: exporting twice writes the same slices twice, which readers take for one.
 func Export(ctx context.Context, from storage.Queryable, dir string, fromMs, toMs int64, done func(Written)) error {
 	// An empty directory of a write-ahead log beside the blocks: without one "promtool tsdb dump" fails.
 	if err := os.MkdirAll(filepath.Join(dir, "wal"), 0o750); err != nil {

@@ -1,5 +1,5 @@
-// Package classic turns native histograms into classic buckets, for stores that have no native ones. It owns the bounds; it will never
-// know a store.
+// Package classic turns native histograms into classic buckets, for stores that have no native ones. It owns the
+// bounds; it will never know a store.
 package classic
 
 import (
@@ -19,13 +19,14 @@ const (
 	Label = model.BucketLabel
 )
 
-// Bounds are the upper bounds of the buckets: each power of two from 1/1024 (about 1 ms) to 64, with its half step, 2^(k/2). They are
-// the same in all series and never change, so that each bucket's series is a counter from the beginning to the end. Every native
-// histogram of schema 1 or finer has these bounds among its own, so that the counts are exact; of a coarser one, what may lie on either
-// side of a bound counts above it.
+// Bounds are the upper bounds of the buckets: each power of two from 1/1024 (about 1 ms) to 64, with its half step,
+// 2^(k/2). They are the same in all series and never change, so that each bucket's series is a counter from the
+// beginning to the end. Every native histogram of schema 1 or finer has these bounds among its own, so that the counts
+// are exact; of a coarser one, what may lie on either side of a bound counts above it.
 var Bounds = bounds()
 
-// halfSteps is the schema of two buckets to each power of two; the indices are those of the buckets that end at 1/1024 and at 64.
+// halfSteps is the schema of two buckets to each power of two; the indices are those of the buckets that end at 1/1024
+// and at 64.
 const (
 	halfSteps   = 1
 	first, last = -20, 12

@@ -13,8 +13,8 @@ import (
 // Receiver is where a store is and how it knows us.
 type Receiver struct {
 	URL string
-	// HTTP is TLS, credentials and headers. Secrets that are in files are read again when they change. Redirects are never followed,
-	// whatever it asks for.
+	// HTTP is TLS, credentials and headers. Secrets that are in files are read again when they change. Redirects are
+	// never followed, whatever it asks for.
 	HTTP config.HTTPClientConfig
 }
 

@@ -43,9 +43,9 @@ func decodeCursor(data []byte) (cursor, error) {
 	return c, nil
 }
 
-// readCursor reads the cursor of dir, which it makes where it is missing, and makes it durable: a process that was killed may have written it
-// and not got to that, and what the journal lets go of for a cursor must not be asked for again after a loss of power. A store without one was
-// given nothing yet.
+// readCursor reads the cursor of dir, which it makes where it is missing, and makes it durable: a process that was
+// killed may have written it and not got to that, and what the journal lets go of for a cursor must not be asked for
+// again after a loss of power. A store without one was given nothing yet.
 func readCursor(files disk.FS, dir string) (cursor, error) {
 	if err := files.MkdirAll(dir); err != nil {
 		return cursor{}, fmt.Errorf("forward: make the directory of a cursor: %w", err)

@@ -1,6 +1,7 @@
-// Package forward brings closed slices to a store on the network. It owns its place in the journal (a cursor on disk, written when the
-// receiver has acknowledged), the size and order of requests, which refused point is to blame for a refused request, and what is
-// counted. It keeps no queue: the journal is the queue. What a request looks like is a Protocol's; this package will never know.
+// Package forward brings closed slices to a store on the network. It owns its place in the journal (a cursor on disk,
+// written when the receiver has acknowledged), the size and order of requests, which refused point is to blame for a
+// refused request, and what is counted. It keeps no queue: the journal is the queue. What a request looks like is a
+// Protocol's; this package will never know.
 package forward
 
 import (
@@ -87,9 +88,9 @@ func Open(dir string, protocol Protocol, options Options) (*Store, error) {
 // Durable is the journal position up to which the receiver has acknowledged everything, as written to disk.
 func (s *Store) Durable() uint64 { return s.durable.Load() }
 
-// Append sends slices that closed from journal entries up to upTo, and returns when the receiver has acknowledged all. After an error
-// the call is to be repeated with the same columns: it goes on behind what was acknowledged. What lies at or before Durable is not
-// sent again.
+// Append sends slices that closed from journal entries up to upTo, and returns when the receiver has acknowledged all.
+// After an error the call is to be repeated with the same columns: it goes on behind what was acknowledged. What lies
+// at or before Durable is not sent again.
 func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error) {
 	if s.closed {
 		return nil, ErrClosed
@@ -128,7 +129,8 @@ func (s *Store) define(definitions []slice.Definition) {
 	}
 }
 
-// reserve writes ahead how far into the journal this process may send, so that the next one knows what may be there already.
+// reserve writes ahead how far into the journal this process may send, so that the next one knows what may be there
+// already.
 func (s *Store) reserve(upTo uint64) error {
 	if upTo <= s.cursor.reserved {
 		return nil
@@ -137,7 +139,8 @@ func (s *Store) reserve(upTo uint64) error {
 	return s.save()
 }
 
-// keep writes the cursor where something was sent, and else now and then, so that a silent topology does not hold the journal.
+// keep writes the cursor where something was sent, and else now and then, so that a silent topology does not hold the
+// journal.
 func (s *Store) keep(slices int) {
 	s.idle++
 	if slices == 0 && s.idle < s.options.IdleHandOvers {

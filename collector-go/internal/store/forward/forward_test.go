@@ -201,7 +201,8 @@ func TestAFailureIsGoneOnWithBehindWhatWasAcknowledged(t *testing.T) {
 	assert.Equal(t, uint64(10), s.Durable())
 }
 
-// An answer that is lost leaves the receiver with more than we know: what it then refuses for being there is not missing.
+// An answer that is lost leaves the receiver with more than we know: what it then refuses for being there is not
+// missing.
 func TestALostAnswerRejectsNothing(t *testing.T) {
 	r, lost := newReceiver(), 0
 	r.windowMs = -1

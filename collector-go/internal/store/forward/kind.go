@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Kind is a kind of store on the network: what its settings are called, and the protocol that they make. Its package registers it.
+// Kind is a kind of store on the network: what its settings are called, and the protocol that they make. Its package
+// registers it.
 type Kind struct {
 	// Name stands in the settings' keys, store.KIND.NAME.url.
 	Name string

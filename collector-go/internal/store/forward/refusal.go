@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Why a point is rejected; the keys of what Append returns. Undefined and what a Protocol names itself come beside them.
+// Why a point is rejected; the keys of what Append returns. Undefined and what a Protocol names itself come beside
+// them.
 const (
 	TooOld     = "too_old"       // before what the receiver still takes
 	Ahead      = "ahead"         // further ahead of the receiver's clock than it takes
@@ -22,7 +23,8 @@ const (
 	Other      = "other"         // the log has the receiver's words
 )
 
-// Refusal is an answer by which a receiver refuses at least one of the points that a request brought, whenever it is brought again.
+// Refusal is an answer by which a receiver refuses at least one of the points that a request brought, whenever it is
+// brought again.
 type Refusal struct {
 	Status int
 	Text   string // the answer's beginning
@@ -65,8 +67,8 @@ func (r *Refusal) tooOld(points []Point, now time.Time) bool {
 	return r.reason(points[len(points)-1], now) == TooOld
 }
 
-// cut is where to part points of which one is refused. What is refused for its age is refused by the time of its end: so the points
-// are parted between two times, and of those with one time the first decides for all.
+// cut is where to part points of which one is refused. What is refused for its age is refused by the time of its end:
+// so the points are parted between two times, and of those with one time the first decides for all.
 func (r *Refusal) cut(points []Point, now time.Time) int {
 	if !r.tooOld(points, now) {
 		return len(points) / 2
@@ -88,8 +90,8 @@ func (r *Refusal) cut(points []Point, now time.Time) int {
 	return cut
 }
 
-// Unavailable is an answer after which the same request makes sense again: the receiver is busy or failing, or it does not know us, or
-// we do not know its address. An operator may mend that; no slice is lost meanwhile.
+// Unavailable is an answer after which the same request makes sense again: the receiver is busy or failing, or it does
+// not know us, or we do not know its address. An operator may mend that; no slice is lost meanwhile.
 type Unavailable struct {
 	Status int
 	Text   string
@@ -116,7 +118,8 @@ var advice = map[int]string{
 // RetryAfter is how long the receiver asks to be left alone.
 func (u *Unavailable) RetryAfter() time.Duration { return u.After }
 
-// Answer is the error that an answer means: nil for success, a *Refusal where it is about the points, and else an *Unavailable.
+// Answer is the error that an answer means: nil for success, a *Refusal where it is about the points, and else an
+// *Unavailable.
 func Answer(status int, header http.Header, text string, now time.Time) error {
 	text = strings.TrimSpace(text)
 	switch {
@@ -128,8 +131,8 @@ func Answer(status int, header http.Header, text string, now time.Time) error {
 	return &Unavailable{Status: status, Text: text, After: retryAfter(header.Get("Retry-After"), now)}
 }
 
-// serverWords are what servers and proxies say, in lower case, before a receiver has seen a request: of plain HTTP to a port that speaks TLS, or in
-// pages for people.
+// serverWords are what servers and proxies say, in lower case, before a receiver has seen a request: of plain HTTP to a
+// port that speaks TLS, or in pages for people.
 var serverWords = []string{"http request to an https server", "plain http request was sent to https port", "speaking plain http to an ssl", "<html", "<!doctype"}
 
 // ofServer reports whether an answer's text concerns the server and not the points, whatever its status.

@@ -81,8 +81,8 @@ func (s *Store) hopeless(c *slice.Columns, p Point) bool {
 	return reason != ""
 }
 
-// part sends points in one request, or, where they are too large or the receiver refuses one of them, in parts from front to back, so
-// that a receiver that wants each series in order has it so.
+// part sends points in one request, or, where they are too large or the receiver refuses one of them, in parts from
+// front to back, so that a receiver that wants each series in order has it so.
 func (s *Store) part(ctx context.Context, c *slice.Columns, points []Point) error {
 	s.body = s.protocol.Encode(s.body[:0], c, points)
 	if len(s.body) > s.options.MaxBytes && len(points) > 1 {
@@ -120,8 +120,8 @@ func (s *Store) halves(ctx context.Context, c *slice.Columns, points []Point, cu
 	return s.part(ctx, c, points[cut:])
 }
 
-// refuse counts points that the receiver refuses for ever. One that may have been sent before, and is refused for being there or for
-// something newer being there, is taken for stored.
+// refuse counts points that the receiver refuses for ever. One that may have been sent before, and is refused for being
+// there or for something newer being there, is taken for stored.
 func (s *Store) refuse(points []Point, refusal *Refusal) {
 	h := &s.pending
 	reason := refusal.reason(points[0], s.options.Now())

@@ -1,6 +1,6 @@
-// Package influx speaks InfluxDB's line protocol: to InfluxDB 2 (and whatever else takes /api/v2/write) through influxdb-client-go, and
-// to InfluxDB 1 through its /write. It owns lines and will never know what became of a slice before or when it is sent again: that is
-// package forward's.
+// Package influx speaks InfluxDB's line protocol: to InfluxDB 2 (and whatever else takes /api/v2/write) through
+// influxdb-client-go, and to InfluxDB 1 through its /write. It owns lines and will never know what became of a slice
+// before or when it is sent again: that is package forward's.
 package influx
 
 import (

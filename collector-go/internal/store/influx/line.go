@@ -48,7 +48,8 @@ var (
 
 var errText = errors.New("line protocol has no way to write this text")
 
-// tagText is ",name=value" for each label but the name, in the labels' order, which is the one that InfluxDB likes best.
+// tagText is ",name=value" for each label but the name, in the labels' order, which is the one that InfluxDB likes
+// best.
 func tagText(l labels.Labels) (string, error) {
 	var text strings.Builder
 	var err error

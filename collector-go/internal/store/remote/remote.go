@@ -1,6 +1,6 @@
-// Package remote speaks Prometheus remote write 1.0 (https://prometheus.io/docs/specs/prw/remote_write_spec/): protobuf, compressed with
-// snappy, native histograms included. It owns the requests' form and will never know what became of a slice before or when it is sent
-// again: that is package forward's.
+// Package remote speaks Prometheus remote write 1.0 (https://prometheus.io/docs/specs/prw/remote_write_spec/):
+// protobuf, compressed with snappy, native histograms included. It owns the requests' form and will never know what
+// became of a slice before or when it is sent again: that is package forward's.
 package remote
 
 import (

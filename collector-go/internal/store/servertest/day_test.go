@@ -40,8 +40,8 @@ type sink struct {
 
 func toTheBit(a, b storetest.Point) bool { return a == b }
 
-// toTwelveDigits is what VictoriaMetrics, which turns floats into decimals, promises with a digit to spare. Both are rounded at the thirteenth digit
-// before, each by half a unit of it at the most.
+// toTwelveDigits is what VictoriaMetrics, which turns floats into decimals, promises with a digit to spare. Both are
+// rounded at the thirteenth digit before, each by half a unit of it at the most.
 func toTwelveDigits(a, b storetest.Point) bool {
 	x, y := math.Float64frombits(a.Bits), math.Float64frombits(b.Bits)
 	rounding := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-12)
@@ -107,7 +107,8 @@ func (c counted) Append(ctx context.Context, upTo uint64, columns *slice.Columns
 	return rejected, err
 }
 
-// await waits until feeds have handed over all that the journal has, for as long as they get on: how long that takes is the machine's affair.
+// await waits until feeds have handed over all that the journal has, for as long as they get on: how long that takes is
+// the machine's affair.
 func (l *life) await(names ...string) {
 	end := l.world.journal.Durable()
 	for _, name := range names {
@@ -201,8 +202,9 @@ func sinks(t testing.TB) []sink {
 	return all
 }
 
-// Two stores are down for a day of event time while the collector is restarted three times and a worker is away for an hour. In the end
-// every store has, point by point, what the embedded store has: nothing is missing, and nothing is there twice.
+// Two stores are down for a day of event time while the collector is restarted three times and a worker is away for an
+// hour. In the end every store has, point by point, what the embedded store has: nothing is missing, and nothing is
+// there twice.
 func TestADayAway(t *testing.T) {
 	all, w, dir := sinks(t), newWorld(t), directory(t)
 	var names []string

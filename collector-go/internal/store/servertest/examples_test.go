@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The queries that the pages show find something in a store that was just filled, and all stores that speak PromQL answer alike.
+// The queries that the pages show find something in a store that was just filled, and all stores that speak PromQL
+// answer alike.
 func TestTheExamplesOfThePages(t *testing.T) {
 	all := sinks(t)
 	w := newWorldAt(t, time.Now().Add(-30*time.Minute).Truncate(10*time.Second).UnixMilli())

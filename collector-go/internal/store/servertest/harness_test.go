@@ -111,7 +111,8 @@ type eventual struct{ *network }
 
 func (eventual) Within() time.Duration { return 20 * time.Second }
 
-// Values are of one magnitude: VictoriaMetrics keeps the numbers of a block as decimals with one exponent, and drops NaN.
+// Values are of one magnitude: VictoriaMetrics keeps the numbers of a block as decimals with one exponent, and drops
+// NaN.
 func (eventual) Values() []float64 {
 	return []float64{0, 1, -1, 0.1, 1e6, 123456.789, -1e-6, math.Inf(1), math.Inf(-1)}
 }

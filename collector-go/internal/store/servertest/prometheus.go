@@ -45,7 +45,8 @@ func prometheus(t testing.TB, window time.Duration) *server {
 	}})
 }
 
-// readPrometheus gives back what remote read (https://prometheus.io/docs/specs/remote_read_spec/) has of the series with a label.
+// readPrometheus gives back what remote read (https://prometheus.io/docs/specs/remote_read_spec/) has of the series
+// with a label.
 func readPrometheus(s *server, label, value string) map[string][]storetest.Point {
 	ask := prompb.ReadRequest{Queries: []*prompb.Query{{StartTimestampMs: 0, EndTimestampMs: math.MaxInt64 / 2,
 		Matchers: []*prompb.LabelMatcher{{Type: prompb.LabelMatcher_EQ, Name: label, Value: value}}}}}

@@ -110,8 +110,8 @@ func theirs(s *server, expression string, at time.Time) vector {
 	return all
 }
 
-// Stores that were given the same slices answer PromQL alike: Prometheus whatever is asked, VictoriaMetrics selectors and aggregations
-// without range functions.
+// Stores that were given the same slices answer PromQL alike: Prometheus whatever is asked, VictoriaMetrics selectors
+// and aggregations without range functions.
 func samePromQL(t *testing.T, store storage.Queryable, servers map[string]*server, firstMs, lastMs int64) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

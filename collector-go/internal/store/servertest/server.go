@@ -1,8 +1,8 @@
 //go:build stores
 
-// Package servertest holds the stores on the network against the real servers: Prometheus of our library's version, VictoriaMetrics,
-// InfluxDB 1.6 and InfluxDB 1.13, which also answers the API of version 2. Prometheus is built from source, as is InfluxDB 1.13 where there
-// is a Rust toolchain; the others are Debian's.
+// Package servertest holds the stores on the network against the real servers: Prometheus of our library's version,
+// VictoriaMetrics, InfluxDB 1.6 and InfluxDB 1.13, which also answers the API of version 2. Prometheus is built from
+// source, as is InfluxDB 1.13 where there is a Rust toolchain; the others are Debian's.
 package servertest
 
 import (

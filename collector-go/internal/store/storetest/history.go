@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// source is a worker as the slicer hears of it: its clock is off, and now and then it is away and then brings all at once.
+// source is a worker as the slicer hears of it: its clock is off, and now and then it is away and then brings all at
+// once.
 type source struct {
 	ref    slice.Ref
 	skewMs int64

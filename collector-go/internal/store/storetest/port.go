@@ -34,8 +34,8 @@ func RunPort(t *testing.T, place func(t *testing.T) Harness) {
 	}
 }
 
-// The feed starts over from any place it has been at, and the journal comes in other portions: nothing changes, and the cursor does not
-// pass what was not handed over again.
+// The feed starts over from any place it has been at, and the journal comes in other portions: nothing changes, and the
+// cursor does not pass what was not handed over again.
 func testRewound(t *testing.T, h Harness) {
 	j := steady(3, 2*hour)
 	s := h.Open(t).(Port)

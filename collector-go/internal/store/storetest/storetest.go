@@ -1,5 +1,5 @@
-// Package storetest is the suite that every store passes: order, repetition, a kill in the middle, refusal of single slices,
-// an hour out of order, histograms and gaps.
+// Package storetest is the suite that every store passes: order, repetition, a kill in the middle, refusal of single
+// slices, an hour out of order, histograms and gaps.
 package storetest
 
 import (
@@ -37,10 +37,11 @@ type Harness interface {
 	Kill(t require.TestingT)
 	// Read gives back every point by its series' labels, in order of time.
 	Read(t require.TestingT) map[string][]Point
-	// Want is what Read gives back when exactly these slices were handed over, in order of time: Exact for a store that holds them
-	// as they are.
+	// Want is what Read gives back when exactly these slices were handed over, in order of time: Exact for a store that
+	// holds them as they are.
 	Want(handed []Handed) map[string][]Point
-	// Values are numbers that Want and Read agree upon: EveryValue for a store that keeps a float's bits, or refuses it.
+	// Values are numbers that Want and Read agree upon: EveryValue for a store that keeps a float's bits, or refuses
+	// it.
 	Values() []float64
 	// Window is how far behind its newest slice the store takes another; 0 where there is no bound, or no short one.
 	Window() time.Duration

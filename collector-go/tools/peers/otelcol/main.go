@@ -1,4 +1,5 @@
-// Command otelcol is an OpenTelemetry Collector of core parts alone: OTLP comes in, and nothing keeps it. Its configuration is given by --config.
+// Command otelcol is an OpenTelemetry Collector of core parts alone: OTLP comes in, and nothing keeps it. Its
+// configuration is given by --config.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Package blockstest is a data directory of the first edition, and the text of all that a store holds, for tests that compare stores.
+// Package blockstest is a data directory of the first edition, and the text of all that a store holds, for tests that
+// compare stores.
 package blockstest
 
 import (
@@ -26,7 +27,8 @@ import (
 //go:embed testdata/data-first-edition.tar.gz
 var firstEdition []byte
 
-// FirstEdition unpacks a data directory that a collector of the first edition left: a replayed capture of a real topology.
+// FirstEdition unpacks a data directory that a collector of the first edition left: a replayed capture of a real
+// topology.
 func FirstEdition(t testing.TB) (dir string) {
 	t.Helper()
 	unzipped, err := gzip.NewReader(bytes.NewReader(firstEdition))
