@@ -232,8 +232,9 @@ test-cluster: build ## Test everything together on a real cluster, alone on the 
 	@$(run) cd collector-go && $(on_cluster) -timeout 60m ./e2e
 
 .PHONY: test-long
-test-long: build ## Test what takes minutes more: the optimizer on 1,000 noisy spaces; on a real cluster a worker that stays away and is rebalanced away, topologies that are killed, the faults that the doctor names
+test-long: build ## Test what takes minutes more: the optimizer on 1,000 noisy spaces, predictions of 1,000 made-up topologies; on a real cluster a worker that stays away and is rebalanced away, topologies that are killed, the faults that the doctor names
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -run NoisySpaces ./internal/optimize
+	@$(run) cd collector-go && BULLET_METRICS_LONG=1 go test -count=1 -v -timeout 60m -run IntervalsHoldTheTruth ./internal/predict
 	@$(run) cd collector-go && BULLET_METRICS_LONG=1 $(on_cluster) -timeout 90m -run 'TestRunningTopology/(worker_away|topologies_killed|journal)|TestDoctorOnACluster' ./e2e
 
 dashboards/schema/node_modules/.package-lock.json: dashboards/schema/package-lock.json

@@ -103,19 +103,18 @@ func (c *Check) world(all []Observation, limitMs float64) error {
 	if len(all) <= fewSteps {
 		begin = nil
 	}
-	seen := map[string]bool{}
-	for _, o := range all {
-		place := o.place()
-		if seen[place] {
+	done := make([]bool, len(all))
+	for i, o := range all {
+		if done[i] {
 			continue
 		}
-		seen[place] = true
 		var rest, held []Observation
-		for _, other := range all {
-			if other.place() == place {
-				held = append(held, other)
-			} else {
+		for j, other := range all {
+			switch {
+			case !o.repeats(other):
 				rest = append(rest, other)
+			case !done[j]:
+				held, done[j] = append(held, other), true
 			}
 		}
 		m, err := fit(rest, c.Confidence, begin)

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -141,12 +142,34 @@ func TestASummary(t *testing.T) {
 
 // Repeats of a step leave with it: else a repeat would give it away.
 func TestRepeatsLeaveTogether(t *testing.T) {
-	a := Observation{World: "w", Configuration: "c", Load: Load{20, 1500}}
-	b := a
-	b.Load.RecordsPerSecond = 1504
-	assert.Equal(t, a.place(), b.place(), "a rate is not held to the last record")
-	b.Load.RecordsPerSecond = 3000
-	assert.NotEqual(t, a.place(), b.place())
+	a := Observation{World: "w", Configuration: "c", Load: Load{20, 1451}}
+	for _, c := range []struct {
+		other   Observation
+		repeats bool
+	}{
+		{a, true}, {Observation{World: "w", Configuration: "c", Load: Load{20, 1380}}, true}, {Observation{World: "w", Configuration: "c", Load: Load{20, 3000}}, false},
+		{Observation{World: "w", Configuration: "c", Load: Load{30, 1451}}, false}, {Observation{World: "w", Configuration: "d", Load: Load{20, 1451}}, false},
+		{Observation{World: "v", Configuration: "c", Load: Load{20, 1451}}, false}, {Observation{World: "w", Configuration: "c", Load: Load{20, tuning.Unknown}}, false},
+	} {
+		assert.Equal(t, c.repeats, a.repeats(c.other), "%+v", c.other)
+		assert.Equal(t, c.repeats, c.other.repeats(a))
+	}
+	unknown := Observation{Load: Load{20, tuning.Unknown}}
+	assert.True(t, unknown.repeats(unknown))
+
+	// A step whose repeat is kept elsewhere would be known to the last digit: three launches of each load, far from any line.
+	random, s := rand.New(rand.NewPCG(4, 4)), &Source{Name: "made up"}
+	for _, queries := range []float64{0, 50, 100, 200} {
+		own := math.Exp(random.NormFloat64())
+		for launch := range 3 {
+			s.Observations = append(s.Observations, Observation{World: "w", Launch: fmt.Sprint(launch), Configuration: "c", Load: Load{queries, 1000 + 10*tuning.Figure(launch)}, Setup: setupOf(2),
+				Measured: map[Figure]float64{CPU: own}})
+		}
+	}
+	c, err := Validate([]*Source{s}, 0.95)
+	require.NoError(t, err)
+	require.Len(t, c.Steps, 12, "each once")
+	assert.Greater(t, float64(c.Summaries[0].MedianError), 0.1)
 }
 
 func TestPathsThatHoldNothing(t *testing.T) {

@@ -94,9 +94,11 @@ type Observation struct {
 	Verdict  tuning.Verdict
 }
 
-// place is what observations share that are repeats of each other.
-func (o Observation) place() string {
-	return o.World + "\x00" + o.Configuration + "\x00" + tuning.Digits(tuning.Figure(o.Load.Queries)) + "\x00" + tuning.TwoDigits(o.Load.RecordsPerSecond)
+// repeats reports whether two observations are of one configuration under one load, as far as loads are held: a calibrated rate differs from run to run.
+func (o Observation) repeats(other Observation) bool {
+	near := func(a, b, within float64) bool { return math.Abs(a-b) <= within*math.Max(a, b) }
+	return o.World == other.World && o.Configuration == other.Configuration && near(o.Load.Queries, other.Load.Queries, 0.02) &&
+		(near(float64(o.Load.RecordsPerSecond), float64(other.Load.RecordsPerSecond), 0.1) || !o.Load.RecordsPerSecond.Known() && !other.Load.RecordsPerSecond.Known())
 }
 
 // positive reports whether a figure can be put on a scale of logarithms.
