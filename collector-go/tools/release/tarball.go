@@ -33,7 +33,8 @@ func archive(at time.Time, entries []entry) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return out.Bytes(), w.Close()
+	err := w.Close() // which writes the end
+	return out.Bytes(), err
 }
 
 func (r *release) writeTarball(arch string) error {
