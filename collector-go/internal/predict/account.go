@@ -236,7 +236,8 @@ func yes(inside bool) string {
 	return "no"
 }
 
-// Missed are the goals that a check missed, as sentences. That of the width is none of them: with coverage it cannot be met by normal errors.
+// Missed are the goals that a check missed, as sentences. That of the width is none of them: with coverage it cannot be
+// met by normal errors.
 func (c *Check) Missed() (all []string) {
 	if s := c.Summaries[len(c.Summaries)-1]; float64(s.Inside) < CoverageGoal {
 		all = append(all, fmt.Sprintf("%s of the figures are inside their interval, less than %s", tuning.Percent(s.Inside), tuning.Percent(CoverageGoal)))

@@ -14,8 +14,8 @@ import (
 const (
 	CoverageGoal      = 0.90
 	CapacityErrorGoal = 0.15
-	// WidthGoal is how many times the median error half the median interval may be. Of normal errors an interval of 95% is 2.9 median errors to either side, one of 90% still
-	// 2.4: what is narrower holds fewer.
+	// WidthGoal is how many times the median error half the median interval may be. Of normal errors an interval of 95%
+	// is 2.9 median errors to either side, one of 90% still 2.4: what is narrower holds fewer.
 	WidthGoal = 2.0
 )
 
@@ -67,11 +67,13 @@ type Summary struct {
 	WidthOverError tuning.Figure `json:"half_width_over_error"`
 }
 
-// fewSteps is up to how many observations each held-out step has a fit that begins from nothing; of more it begins with the fit of all.
+// fewSteps is up to how many observations each held-out step has a fit that begins from nothing; of more it begins with
+// the fit of all.
 const fewSteps = 60
 
-// Validate predicts every step of every source from the others: itself and its repeats (the same configuration under the same load in the same world) are left out. The
-// capacity of every configuration is predicted from the other configurations.
+// Validate predicts every step of every source from the others: itself and its repeats (the same configuration under
+// the same load in the same world) are left out. The capacity of every configuration is predicted from the other
+// configurations.
 func Validate(sources []*Source, confidence float64) (*Check, error) {
 	c := &Check{Steps: []HeldStep{}, Capacities: []HeldCapacity{}, Confidence: confidence, LeftOut: map[string]int{}, Notes: []string{}}
 	for _, s := range sources {

@@ -157,7 +157,8 @@ func TestRepeatsLeaveTogether(t *testing.T) {
 	unknown := Observation{Load: Load{20, tuning.Unknown}}
 	assert.True(t, unknown.repeats(unknown))
 
-	// A step whose repeat is kept elsewhere would be known to the last digit: three launches of each load, far from any line.
+	// A step whose repeat is kept elsewhere would be known to the last digit: three launches of each load, far from any
+	// line.
 	random, s := rand.New(rand.NewPCG(4, 4)), &Source{Name: "made up"}
 	for _, queries := range []float64{0, 50, 100, 200} {
 		own := math.Exp(random.NormFloat64())

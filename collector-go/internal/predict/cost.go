@@ -7,9 +7,10 @@ import (
 	"sort"
 )
 
-// costFit is the posterior of a figure that loads add up to: figure = (sum of unit costs x terms) x heap^elasticity, times what a launch differs from
-// the next by and what a step differs from the next by, both log-normal. Unit costs are positive; where the steps cannot tell two terms apart, such as records
-// and the topology itself at one record rate, the posterior holds every split of them.
+// costFit is the posterior of a figure that loads add up to: figure = (sum of unit costs x terms) x heap^elasticity,
+// times what a launch differs from the next by and what a step differs from the next by, both log-normal. Unit costs
+// are positive; where the steps cannot tell two terms apart, such as records and the topology itself at one record
+// rate, the posterior holds every split of them.
 type costFit struct {
 	basis
 	unit float64 // the figures' geometric mean, by which they are divided
@@ -19,8 +20,8 @@ type costFit struct {
 	launches     int
 }
 
-// Priors of the logarithms: a unit cost is somewhere between a hundredth of the figure and all of it; steps differ by 6% and launches by 4%, give or take a
-// factor of 2.5.
+// Priors of the logarithms: a unit cost is somewhere between a hundredth of the figure and all of it; steps differ by
+// 6% and launches by 4%, give or take a factor of 2.5.
 var (
 	unitCostPrior      = normal{-1.5, 1.5}
 	stepScatterPrior   = normal{math.Log(0.06), 0.9}
@@ -126,7 +127,8 @@ func (f *costFit) heapOf(s Setup) float64 {
 	return math.Log(s.HeapMiB / f.heap)
 }
 
-// at are draws of the figure in a step of a launch that was not measured; reach is the further scatter of what lies beyond the measurements.
+// at are draws of the figure in a step of a launch that was not measured; reach is the further scatter of what lies
+// beyond the measurements.
 func (f *costFit) at(l Load, s Setup, reach float64, random *rand.Rand) []float64 {
 	k, row, heap := len(f.terms), f.row(l, s), f.heapOf(s)
 	out, units := make([]float64, len(f.kept)), make([]float64, k)

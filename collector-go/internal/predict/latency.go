@@ -7,13 +7,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// latencyFit is the posterior of the filter latency as a queue: what the filter bolts have to do over what they can is their utilization, and
+// latencyFit is the posterior of the filter latency as a queue: what the filter bolts have to do over what they can is
+// their utilization, and
 //
 //	latency = service + wait x queue(utilization)
 //
-// with the time-dependent queue of Akçelik ("Travel time functions for transport planning purposes", 1991): utilization / (1 - utilization) as of M/M/1 far
-// below 1, and a line above it, along which a queue grows that is overloaded for as long as a step lasts. A step's utilization differs from the next's by a
-// log-normal, a launch's by another, and the latency itself by a third. Where the busy share of the filter bolts was measured, it is a second figure of the same utilization.
+// with the time-dependent queue of Akçelik ("Travel time functions for transport planning purposes", 1991): utilization
+// / (1 - utilization) as of M/M/1 far below 1, and a line above it, along which a queue grows that is overloaded for as
+// long as a step lasts. A step's utilization differs from the next's by a log-normal, a launch's by another, and the
+// latency itself by a third. Where the busy share of the filter bolts was measured, it is a second figure of the same
+// utilization.
 type latencyFit struct {
 	basis
 	bolts        float64 // the most filter bolts, by which they are divided; 0 where they are not known
@@ -37,7 +40,8 @@ const (
 	latencyParameters
 )
 
-// Priors: more bolts hold about in proportion more; latency scatters by 15%, give or take a factor of 2; utilization by 3%, that of launches alike.
+// Priors: more bolts hold about in proportion more; latency scatters by 15%, give or take a factor of 2; utilization by
+// 3%, that of launches alike.
 var latencyPriors = [latencyParameters]normal{
 	ofService: {-0.1, 0.3}, ofWait: {-1, 1.2}, ofOverload: {math.Log(0.003), 1.5}, ofPower: {1, 0.2}, ofLatency: {math.Log(0.15), 0.7},
 	ofStep: {math.Log(0.03), 0.7}, ofLaunch: {math.Log(0.03), 0.9}, ofBusy: {0, 0.3}, ofHeap: {-1.5, 1.5},
@@ -61,8 +65,8 @@ func queueSlope(utilization, overload float64) float64 {
 // bounds of what is still a utilization, so that a draw from a prior is no infinity.
 const leastUtilization, mostUtilization = 1e-6, 1e3
 
-// capability is what a setup has to work with: its filter bolts over the most, and the square of the least heap over its own, by which garbage collection takes the
-// more of its time.
+// capability is what a setup has to work with: its filter bolts over the most, and the square of the least heap over
+// its own, by which garbage collection takes the more of its time.
 type capability struct{ bolts, pressure float64 }
 
 // utilization is by a draw what a row asks of a setup.
@@ -204,7 +208,8 @@ func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.R
 	return out
 }
 
-// capacities are draws of the most load along an axis whose latency is at most a limit; infinite where no load reaches it, 0 where none holds.
+// capacities are draws of the most load along an axis whose latency is at most a limit; infinite where no load reaches
+// it, 0 where none holds.
 func (f *latencyFit) capacities(along func(float64) Load, s Setup, limit, reach float64, random *rand.Rand) (out []float64) {
 	bolts, units := f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {

@@ -117,7 +117,8 @@ type Prediction struct {
 	Setup Setup  `json:"setup"`
 	// LimitMs is the latency that the capacity is at, 0 for none.
 	LimitMs float64 `json:"limit_ms"`
-	// Beyond is what lies outside of the measurements, the farthest first; Scatter by how much that widens the intervals, as a relative standard deviation.
+	// Beyond is what lies outside of the measurements, the farthest first; Scatter by how much that widens the
+	// intervals, as a relative standard deviation.
 	Beyond   []Reach    `json:"beyond_measured"`
 	Scatter  float64    `json:"beyond_scatter_ratio"`
 	Figures  []Forecast `json:"figures"`
@@ -189,7 +190,8 @@ func (m *Model) at(figure Figure, l Load, s Setup, scatter float64) (e tuning.Es
 	return m.estimate(c.at(l, s, scatter, random(string(figure)))), true
 }
 
-// capacities are the most queries at the rate of the question, and the most records at its queries, that keep the latency.
+// capacities are the most queries at the rate of the question, and the most records at its queries, that keep the
+// latency.
 func (m *Model) capacities(p *Prediction, q Question) {
 	if !(q.LimitMs > 0) {
 		return

@@ -16,7 +16,8 @@ type Source struct {
 	// Settings and Setup are those of its first configuration, over which others are asked; Settings is nil of a table.
 	Settings Settings
 	Setup    Setup
-	// Records is the record rate at which it was measured, unknown where there were several or none is known; LimitMs the latency limit, 0 for none.
+	// Records is the record rate at which it was measured, unknown where there were several or none is known; LimitMs
+	// the latency limit, 0 for none.
 	Records tuning.Figure
 	LimitMs float64
 	// Axis is what its steps ascend along; "" of tables without one.
@@ -172,7 +173,8 @@ func (o *Observation) put(figure Figure, v tuning.Figure) {
 	}
 }
 
-// world is what a run's steps have in common with those of runs that show something of each other: the machines, the records, the query and how it is put.
+// world is what a run's steps have in common with those of runs that show something of each other: the machines, the
+// records, the query and how it is put.
 func world(run *rundir.Run) string {
 	m, l := run.Manifest, run.Plan.Load
 	hardware := fmt.Sprintf("%s, %d cores", m.Machine.CPUModel, m.Machine.Cores)

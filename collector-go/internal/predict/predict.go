@@ -1,6 +1,7 @@
-// Package predict foresees what a configuration that was never run would do under a load that was never put on it: CPU, garbage collection, heap, latency and
-// capacity, each as an interval, from steps that were measured. It owns the model, how it is checked by leaving out, and how both are shown; it knows nothing of how
-// steps are run. It is pure but for reading run directories and tables; the same steps give the same figures to the last digit.
+// Package predict foresees what a configuration that was never run would do under a load that was never put on it: CPU,
+// garbage collection, heap, latency and capacity, each as an interval, from steps that were measured. It owns the
+// model, how it is checked by leaving out, and how both are shown; it knows nothing of how steps are run. It is pure
+// but for reading run directories and tables; the same steps give the same figures to the last digit.
 package predict
 
 import (
@@ -56,7 +57,8 @@ const (
 	GC      Figure = "GC of all workers"
 	Heap    Figure = "heap used, all workers"
 	Latency Figure = "filter latency, mean"
-	// WorkerCPU is of tables that have the mean of a worker alone; CoresHeld and MemoryHeld are what the configurations asked for that held a volume.
+	// WorkerCPU is of tables that have the mean of a worker alone; CoresHeld and MemoryHeld are what the configurations
+	// asked for that held a volume.
 	WorkerCPU  Figure = "CPU, mean of a worker"
 	CoresHeld  Figure = "CPU asked for"
 	MemoryHeld Figure = "memory asked for"
@@ -83,7 +85,8 @@ func (f Figure) Unit() string {
 type Observation struct {
 	// World names what must be alike for steps to show anything of each other: machine, records, query, versions.
 	World string
-	// Launch names the launch of a topology, whose steps differ from another launch's together; Configuration the settings.
+	// Launch names the launch of a topology, whose steps differ from another launch's together; Configuration the
+	// settings.
 	Launch, Configuration string
 	// Step names it for people.
 	Step  string
@@ -94,7 +97,8 @@ type Observation struct {
 	Verdict  tuning.Verdict
 }
 
-// repeats reports whether two observations are of one configuration under one load, as far as loads are held: a calibrated rate differs from run to run.
+// repeats reports whether two observations are of one configuration under one load, as far as loads are held: a
+// calibrated rate differs from run to run.
 func (o Observation) repeats(other Observation) bool {
 	near := func(a, b, within float64) bool { return math.Abs(a-b) <= within*math.Max(a, b) }
 	return o.World == other.World && o.Configuration == other.Configuration && near(o.Load.Queries, other.Load.Queries, 0.02) &&

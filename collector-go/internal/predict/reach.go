@@ -22,8 +22,9 @@ type Reach struct {
 	load bool // rather than a setting
 }
 
-// perDoubling is by how much a prediction scatters further for each doubling beyond what was measured: that costs add up, and that more bolts hold more, is the model's
-// word and not measured there. With 0.1 the interval of the document's row of 28 filter bolts, predicted from its rows of 4, 8 and 20, missed it.
+// perDoubling is by how much a prediction scatters further for each doubling beyond what was measured: that costs add
+// up, and that more bolts hold more, is the model's word and not measured there. With 0.1 the interval of the
+// document's row of 28 filter bolts, predicted from its rows of 4, 8 and 20, missed it.
 const perDoubling = 0.2
 
 // Text is the reach in a sentence without its full stop.
@@ -113,7 +114,8 @@ func (r Reach) rank() float64 {
 	return float64(r.Times)
 }
 
-// scatter is by how much the logarithm of a prediction scatters further. A load below the least costs nothing that larger ones do not show.
+// scatter is by how much the logarithm of a prediction scatters further. A load below the least costs nothing that
+// larger ones do not show.
 func scatter(all []Reach) float64 {
 	squares := 0.0
 	for _, r := range all {

@@ -13,9 +13,10 @@ const (
 	keptDraws = 1000
 )
 
-// draws samples a density, given as its logarithm, by differential evolution: of many chains each proposes a step along the difference of two others
-// (ter Braak, "A Markov Chain Monte Carlo version of the genetic algorithm Differential Evolution", 2006), so that no scale has to be known beforehand. It
-// returns what the second half of the rounds visited, thinned, with the chains' end, from which another fit may begin.
+// draws samples a density, given as its logarithm, by differential evolution: of many chains each proposes a step along
+// the difference of two others (ter Braak, "A Markov Chain Monte Carlo version of the genetic algorithm Differential
+// Evolution", 2006), so that no scale has to be known beforehand. It returns what the second half of the rounds
+// visited, thinned, with the chains' end, from which another fit may begin.
 func draws(density func([]float64) float64, chains [][]float64, rounds int, random *rand.Rand) (kept, end [][]float64) {
 	d, n := len(chains[0]), len(chains)
 	at, now := make([][]float64, n), make([]float64, n)
@@ -74,7 +75,8 @@ func logPrior(prior []normal, p []float64) (sum float64) {
 // scattered is a residual with its variance, and how much of the launch's own effect is in it.
 type scattered struct{ residual, variance, share float64 }
 
-// launchesLikelihood is the logarithm of the likelihood of residuals, launch by launch: the steps of a launch share an effect, whose variance is between.
+// launchesLikelihood is the logarithm of the likelihood of residuals, launch by launch: the steps of a launch share an
+// effect, whose variance is between.
 func launchesLikelihood(residuals []scattered, launches [][]int, between float64) (sum float64) {
 	for _, launch := range launches {
 		var squares, shares, both float64

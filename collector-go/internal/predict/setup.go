@@ -129,12 +129,14 @@ func heapOf(options string) (mib float64, known bool) {
 	return n * map[string]float64{"": 1.0 / (1 << 20), "k": 1.0 / (1 << 10), "m": 1, "g": 1 << 10}[strings.ToLower(last[2])], err == nil
 }
 
-// Whole is the setup of settings that are all there are: Bullet's single tick spout and a metrics consumer beside what they name.
+// Whole is the setup of settings that are all there are: Bullet's single tick spout and a metrics consumer beside what
+// they name.
 func (s Settings) Whole() Setup {
 	return s.Setup(Setup{Executors: map[string]float64{tickSpout: 1, metricsConsumer: 1}})
 }
 
-// Defaults of Storm for a component that sets nothing: topology.component.cpu.pcore.percent and .resources.onheap.memory.mb.
+// Defaults of Storm for a component that sets nothing: topology.component.cpu.pcore.percent and
+// .resources.onheap.memory.mb.
 const (
 	defaultCPU    = 10.0
 	defaultOnHeap = 128.0
@@ -186,7 +188,8 @@ func (s Settings) modelled() (names []string) {
 	return append(names, workersSetting, heapSetting, ackersSetting)
 }
 
-// Check returns an error for a setting that is not known here, with the nearest that is, and the names of those whose effect is not in the model.
+// Check returns an error for a setting that is not known here, with the nearest that is, and the names of those whose
+// effect is not in the model.
 func (s Settings) Check(over Settings) (ignored []string, err error) {
 	known := append(append(s.modelled(), pendingSetting), childopts...)
 	for name := range s {

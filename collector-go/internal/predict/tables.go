@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/tuning"
 )
 
-// OfTable reads a CSV file: filter bolts by queries, data volumes, or steps of simultaneous queries (as for tune analyze). gridRecords
-// is the record rate of one that has none, unknown for none.
+// OfTable reads a CSV file: filter bolts by queries, data volumes, or steps of simultaneous queries (as for tune
+// analyze). gridRecords is the record rate of one that has none, unknown for none.
 func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 	s := &Source{Name: path, Records: tuning.Unknown, LeftOut: map[string]int{}}
 	about, err := sheet.About(path)

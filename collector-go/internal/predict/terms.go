@@ -20,7 +20,8 @@ var (
 	perMatch    = term{"a record matched with a query", func(l Load, _ Setup) float64 { return l.Queries * float64(l.RecordsPerSecond) }}
 )
 
-// perPressure is what records cost in garbage collection beyond what they cost in much heap: little heap is collected the more often, and each time for less.
+// perPressure is what records cost in garbage collection beyond what they cost in much heap: little heap is collected
+// the more often, and each time for less.
 var perPressure = term{"a record in little heap", func(l Load, s Setup) float64 { return float64(l.RecordsPerSecond) / (s.HeapMiB * s.HeapMiB) }}
 
 // leastHeap is the least heap of a worker where the steps differ in it; 0 where they do not, or it is not known of one.
@@ -41,7 +42,8 @@ type basis struct {
 	most  []float64
 }
 
-// newBasis takes the terms of which something is known: one that is 0 or unknown in any step, or 0 in all, shows nothing.
+// newBasis takes the terms of which something is known: one that is 0 or unknown in any step, or 0 in all, shows
+// nothing.
 func newBasis(of []Observation, candidates ...term) (b basis) {
 	for _, t := range candidates {
 		most, known := 0.0, true

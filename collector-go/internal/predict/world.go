@@ -47,7 +47,8 @@ func Worlds(sources []*Source) (all []*World) {
 	return all
 }
 
-// Open reads paths: a run's directory, one of runs, or a table. gridRecords is the record rate of a table of queries that has none, unknown for none.
+// Open reads paths: a run's directory, one of runs, or a table. gridRecords is the record rate of a table of queries
+// that has none, unknown for none.
 func Open(gridRecords tuning.Figure, paths ...string) (all []*Source, err error) {
 	for _, path := range paths {
 		sources, err := open(path, gridRecords)
