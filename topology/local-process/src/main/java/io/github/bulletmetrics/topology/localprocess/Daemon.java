@@ -69,6 +69,11 @@ public final class Daemon {
         return process.waitFor();
     }
 
+    /** @throws IllegalThreadStateException while the process is alive */
+    public int exitCode() {
+        return process.exitValue();
+    }
+
     /** Completes when the process has ended. */
     public CompletableFuture<Process> onExit() {
         return process.onExit();
@@ -89,7 +94,7 @@ public final class Daemon {
 
     /** How the process ended, with the last lines that it wrote. */
     public String obituary() {
-        StringBuilder text = new StringBuilder(name + " (pid " + pid() + ") ended unexpectedly with code " + process.exitValue());
+        StringBuilder text = new StringBuilder(name + " (pid " + pid() + ") ended unexpectedly with code " + exitCode());
         for (Path log : logs) {
             text.append("\n--- last lines of ").append(log);
             tail(log).forEach(line -> text.append("\n").append(line));

@@ -30,6 +30,13 @@ final class Cluster implements Foreground.Server {
     private static final Duration WORKERS_STOP_LIMIT = Duration.ofSeconds(7);
     private static final Duration DAEMON_STOP_LIMIT = Duration.ofSeconds(2);
 
+    /**
+     * Storm has its Supervisor end itself where it cannot handle an event (code 20), such as a topology that is killed while its
+     * files are fetched, and wants it run under supervision: so often it is started again.
+     */
+    private static final int MAX_SUPERVISOR_RESTARTS = 5;
+    private static final String SUPERVISOR = "supervisor";
+
     private final ClusterDirectory directory;
     private final Endpoints endpoints;
     private final JvmCommand commands;
@@ -56,7 +63,7 @@ final class Cluster implements Foreground.Server {
         launch("zookeeper", commands.zookeeper());
         awaitUp("ZooKeeper", () -> listens(endpoints.zookeeperPort()), deadline);
         launch("nimbus", commands.nimbus());
-        launch("supervisor", commands.supervisor());
+        launch(SUPERVISOR, commands.supervisor());
         if (endpoints.drpc() != null) {
             launch("drpc", commands.drpc(endpoints.drpc().httpThreads()));
         }
@@ -82,8 +89,22 @@ final class Cluster implements Foreground.Server {
 
     @Override
     public void awaitDeath() throws IOException {
-        CompletableFuture.anyOf(snapshot().stream().map(Daemon::onExit).toArray(CompletableFuture<?>[]::new)).join();
-        failIfAnyDied();
+        for (int restarts = 0; ; restarts++) {
+            CompletableFuture.anyOf(snapshot().stream().map(Daemon::onExit).toArray(CompletableFuture<?>[]::new)).join();
+            Optional<Daemon> supervisor = snapshot().stream().filter(daemon -> daemon.name().equals(SUPERVISOR) && !daemon.isAlive()).findAny();
+            if (supervisor.isEmpty() || restarts == MAX_SUPERVISOR_RESTARTS) {
+                failIfAnyDied();
+            }
+            startAgain(supervisor.get());
+        }
+    }
+
+    private synchronized void startAgain(Daemon supervisor) throws IOException {
+        failIfStopping();
+        LocalStorm.PROGRAM.progress("supervisor (pid " + supervisor.pid() + ") ended with code " + supervisor.exitCode()
+            + " and is started again; why is in " + directory.log("supervisor.log"));
+        daemons.remove(supervisor);
+        launch(SUPERVISOR, commands.supervisor());
     }
 
     @Override

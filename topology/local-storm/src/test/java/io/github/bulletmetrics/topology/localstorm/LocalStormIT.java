@@ -127,6 +127,26 @@ class LocalStormIT {
         assertThat(launcher.stderr("up")).contains("nimbus (pid " + nimbus + ") ended unexpectedly", "last lines of", "nimbus.log");
     }
 
+    @Test
+    void startsASupervisorThatEndedAgain() throws Exception {
+        Process up = launcher.up(dir);
+        awaitReady(up);
+        Path pids = submit("word-count", 1);
+        List<Worker> before = awaitCountingWorkers("word-count", 1, pids);
+        long supervisor = supervisor();
+        kill(supervisor);
+        awaitStderr(up, "supervisor (pid " + supervisor + ") ended with code 137 and is started again");
+        awaitCountingWorkers("other", 1, submit("other", 1));
+        assertThat(supervisor()).isNotEqualTo(supervisor);
+        assertThat(workers("word-count")).isEqualTo(before);
+        up.destroy();
+        assertStopped(up, 0);
+    }
+
+    private long supervisor() throws IOException {
+        return ClusterRecord.load(ClusterDirectory.at(dir).recordFile()).pids().get("supervisor").pid();
+    }
+
     private void awaitReady(Process up) throws IOException {
         assertThat(Deadline.in(UP_LIMIT).await(() -> !launcher.stdout("up").isEmpty() || !up.isAlive())).isTrue();
         assertThat(up.isAlive()).as(launcher.stderr("up")).isTrue();
