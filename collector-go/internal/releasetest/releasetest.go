@@ -13,8 +13,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +51,7 @@ type Release struct {
 // Series are samples by the series' labels, each as [seconds, value or histogram], in JSON.
 type Series map[string][]string
 
-// All are the releases, oldest first by name.
+// All are the releases.
 func All(t testing.TB) []Release {
 	names, err := fs.Glob(testdata, "testdata/*.json")
 	require.NoError(t, err)
@@ -64,6 +66,17 @@ func All(t testing.TB) []Release {
 		all = append(all, r)
 	}
 	return all
+}
+
+// Of is the release that a program is.
+func Of(t testing.TB, program string) Release {
+	printed, err := exec.Command(program, "--version").Output()
+	require.NoError(t, err)
+	version := strings.TrimSpace(strings.TrimPrefix(string(printed), "bullet-metrics version "))
+	all := All(t)
+	i := slices.IndexFunc(all, func(r Release) bool { return r.Version == version })
+	require.GreaterOrEqual(t, i, 0, "there is no data of release %s: type make golden-data PROGRAM=%s", version, program)
+	return all[i]
 }
 
 // Unpack writes the release's data directory to dir, which is made.
