@@ -31,7 +31,7 @@ const (
 )
 
 // pageFigures are the page's questions about a day (internal/page/static/js/expressions.js), thinned as gridOf does.
-const pageStep = 900 // s
+const pageStep = 900 // s: three of a day's slices of 5 minutes, with so many workers
 
 var pageFigures = []struct{ figure, expression string }{
 	{"latency-mean", `max(max_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[900s]))`},

@@ -78,18 +78,6 @@ test('a long time and many workers are thinned by whole slices, in bounds', () =
   }
 });
 
-test('slices wider than 5 minutes lie on the clock’s 5 minutes, where that leaves enough of them', () => {
-  const of = (form) => gridOf({ from: null, to: null, range: 86_400, slice: 10, now: 1_800_000_000, width: 1200, workers: 500, ...form });
-  const day = of({});
-  assert.deepEqual([day.step, day.points, day.end, day.start % 300], [900, 96, 1_799_999_700, 0]);
-  assert.equal(of({ range: 43_200 }).step, 360, 'a third of the points more is worth more');
-  assert.equal(of({ slice: 420 }).step, 840, 'a slice that 5 minutes do not hold');
-  assert.equal(of({ range: 3600 }).step, 30);
-  const fixed = of({ from: 1_799_800_007, to: 1_799_890_003 });
-  assert.deepEqual([fixed.from, fixed.end, fixed.step], [1_799_799_900, 1_799_890_200, 900]);
-  assert.equal(of({ from: 1_799_910_007, to: 1_799_999_999 }).end, 1_799_999_700, 'what is not complete yet is no slice');
-});
-
 test('the store is asked again when there is something new', () => {
   const at = (now) => gridOf({ from: null, to: null, range: 86400, slice: 60, now, width: 1200, workers: 500 });
   const first = at(1_800_000_000);

@@ -7,24 +7,16 @@ export const settled = 41;
 const mostValues = 60_000;
 const leastPoints = 60;
 
-// The store knows the first and the last sample of every 5 minutes: a rate over windows that begin and end there costs it a tenth.
-const level = 300;
-
 /**
  * gridOf lays slices over what is shown. They are as wide as asked for, or, where there would be more than the figure's pixels or its workers
- * allow, a multiple of it: the store thins, by means and rates over the wider slice, so that no sample is left out. Slices wider than 5 minutes lie
- * on those of the clock, where that takes no more than a quarter of the points, and end when no sample of them can come any more.
+ * allow, a multiple of it: the store thins, by means and rates over the wider slice, so that no sample is left out.
  */
 export function gridOf({ from, to, range, slice, now, width, workers }) {
   const live = from == null;
+  const end = live ? floor(now - settled, slice) : ceil(to, slice);
+  const begin = live ? end - range : floor(from, slice);
   const most = Math.max(leastPoints, Math.min(Math.floor(width), Math.floor(mostValues / Math.max(1, workers))));
-  const length = live ? range : ceil(to, slice) - floor(from, slice);
-  const least = slice * Math.max(1, Math.ceil(length / slice / most));
-  const onLevel = level % slice === 0 && least > level && ceil(least, level) <= least * 4 / 3;
-  const [step, unit] = onLevel ? [ceil(least, level), level] : [least, slice];
-  const asked = live ? now - settled : to;
-  const end = live || (onLevel && ceil(to, unit) > now - settled) ? floor(asked, unit) : ceil(asked, unit);
-  const begin = live ? end - range : floor(from, unit);
+  const step = slice * Math.max(1, Math.ceil((end - begin) / slice / most));
   const points = Math.max(1, Math.ceil((end - begin) / step));
   return { start: end - points * step + step, end, step, points: points, slice, from: begin, to: end, thinned: step > slice };
 }

@@ -18,6 +18,7 @@ type windows struct {
 	first  int     // of spans, the first that the present window may reach
 	within []piece // what of them is in the present window
 	merged []float64
+	queue  []candidate
 }
 
 // span is numbers at even distances, none missing.
@@ -115,6 +116,12 @@ func (w *windows) addMerged(it *iterator) {
 
 // compute appends the result of each window to results, a gap's marker where there is none.
 func (w *windows) compute(of plan.Windows, results []float64) []float64 {
+	switch of.Function {
+	case plan.MaxOverTime:
+		return w.extremes(of, results, func(v, than float64) bool { return v > than })
+	case plan.MinOverTime:
+		return w.extremes(of, results, func(v, than float64) bool { return v < than })
+	}
 	w.first = 0
 	for ms := of.FirstMs; ms <= of.LastMs; ms += of.StepMs {
 		result := stale
@@ -122,6 +129,56 @@ func (w *windows) compute(of plan.Windows, results []float64) []float64 {
 			result = w.result(of, ms)
 		}
 		results = append(results, result)
+	}
+	return results
+}
+
+// candidate is a number that is the extreme of the present window or may become it when those before have left.
+type candidate struct {
+	ms int64
+	v  float64
+}
+
+// extremes appends the greatest or the least number of each window: the first of equals, and what is not a number only where there is nothing else,
+// then the last. Each number is looked at once, however many windows it is in.
+func (w *windows) extremes(of plan.Windows, results []float64, more func(v, than float64) bool) []float64 {
+	head, at, place := 0, 0, 0 // of the queue; of the next number
+	none := candidate{ms: math.MinInt64, v: stale}
+	w.queue = w.queue[:0]
+	for ms := of.FirstMs; ms <= of.LastMs; ms += of.StepMs {
+		fromMs := ms - of.RangeMs
+		for ; at < len(w.spans) && w.spans[at].msOf(place) <= ms; at, place = at+1, 0 {
+			s := &w.spans[at]
+			if away := fromMs - s.firstMs; away >= 0 {
+				place = max(place, int(min(away/s.stepMs+1, int64(s.places))))
+			}
+			end := int(min((ms-s.firstMs)/s.stepMs+1, int64(s.places)))
+			for ; place < end; place++ {
+				c := candidate{s.msOf(place), s.values[place]}
+				if c.v != c.v {
+					none = c
+					continue
+				}
+				last := len(w.queue) - 1
+				for ; last >= head && more(c.v, w.queue[last].v); last-- {
+				}
+				w.queue = append(w.queue[:last+1], c)
+			}
+			if place < s.places {
+				break
+			}
+		}
+		for head < len(w.queue) && w.queue[head].ms <= fromMs {
+			head++
+		}
+		switch {
+		case head < len(w.queue):
+			results = append(results, w.queue[head].v)
+		case none.ms > fromMs:
+			results = append(results, none.v)
+		default:
+			results = append(results, stale)
+		}
 	}
 	return results
 }
@@ -150,10 +207,6 @@ func (w *windows) reach(fromMs, toMs int64) bool {
 
 func (w *windows) result(of plan.Windows, ms int64) float64 {
 	switch of.Function {
-	case plan.MaxOverTime:
-		return w.extreme(func(v, best float64) bool { return v > best })
-	case plan.MinOverTime:
-		return w.extreme(func(v, best float64) bool { return v < best })
 	case plan.AvgOverTime:
 		return w.average()
 	case plan.SumOverTime:
@@ -172,18 +225,6 @@ func (w *windows) count() (n int) {
 		n += p.last + 1 - p.from
 	}
 	return n
-}
-
-func (w *windows) extreme(more func(v, best float64) bool) float64 {
-	best := w.within[0].at(w.within[0].from)
-	for _, p := range w.within {
-		for _, v := range p.all() {
-			if more(v, best) || best != best {
-				best = v
-			}
-		}
-	}
-	return best
 }
 
 // added is the sum of the window by Kahan and Neumaier, as kahansum.Inc adds; false where it is not finite. Written out, it takes half the time.
