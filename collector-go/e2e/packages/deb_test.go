@@ -72,8 +72,8 @@ func (r root) without(t *testing.T, paths ...string) {
 	}
 }
 
-// A machine without systemd: installed, filled, upgraded with an edited configuration, rolled back to a copy of its data, upgraded again, removed and purged. No
-// sample that was stored or acknowledged is ever missing.
+// A machine without systemd: installed, filled, upgraded with an edited configuration, rolled back to a copy of its
+// data, upgraded again, removed and purged. No sample that was stored or acknowledged is ever missing.
 func TestUpgradeAndRollBackKeepEverySample(t *testing.T) {
 	was := releasetest.Of(t, os.Getenv("BEFORE"))
 	r := newRoot(t)
@@ -148,7 +148,8 @@ func TestTheUnitIsSoundAndConfined(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o700), mode.Mode().Perm())
 }
 
-// A machine where systemd runs: what the package asks of it. A collector that did not run is neither started nor enabled.
+// A machine where systemd runs: what the package asks of it. A collector that did not run is neither started nor
+// enabled.
 func TestWhatThePackageAsksOfSystemd(t *testing.T) {
 	r := newRoot(t)
 	require.NoError(t, os.MkdirAll(r.path("/run/systemd/system"), 0o755))

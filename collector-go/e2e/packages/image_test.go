@@ -38,7 +38,8 @@ func TestTheTarballServesWhereItIsUnpacked(t *testing.T) {
 	c.Stop(t)
 }
 
-// The image's one layer is all that its process has: no shell, no /proc, no /tmp, no list of users. The collector takes samples in it, and ends when asked.
+// The image's one layer is all that its process has: no shell, no /proc, no /tmp, no list of users. The collector takes
+// samples in it, and ends when asked.
 func TestTheImageServesOutOfNothing(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(os.Getenv("DIST"), "bullet-metrics_*_oci.tar"))
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Package page is what people see at the collector's address: files for a browser that ask the collector's HTTP API. It owns these
-// files and the headers under which they are served, and knows nothing of the API's insides.
+// Package page is what people see at the collector's address: files for a browser that ask the collector's HTTP API. It
+// owns these files and the headers under which they are served, and knows nothing of the API's insides.
 package page
 
 import (
@@ -19,7 +19,8 @@ import (
 //go:embed static
 var embedded embed.FS
 
-// policy lets the page load what this server embeds and ask this server, and nothing else: no inline script or style, no other host.
+// policy lets the page load what this server embeds and ask this server, and nothing else: no inline script or style,
+// no other host.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

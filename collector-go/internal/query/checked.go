@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// textLimits are those of a query's text, which is looked at once, from front to back, before anything recurses over it.
+// textLimits are those of a query's text, which is looked at once, from front to back, before anything recurses over
+// it.
 type textLimits struct {
 	length int // bytes
 	depth  int
@@ -97,8 +98,8 @@ func (e *Engine) Parse(ctx context.Context, text string) (expr parser.Expr, err 
 	return expr, err
 }
 
-// maxFormat bounds bytes times levels of what is formatted, since each level is written again for each level around it. Within it the
-// dearest takes a few tenths of a second.
+// maxFormat bounds bytes times levels of what is formatted, since each level is written again for each level around it.
+// Within it the dearest takes a few tenths of a second.
 const maxFormat = 1 << 18
 
 // Format is a query's text with line breaks and indentation.

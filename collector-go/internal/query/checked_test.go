@@ -56,7 +56,8 @@ func TestDepth(t *testing.T) {
 var tokens = []string{"(", ")", "[", "]", "[5m]", "[5m:1m]", "{", "}", "{a=\"b\"}", "x", "1", "1e-5", "abs(", "sum by (a) (", "+", "-", "*", "^", "/", "%", "==", "!=", "<", ">=", " and ", " or ", " unless ", " atan2 ",
 	",", "\"a(\"", "'\\''", "`((`", "#((\n", " ", "\n", "\xff", " offset 1m", " @ 1", "vector(", "and", "a:b", "é"}
 
-// What a text is found to be as deep as is no less than its expression is, whatever it is made of; and nothing takes long.
+// What a text is found to be as deep as is no less than its expression is, whatever it is made of; and nothing takes
+// long.
 func TestDepthIsNoLessThanTheExpressions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := parser.NewParser(parser.Options{})

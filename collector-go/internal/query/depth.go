@@ -9,9 +9,9 @@ type cost struct {
 	patterns int // see patternCost
 }
 
-// check looks at texts once, without recursion. The depth that it finds is an upper bound of that of the expression: each open bracket
-// counts, and each operator that stands in it since its last comma, since operators of one level may lie in each other too (1+1+1, --1,
-// x[1m:][1m:]).
+// check looks at texts once, without recursion. The depth that it finds is an upper bound of that of the expression:
+// each open bracket counts, and each operator that stands in it since its last comma, since operators of one level may
+// lie in each other too (1+1+1, --1, x[1m:][1m:]).
 func (l textLimits) check(texts ...string) (c cost, err error) {
 	for _, text := range texts {
 		c.length += len(text)

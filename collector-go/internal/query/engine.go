@@ -1,4 +1,5 @@
-// Package query answers PromQL over a store. It owns the engine with its limits, and knows neither HTTP nor what a slice is.
+// Package query answers PromQL over a store. It owns the engine with its limits, and knows neither HTTP nor what a
+// slice is.
 package query
 
 import (
@@ -22,19 +23,23 @@ type Options struct {
 	Timeout time.Duration
 	// MaxSamples is the most that one query may hold in memory. 50 million by default, as Prometheus has it.
 	MaxSamples int
-	// LookbackDelta is how old a sample may be and still count as a series' present value. 5 min by default, as Prometheus has it.
+	// LookbackDelta is how old a sample may be and still count as a series' present value. 5 min by default, as
+	// Prometheus has it.
 	LookbackDelta time.Duration
-	// MaxLength is the longest text of a query or selector, bytes. 64 KiB by default: Grafana's longest are a tenth of it.
+	// MaxLength is the longest text of a query or selector, bytes. 64 KiB by default: Grafana's longest are a tenth of
+	// it.
 	MaxLength int
-	// MaxDepth is how deep brackets and operators of a query may lie in each other. 256 by default, ten times what people write: parsing
-	// and evaluating recurse.
+	// MaxDepth is how deep brackets and operators of a query may lie in each other. 256 by default, ten times what
+	// people write: parsing and evaluating recurse.
 	MaxDepth int
-	// MaxSeries is how many series all selectors of one query may find. 500,000 by default, as many as a collector takes.
+	// MaxSeries is how many series all selectors of one query may find. 500,000 by default, as many as a collector
+	// takes.
 	MaxSeries int64
-	// MaxReadSamples is how many slices one query may decode, whether or not they are in memory at once. 1,000 million by default: a day of
-	// slices of 10 s of 100,000 series.
+	// MaxReadSamples is how many slices one query may decode, whether or not they are in memory at once. 1,000 million
+	// by default: a day of slices of 10 s of 100,000 series.
 	MaxReadSamples int64
-	// MaxConcurrent is how many queries run at once; more wait, as long as their context lets them. 20 by default, as Prometheus has it.
+	// MaxConcurrent is how many queries run at once; more wait, as long as their context lets them. 20 by default, as
+	// Prometheus has it.
 	MaxConcurrent int
 
 	Logger     *slog.Logger          // nil: silent
@@ -66,11 +71,12 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// defaultSubqueryStep is the step of a subquery that names none: Prometheus takes its evaluation interval, 1 min by default.
+// defaultSubqueryStep is the step of a subquery that names none: Prometheus takes its evaluation interval, 1 min by
+// default.
 const defaultSubqueryStep = time.Minute
 
-// Engine evaluates PromQL over one store. It is safe for many goroutines. Text comes in by one door: whatever parses it checks length and
-// depth before.
+// Engine evaluates PromQL over one store. It is safe for many goroutines. Text comes in by one door: whatever parses it
+// checks length and depth before.
 type Engine struct {
 	store     storage.Queryable
 	promql    *promql.Engine

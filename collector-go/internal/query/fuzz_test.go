@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever text comes, no expression that passes the guards is longer or deeper than they allow, by any door; and what is formatted can be
-// read again.
+// Whatever text comes, no expression that passes the guards is longer or deeper than they allow, by any door; and what
+// is formatted can be read again.
 func FuzzExpression(f *testing.F) {
 	e, err := New(Absent, DefaultOptions())
 	require.NoError(f, err)

@@ -17,8 +17,8 @@ type joined struct {
 	beside []storage.Queryable
 }
 
-// Join reads a store and what lies beside it as one. A series that is in more than one has the samples of all. What lies beside the store
-// can be done without: where it cannot be read a query has the store's answer, with a warning.
+// Join reads a store and what lies beside it as one. A series that is in more than one has the samples of all. What
+// lies beside the store can be done without: where it cannot be read a query has the store's answer, with a warning.
 func Join(store storage.Queryable, beside ...storage.Queryable) storage.Queryable {
 	return joined{store, beside}
 }

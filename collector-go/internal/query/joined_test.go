@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What lies beside a store and cannot be read costs a warning, whether it fails to open or to answer; the store's own error ends the query.
+// What lies beside a store and cannot be read costs a warning, whether it fails to open or to answer; the store's own
+// error ends the query.
 func TestWhatLiesBesideCanBeDoneWithout(t *testing.T) {
 	store := promqltest.LoadedStorage(t, "load 10s\n  x 1 2 3\n")
 	defer func() { require.NoError(t, store.Close()) }()

@@ -6,20 +6,20 @@ import (
 	"github.com/prometheus/prometheus/util/strutil"
 )
 
-// maxPatterns bounds what compiling the patterns of one text may cost: an alternative for each of thousands of workers fits, and the dearest
-// that does takes a few tenths of a second.
+// maxPatterns bounds what compiling the patterns of one text may cost: an alternative for each of thousands of workers
+// fits, and the dearest that does takes a few tenths of a second.
 const maxPatterns = 1 << 18
 
-// What parts of a pattern cost, in units of a plain character: a wildcard has every character before and after it looked at again, and a
-// class of Unicode is hundreds of ranges.
+// What parts of a pattern cost, in units of a plain character: a wildcard has every character before and after it
+// looked at again, and a class of Unicode is hundreds of ranges.
 const (
 	costOfRepetition = 32
 	costOfClass      = 1000
 	maxRepeat        = 1000 // regexp refuses more
 )
 
-// patternCost estimates what a string costs if it is a pattern. It is an upper bound of what compiling it makes: whatever is repeated is
-// taken to be all of it.
+// patternCost estimates what a string costs if it is a pattern. It is an upper bound of what compiling it makes:
+// whatever is repeated is taken to be all of it.
 func patternCost(quoted string) int {
 	text, err := strutil.Unquote(quoted)
 	if err != nil {

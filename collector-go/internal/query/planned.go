@@ -45,8 +45,8 @@ func (q *query) Exec(ctx context.Context) *promql.Result {
 // parse makes a query over a store.
 type parse func(context.Context, storage.Queryable) (promql.Query, error)
 
-// planned parses a query and finds out which selectors are asked for at known instants only, and, where computes is true, which for a function
-// of known windows only.
+// planned parses a query and finds out which selectors are asked for at known instants only, and, where computes is
+// true, which for a function of known windows only.
 func (e *Engine) planned(ctx context.Context, parse parse, computes bool) (*query, error) {
 	store := &reaching{Queryable: e.store, minMs: math.MaxInt64, maxMs: math.MinInt64}
 	made, err := parse(ctx, store)
@@ -74,7 +74,8 @@ func (r *reaching) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return r.Queryable.Querier(min(minMs, r.minMs), max(maxMs, r.maxMs))
 }
 
-// planner reads an expression as the engine will evaluate it, and leaves out whatever is not surely evaluated at the query's own times.
+// planner reads an expression as the engine will evaluate it, and leaves out whatever is not surely evaluated at the
+// query's own times.
 type planner struct {
 	plan     *plan.Plan
 	at       plan.Instants
@@ -133,8 +134,9 @@ var functions = map[string]plan.Function{
 	"count_over_time": plan.CountOverTime, "last_over_time": plan.LastOverTime, "rate": plan.Rate, "increase": plan.Increase,
 }
 
-// computed is a selector in the place of a function of windows, of which the store gives the results; nil where it does not. Nothing is
-// computed where the engine would warn of a metric's name, or might find two series that differ in their names alone.
+// computed is a selector in the place of a function of windows, of which the store gives the results; nil where it does
+// not. Nothing is computed where the engine would warn of a metric's name, or might find two series that differ in
+// their names alone.
 func (p *planner) computed(n *parser.Call) parser.Expr {
 	function, known := functions[n.Func.Name]
 	if !p.computes || !known {

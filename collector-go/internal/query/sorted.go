@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// sorted hands the engine a store's series in the order of their labels, wherever they lie: a store gives those in memory in the
-// order of their arrival and those in blocks by their labels, and the engine breaks ties (topk) and adds floats in the order
-// that it meets. So an answer does not change when a block is written.
+// sorted hands the engine a store's series in the order of their labels, wherever they lie: a store gives those in
+// memory in the order of their arrival and those in blocks by their labels, and the engine breaks ties (topk) and adds
+// floats in the order that it meets. So an answer does not change when a block is written.
 type sorted struct{ storage.Queryable }
 
 // Querier wraps the store's.

@@ -24,7 +24,8 @@ func clientOf(ctx context.Context) string {
 	return client
 }
 
-// turnstile lets so many queries run at once, and each client its share of them; it is what the engine calls a query tracker.
+// turnstile lets so many queries run at once, and each client its share of them; it is what the engine calls a query
+// tracker.
 type turnstile struct {
 	limit  int
 	places *quota.Places

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A client that asks without end waits for itself: another's query runs at once, and before all that the first has queued.
+// A client that asks without end waits for itself: another's query runs at once, and before all that the first has
+// queued.
 func TestOneClientCannotTakeAllQueries(t *testing.T) {
 	turns := newTurnstile(6, nil)
 	hostile := WithClient(t.Context(), "hostile")

@@ -7,7 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/sender"
 )
 
-// readings are how many a release was sent, one a second; slices of the first of them were stored before those after stored came.
+// readings are how many a release was sent, one a second; slices of the first of them were stored before those after
+// stored came.
 const readings, stored = 95, 80
 
 // The shapes that a sample may have: a gauge, a counter, a distribution.

@@ -1,5 +1,6 @@
-// Package releasetest has, of each release, the data directory of a collector that was killed while it took samples, and every sample that this
-// release answers with once it is started on it again. Tests hold later programs to that. `make golden-data` adds a release.
+// Package releasetest has, of each release, the data directory of a collector that was killed while it took samples,
+// and every sample that this release answers with once it is started on it again. Tests hold later programs to that.
+// `make golden-data` adds a release.
 package releasetest
 
 import (
@@ -105,7 +106,8 @@ func (r Release) Unpack(t testing.TB, dir string) {
 	}
 }
 
-// Close delivers a sample of each series of Topology, later than all that the release was sent, so that every slice of those closes.
+// Close delivers a sample of each series of Topology, later than all that the release was sent, so that every slice of
+// those closes.
 func Close(t testing.TB, grpcAddress string) {
 	s := connect(t, grpcAddress)
 	Deliver(t, s, reading(time.Now().Add(ahead), readings))
@@ -169,7 +171,8 @@ func (s Series) Samples() (n int) {
 	return n
 }
 
-// RequireKept fails where a sample that the release answers with is not in kept, or where one is that the release did not know.
+// RequireKept fails where a sample that the release answers with is not in kept, or where one is that the release did
+// not know.
 func (r Release) RequireKept(t testing.TB, kept Series) {
 	t.Helper()
 	var wrong []string

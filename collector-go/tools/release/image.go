@@ -20,7 +20,8 @@ const nobody = 65532
 
 const dataDir = "/var/lib/bullet-metrics"
 
-// writeImage writes an image of all architectures, made of nothing but the program and its licences, as an OCI image layout in a tar.
+// writeImage writes an image of all architectures, made of nothing but the program and its licences, as an OCI image
+// layout in a tar.
 func (r *release) writeImage() error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, arch := range architectures {

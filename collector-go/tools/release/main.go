@@ -1,5 +1,6 @@
-// Command release packs what was built of a commit: tarballs, .deb and .rpm, an image, the plugin's jar with sources and POM, an example for compose, a bill
-// of materials and the sums of all. The same input gives the same bytes: no clock, no host, no user comes in. `make release` runs it.
+// Command release packs what was built of a commit: tarballs, .deb and .rpm, an image, the plugin's jar with sources
+// and POM, an example for compose, a bill of materials and the sums of all. The same input gives the same bytes: no
+// clock, no host, no user comes in. `make release` runs it.
 package main
 
 import (

@@ -25,7 +25,8 @@ type notice struct {
 // legal are the names of files that a licence may ask to be passed on.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// noticesOf collects what goes with the licences of all that is in the program, its page and the plugin's jar. What has none is a fault.
+// noticesOf collects what goes with the licences of all that is in the program, its page and the plugin's jar. What has
+// none is a fault.
 func noticesOf(tree string) ([]notice, error) {
 	c := collected{}
 	for _, arch := range architectures {
@@ -65,7 +66,8 @@ func (c collected) add(path, of string) error {
 	return nil
 }
 
-// linked takes the texts of each package that the program of an architecture is linked of: those beside it, and in the directories above it up to its module's.
+// linked takes the texts of each package that the program of an architecture is linked of: those beside it, and in the
+// directories above it up to its module's.
 func (c collected) linked(dir, arch string) error {
 	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,Standard,Module", "./cmd/bullet-metrics")
 	list.Dir, list.Env, list.Stderr = dir, append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0"), os.Stderr

@@ -81,7 +81,8 @@ func (m made) tarball(t *testing.T, arch string) map[string][]byte {
 	return files
 }
 
-// Every file of a release is in its sums, and a second one of the same commit, made elsewhere, has the same. AGAIN is that one's directory.
+// Every file of a release is in its sums, and a second one of the same commit, made elsewhere, has the same. AGAIN is
+// that one's directory.
 func TestTwoReleasesAreTheSameToTheByte(t *testing.T) {
 	m := dist(t)
 	again := os.Getenv("AGAIN")
@@ -232,7 +233,8 @@ func TestTheRPMIsReadBack(t *testing.T) {
 	}
 }
 
-// The image has the program of both architectures, and runs it as nobody; the example names it, and is one by compose's own schema.
+// The image has the program of both architectures, and runs it as nobody; the example names it, and is one by compose's
+// own schema.
 func TestTheImageAndItsExample(t *testing.T) {
 	m := dist(t)
 	dir := t.TempDir()

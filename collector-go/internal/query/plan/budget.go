@@ -46,8 +46,8 @@ func (p *Plan) ReadSamples(n int) error {
 	return spend(&p.budget.samples, n, p.budget.limits.Samples, "samples", "query.max_read_samples")
 }
 
-// Hold counts slices that stay decoded until they are released; a *LimitError when they are too many. Most evaluations decode one series
-// after the other; timestamp() has all of a selector's at once.
+// Hold counts slices that stay decoded until they are released; a *LimitError when they are too many. Most evaluations
+// decode one series after the other; timestamp() has all of a selector's at once.
 func (p *Plan) Hold(n int) error {
 	if p == nil {
 		return nil

@@ -16,8 +16,8 @@ type damage struct {
 	more  int
 }
 
-// Damaged notes what could not be read, though the rest answers. A selector's warnings are asked for before its slices are decoded, so
-// damage that shows later has no other way into the answer.
+// Damaged notes what could not be read, though the rest answers. A selector's warnings are asked for before its slices
+// are decoded, so damage that shows later has no other way into the answer.
 func (p *Plan) Damaged(err error) {
 	if p == nil {
 		return

@@ -1,5 +1,5 @@
-// Package plan is what a query lets those know who read for it: when it is evaluated, how much it may read, and where they may report what
-// they could not read. It travels in the context; whoever reads without one reads everything.
+// Package plan is what a query lets those know who read for it: when it is evaluated, how much it may read, and where
+// they may report what they could not read. It travels in the context; whoever reads without one reads everything.
 package plan
 
 import (
@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Instants are times at which a query takes a selector's newest slice at or before: FirstMs, FirstMs+StepMs, ... up to LastMs.
+// Instants are times at which a query takes a selector's newest slice at or before: FirstMs, FirstMs+StepMs, ... up to
+// LastMs.
 type Instants struct {
 	FirstMs, LastMs int64
 	StepMs          int64 // positive
@@ -23,7 +24,8 @@ func (i Instants) AtOrAfter(ms int64) (int64, bool) {
 	return at, at <= i.LastMs
 }
 
-// Plan is of one query. It is safe for concurrent use, except for Thin and Compute. A nil plan knows no instants and has no limits.
+// Plan is of one query. It is safe for concurrent use, except for Thin and Compute. A nil plan knows no instants and
+// has no limits.
 type Plan struct {
 	instants map[*labels.Matcher]Instants
 	windows  map[*labels.Matcher]Windows
@@ -36,8 +38,9 @@ func New(limits Limits) *Plan {
 	return &Plan{instants: map[*labels.Matcher]Instants{}, windows: map[*labels.Matcher]Windows{}, budget: budget{limits: limits}}
 }
 
-// Thin notes that a selector is asked for at instants only. The selector is known by its matchers' addresses, which it shares with no other
-// selector of the query: its text and its hints may be those of another one that needs every slice.
+// Thin notes that a selector is asked for at instants only. The selector is known by its matchers' addresses, which it
+// shares with no other selector of the query: its text and its hints may be those of another one that needs every
+// slice.
 func (p *Plan) Thin(matchers []*labels.Matcher, at Instants) {
 	for _, m := range matchers {
 		p.instants[m] = at

@@ -22,8 +22,8 @@ const (
 	Increase
 )
 
-// Windows are those of which a query takes one function and nothing else: (t-RangeMs, t] for each instant t. The result of a window stands
-// OffsetMs behind its end.
+// Windows are those of which a query takes one function and nothing else: (t-RangeMs, t] for each instant t. The result
+// of a window stands OffsetMs behind its end.
 type Windows struct {
 	Instants
 	RangeMs  int64 // positive
@@ -31,8 +31,8 @@ type Windows struct {
 	Function Function
 }
 
-// EdgeFrom is the first edge of a window that is not before ms; math.MaxInt64 where there is none. Slices that end between two edges that
-// follow on each other, at the later one or before it, are in the same windows.
+// EdgeFrom is the first edge of a window that is not before ms; math.MaxInt64 where there is none. Slices that end
+// between two edges that follow on each other, at the later one or before it, are in the same windows.
 func (w Windows) EdgeFrom(ms int64) int64 {
 	edge := int64(math.MaxInt64)
 	left := Instants{FirstMs: w.FirstMs - w.RangeMs, LastMs: w.LastMs - w.RangeMs, StepMs: w.StepMs}
@@ -44,9 +44,9 @@ func (w Windows) EdgeFrom(ms int64) int64 {
 	return edge
 }
 
-// Computing is a store whose queriers compute: of a selector with Windows they give each series the results in the place of its samples, at
-// every instant, a gap's marker where there is none, under the labels that PromQL gives results. Where they cannot, because some of it is not
-// numbers, they end with ErrNotComputed.
+// Computing is a store whose queriers compute: of a selector with Windows they give each series the results in the
+// place of its samples, at every instant, a gap's marker where there is none, under the labels that PromQL gives
+// results. Where they cannot, because some of it is not numbers, they end with ErrNotComputed.
 type Computing interface{ ComputesWindows() bool }
 
 // Computes reports whether a store's queriers compute.

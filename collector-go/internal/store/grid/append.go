@@ -21,7 +21,8 @@ const (
 // farthestMs bounds the ends of slices: what is beyond is no time.
 const farthestMs = 1 << 52
 
-// retryHandOvers is after how many hand-overs a write that failed is tried again; where memory is full each hand-over tries.
+// retryHandOvers is after how many hand-overs a write that failed is tried again; where memory is full each hand-over
+// tries.
 const retryHandOvers = 10
 
 // handing is one hand-over on its way into the head.
@@ -34,9 +35,9 @@ type handing struct {
 	rejected map[string]int
 }
 
-// Append takes slices that closed from journal records before upTo; c is the caller's again when it returns. Handing the same slices
-// over again is harmless and counts nothing as rejected, whatever hand-overs they come in. Where upTo falls, the caller is taken to have
-// started over (see Rewind).
+// Append takes slices that closed from journal records before upTo; c is the caller's again when it returns. Handing
+// the same slices over again is harmless and counts nothing as rejected, whatever hand-overs they come in. Where upTo
+// falls, the caller is taken to have started over (see Rewind).
 //
 // An error means that none of c counts as taken: after ErrNoSpace hand it over again later.
 func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error) {
@@ -127,8 +128,8 @@ func (s *Store) writeWhereDue(slices int) {
 // deep is how many slices of a series that has some are worth a part of their own, on average.
 const deep = 64
 
-// crowded reports whether what is in memory is to be written for the room that it takes: at a third of what it may take, or, while much
-// comes at once of each series, as from a backlog, at an eighth. lock is held.
+// crowded reports whether what is in memory is to be written for the room that it takes: at a third of what it may
+// take, or, while much comes at once of each series, as from a backlog, at an eighth. lock is held.
 func (s *Store) crowded() bool {
 	held, room := s.live.bytes(), s.options.HeadBytes
 	return held >= room/3 || held >= room/8 && s.live.slices() >= deep*s.live.series()

@@ -42,9 +42,9 @@ func cluster(series int) *slice.Columns {
 	return c
 }
 
-// BenchmarkAppend hands over one slice of each of 40,000 series at a time, 10 s of event time apart; nothing is written. Of "step" all series
-// come in the order of their Refs, of "workers" ten of each worker, and at each third time some more of it that lie elsewhere, as the health
-// of the collection does.
+// BenchmarkAppend hands over one slice of each of 40,000 series at a time, 10 s of event time apart; nothing is
+// written. Of "step" all series come in the order of their Refs, of "workers" ten of each worker, and at each third
+// time some more of it that lie elsewhere, as the health of the collection does.
 func BenchmarkAppend(b *testing.B) {
 	const series = 40_000
 	step := make([]slice.Ref, series)
@@ -151,8 +151,8 @@ func BenchmarkFlush(b *testing.B) {
 	require.NoError(b, s.Close(b.Context()))
 }
 
-// BenchmarkDay writes 36 parts of ten minutes, a partition, of 4,000 series and merges them as they come: all that a slice costs between
-// memory and its last place.
+// BenchmarkDay writes 36 parts of ten minutes, a partition, of 4,000 series and merges them as they come: all that a
+// slice costs between memory and its last place.
 func BenchmarkDay(b *testing.B) {
 	const series, ticks, parts = 4_000, 60, 36
 	random := rand.New(rand.NewPCG(1, 1))

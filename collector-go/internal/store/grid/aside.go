@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// asideFile is a damaged file that the store does not look at: it stays for those who want to see what is left of it, as long as retention
-// keeps a slice.
+// asideFile is a damaged file that the store does not look at: it stays for those who want to see what is left of it,
+// as long as retention keeps a slice.
 type asideFile struct {
 	name  string
 	atMs  int64 // when it was set aside, at a second
@@ -78,8 +78,8 @@ func (s *Store) expireAsides(r *retention) {
 	})
 }
 
-// asides returns the names of the damaged files to delete with the bound that asks for it, beside parts of so many bytes, and notes the
-// room that they give back.
+// asides returns the names of the damaged files to delete with the bound that asks for it, beside parts of so many
+// bytes, and notes the room that they give back.
 func (r *retention) asides(files []asideFile, parts int64) map[string]string {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b asideFile) int { return cmp.Or(cmp.Compare(a.atMs, b.atMs), cmp.Compare(a.name, b.name)) })

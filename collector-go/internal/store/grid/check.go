@@ -12,8 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// Check reads all of a store that nobody has open, changes nothing, and reports what is damaged and what that costs. Damage of a manifest
-// costs no slice that is in a part: it is reported without a range of time (FromMs above ToMs). The error is one of reading, not damage.
+// Check reads all of a store that nobody has open, changes nothing, and reports what is damaged and what that costs.
+// Damage of a manifest costs no slice that is in a part: it is reported without a range of time (FromMs above ToMs).
+// The error is one of reading, not damage.
 func Check(fs disk.FS, dir string, report func(*run.DamageError)) error {
 	locked, err := fs.Lock(filepath.Join(dir, "lock"), fmt.Sprintf("pid %d (check) since %s", os.Getpid(), time.Now().UTC().Format(time.RFC3339)))
 	if err != nil {

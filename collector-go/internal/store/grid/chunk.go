@@ -10,12 +10,13 @@ const (
 	maxLanes    = 32 // of a chunk
 )
 
-// chunk is 64 places at even distances of some series, its lanes: series that came one behind the other when it was begun, and whose ids
-// follow each other. Its first place lies on a multiple of 64 distances, so that slices fill it in any order, and that chunks of one series,
-// distance and phase do not overlap.
+// chunk is 64 places at even distances of some series, its lanes: series that came one behind the other when it was
+// begun, and whose ids follow each other. Its first place lies on a multiple of 64 distances, so that slices fill it in
+// any order, and that chunks of one series, distance and phase do not overlap.
 //
-// As long as the series come in step their slices are rows: one open row takes them side by side, so that ten series of a worker touch the
-// memory of one. A row that is left is noted once, where it is whole. Whatever comes otherwise is noted with its lane.
+// As long as the series come in step their slices are rows: one open row takes them side by side, so that ten series of
+// a worker touch the memory of one. A row that is left is noted once, where it is whole. Whatever comes otherwise is
+// noted with its lane.
 type chunk struct {
 	openMs  int64  // end of the open row
 	row     uint32 // where the open row's values are
@@ -28,8 +29,8 @@ type chunk struct {
 	firstMs int64  // of place 0, whether it holds a slice or not
 	common  uint64 // places at which all lanes hold a slice, but for the open row
 	touched uint64 // places at which some lane has a slice of its own
-	// strips are where the values of each eight places are; 0: none of them holds a slice. In that of the open row they lie row by row, in
-	// the others lane by lane.
+	// strips are where the values of each eight places are; 0: none of them holds a slice. In that of the open row they
+	// lie row by row, in the others lane by lane.
 	strips [chunkPlaces / stripPlaces]uint32
 }
 

@@ -21,8 +21,8 @@ func (c *column[T]) holds(id uint32, minMs, maxMs int64) bool {
 	return false
 }
 
-// times calls each with the ends of all slices in no order; where a chunk's slices all lie between two multiples of widthMs, with one of them
-// for all.
+// times calls each with the ends of all slices in no order; where a chunk's slices all lie between two multiples of
+// widthMs, with one of them for all.
 func (c *column[T]) times(widthMs int64, each func(endMs int64)) {
 	for at := uint32(1); at < c.chunks.used; at++ {
 		ch := c.chunks.at(at)

@@ -35,9 +35,9 @@ const (
 	conflict         // another slice is there; it stays
 )
 
-// row takes the first slices as far as they lie side by side: of one time, of series whose lanes in one chunk follow each other, and none
-// of them there yet. It returns how many those are; of what comes otherwise none, and put takes it. ids is by Ref one more than a series'
-// id.
+// row takes the first slices as far as they lie side by side: of one time, of series whose lanes in one chunk follow
+// each other, and none of them there yet. It returns how many those are; of what comes otherwise none, and put takes
+// it. ids is by Ref one more than a series' id.
 func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values []T) (n int) {
 	ref, endMs := refs[0], endsMs[0]
 	if int(ref) >= len(ids) {
@@ -74,8 +74,8 @@ func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values [
 	return n
 }
 
-// begin is row for series that have no chunk in which the slices lie: it makes one, whose lanes they become. stepsMs is by Ref. It takes none
-// where put has to see what becomes of the first.
+// begin is row for series that have no chunk in which the slices lie: it makes one, whose lanes they become. stepsMs is
+// by Ref. It takes none where put has to see what becomes of the first.
 func (c *column[T]) begin(ids []uint32, stepsMs []int64, refs []slice.Ref, endsMs []int64, values []T) int {
 	n := c.apace(ids, stepsMs, refs, endsMs)
 	if n == 0 {
@@ -98,8 +98,8 @@ func (c *column[T]) begin(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 	return n
 }
 
-// apace is how many of the first slices are of one time, of series whose ids follow each other, at one distance, and behind all chunks of
-// theirs, which are on the same grid.
+// apace is how many of the first slices are of one time, of series whose ids follow each other, at one distance, and
+// behind all chunks of theirs, which are on the same grid.
 func (c *column[T]) apace(ids []uint32, stepsMs []int64, refs []slice.Ref, endsMs []int64) (n int) {
 	if int(refs[0]) >= len(ids) || endsMs[0] > farthestMs || endsMs[0] < -farthestMs {
 		return 0
@@ -128,7 +128,8 @@ func (c *column[T]) apace(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 	return n
 }
 
-// put takes a slice. stepMs is how far apart the series' slices are meant to be; a slice off that grid gets a chunk of its own.
+// put takes a slice. stepMs is how far apart the series' slices are meant to be; a slice off that grid gets a chunk of
+// its own.
 func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 	c.grow(int(id) + 1)
 	t := &c.tips[id]
@@ -201,8 +202,8 @@ func (c *column[T]) make(lanes int, stepMs, endMs int64) uint32 {
 	return at
 }
 
-// sort brings the chunks of a mixed series into order, newest first; where distances differ, the place to link one in is not where its first
-// slice is. They take part in no rows, since a slice of another may stand at the same time.
+// sort brings the chunks of a mixed series into order, newest first; where distances differ, the place to link one in
+// is not where its first slice is. They take part in no rows, since a slice of another may stand at the same time.
 func (c *column[T]) sort(t *tip) {
 	var all []link
 	for at := t.link; at.chunk != 0; at = *c.older(at) {

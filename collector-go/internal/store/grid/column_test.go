@@ -181,7 +181,8 @@ func TestHandOversAreAMap(t *testing.T) {
 	})
 }
 
-// A series whose interval changed may have two chunks over one time: what stands in one is not taken into the other, whatever comes beside it.
+// A series whose interval changed may have two chunks over one time: what stands in one is not taken into the other,
+// whatever comes beside it.
 func TestIntervalsThatMix(t *testing.T) {
 	h := handOvers(2, func(int) int64 { return 1000 })
 	hand := func(of string, endMs int64) {

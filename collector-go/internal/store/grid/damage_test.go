@@ -87,8 +87,8 @@ func TestMissingPart(t *testing.T) {
 	assert.Equal(t, 1.0, testutil.ToFloat64(s.figures.damaged.WithLabelValues("missing")))
 }
 
-// A damaged manifest costs nothing that is in parts: the one before it and the parts that lie there are the store; the journal is
-// replayed from the earlier cursor.
+// A damaged manifest costs nothing that is in parts: the one before it and the parts that lie there are the store; the
+// journal is replayed from the earlier cursor.
 func TestDamagedManifest(t *testing.T) {
 	p := three(t)
 	l, err := list(p.disk, dir)
@@ -130,7 +130,8 @@ func TestAllManifestsDamaged(t *testing.T) {
 	assert.Equal(t, 400, count(t, s))
 }
 
-// A damaged page costs its slices; queries warn, and the part is not merged with others, so that what is whole stays whole.
+// A damaged page costs its slices; queries warn, and the part is not merged with others, so that what is whole stays
+// whole.
 func TestDamagedPage(t *testing.T) {
 	p := newPlace(t, tame)
 	s := p.open(t)
@@ -200,8 +201,8 @@ func TestRepair(t *testing.T) {
 	assert.Equal(t, 300, count(t, s), "what is replayed fills the gaps")
 }
 
-// Damaged files that are set aside go by retention, oldest first and before parts, and are counted; those of an older program are of the time
-// when they are first seen.
+// Damaged files that are set aside go by retention, oldest first and before parts, and are counted; those of an older
+// program are of the time when they are first seen.
 func TestDamagedFilesExpire(t *testing.T) {
 	for bound, change := range map[string]func(*place){
 		boundTime:  func(p *place) { p.options.RetentionTime = 30 * 24 * time.Hour },

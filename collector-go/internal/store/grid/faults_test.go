@@ -72,7 +72,8 @@ func TestEndAtEveryCall(t *testing.T) {
 	}
 }
 
-// The n-th call fails, and all that follow that many calls; the store goes on, and a power loss at any time later costs nothing.
+// The n-th call fails, and all that follow that many calls; the store goes on, and a power loss at any time later costs
+// nothing.
 func TestFaultAtEveryCall(t *testing.T) {
 	total := calls(t)
 	for at := 1; at <= total; at++ {
@@ -98,7 +99,8 @@ func TestFaultAtEveryCall(t *testing.T) {
 	}
 }
 
-// A manifest that was renamed into place but whose directory could not be synced may be what the next start finds. So what it lists stays.
+// A manifest that was renamed into place but whose directory could not be synced may be what the next start finds. So
+// what it lists stays.
 func TestManifestOfUncertainFate(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newWorld(t, seed, tame)
@@ -163,8 +165,8 @@ func TestOpensOnAFullDisk(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// Without room memory stays bounded and the cursor where it is, the store is full only once its memory is, nothing is left lying
-// about, and it goes on by itself when there is room.
+// Without room memory stays bounded and the cursor where it is, the store is full only once its memory is, nothing is
+// left lying about, and it goes on by itself when there is room.
 func TestFullDisk(t *testing.T) {
 	p := newPlace(t, func(o *Options) { o.HeadBytes = 2 << 20; o.MinFreeBytes = 0; o.FlushHandOvers = 5 })
 	s := p.open(t)
@@ -249,7 +251,8 @@ func TestFullDiskWithExpired(t *testing.T) {
 	assert.Positive(t, testutil.ToFloat64(s.figures.expiredParts.WithLabelValues(boundTime)))
 }
 
-// A file that is removed takes its room until it is closed, as on every file system of Unix: expired parts are, before the manifest is written.
+// A file that is removed takes its room until it is closed, as on every file system of Unix: expired parts are, before
+// the manifest is written.
 func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 	clock := now
 	p := newPlace(t, func(o *Options) {
@@ -519,7 +522,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// The store lies in a directory of the machine as well as on a disk of a test, and its figures can be exported again after it was closed.
+// The store lies in a directory of the machine as well as on a disk of a test, and its figures can be exported again
+// after it was closed.
 func TestOnTheMachine(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	o := DefaultOptions()

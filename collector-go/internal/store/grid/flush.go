@@ -74,7 +74,8 @@ func (s *Store) work() {
 	}
 }
 
-// write deletes what is expired, and writes all that was handed over; its caller has the turn. A failure leaves everything as it is.
+// write deletes what is expired, and writes all that was handed over; its caller has the turn. A failure leaves
+// everything as it is.
 func (s *Store) write() error {
 	started := time.Now()
 	err := s.writeAll()
@@ -106,8 +107,8 @@ func (s *Store) writeAll() error {
 	}
 }
 
-// freeze is what has to be written: what an earlier attempt left (then fresh is false), or else all that was handed over; nil where there
-// is nothing.
+// freeze is what has to be written: what an earlier attempt left (then fresh is false), or else all that was handed
+// over; nil where there is nothing.
 func (s *Store) freeze() (f *freeze, fresh bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -190,7 +191,8 @@ func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, erro
 	})
 }
 
-// makePart makes a part of what fill adds; its name is not durable yet. Whatever fails leaves nothing behind. texts may be nil.
+// makePart makes a part of what fill adds; its name is not durable yet. Whatever fails leaves nothing behind. texts may
+// be nil.
 func (s *Store) makePart(e entry, texts *part.Cache, fill func(w *part.Writer) error) (*piece, error) {
 	e.number = s.manifest.next
 	if e.oldest == 0 {
@@ -226,8 +228,8 @@ func (s *Store) makePart(e entry, texts *part.Cache, fill func(w *part.Writer) e
 // byAge orders pieces by their oldest slices.
 func byAge(a, b *piece) int { return cmp.Compare(a.oldest, b.oldest) }
 
-// publish makes m what the store consists of: written aside, synced, renamed, directory synced. Where that fails, it may yet be what the
-// next start finds; so nothing that it lists may go before another is published.
+// publish makes m what the store consists of: written aside, synced, renamed, directory synced. Where that fails, it
+// may yet be what the next start finds; so nothing that it lists may go before another is published.
 func (s *Store) publish(m manifest) error {
 	s.sequence++
 	m.sequence = s.sequence

@@ -18,12 +18,13 @@ const (
 	levelledFrom = 2
 	// quiet is how many manifests after its last part a partition is taken to be whole: an hour of flushes.
 	quiet = 6
-	// worthwhile is the share of the largest part that the others must have between them to be merged into it, unless nothing came for
-	// a hundred manifests.
+	// worthwhile is the share of the largest part that the others must have between them to be merged into it, unless
+	// nothing came for a hundred manifests.
 	worthwhile = 8
 )
 
-// mergeable is the next parts to merge, oldest first; nil where there are none. last reports that no more are expected in their partition.
+// mergeable is the next parts to merge, oldest first; nil where there are none. last reports that no more are expected
+// in their partition.
 func mergeable(all []*piece, sequence uint64, widthMs int64) (group []*piece, last bool) {
 	partitions := map[int64][]*piece{}
 	var order []int64
@@ -75,8 +76,8 @@ func whole(parts []*piece, sequence uint64) bool {
 	return len(parts) > 1 && since >= quiet && ((sum-largest)*worthwhile >= largest || since >= 100)
 }
 
-// merge merges parts as long as there are some to merge; its caller has the turn. When ctx is done or the store is closed it leaves what it
-// has not finished: the parts stay as they are, and the next merge begins with them.
+// merge merges parts as long as there are some to merge; its caller has the turn. When ctx is done or the store is
+// closed it leaves what it has not finished: the parts stay as they are, and the next merge begins with them.
 func (s *Store) merge(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -97,8 +98,8 @@ func (s *Store) merge(ctx context.Context) error {
 	return nil
 }
 
-// mergeInto makes one part of several, and publishes it in their place. Where it is not the last of its partition and gets no levels, columns
-// stay as they are until a later merge joins them.
+// mergeInto makes one part of several, and publishes it in their place. Where it is not the last of its partition and
+// gets no levels, columns stay as they are until a later merge joins them.
 func (s *Store) mergeInto(ctx context.Context, group []*piece, last bool) error {
 	e := entry{oldest: group[0].oldest}
 	sources := make([]*part.Part, len(group))

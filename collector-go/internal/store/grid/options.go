@@ -15,26 +15,27 @@ import (
 type Options struct {
 	// Partition is how much time a part covers at most: what retention deletes at once. 6 h by default.
 	Partition time.Duration
-	// FlushHandOvers is after how many hand-overs with slices all that is in memory is written. A feed hands over once a second; 600 by
-	// default, so that a restart replays ten minutes.
+	// FlushHandOvers is after how many hand-overs with slices all that is in memory is written. A feed hands over once
+	// a second; 600 by default, so that a restart replays ten minutes.
 	FlushHandOvers int
-	// IdleHandOvers is after how many hand-overs without a slice everything is written and the cursor moves on: a topology that stopped
-	// does not hold the journal. 600 by default.
+	// IdleHandOvers is after how many hand-overs without a slice everything is written and the cursor moves on: a
+	// topology that stopped does not hold the journal. 600 by default.
 	IdleHandOvers int
-	// HeadBytes bounds what slices take of memory. From a third of it on they are written, whatever their age, and from an eighth
-	// on where those that have some have 64 and more on average. At it the store takes nothing until some are written. 512 MiB by default: 40,000
-	// series need about 20 MiB for ten minutes.
+	// HeadBytes bounds what slices take of memory. From a third of it on they are written, whatever their age, and from
+	// an eighth on where those that have some have 64 and more on average. At it the store takes nothing until some are
+	// written. 512 MiB by default: 40,000 series need about 20 MiB for ten minutes.
 	HeadBytes int
-	// MaxSeries bounds the series that slices come in for; at about 0.5 KB each beside their slices. One beyond it is rejected by name.
-	// 1,000,000 by default.
+	// MaxSeries bounds the series that slices come in for; at about 0.5 KB each beside their slices. One beyond it is
+	// rejected by name. 1,000,000 by default.
 	MaxSeries int
-	// RetentionTime deletes partitions that lie this far behind Now; 0 keeps all. 15 days by default, as Prometheus does.
+	// RetentionTime deletes partitions that lie this far behind Now; 0 keeps all. 15 days by default, as Prometheus
+	// does.
 	RetentionTime time.Duration
 	// RetentionBytes deletes the oldest parts above this size; 0 sets no bound. 8 GiB by default.
 	RetentionBytes int64
-	// MinFreeBytes is the room on the disk below which nothing is written, so that a write never meets a full disk half way through.
-	// Below it the oldest parts go, but those of the last two partitions. 256 MiB by default, and never more than a twentieth of the
-	// file system.
+	// MinFreeBytes is the room on the disk below which nothing is written, so that a write never meets a full disk half
+	// way through. Below it the oldest parts go, but those of the last two partitions. 256 MiB by default, and never
+	// more than a twentieth of the file system.
 	MinFreeBytes uint64
 	// Now is the collector's clock, from which retention by time counts back; nil: time.Now.
 	Now func() time.Time

@@ -15,10 +15,12 @@ type order struct {
 	ids   []uint32 // by their labels
 }
 
-// manyNew is from how many new series on all are sorted, by the index at some 0.05 microseconds each: comparing the new ones takes 2 for each of 100,000.
+// manyNew is from how many new series on all are sorted, by the index at some 0.05 microseconds each: comparing the new
+// ones takes 2 for each of 100,000.
 const manyNew = 1024
 
-// of is all ids of a table, whose labels so far are all, by their labels; lock guards the table. It is valid until the next call.
+// of is all ids of a table, whose labels so far are all, by their labels; lock guards the table. It is valid until the
+// next call.
 func (o *order) of(lock *sync.RWMutex, t *table, all []labels.Labels) []uint32 {
 	if o.table != t {
 		o.table, o.ids = t, nil
@@ -77,9 +79,10 @@ func (x *index) valuesByName() map[string][]with {
 	return byName
 }
 
-// byLabels is the ids below n in the order of labels.Compare: sorted by one label name after the other, the greatest name first, without
-// comparing series. At the name at which two series differ first, a smaller value comes before a greater one. One that lacks the name comes behind
-// those that have it, for its next label has a greater name, unless it has no further label: then it comes before them.
+// byLabels is the ids below n in the order of labels.Compare: sorted by one label name after the other, the greatest
+// name first, without comparing series. At the name at which two series differ first, a smaller value comes before a
+// greater one. One that lacks the name comes behind those that have it, for its next label has a greater name, unless
+// it has no further label: then it comes before them.
 func byLabels(byName map[string][]with, n int) []uint32 {
 	names := slices.Sorted(maps.Keys(byName))
 	last := make([]uint32, n) // by id: one more than the number of its greatest name

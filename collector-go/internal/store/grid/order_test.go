@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever labels series have and however many come at once, they are in the order in which comparing each with each brings them.
+// Whatever labels series have and however many come at once, they are in the order in which comparing each with each
+// brings them.
 func TestOrderOfSeries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := newTable()

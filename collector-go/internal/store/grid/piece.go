@@ -17,7 +17,8 @@ type piece struct {
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
 
-// drop takes pieces out of the store once a manifest without them is published, and returns those that nobody reads. Store.lock is held.
+// drop takes pieces out of the store once a manifest without them is published, and returns those that nobody reads.
+// Store.lock is held.
 func (s *Store) drop(gone map[uint64]string) (unread []*piece) {
 	kept := make([]*piece, 0, len(s.pieces))
 	for _, p := range s.pieces {

@@ -16,7 +16,8 @@ import (
 
 var seeds = flag.Uint64("grid.seeds", 500, "how many histories TestAnyFault plays")
 
-// Whatever happens to machine and disk, the store holds what was handed over, once the journal was replayed from its cursor.
+// Whatever happens to machine and disk, the store holds what was handed over, once the journal was replayed from its
+// cursor.
 func TestAnyFault(t *testing.T) {
 	for seed := range *seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { anyFault(t, seed) })

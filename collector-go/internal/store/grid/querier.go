@@ -16,8 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// Querier lets the query engine read slices that end within [minMs, maxMs]; *Store is a storage.Queryable. Until it is closed, nothing of
-// what it reads goes.
+// Querier lets the query engine read slices that end within [minMs, maxMs]; *Store is a storage.Queryable. Until it is
+// closed, nothing of what it reads goes.
 func (s *Store) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	sources, release, err := s.sources(minMs, maxMs)
 	if err != nil {

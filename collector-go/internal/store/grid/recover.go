@@ -83,8 +83,8 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
-	// What a process that was killed had written may be here and not yet durable: then a loss of power would take back a cursor that the
-	// feed goes by.
+	// What a process that was killed had written may be here and not yet durable: then a loss of power would take back
+	// a cursor that the feed goes by.
 	if err := s.fs.SyncDir(s.dir); err != nil {
 		return fmt.Errorf("grid store: sync %s: %w", s.dir, err)
 	}
@@ -122,8 +122,8 @@ func (s *Store) recover() error {
 	return nil
 }
 
-// newestManifest is the newest that can be read. sure is false where a newer one cannot: then there may be parts that it does not list.
-// The same holds where there is none at all.
+// newestManifest is the newest that can be read. sure is false where a newer one cannot: then there may be parts that
+// it does not list. The same holds where there is none at all.
 func (s *Store) newestManifest(l listing) (m manifest, sure bool, err error) {
 	sure = true
 	for i, sequence := range l.manifests {
@@ -186,8 +186,8 @@ func (s *Store) openListed(sure bool) (changed bool, err error) {
 	return changed, nil
 }
 
-// openUnlisted removes the parts that the manifest does not list. Where a newer manifest was lost, those that are newer than the one in
-// use may have been in it: they are taken in; whatever they hold was handed over once.
+// openUnlisted removes the parts that the manifest does not list. Where a newer manifest was lost, those that are newer
+// than the one in use may have been in it: they are taken in; whatever they hold was handed over once.
 func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool, err error) {
 	listed := map[uint64]bool{}
 	for _, e := range base.parts {

@@ -25,8 +25,8 @@ const (
 	boundFree  = "free"
 )
 
-// decide returns the numbers of the parts to delete with the bound that asks for it: all of an expired partition; above the size the
-// oldest, but not the last; for room on the disk the oldest, but not those of the last two partitions.
+// decide returns the numbers of the parts to delete with the bound that asks for it: all of an expired partition; above
+// the size the oldest, but not the last; for room on the disk the oldest, but not those of the last two partitions.
 func (r retention) decide(parts []entry) map[uint64]string {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b entry) int { return cmp.Or(cmp.Compare(a.maxMs, b.maxMs), cmp.Compare(a.number, b.number)) })
@@ -92,8 +92,9 @@ func (s *Store) letGo(gone map[uint64]string) {
 	s.sweep(unread)
 }
 
-// MakeRoom deletes what retention asks for, as every write does before it begins. It is for while nothing is handed over, since the journal on
-// the same disk has no room either: no write would begin. Where one is under way it does nothing.
+// MakeRoom deletes what retention asks for, as every write does before it begins. It is for while nothing is handed
+// over, since the journal on the same disk has no room either: no write would begin. Where one is under way it does
+// nothing.
 func (s *Store) MakeRoom() error {
 	s.lock.RLock()
 	closed := s.closed
@@ -110,7 +111,8 @@ func (s *Store) MakeRoom() error {
 	return s.expire()
 }
 
-// short is how many bytes the disk lacks for the room that must be and for wanted bytes more; 0 or less where it lacks none.
+// short is how many bytes the disk lacks for the room that must be and for wanted bytes more; 0 or less where it lacks
+// none.
 func (s *Store) short(wanted int64) (int64, error) {
 	free, size, err := s.fs.Free(s.dir)
 	if err != nil {
@@ -128,5 +130,6 @@ func (s *Store) room(wanted int64) error {
 	return fmt.Errorf("grid store: %s lacks %.3g MiB of %w: free space or lower the retention", s.dir, float64(short)/(1<<20), ErrNoRoom)
 }
 
-// ErrNoRoom is that nothing was written since the disk is nearly full. What was handed over is not durable then, and stays where it came from.
+// ErrNoRoom is that nothing was written since the disk is nearly full. What was handed over is not durable then, and
+// stays where it came from.
 var ErrNoRoom = errors.New("the room that must be free")

@@ -1,6 +1,6 @@
-// Package grid keeps closed slices on this machine: chunks of columns in memory, immutable parts on disk, and a manifest that lists the
-// parts and states up to where in the journal they reach. It keeps no log of its own (the journal is the log), and knows neither journal,
-// slicer nor catalogue. The directory's format is docs/formats/grid.md.
+// Package grid keeps closed slices on this machine: chunks of columns in memory, immutable parts on disk, and a
+// manifest that lists the parts and states up to where in the journal they reach. It keeps no log of its own (the
+// journal is the log), and knows neither journal, slicer nor catalogue. The directory's format is docs/formats/grid.md.
 package grid
 
 import (
@@ -22,8 +22,8 @@ import (
 )
 
 var (
-	// ErrNoSpace: memory for slices is full and nothing of it could be written to disk; nothing was taken. Free space, or lower
-	// the retention, and hand the same slices over again: the store goes on by itself.
+	// ErrNoSpace: memory for slices is full and nothing of it could be written to disk; nothing was taken. Free space,
+	// or lower the retention, and hand the same slices over again: the store goes on by itself.
 	ErrNoSpace = errors.New("grid store: memory is full and the disk takes nothing")
 	// ErrClosed: the store is closed, and of no use until it is opened again.
 	ErrClosed = errors.New("grid store: closed")
@@ -31,8 +31,8 @@ var (
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Store is the grid store. Append and Rewind are for one goroutine; all else may be called from any, at any time. Queries hold up nothing
-// but Close.
+// Store is the grid store. Append and Rewind are for one goroutine; all else may be called from any, at any time.
+// Queries hold up nothing but Close.
 type Store struct {
 	dir     string
 	options Options
@@ -74,8 +74,8 @@ type Store struct {
 	unread    chan struct{} // closed when the last reader ends after close
 }
 
-// Open opens the store in dir, which it makes where it is missing, and locks it. Nothing is in memory: hand over again what closed from
-// journal records at or after Durable.
+// Open opens the store in dir, which it makes where it is missing, and locks it. Nothing is in memory: hand over again
+// what closed from journal records at or after Durable.
 func Open(dir string, options Options) (*Store, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func Open(dir string, options Options) (*Store, error) {
 	return s, nil
 }
 
-// Durable is the journal position up to which all that closed is in parts on disk. What closed from records before it never needs to be
-// handed over again. It may be called at any time from any goroutine.
+// Durable is the journal position up to which all that closed is in parts on disk. What closed from records before it
+// never needs to be handed over again. It may be called at any time from any goroutine.
 func (s *Store) Durable() uint64 { return s.durable.Load() }
 
 // Memory is what the slices in memory and the series that they come in for take, bytes.
@@ -123,8 +123,8 @@ func (s *Store) held() int {
 // maxClose bounds how long Close waits for queries and for a part that is being written.
 const maxClose = 10 * time.Second
 
-// Close writes what is in memory, unless ctx is done, waits for queries under way, and releases the directory. What it could not write is
-// replayed from the journal. It may be called twice.
+// Close writes what is in memory, unless ctx is done, waits for queries under way, and releases the directory. What it
+// could not write is replayed from the journal. It may be called twice.
 func (s *Store) Close(ctx context.Context) error {
 	s.lock.Lock()
 	if s.closed {

@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/slice"
 )
 
-// table is the series that slices come in for, by an id of its own, and who refers to them. An id means one series as long as the table
-// lives; what is retired goes with the table (see renewed).
+// table is the series that slices come in for, by an id of its own, and who refers to them. An id means one series as
+// long as the table lives; what is retired goes with the table (see renewed).
 type table struct {
 	labels []labels.Labels // by id; entries never change
 	uses   []int32         // by id: refs that are bound to it
@@ -114,12 +114,14 @@ func (t *table) add(l labels.Labels) uint32 {
 	t.uses = append(t.uses, 0)
 	t.chain = append(t.chain, t.byHash[hash])
 	t.byHash[hash] = id + 1
-	// 16 for the labels' header, 8 for use and chain, 24 in the map, 12 for what its Ref is bound to: measured in memory_test.go.
+	// 16 for the labels' header, 8 for use and chain, 24 in the map, 12 for what its Ref is bound to: measured in
+	// memory_test.go.
 	t.bytes += 64 + int(l.ByteSize()) + t.index.add(l, id)
 	return id
 }
 
-// renewed is a table of the series that are in use, for the head that follows. What is bound stays bound; what waited for room may get it.
+// renewed is a table of the series that are in use, for the head that follows. What is bound stays bound; what waited
+// for room may get it.
 func (t *table) renewed(limit int) *table {
 	next := newTable()
 	next.bound = t.bound

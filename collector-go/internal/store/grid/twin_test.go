@@ -33,8 +33,9 @@ var (
 	twinQuestions = flag.Int("twin.questions", 2000, "how many expressions TestTheTwinAgrees asks")
 )
 
-// The twin: whatever a store has been through, PromQL answers over it as over a store of Prometheus' that was handed the same slices, floats
-// to the bit. What may differ, and why, stands at gridtest.Compare. Where each ingredient comes from, and where it is counted:
+// The twin: whatever a store has been through, PromQL answers over it as over a store of Prometheus' that was handed
+// the same slices, floats to the bit. What may differ, and why, stands at gridtest.Compare. Where each ingredient comes
+// from, and where it is counted:
 //
 //	random series                        gridtest.NewAgedWorld: gauges, counters, histograms, and both under one name    Tally.World
 //	gaps, off-grid, intervals            life.live; what is on no other's grid comes every 7 s, or behind a gap           Tally.World
@@ -56,8 +57,8 @@ var (
 //	expressions                          gridtest.Spec: instant and range, rate, *_over_time, subqueries, offset, @,      Tally.Questions
 //	                                     aggregations, histogram functions, timestamp()
 //
-// A client's view, beside a real Prometheus: httpapi's TestRealPrometheusOverAWorld. Sources that lie in each other in any way, and levels
-// that cannot be read: read's TestAnswersAsPrometheus and TestLevelsAnswerAsPrometheus.
+// A client's view, beside a real Prometheus: httpapi's TestRealPrometheusOverAWorld. Sources that lie in each other in
+// any way, and levels that cannot be read: read's TestAnswersAsPrometheus and TestLevelsAnswerAsPrometheus.
 func TestTheTwinAgrees(t *testing.T) {
 	p := newPairs(t, *twinSeed)
 	n := *twinQuestions
@@ -547,7 +548,8 @@ func (w watchedPiece) Extremes(ref uint32, levelMs int64, greatest bool, fromMs,
 	return w.piece.Extremes(ref, levelMs, greatest, fromMs, toMs)
 }
 
-// least is how much of each ingredient there must be at least, a third or so of what there is; of what questions have, in 2,000 of them.
+// least is how much of each ingredient there must be at least, a third or so of what there is; of what questions have,
+// in 2,000 of them.
 var least = []struct {
 	n    int
 	name string

@@ -61,8 +61,8 @@ func define(i, generation int) slice.Definition {
 	return slice.Definition{Ref: slice.Ref(i), Series: metric.Series{Labels: l, Kind: kind}, IntervalMs: 10_000 * int64(1+i%3)}
 }
 
-// happen makes the journal longer by one step: every series' slice of this time, sometimes gaps, months-old slices, a Ref that is
-// retired and used again, another value for a slice that there is.
+// happen makes the journal longer by one step: every series' slice of this time, sometimes gaps, months-old slices, a
+// Ref that is retired and used again, another value for a slice that there is.
 func (w *world) happen(generation map[int]int) {
 	w.nowMs += 10_000
 	step := handOver{upTo: uint64(len(w.steps)+1) * 10}

@@ -106,8 +106,8 @@ func appendExceptions(dst []byte, exceptions []exception) []byte {
 	return dst
 }
 
-// Floats decodes a column of numbers into values, whose length is the number of places. What stands in a place without a slice means
-// nothing. present is nil where all hold one.
+// Floats decodes a column of numbers into values, whose length is the number of places. What stands in a place without
+// a slice means nothing. present is nil where all hold one.
 func Floats(src []byte, values []float64) (present []uint64, err error) {
 	if len(src) == 0 || len(values) > MaxPlaces {
 		return nil, ErrDamaged

@@ -21,8 +21,8 @@ type histogramRoom struct {
 	sub         []byte
 }
 
-// Histograms appends a column of distributions: at most MaxPlaces; present has a bit for each that counts, nil: all do. A nil that counts
-// is a gap's marker. On ErrTooManyBuckets nothing is appended; fewer places may fit.
+// Histograms appends a column of distributions: at most MaxPlaces; present has a bit for each that counts, nil: all do.
+// A nil that counts is a gap's marker. On ErrTooManyBuckets nothing is appended; fewer places may fit.
 func (e *Encoder) Histograms(dst []byte, all []*histogram.Histogram, present []uint64) ([]byte, error) {
 	room := &e.histograms
 	head := len(dst)
@@ -131,8 +131,8 @@ func appendSpans(dst []byte, spans []histogram.Span, buckets int) []byte {
 	return binary.AppendUvarint(dst, uint64(buckets))
 }
 
-// buckets writes the buckets of distributions of one shape, a bucket at a time. A histogram holds the first count and then differences
-// between neighbours; a column holds counts.
+// buckets writes the buckets of distributions of one shape, a bucket at a time. A histogram holds the first count and
+// then differences between neighbours; a column holds counts.
 func (r *histogramRoom) buckets(dst []byte, all []*histogram.Histogram) []byte {
 	n := len(all)
 	for _, of := range [2]func(h *histogram.Histogram) []int64{positive, negative} {
@@ -155,8 +155,8 @@ func (r *histogramRoom) buckets(dst []byte, all []*histogram.Histogram) []byte {
 func positive(h *histogram.Histogram) []int64 { return h.PositiveBuckets }
 func negative(h *histogram.Histogram) []int64 { return h.NegativeBuckets }
 
-// Histograms decodes a column of distributions of so many places. present is nil where all hold a slice; nil in a place that does is a
-// gap's marker. Distributions of one shape share their spans: nothing in them may be changed.
+// Histograms decodes a column of distributions of so many places. present is nil where all hold a slice; nil in a place
+// that does is a gap's marker. Distributions of one shape share their spans: nothing in them may be changed.
 func Histograms(src []byte, places int) (all []*histogram.Histogram, present []uint64, err error) {
 	if !IsDistributions(src) || places > MaxPlaces {
 		return nil, nil, ErrDamaged

@@ -13,7 +13,8 @@ const (
 	modeConstant
 )
 
-// appendWhole writes whole numbers in the shortest of the modes, as far as that can be seen from the lengths of what would be packed.
+// appendWhole writes whole numbers in the shortest of the modes, as far as that can be seen from the lengths of what
+// would be packed.
 func appendWhole(dst []byte, v []int64) []byte {
 	if len(v) == 0 {
 		return dst
@@ -71,8 +72,8 @@ func appendWhole(dst []byte, v []int64) []byte {
 	return dst
 }
 
-// Of more numbers than triedWhole the mode is chosen by some stretches of them: of 1,024 that takes a tenth of the time of encoding off, and
-// makes few columns longer, by a hundredth.
+// Of more numbers than triedWhole the mode is chosen by some stretches of them: of 1,024 that takes a tenth of the time
+// of encoding off, and makes few columns longer, by a hundredth.
 const (
 	triedWhole = 4 * blockLen
 	stretches  = 3
@@ -120,7 +121,8 @@ func add(cost *[modeDeltaOfDelta + 1]int, v []int64, least, usual int64) {
 	cost[modeDeltaOfDelta] += second
 }
 
-// usualDelta is the middle of some deltas, or 0 where they have both signs: a counter's usual step, whatever a reset does.
+// usualDelta is the middle of some deltas, or 0 where they have both signs: a counter's usual step, whatever a reset
+// does.
 func usualDelta(v []int64) int64 {
 	const samples = 7
 	var some [samples]int64

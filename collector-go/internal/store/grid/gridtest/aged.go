@@ -61,8 +61,8 @@ type HandOver struct {
 	slice.Columns
 }
 
-// HandOvers are a world of ages as a feed hands it over. A series whose gap is marked is retired, as often as not, and its Ref soon stands for
-// another one.
+// HandOvers are a world of ages as a feed hands it over. A series whose gap is marked is retired, as often as not, and
+// its Ref soon stands for another one.
 func (w *World) HandOvers(seed uint64) []HandOver {
 	r := rand.New(rand.NewPCG(seed, 4))
 	type arrival struct {

@@ -33,8 +33,9 @@ func newDistribution(r *rand.Rand) *distribution {
 	return d
 }
 
-// restart begins with one observation on each side that will have some: whether a side has buckets at all decides how far the zero bucket
-// reaches, and Prometheus' store gives distributions of one chunk the empty buckets of those that come later in it.
+// restart begins with one observation on each side that will have some: whether a side has buckets at all decides how
+// far the zero bucket reaches, and Prometheus' store gives distributions of one chunk the empty buckets of those that
+// come later in it.
 func (d *distribution) restart() {
 	d.zero, d.sum, d.counts, d.below = 0, 1, map[int32]uint64{0: 1}, map[int32]uint64{}
 	if d.negative {

@@ -106,7 +106,8 @@ func (e *expressions) metric() string {
 // matched is a metric with matchers.
 func (e *expressions) matched(metric string) string {
 	var matchers []string
-	// One a label: Prometheus' store sorts a selector's matchers where they lie, and absent() takes its labels from the last of each.
+	// One a label: Prometheus' store sorts a selector's matchers where they lie, and absent() takes its labels from the
+	// last of each.
 	for _, i := range e.Perm(len(e.LabelNames))[:e.IntN(min(3, len(e.LabelNames)))] {
 		name := e.LabelNames[i]
 		one, other := e.pick(e.Labels[name]...), e.pick(e.Labels[name]...)

@@ -74,8 +74,9 @@ func matchesAll(l labels.Labels, matchers []*labels.Matcher) bool {
 
 func overlaps(r *run.Run, minMs, maxMs int64) bool { return r.FirstMs <= maxMs && r.LastMs() >= minMs }
 
-// Sources splits the world at random: into sources that follow each other in time, one for what came late, and in all of them other values
-// for what an earlier source holds; into runs with the edges of pages, with and without gaps, and some that lie in each other.
+// Sources splits the world at random: into sources that follow each other in time, one for what came late, and in all
+// of them other values for what an earlier source holds; into runs with the edges of pages, with and without gaps, and
+// some that lie in each other.
 func (w *World) Sources(seed uint64, n int) []run.Source {
 	r := rand.New(rand.NewPCG(seed, 2))
 	edgesMs := []int64{}

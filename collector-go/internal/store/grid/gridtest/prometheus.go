@@ -53,7 +53,8 @@ func (w *Twin) Hand(t testing.TB, c *slice.Columns) {
 		w.series[d.Ref] = d.Series.Labels
 	}
 	appender := w.Appender(t.Context())
-	// One appender takes samples as they come, of whatever kind; a series' numbers and distributions are appended in the order of time.
+	// One appender takes samples as they come, of whatever kind; a series' numbers and distributions are appended in
+	// the order of time.
 	numbers, distributions := 0, 0
 	for numbers < len(c.Refs) || distributions < len(c.HistogramRefs) {
 		if distributions == len(c.HistogramRefs) || numbers < len(c.Refs) && c.EndsMs[numbers] <= c.HistogramEndsMs[distributions] {
@@ -90,7 +91,8 @@ type within struct {
 	Within
 }
 
-// Select has the hints end where the querier does: Prometheus' store goes by them. Of windows that are computed they say nothing.
+// Select has the hints end where the querier does: Prometheus' store goes by them. Of windows that are computed they
+// say nothing.
 func (w within) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 	if _, computed := plan.From(ctx).Windows(matchers); computed {
 		return w.Querier.Select(ctx, sorted, hints, matchers...)

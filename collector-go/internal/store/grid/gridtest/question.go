@@ -12,7 +12,8 @@ type Question struct {
 	Step       time.Duration // 0: at Start alone
 }
 
-// Questions invents n questions of a spec: those that Compare asks for the same seed, for a client that asks over the network.
+// Questions invents n questions of a spec: those that Compare asks for the same seed, for a client that asks over the
+// network.
 func Questions(seed int64, n int, spec Spec) []Question {
 	e := &expressions{Spec: spec, Rand: rand.New(rand.NewPCG(uint64(seed), 3))}
 	all := make([]Question, n)

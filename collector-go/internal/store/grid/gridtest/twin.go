@@ -26,8 +26,8 @@ const (
 	few = 100
 )
 
-// Compare asks n questions of a spec over both stores, and fails the test where answers differ: labels, times and kinds, numbers to the bit,
-// errors, warnings. The same seed asks the same questions. What may differ, and why:
+// Compare asks n questions of a spec over both stores, and fails the test where answers differ: labels, times and
+// kinds, numbers to the bit, errors, warnings. The same seed asks the same questions. What may differ, and why:
 //
 //   - The order of an instant vector, a distribution's empty buckets, its hint about resets, and the warning that rests on that hint alone:
 //     Prometheus' store shows by them how it cuts its chunks, not what it holds.

@@ -1,5 +1,5 @@
-// Package gridtest is the slow, obvious twin of the grid store's queries: random series, a Prometheus store that holds them, sources of runs
-// that hold them too, and PromQL expressions whose answers over both must be equal.
+// Package gridtest is the slow, obvious twin of the grid store's queries: random series, a Prometheus store that holds
+// them, sources of runs that hold them too, and PromQL expressions whose answers over both must be equal.
 package gridtest
 
 import (
@@ -65,8 +65,8 @@ type Span struct {
 	MonthsLate      bool // its slices are handed over before the last hour of the world
 }
 
-// NewWorld invents series of about lengthMs from firstMs on: gauges, counters with resets, distributions with resets and changed schemas,
-// with gaps, markers, intervals that change and pieces that come late.
+// NewWorld invents series of about lengthMs from firstMs on: gauges, counters with resets, distributions with resets
+// and changed schemas, with gaps, markers, intervals that change and pieces that come late.
 func NewWorld(seed uint64, firstMs, lengthMs int64) *World {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w := &World{FirstMs: firstMs, LastMs: firstMs + lengthMs}
@@ -182,7 +182,8 @@ func (l *life) mark() {
 // pagePlaces is how many slices a page of a part holds.
 const pagePlaces = 1024
 
-// at is the slice that ends at ms; at the edges of partitions and of their pages often the first behind a reset, or a marker.
+// at is the slice that ends at ms; at the edges of partitions and of their pages often the first behind a reset, or a
+// marker.
 func (l *life) at(ms int64) Point {
 	edge := false
 	if l.partitionMs > 0 {
@@ -270,8 +271,8 @@ func (s *source) next(r *rand.Rand, ms int64) Point {
 	return Point{Ms: ms, Value: s.total}
 }
 
-// Columns are the slices that end within [fromMs, toMs], in the order of time, as the slicer hands them over: those that come late, or the
-// others. A series' ref is its place in w.Series.
+// Columns are the slices that end within [fromMs, toMs], in the order of time, as the slicer hands them over: those
+// that come late, or the others. A series' ref is its place in w.Series.
 func (w *World) Columns(fromMs, toMs int64, late bool) *slice.Columns {
 	type one struct {
 		ref slice.Ref

@@ -4,8 +4,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Cache keeps what parts say of their series' labels, for writers of which one writes mostly what the one before it wrote: the series of a
-// store's memory, every ten minutes. It changes nothing in what is written. It is not safe for concurrent use, and for one writer at a time.
+// Cache keeps what parts say of their series' labels, for writers of which one writes mostly what the one before it
+// wrote: the series of a store's memory, every ten minutes. It changes nothing in what is written. It is not safe for
+// concurrent use, and for one writer at a time.
 //
 // It takes about 60 bytes a series, and keeps their labels.
 type Cache struct {

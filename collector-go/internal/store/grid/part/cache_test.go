@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// Parts that are written with a cache, one after the other, each of some of the series, are those that are written without one.
+// Parts that are written with a cache, one after the other, each of some of the series, are those that are written
+// without one.
 func TestCacheChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []labels.Labels

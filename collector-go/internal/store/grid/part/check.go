@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
-// Check reads the whole file and reports all damage, also in what only makes reading faster: a page once, with the first of its series.
-// The error is one of reading, not damage.
+// Check reads the whole file and reports all damage, also in what only makes reading faster: a page once, with the
+// first of its series. The error is one of reading, not damage.
 func (p *Part) Check(report func(*run.DamageError)) error {
 	c := check{part: p, report: report, pages: map[uint64]*pageDamage{}, chunks: map[uint64]bool{}}
 	var head [headBytes]byte

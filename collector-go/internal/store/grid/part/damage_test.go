@@ -338,8 +338,8 @@ func smallPart(t require.TestingT) []byte {
 	return fs.Bytes("part")
 }
 
-// FuzzPart reads a part after some of its bytes were changed: of each four bytes of changes three are where and one is the change. Its
-// checksums are made right again, since they would keep most damage from what reads it.
+// FuzzPart reads a part after some of its bytes were changed: of each four bytes of changes three are where and one is
+// the change. Its checksums are made right again, since they would keep most damage from what reads it.
 func FuzzPart(f *testing.F) {
 	whole := smallPart(f)
 	f.Add([]byte{}, true)

@@ -10,8 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// Each calls fn for all series in order, with all their runs; fn may keep what it is given. It ends with fn's first error. Damage does
-// not end it: the first *run.DamageError comes after all that could be read. A series of which nothing could be read is left out.
+// Each calls fn for all series in order, with all their runs; fn may keep what it is given. It ends with fn's first
+// error. Damage does not end it: the first *run.DamageError comes after all that could be read. A series of which
+// nothing could be read is left out.
 func (p *Part) Each(fn func(l labels.Labels, runs []run.Run) error) error {
 	var damage *run.DamageError
 	c := cursor{part: p}
@@ -59,15 +60,15 @@ type cursor struct {
 	runs   []run.Run
 }
 
-// alike is the labels of a series block that was read last. Parts that are merged mostly have the same series in the same blocks: then they are
-// read once for all.
+// alike is the labels of a series block that was read last. Parts that are merged mostly have the same series in the
+// same blocks: then they are read once for all.
 type alike struct {
 	encoded []byte
 	labels  []labels.Labels
 }
 
-// next moves to the next series and reads it. After a *run.DamageError runs are those that could be read, and it can be called again; none
-// stands for a block of which no series could be read.
+// next moves to the next series and reads it. After a *run.DamageError runs are those that could be read, and it can be
+// called again; none stands for a block of which no series could be read.
 func (c *cursor) next() error {
 	c.runs = nil
 	if err := c.move(); err != nil {

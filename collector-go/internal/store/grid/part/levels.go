@@ -13,10 +13,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/varint"
 )
 
-// levelSlices is how many slices the windows of a level must hold on average, or the level is not kept: it would cost too much beside them.
+// levelSlices is how many slices the windows of a level must hold on average, or the level is not kept: it would cost
+// too much beside them.
 const levelSlices = 16
 
-// windows are the least and greatest numbers of a series' windows of one level; number i is of the window that ends at (first+i)*levelMs.
+// windows are the least and greatest numbers of a series' windows of one level; number i is of the window that ends at
+// (first+i)*levelMs.
 type windows struct {
 	first          int64
 	least, greater []float64
@@ -82,7 +84,8 @@ func (w *windows) fold(runs []run.Run, levelMs int64) bool {
 	return w.held > 0
 }
 
-// foldFiner makes windows of those of a finer level, which is as good: what either function takes of them is what it takes of their numbers.
+// foldFiner makes windows of those of a finer level, which is as good: what either function takes of them is what it
+// takes of their numbers.
 func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
 	last := finer.first + int64(len(finer.least)) - 1
 	w.span(windowOf(finer.first*finerMs, levelMs), windowOf(last*finerMs, levelMs))
@@ -138,8 +141,8 @@ func (w *windows) foldRun(r *run.Run, levelMs int64) {
 	}
 }
 
-// take takes numbers into a window as min_over_time and max_over_time do: the first of equals, and one that is not a number only while there is
-// no other; so what is folded of windows is what is folded of their numbers, to the bit.
+// take takes numbers into a window as min_over_time and max_over_time do: the first of equals, and one that is not a
+// number only while there is no other; so what is folded of windows is what is folded of their numbers, to the bit.
 func (w *windows) take(at int, values []float64) {
 	bit := uint64(1) << (at & 63)
 	some := w.present[at>>6]&bit != 0
@@ -203,8 +206,8 @@ type levelWriter struct {
 	windows [len(run.LevelsMs)]windows // of the series
 }
 
-// fold makes the windows of the levels up to one that is likely the finest that is worth its cost, the coarser ones from those of the finer;
-// it returns how many levels those are.
+// fold makes the windows of the levels up to one that is likely the finest that is worth its cost, the coarser ones
+// from those of the finer; it returns how many levels those are.
 func (l *levelWriter) fold(runs []run.Run) (levels int) {
 	stepMs := runs[0].StepMs
 	for i := range runs {

@@ -17,7 +17,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// drawNumbers draws runs of numbers that follow each other, with gaps, markers, zeros of both signs and what is not a number.
+// drawNumbers draws runs of numbers that follow each other, with gaps, markers, zeros of both signs and what is not a
+// number.
 func drawNumbers(t *rapid.T) (runs []run.Run) {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 4))
 	firstMs := random.Int64N(8_000_000) - 4_000_000
@@ -71,7 +72,8 @@ func extremesOf(runs []run.Run, levelMs int64, greatest bool) map[int64]uint64 {
 	return bits
 }
 
-// A series' levels are as many as are worth their cost, and hold what Prometheus' functions take of each window's slices, to the bit.
+// A series' levels are as many as are worth their cost, and hold what Prometheus' functions take of each window's
+// slices, to the bit.
 func TestExtremesAreThoseOfTheSlices(t *testing.T) {
 	levelled := 0
 	rapid.Check(t, func(t *rapid.T) {

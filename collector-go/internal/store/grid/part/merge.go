@@ -14,22 +14,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// gatheredPlaces is from how many places on Gather keeps a column as it is: of shorter ones what stands in front of the numbers is as long as they.
+// gatheredPlaces is from how many places on Gather keeps a column as it is: of shorter ones what stands in front of the
+// numbers is as long as they.
 const gatheredPlaces = 16
 
-// fullPlaces is from how many places on a column is merged as it is: a longer one would save nothing. (From 256 on it would take 1.4% more
-// bytes.)
+// fullPlaces is from how many places on a column is merged as it is: a longer one would save nothing. (From 256 on it
+// would take 1.4% more bytes.)
 const fullPlaces = columnPlaces * 3 / 4
 
-// Merge adds all series of the sources, oldest source first, to w. Where two have a slice of one kind at one time, the older source's
-// stays. Damage in a source ends it with a *run.DamageError: merging must not turn damage into silence. When ctx is done it ends with ctx's
-// error behind the series that it is at.
+// Merge adds all series of the sources, oldest source first, to w. Where two have a slice of one kind at one time, the
+// older source's stays. Damage in a source ends it with a *run.DamageError: merging must not turn damage into silence.
+// When ctx is done it ends with ctx's error behind the series that it is at.
 func Merge(ctx context.Context, w *Writer, sources []*Part) error {
 	return merge(ctx, merger{w: w, full: fullPlaces}, sources)
 }
 
-// Gather is Merge that joins no columns but the shortest: it takes a third of the time, and a tenth more bytes. It is for parts that are merged
-// again soon.
+// Gather is Merge that joins no columns but the shortest: it takes a third of the time, and a tenth more bytes. It is
+// for parts that are merged again soon.
 func Gather(ctx context.Context, w *Writer, sources []*Part) error {
 	return merge(ctx, merger{w: w, full: gatheredPlaces}, sources)
 }

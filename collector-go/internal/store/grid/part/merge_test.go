@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// Columns of any length behind each other, full ones and short ones, with gaps and without, are merged to what they hold; so are those
-// that overlap.
+// Columns of any length behind each other, full ones and short ones, with gaps and without, are merged to what they
+// hold; so are those that overlap.
 func TestMergedColumnsHoldWhatTheyHeld(t *testing.T) {
 	l := labels.FromStrings("__name__", "m")
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,5 +1,6 @@
-// Package part is one immutable file of the grid store: the runs of many series, compressed in columns, with an index of its own that is
-// read where it is needed and never loaded whole. It knows nothing of other files. The format is docs/formats/grid.md.
+// Package part is one immutable file of the grid store: the runs of many series, compressed in columns, with an index
+// of its own that is read where it is needed and never loaded whole. It knows nothing of other files. The format is
+// docs/formats/grid.md.
 package part
 
 import (
@@ -26,11 +27,11 @@ func (f *footer) info() Info {
 	return Info{f.minMs, f.maxMs, int(f.series), int64(f.slices), int64(f.size)}
 }
 
-// Part is an open part. It is safe for concurrent use; reading after Close fails. It implements run.Source and run.LevelReader. What it gives
-// out is not tied to the file: it stays valid after Close.
+// Part is an open part. It is safe for concurrent use; reading after Close fails. It implements run.Source and
+// run.LevelReader. What it gives out is not tied to the file: it stays valid after Close.
 //
-// It usually holds less than 70 KB: the chunks, pages and places of columns that were read last. What one Select finds is read through caches of
-// its own: queries that read different series at once would take each other's pages.
+// It usually holds less than 70 KB: the chunks, pages and places of columns that were read last. What one Select finds
+// is read through caches of its own: queries that read different series at once would take each other's pages.
 type Part struct {
 	*opened
 

@@ -73,7 +73,8 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 			damage.FromMs, damage.ToMs = min(damage.FromMs, c.firstMs), max(damage.ToMs, c.lastMs())
 		}
 	}
-	// Runs that overlap come in the order in which they begin; where one is cut off in front, that is not the order of the columns.
+	// Runs that overlap come in the order in which they begin; where one is cut off in front, that is not the order of
+	// the columns.
 	if some := to[first:]; !slices.IsSortedFunc(some, byFirst) {
 		slices.SortStableFunc(some, byFirst)
 	}

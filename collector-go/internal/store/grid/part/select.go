@@ -86,8 +86,8 @@ func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(
 	return all, err
 }
 
-// walk calls fn for all series that the matchers match and that have columns within [minMs, maxMs], in order. Damage does not end it: the
-// first comes as the error.
+// walk calls fn for all series that the matchers match and that have columns within [minMs, maxMs], in order. Damage
+// does not end it: the first comes as the error.
 func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher, fn func(ref uint32, l *labelReader)) error {
 	if minMs > maxMs || p.footer.slices == 0 || minMs > p.footer.maxMs || maxMs < p.footer.minMs {
 		return nil
@@ -213,7 +213,8 @@ func (m *matchingOne) is(now [][2]uint32) bool {
 	return m.empty
 }
 
-// candidates are the series blocks that may have series which all matchers match. Where the index of values is damaged, they are more.
+// candidates are the series blocks that may have series which all matchers match. Where the index of values is damaged,
+// they are more.
 func (p *Part) candidates(matchers []*labels.Matcher) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	set.fill(p.footer.blocks)

@@ -36,7 +36,8 @@ type grid struct {
 	places          int
 }
 
-// predict is the grid of column number i of a series whose columns so far are in now, after a series with those of before.
+// predict is the grid of column number i of a series whose columns so far are in now, after a series with those of
+// before.
 func predict(before, now []grid, i int) grid {
 	switch {
 	case i < len(before):

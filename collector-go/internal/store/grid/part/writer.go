@@ -23,8 +23,8 @@ type WriterOptions struct {
 	Cache *Cache
 }
 
-// DefaultPageBytes is small enough that reading one series reads little beside it, and large enough that a page's 32 bytes of directory
-// are nothing.
+// DefaultPageBytes is small enough that reading one series reads little beside it, and large enough that a page's 32
+// bytes of directory are nothing.
 const DefaultPageBytes = 16 << 10
 
 // How long a column gets. Reading a place reads its column.
@@ -79,8 +79,9 @@ func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 	return w, nil
 }
 
-// Add writes a series. Series come in the order of labels.Compare, each once. Runs ascend by FirstMs and are as run.Reader returns them:
-// no two slices of one kind at one time. A series without a slice is left out. Of the runs nothing is kept.
+// Add writes a series. Series come in the order of labels.Compare, each once. Runs ascend by FirstMs and are as
+// run.Reader returns them: no two slices of one kind at one time. A series without a slice is left out. Of the runs
+// nothing is kept.
 func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
 	return w.add(l, func() error {
 		for i := range runs {
@@ -297,7 +298,8 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// Finish writes index and footer, syncs and closes the file. The caller publishes it: renames it and syncs the directory.
+// Finish writes index and footer, syncs and closes the file. The caller publishes it: renames it and syncs the
+// directory.
 func (w *Writer) Finish() (Info, error) {
 	if err := w.endBlock(); err != nil {
 		return Info{}, err
@@ -381,8 +383,8 @@ func directory(all []entry) []byte {
 	return dst
 }
 
-// Abandon closes and removes the file. It may be called after Finish failed, and after Abandon; after a Finish that did not fail it does
-// nothing.
+// Abandon closes and removes the file. It may be called after Finish failed, and after Abandon; after a Finish that did
+// not fail it does nothing.
 func (w *Writer) Abandon() error {
 	if w.fs == nil || w.file == nil && w.footer.size > 0 {
 		return nil

@@ -90,8 +90,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkDay asks a day of 500 series, a slice every 10 s, at 1,440 instants: of runs that are decoded, which shows what reading and
-// evaluating cost, with and without thinning, and of a Prometheus store, which decodes too.
+// BenchmarkDay asks a day of 500 series, a slice every 10 s, at 1,440 instants: of runs that are decoded, which shows
+// what reading and evaluating cost, with and without thinning, and of a Prometheus store, which decodes too.
 func BenchmarkDay(b *testing.B) {
 	ours := decoded()
 	stores := []struct {
@@ -123,8 +123,8 @@ func BenchmarkDay(b *testing.B) {
 	}
 }
 
-// BenchmarkGreatest asks the same day for the greatest of the last hour, every 5 min: of runs that are decoded, computed and not, and of parts
-// of 6 h with and without levels.
+// BenchmarkGreatest asks the same day for the greatest of the last hour, every 5 min: of runs that are decoded,
+// computed and not, and of parts of 6 h with and without levels.
 func BenchmarkGreatest(b *testing.B) {
 	ours := decoded()
 	for name, store := range map[string]storage.Queryable{

@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 )
 
-// computing gives, instead of the slices of a series, what a function makes of those in each window: at every instant, a gap's marker where
-// there is no result.
+// computing gives, instead of the slices of a series, what a function makes of those in each window: at every instant,
+// a gap's marker where there is no result.
 type computing struct {
 	iterator
 	begun   bool

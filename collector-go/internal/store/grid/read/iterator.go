@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// iterator walks the slices of one series over all runs that hold some. Runs that overlap are merged as they come; where one is alone,
-// which is nearly always, a step is an addition.
+// iterator walks the slices of one series over all runs that hold some. Runs that overlap are merged as they come;
+// where one is alone, which is nearly always, a step is an addition.
 type iterator struct {
 	series *series
 	skip   []bool // sources whose slices are not read, by their place in series.found; those behind the last are
@@ -30,8 +30,9 @@ type iterator struct {
 	kind chunkenc.ValueType
 	// alone is up to which place the only open cursor can go without a look at others; -1 where there are several.
 	alone int
-	// instantMs is the instant at which the present slice is the newest, where the series is thinned; stride is how many places on from it the
-	// newest slice of the next instant is, 0 where that has to be looked for; lastMs is the last instant of which that holds.
+	// instantMs is the instant at which the present slice is the newest, where the series is thinned; stride is how
+	// many places on from it the newest slice of the next instant is, 0 where that has to be looked for; lastMs is the
+	// last instant of which that holds.
 	instantMs int64
 	lastMs    int64
 	stride    int
@@ -277,8 +278,8 @@ func (it *iterator) end() chunkenc.ValueType {
 	return chunkenc.ValNone
 }
 
-// thin goes on from a slice to the newest one that is not after the first instant at which that slice can be seen. What lies between is
-// newer at no instant, so that nobody who asks at instants alone sees it.
+// thin goes on from a slice to the newest one that is not after the first instant at which that slice can be seen. What
+// lies between is newer at no instant, so that nobody who asks at instants alone sees it.
 func (it *iterator) thin(kind chunkenc.ValueType) chunkenc.ValueType {
 	if kind == chunkenc.ValNone || !it.series.thinned {
 		return kind
@@ -347,7 +348,8 @@ func (it *iterator) AtFloatHistogram(to *histogram.FloatHistogram) (int64, *hist
 	return it.at.atMs, to
 }
 
-// hint has the engine look for resets itself. A store of Prometheus' knows some from where its chunks begin; the engine finds the same.
+// hint has the engine look for resets itself. A store of Prometheus' knows some from where its chunks begin; the engine
+// finds the same.
 func hint(h *histogram.Histogram) histogram.CounterResetHint {
 	if h.CounterResetHint == histogram.GaugeType {
 		return histogram.GaugeType

@@ -176,8 +176,8 @@ func walk(t *testing.T, r *rand.Rand, it chunkenc.Iterator, truth []gridtest.Poi
 	}
 }
 
-// Thinning at the edges of runs: every phase and step of instants over runs that follow each other closer than either's step, with a gap, or
-// lie in each other.
+// Thinning at the edges of runs: every phase and step of instants over runs that follow each other closer than either's
+// step, with a gap, or lie in each other.
 func TestThinnedAtTheEdgesOfRuns(t *testing.T) {
 	even := func(firstMs, stepMs int64, places int, present ...uint64) run.Run {
 		r := run.Run{FirstMs: firstMs, StepMs: stepMs, Values: make([]float64, places), Present: present}

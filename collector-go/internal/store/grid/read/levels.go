@@ -8,8 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// minStretchMs is how long levels must serve without a break to be read. Slices are decoded by columns of up to 1,024: where some of a column
-// are read anyway the level saves nothing.
+// minStretchMs is how long levels must serve without a break to be read. Slices are decoded by columns of up to 1,024:
+// where some of a column are read anyway the level saves nothing.
 const minStretchMs = 3_600_000
 
 // segment is neighbouring windows of a level: those within (fromMs, toMs].
@@ -18,8 +18,8 @@ type segment struct{ levelMs, fromMs, toMs int64 }
 // stretch is segments that follow on each other. None of their windows is cut by an edge of what is asked for.
 type stretch []segment
 
-// stretches finds where levels of at least finestMs can stand for the slices that end within [minMs, maxMs]: between two neighbouring edges of the
-// windows that are asked for, by the coarsest level that fits.
+// stretches finds where levels of at least finestMs can stand for the slices that end within [minMs, maxMs]: between
+// two neighbouring edges of the windows that are asked for, by the coarsest level that fits.
 func stretches(of plan.Windows, minMs, maxMs, finestMs int64) []stretch {
 	var all []stretch
 	var now stretch
@@ -90,8 +90,9 @@ func (w *wanted) stretches(finestMs int64) []stretch {
 	return nil
 }
 
-// readLevelled reads that of which the least or the greatest number is wanted: by levels where a source has some and no other source has slices of the series in between. Levels
-// are only another way to what the slices say, so where one cannot be read the slices are.
+// readLevelled reads that of which the least or the greatest number is wanted: by levels where a source has some and no
+// other source has slices of the series in between. Levels are only another way to what the slices say, so where one
+// cannot be read the slices are.
 func (it *iterator) readLevelled() error {
 	found := it.series.found
 	extents := make([]run.Extent, len(found))
@@ -193,7 +194,8 @@ func (it *iterator) readStretch(source int, reader run.LevelReader, e run.Extent
 			it.keep(source, r, math.MinInt64, math.MaxInt64)
 			continue
 		}
-		// The last window ends behind the source's last slice, where another source may have some: its number stands at that slice.
+		// The last window ends behind the source's last slice, where another source may have some: its number stands at
+		// that slice.
 		last := run.Run{FirstMs: e.LastMs, StepMs: r.StepMs, Values: r.Values[places-1:]}
 		some := r.Has(places - 1)
 		if r.Values = r.Values[:places-1]; places > 1 {

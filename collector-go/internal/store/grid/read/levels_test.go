@@ -30,8 +30,8 @@ func (c counting) Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toM
 	return c.Part.Extremes(ref, levelMs, greatest, fromMs, toMs)
 }
 
-// levelled is a world in parts that follow each other, each with levels. What came late of some series, and again slices of others, are in
-// a further source beside them; the newest are in memory.
+// levelled is a world in parts that follow each other, each with levels. What came late of some series, and again
+// slices of others, are in a further source beside them; the newest are in memory.
 func levelled(t *testing.T, world *gridtest.World, seed uint64, failEach int) (all sources, read *int) {
 	const parts = 4
 	read = new(int)
@@ -98,8 +98,8 @@ func (c counting) Select(ctx context.Context, minMs, maxMs int64, matchers []*la
 	return found, err
 }
 
-// The twin over long windows: parts with levels answer as a Prometheus store that holds the same slices, also where some of a level cannot
-// be read.
+// The twin over long windows: parts with levels answer as a Prometheus store that holds the same slices, also where
+// some of a level cannot be read.
 func TestLevelsAnswerAsPrometheus(t *testing.T) {
 	for seed, failEach := range []int{1 << 60, 3} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -15,9 +15,9 @@ type outline struct {
 	first, last []float64
 }
 
-// outlined finds the sources of which windows can be computed without their slices: of counts the slices' times are enough, of rates of numbers
-// that rise the first and the last of level windows are, where no window's edge lies within one but for at most one slice. Those are read as spans,
-// and skipped when slices are read.
+// outlined finds the sources of which windows can be computed without their slices: of counts the slices' times are
+// enough, of rates of numbers that rise the first and the last of level windows are, where no window's edge lies within
+// one but for at most one slice. Those are read as spans, and skipped when slices are read.
 func (c *computing) outlined() {
 	w := c.series.wanted
 	of := &w.windows
@@ -88,7 +88,8 @@ func fits(of *plan.Windows, e run.Extent, levelMs int64) bool {
 	if levelMs%e.StepMs != 0 || of.FirstMs%levelMs != 0 || of.FirstMs < of.LastMs && of.StepMs%levelMs != 0 {
 		return false
 	}
-	// The windows end with the level's. They begin so much before one ends, and the newest slice of that one is so far before its end.
+	// The windows end with the level's. They begin so much before one ends, and the newest slice of that one is so far
+	// before its end.
 	beforeMs, newestMs := of.RangeMs%levelMs, ceilTo(e.FirstMs, e.StepMs)-e.FirstMs
 	return newestMs+e.StepMs >= beforeMs
 }

@@ -22,8 +22,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/store/grid/run"
 )
 
-// rising is counters of twelve hours in three parts with levels and in memory behind them: most rise evenly, in some there is a fall or a gap, some
-// begin or end on the way, and some have slices in two sources at once. read counts how often levels were read.
+// rising is counters of twelve hours in three parts with levels and in memory behind them: most rise evenly, in some
+// there is a fall or a gap, some begin or end on the way, and some have slices in two sources at once. read counts how
+// often levels were read.
 func rising(t *testing.T, r *rand.Rand, firstMs int64) (all sources, read *int) {
 	const parts, partMs = 3, int64(4 * 3_600_000)
 	read = new(int)
@@ -90,8 +91,8 @@ func rising(t *testing.T, r *rand.Rand, firstMs int64) (all sources, read *int) 
 	return append(all, memory), read
 }
 
-// Where counters rise, rates of windows that fit a level's are computed without their slices, and are what the engine makes of the slices, to the
-// bit; so are counts.
+// Where counters rise, rates of windows that fit a level's are computed without their slices, and are what the engine
+// makes of the slices, to the bit; so are counts.
 func TestOutlinesAnswerAsSlices(t *testing.T) {
 	levelled := 0
 	for seed := range uint64(4) {
@@ -152,7 +153,8 @@ func same(t *testing.T, ours, theirs *query.Engine, expr string, start, end time
 	}
 }
 
-// Windows of numbers that overflow when they are added, are infinite or none, or cancel each other, are the engine's too.
+// Windows of numbers that overflow when they are added, are infinite or none, or cancel each other, are the engine's
+// too.
 func TestWindowsOfAnyNumbers(t *testing.T) {
 	odd := []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, -math.MaxFloat64, math.MaxFloat64 / 3, 1e300, 1, -1e300, 0, math.Copysign(0, -1), 1e-300, math.Float64frombits(value.StaleNaN)}
 	for seed := range uint64(60) {

@@ -1,5 +1,5 @@
-// Package read answers PromQL's storage interface from runs: it finds series in several sources, merges what they hold by time, and gives the
-// engine samples. It knows neither files nor what is appended.
+// Package read answers PromQL's storage interface from runs: it finds series in several sources, merges what they hold
+// by time, and gives the engine samples. It knows neither files nor what is appended.
 package read
 
 import (
@@ -24,8 +24,8 @@ type querier struct {
 	release      func() error
 }
 
-// NewQuerier reads the slices that end within [minMs, maxMs], both included. Where two sources hold a slice of a series at one time the
-// first in the list wins. Close calls release once; nil: there is nothing to release.
+// NewQuerier reads the slices that end within [minMs, maxMs], both included. Where two sources hold a slice of a series
+// at one time the first in the list wins. Close calls release once; nil: there is nothing to release.
 func NewQuerier(sources []run.Source, minMs, maxMs int64, release func() error) storage.Querier {
 	return &querier{sources: sources, minMs: minMs, maxMs: maxMs, release: release}
 }
@@ -92,7 +92,8 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 // bounded means that a time was given: then only series count that may have slices within it.
 func (q *querier) bounded() bool { return q.minMs > farMs[0] || q.maxMs < farMs[1] }
 
-// farMs are times before and behind which none is meant: Prometheus' API asks for its least and greatest where none is named.
+// farMs are times before and behind which none is meant: Prometheus' API asks for its least and greatest where none is
+// named.
 var farMs = [2]int64{-100_000_000_000_000, 100_000_000_000_000}
 
 // wordsWithin gathers words of the labels of a source's series that may have slices within the querier's time.

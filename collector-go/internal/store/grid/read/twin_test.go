@@ -23,7 +23,8 @@ func (s sources) Querier(minMs, maxMs int64) (storage.Querier, error) {
 
 func (s sources) ComputesWindows() bool { return true }
 
-// The twin: over whatever sources series are spread, PromQL answers as over a Prometheus store that holds the same slices.
+// The twin: over whatever sources series are spread, PromQL answers as over a Prometheus store that holds the same
+// slices.
 func TestAnswersAsPrometheus(t *testing.T) {
 	for seed := range int64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

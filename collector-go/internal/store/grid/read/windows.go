@@ -10,9 +10,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query/plan"
 )
 
-// windows computes functions of the numbers in windows over one series. What it gives is what Prometheus' engine gives for the same numbers, to
-// the bit: the operations are the engine's (promql/functions.go), in its order. The engine looks at each number one by one; here most are never
-// touched: a rate needs the first and the last of a window as long as none is less than the one before.
+// windows computes functions of the numbers in windows over one series. What it gives is what Prometheus' engine gives
+// for the same numbers, to the bit: the operations are the engine's (promql/functions.go), in its order. The engine
+// looks at each number one by one; here most are never touched: a rate needs the first and the last of a window as long
+// as none is less than the one before.
 type windows struct {
 	spans  []span
 	first  int     // of spans, the first that the present window may reach
@@ -48,8 +49,8 @@ type piece struct {
 
 func (p piece) all() []float64 { return p.values[p.from : p.last+1] }
 
-// addRun adds what is wanted of a run behind what there is: neither empty places nor a gap's markers. Where falls is true it is looked at
-// whether numbers fall.
+// addRun adds what is wanted of a run behind what there is: neither empty places nor a gap's markers. Where falls is
+// true it is looked at whether numbers fall.
 func (w *windows) addRun(c *cursor, falls bool) {
 	from := c.first
 	add := func(to int) {
@@ -139,8 +140,8 @@ type candidate struct {
 	v  float64
 }
 
-// extremes appends the greatest or the least number of each window: the first of equals, and what is not a number only where there is nothing else,
-// then the last. Each number is looked at once, however many windows it is in.
+// extremes appends the greatest or the least number of each window: the first of equals, and what is not a number only
+// where there is nothing else, then the last. Each number is looked at once, however many windows it is in.
 func (w *windows) extremes(of plan.Windows, results []float64, more func(v, than float64) bool) []float64 {
 	head, at, place := 0, 0, 0 // of the queue; of the next number
 	none := candidate{ms: math.MinInt64, v: stale}
@@ -227,7 +228,8 @@ func (w *windows) count() (n int) {
 	return n
 }
 
-// added is the sum of the window by Kahan and Neumaier, as kahansum.Inc adds; false where it is not finite. Written out, it takes half the time.
+// added is the sum of the window by Kahan and Neumaier, as kahansum.Inc adds; false where it is not finite. Written
+// out, it takes half the time.
 func (w *windows) added() (sum, c float64, finite bool) {
 	for _, p := range w.within {
 		for _, v := range p.all() {

@@ -1,5 +1,5 @@
-// Package run is the vocabulary of the grid store: slices of one series at even distances, and a place where such runs can be found,
-// in memory or on disk. It holds no logic.
+// Package run is the vocabulary of the grid store: slices of one series at even distances, and a place where such runs
+// can be found, in memory or on disk. It holds no logic.
 package run
 
 import (
@@ -10,16 +10,18 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Run is slices of one series at even distances: place i ends at FirstMs + i*StepMs. It is of numbers (Values) or of distributions
-// (Histograms); the other is nil.
+// Run is slices of one series at even distances: place i ends at FirstMs + i*StepMs. It is of numbers (Values) or of
+// distributions (Histograms); the other is nil.
 type Run struct {
 	FirstMs int64
 	StepMs  int64 // positive, also where there is one place
 	// Present has a bit for each place that holds a slice, place 0 in the lowest bit of the first word; nil: all do.
 	Present []uint64
-	// Values has one for each place; what stands in a place without a slice means nothing. A gap's marker is Prometheus' stale NaN.
+	// Values has one for each place; what stands in a place without a slice means nothing. A gap's marker is
+	// Prometheus' stale NaN.
 	Values []float64
-	// Given means that Values are the caller's: where it leaves them behind the end of what it appends runs to, the next ones may take their place.
+	// Given means that Values are the caller's: where it leaves them behind the end of what it appends runs to, the
+	// next ones may take their place.
 	Given bool
 	// Histograms has one for each place. In a place that holds a slice, nil is a gap's marker.
 	Histograms []*histogram.Histogram
@@ -34,11 +36,11 @@ func (r *Run) LastMs() int64 { return r.FirstMs + int64(r.Places()-1)*r.StepMs }
 // Has reports whether a place holds a slice.
 func (r *Run) Has(place int) bool { return r.Present == nil || r.Present[place>>6]>>(place&63)&1 == 1 }
 
-// Source is a place where slices are. It is safe for concurrent use; what it gives out is valid until its owner releases it, which is
-// not while a querier is open.
+// Source is a place where slices are. It is safe for concurrent use; what it gives out is valid until its owner
+// releases it, which is not while a querier is open.
 type Source interface {
-	// Select finds the series that all matchers match and that may have slices within [minMs, maxMs], in the order of their labels
-	// (labels.Compare).
+	// Select finds the series that all matchers match and that may have slices within [minMs, maxMs], in the order of
+	// their labels (labels.Compare).
 	Select(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) ([]Found, error)
 	// LabelNames and LabelValues are sorted, of the series that all matchers match.
 	LabelNames(ctx context.Context, matchers []*labels.Matcher) ([]string, error)
@@ -54,14 +56,15 @@ type Found struct {
 
 // Reader reads the slices of a series.
 type Reader interface {
-	// Runs appends the runs that have places within [minMs, maxMs], ascending by FirstMs; they may reach beyond. Runs of one series may
-	// overlap in time (a changed interval, numbers beside distributions), but hold no two slices of one kind at one time. The caller
-	// changes nothing in them. A *DamageError comes with all that could be read.
+	// Runs appends the runs that have places within [minMs, maxMs], ascending by FirstMs; they may reach beyond. Runs
+	// of one series may overlap in time (a changed interval, numbers beside distributions), but hold no two slices of
+	// one kind at one time. The caller changes nothing in them. A *DamageError comes with all that could be read.
 	Runs(ref uint32, minMs, maxMs int64, to []Run) ([]Run, error)
 }
 
-// LevelsMs are the widths of the windows whose least and greatest numbers may be kept beside the slices, the coarsest first. A window is
-// (end-width, end]; ends are multiples of the width since the epoch. Each width is a multiple of the next.
+// LevelsMs are the widths of the windows whose least and greatest numbers may be kept beside the slices, the coarsest
+// first. A window is (end-width, end]; ends are multiples of the width since the epoch. Each width is a multiple of the
+// next.
 var LevelsMs = [...]int64{3_600_000, 300_000, 60_000}
 
 // Extent is where the slices of a series are.
@@ -69,9 +72,11 @@ type Extent struct {
 	FirstMs, LastMs int64 // ends of the first and the last; the last is less where there is none
 	// FinestMs is the finest of LevelsMs that the series has; it has all that are coarser too. 0: it has none.
 	FinestMs int64
-	// StepMs is how far the slices are apart where from the first to the last none is missing and all are numbers; 0: that is not known.
+	// StepMs is how far the slices are apart where from the first to the last none is missing and all are numbers; 0:
+	// that is not known.
 	StepMs int64
-	// Rises means that none of them is less than the one before: of a window the least is the first, the greatest the last.
+	// Rises means that none of them is less than the one before: of a window the least is the first, the greatest the
+	// last.
 	Rises bool
 }
 
