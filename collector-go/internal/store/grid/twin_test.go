@@ -590,6 +590,10 @@ func (p *pairs) enough(n int) {
 		assert.GreaterOrEqual(p.t, p.tally[of.name], of.n, of.name)
 	}
 	for _, of := range leastOfQuestions {
-		assert.GreaterOrEqual(p.t, p.tally[of.name], of.n*n/2000, of.name)
+		least := float64(of.n*n) / 2000
+		if n < 2000 { // as the race detector asks them: of so few, chance leaves out more
+			least -= 2 * math.Sqrt(least)
+		}
+		assert.GreaterOrEqual(p.t, float64(p.tally[of.name]), least, of.name)
 	}
 }
