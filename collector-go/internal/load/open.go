@@ -115,8 +115,9 @@ func (o *OpenLoop) Run(ctx context.Context) {
 		}
 		s := start{o.intended(k), latest(o.intended(k), free.freed)}
 		o.count(func() { o.submitted++; o.inFlight.begin() })
+		slot := k
 		queries.Go(func() {
-			o.end(d.ask(k, probeValue(o.options.Prefix, k%o.options.Probes), s))
+			o.end(d.ask(slot, probeValue(o.options.Prefix, slot%o.options.Probes), s))
 			places <- place{time.Now()}
 		})
 	}

@@ -69,6 +69,22 @@ func TestAStallShowsInTheTail(t *testing.T) {
 }
 
 // With one place, the queries that a stall holds up are not submitted in time; their latency counts all the same.
+// A query's number is its own, and with it the probe that it asks for, however far the loop is by then.
+func TestQueriesKeepTheirNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, options := time.Now(), DefaultOpenOptions(20, 3*time.Second)
+		var outcomes []Outcome
+		loop, err := NewOpenLoop(quick(), newCounter(), options, func(o Outcome) { outcomes = append(outcomes, o) })
+		require.NoError(t, err)
+		loop.Run(t.Context())
+		require.Len(t, outcomes, 60)
+		for _, o := range outcomes {
+			assert.InDelta(t, began.Add(time.Duration(o.Slot)*50*time.Millisecond).UnixMilli(), o.IntendedMs, 1)
+			assert.Equal(t, probeValue(options.Prefix, o.Slot%options.Probes), o.Probe)
+		}
+	})
+}
+
 func TestWhatFindsNoPlaceStartsLateAndCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ledger ledger
