@@ -126,7 +126,7 @@ func TestACanarysMinutesAndSamples(t *testing.T) {
 		w := &world{control: load.Control{RecordsPerSecond: 5, Probes: []load.Probe{{Value: "somebody-else", PerSecond: 1}}}}
 		fly(t, w, 2*time.Minute+time.Second, func(time.Time) {
 			time.Sleep(time.Minute)
-			assert.Len(t, w.control.Probes, 2)
+			w.change(func() { assert.Len(t, w.control.Probes, 2) })
 		})
 		require.Len(t, w.reported, 4, "two minutes, and what of a third and of the hour there was")
 		first := w.reported[0].Classes[0].Result
@@ -195,7 +195,7 @@ func TestASourceThatIsConfiguredAgainIsNoLoss(t *testing.T) {
 			w.change(func() { w.control, w.lossy = load.Control{}, true })
 			time.Sleep(2 * time.Second)
 			w.change(func() { w.lossy = false })
-			assert.Len(t, w.control.Probes, 1)
+			w.change(func() { assert.Len(t, w.control.Probes, 1) })
 		})
 		minute := w.reported[0].Classes[0].Result
 		assert.InDelta(t, 1, minute.Completeness(), 0)
