@@ -3,7 +3,10 @@
 // will never know what a frame holds.
 package framepool
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Largest is the largest frame of HTTP/2 that gRPC takes; it cannot be set.
 const Largest = 16 << 10
@@ -35,9 +38,7 @@ func (p *Pool) Get(length int) *[]byte {
 
 // Put takes memory back that nobody looks at any more.
 func (p *Pool) Put(b *[]byte) {
-	for i, size := range sizes {
-		if cap(*b) == size {
-			p.kept[i].Put(b)
-		}
+	if i := slices.Index(sizes[:], cap(*b)); i >= 0 {
+		p.kept[i].Put(b) // from here on another may have it
 	}
 }

@@ -1,6 +1,7 @@
 package framepool
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,6 +22,22 @@ func TestAPoolGivesWhatIsAskedFor(t *testing.T) {
 	foreign := make([]byte, 10)
 	p.Put(&foreign)
 	assert.Len(t, *p.Get(4096), 4096)
+}
+
+// What is put back is another's at once: the race detector sees who still looks at it.
+func TestAPoolIsSharedByGoroutines(t *testing.T) {
+	var p Pool
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for k := range 10_000 {
+				b := p.Get(1 + k%Largest)
+				(*b)[0] = byte(k)
+				p.Put(b)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func BenchmarkFrame(b *testing.B) {
