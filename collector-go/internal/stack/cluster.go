@@ -10,20 +10,46 @@ import (
 	"strconv"
 )
 
+// up is the line that the local cluster prints when it is up, and again when one of its processes was started again.
+type up struct {
+	Pids map[string]int `json:"pids"`
+	Host string         `json:"nimbus_host"`
+	Port int            `json:"nimbus_thrift_port"`
+	DRPC int            `json:"drpc_http_port"`
+}
+
 func (s *Stack) awaitCluster(ctx context.Context) error {
-	var ready struct {
-		Pids map[string]int `json:"pids"`
-		Host string         `json:"nimbus_host"`
-		Port int            `json:"nimbus_thrift_port"`
-		DRPC int            `json:"drpc_http_port"`
-	}
+	var ready up
 	if err := s.cluster.awaitReady(ctx, clusterReadyLimit, &ready); err != nil {
 		return err
 	}
+	s.know(ready)
+	go s.follow(s.cluster)
+	return nil
+}
+
+func (s *Stack) know(ready up) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.daemons, s.nimbus, s.drpc = ready.Pids, net.JoinHostPort(ready.Host, strconv.Itoa(ready.Port)), net.JoinHostPort(ready.Host, strconv.Itoa(ready.DRPC))
-	return nil
+}
+
+// follow keeps the processes of the cluster known, until it ends: a Supervisor that ended is started again.
+func (s *Stack) follow(cluster *Process) {
+	for {
+		select {
+		case line := <-cluster.ready:
+			var again up
+			if err := json.Unmarshal(line, &again); err != nil {
+				s.log.Warn("the local cluster printed a line that is not understood", "line", string(line), "error", err)
+				continue
+			}
+			s.log.Warn("a process of the local cluster ended and was started again; why is in its logs", "dir", s.options.clusterDir())
+			s.know(again)
+		case <-cluster.done:
+			return
+		}
+	}
 }
 
 // Nimbus is the Thrift address of the cluster's Nimbus, "host:port"; "" until Start has returned.

@@ -81,6 +81,19 @@ func TestACollectorThatDiesIsStartedAgain(t *testing.T) {
 // processGone gives an error for a process that is gone.
 func processGone(pid int) error { _, err := processStat(pid); return err }
 
+func TestAProcessOfTheClusterThatIsStartedAgainIsKnown(t *testing.T) {
+	o := build(t, `echo '{"pids":{"supervisor":1}}'; until [ -e "$0.again" ]; do sleep 0.01; done; echo '{"pids":{"supervisor":2}}'; exec sleep 60`)
+	s, err := Enter(within(t), o, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { _ = s.Stop(nil) }()
+	s.cluster, err = s.launch(command{name: "cluster", path: o.Program, log: filepath.Join(o.Dir, "cluster.log")})
+	require.NoError(t, err)
+	require.NoError(t, s.awaitCluster(within(t)))
+	assert.Equal(t, map[string]int{"supervisor": 1}, s.Pids())
+	require.NoError(t, os.WriteFile(o.Program+".again", nil, 0o644))
+	require.Eventually(t, func() bool { return s.Pids()["supervisor"] == 2 }, never, time.Millisecond)
+}
+
 func TestACollectorThatCannotRunIsGivenUp(t *testing.T) {
 	s, err := Enter(within(t), build(t, `echo 'disk full' >&2; exit 1`), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)

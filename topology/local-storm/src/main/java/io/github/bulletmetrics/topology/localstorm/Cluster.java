@@ -6,6 +6,7 @@ import io.github.bulletmetrics.topology.localprocess.Foreground;
 import io.github.bulletmetrics.topology.localprocess.Json;
 import io.github.bulletmetrics.topology.localprocess.ProcessId;
 import io.github.bulletmetrics.topology.localprocess.ProcessTable;
+import io.github.bulletmetrics.topology.localprocess.Program;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -105,6 +106,7 @@ final class Cluster implements Foreground.Server {
             + " and is started again; why is in " + directory.log("supervisor.log"));
         daemons.remove(supervisor);
         launch(SUPERVISOR, commands.supervisor());
+        Program.print(readyLine());
     }
 
     @Override

@@ -17,7 +17,7 @@ import picocli.CommandLine.Spec;
 
 /** Runs the cluster in the foreground, until a signal, the end of stdin (where asked for), or the death of one of its processes. */
 @Command(name = "up", mixinStandardHelpOptions = true,
-    description = "Starts a cluster and keeps it running; prints one line of JSON on stdout when it is ready.")
+    description = "Starts a cluster and keeps it running; prints a line of JSON on stdout when it is ready, and again when a process was started again.")
 final class UpCommand implements Callable<Integer> {
     private static final int MAX_SLOTS = 64;
     private static final int MIN_HEAP_MIB = 32;

@@ -138,6 +138,7 @@ class LocalStormIT {
         awaitStderr(up, "supervisor (pid " + supervisor + ") ended with code 137 and is started again");
         awaitCountingWorkers("other", 1, submit("other", 1));
         assertThat(supervisor()).isNotEqualTo(supervisor);
+        assertThat(launcher.stdout("up")).hasLineCount(2).endsWith("\"supervisor\":" + supervisor() + "}}\n");
         assertThat(workers("word-count")).isEqualTo(before);
         up.destroy();
         assertStopped(up, 0);
