@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,18 +18,18 @@ import (
 func TestAStarvedHostNamesWhoseShareRose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		var busy time.Duration // since the launch, when the worker took three quarters more of the host's two cores
+		var busyFrom atomic.Int64 // nanoseconds since the launch, when the worker took three quarters more of the host's two cores
 		w.worker = func(since time.Duration) time.Duration {
 			used := since / 5 // a tenth of two cores
-			if busy > 0 {
+			if busy := time.Duration(busyFrom.Load()); busy > 0 {
 				used += (since - busy) * 3 / 2
 			}
 			return used
 		}
-		w.starved = func() bool { return busy > 0 }
+		w.starved = func() bool { return busyFrom.Load() > 0 }
 		say := &journal{said: func(line string) {
-			if busy == 0 && strings.HasPrefix(line, "trial 1, 10 queries") {
-				busy = time.Since(w.topology["grid-01"].began)
+			if busyFrom.Load() == 0 && strings.HasPrefix(line, "trial 1, 10 queries") {
+				busyFrom.Store(int64(time.Since(w.topology["grid-01"].began)))
 			}
 		}}
 		file := strings.NewReplacer("[10, 20, 30, 40, 50, 60, 70]", "[10, 20, 30]", "search: binary", "search: full\n  inconclusive_repeats: 0").Replace(grid)
