@@ -10,7 +10,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -23,14 +22,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/alert"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/dashboard/dashboardtest"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/httpapi"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/query"
 )
 
 // These tests run every expression of dashboards, alerts and runbooks over recorded runs, by our API and by a real
@@ -42,17 +38,7 @@ type servers struct{ ours, real string }
 
 func startServers(t *testing.T) servers {
 	real := startReceiver(t)
-	store := fill(t, real)
-	engine, err := query.New(store, query.DefaultOptions())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, engine.Close()) })
-	options := httpapi.DefaultOptions()
-	options.Engine, options.Gatherer = engine, prometheus.NewRegistry()
-	handler, err := httpapi.New(options)
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return servers{ours: server.URL, real: real}
+	return servers{ours: startOver(t, fill(t, real)), real: real}
 }
 
 // startReceiver runs a real Prometheus that takes remote write, of any age, until the test ends.

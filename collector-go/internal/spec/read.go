@@ -6,7 +6,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -135,36 +134,8 @@ func (r *reader) into(v reflect.Value, field string, node ast.Node) {
 	case reflect.Slice:
 		r.list(v, field, node)
 	default:
-		r.scalar(field, node, func(text string) error { return plain(v, text) })
+		r.scalar(field, node, func(text string) error { return yamlfile.Set(v, text) })
 	}
-}
-
-// plain sets a value of a kind that Go has.
-func plain(v reflect.Value, text string) error {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(text)
-	case reflect.Int:
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return fmt.Errorf("%q is not a whole number", text)
-		}
-		v.SetInt(int64(n))
-	case reflect.Float64:
-		n, err := number(text)
-		if err != nil {
-			return err
-		}
-		v.SetFloat(n)
-	case reflect.Bool:
-		if text != "true" && text != "false" {
-			return fmt.Errorf("%q is neither true nor false", text)
-		}
-		v.SetBool(text == "true")
-	default:
-		panic("spec: a field of a kind that is not read: " + v.Type().String())
-	}
-	return nil
 }
 
 func (r *reader) scalar(field string, node ast.Node, set func(string) error) {

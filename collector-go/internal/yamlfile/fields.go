@@ -99,7 +99,7 @@ func (r *fields) into(v reflect.Value, field string, node ast.Node) {
 			r.into(v.Index(i), fmt.Sprintf("%s[%d]", field, i), each)
 		}
 	default:
-		r.scalar(field, node, func(text string) error { return plain(v, text) })
+		r.scalar(field, node, func(text string) error { return Set(v, text) })
 	}
 }
 
@@ -147,8 +147,9 @@ func named(v reflect.Value, into map[string]reflect.Value) (names []string) {
 	return names
 }
 
-// plain sets a value of a kind that Go has.
-func plain(v reflect.Value, text string) error {
+// Set sets a string, a whole number, a finite number, or true or false, as it stands in a file; the error is about the text.
+// It panics for a value of another kind.
+func Set(v reflect.Value, text string) error {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(text)
