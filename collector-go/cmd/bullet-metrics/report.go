@@ -15,7 +15,7 @@ func newReportCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Write the report of a run: verdict, limiters, figures, fits",
-		Long: `Write the report of a run's directory anew: report.html, one file that needs nothing beside it, report.md, report.json, the figures as SVG
+		Long: `Write the report of a run's directory again: report.html, one file that needs nothing beside it, report.md, report.json, the figures as SVG
 and PNG, and the run's tables as CSV for tune analyze and tune size.
 
 DIR is a directory of tune run or of the demo, be its run finished, interrupted or under way, or one of a single trial. The

@@ -21,8 +21,8 @@ func newWhyCommand() *cobra.Command {
 	window := why.DefaultWindow
 	command := &cobra.Command{
 		Use:   "why --alert NAME [--topology NAME] [--time TIME]",
-		Short: "Tell what changed before an alert",
-		Long: `Tell what changed before an alert: settings, restarts and steps of experiments, the figures that moved to another level, and what the
+		Short: "List what changed before an alert",
+		Long: `List what changed before an alert: settings, restarts and steps of experiments, the figures that moved to another level, and what the
 topology was limited by, each with its numbers and how long before the alert.
 
 An alert that has ended within the last day is found too. The running collector is asked.`,
